@@ -119,11 +119,11 @@ async function fill(ledger: Ledger, redis: BenchRedis, lanes: number): Promise<v
     const calls = Array.from({ length: Math.min(WIDTH, Math.ceil((lanes - from) / MAX_ITEMS)) }, (_, call) =>
       Array.from({ length: Math.min(MAX_ITEMS, lanes - from - call * MAX_ITEMS) }, (__, i) => {
         const n = from + call * MAX_ITEMS + i
-        const parked = { id: `console-${n}`, path: `/a-page-${n}`, expiresAt: Date.now() + DAY, hops: 0 }
-        return { lane: { agent: AGENT, origin: originOf(n) }, parked: { ...parked, priority: 'normal' as const } }
+        const pending = { id: `console-${n}`, path: `/a-page-${n}`, expiresAt: Date.now() + DAY, hops: 0 }
+        return { lane: { agent: AGENT, origin: originOf(n) }, pending: { ...pending, priority: 'normal' as const } }
       }),
     )
-    await Promise.all(calls.filter((items) => items.length > 0).map((items) => ledger.park(0, items)))
+    await Promise.all(calls.filter((items) => items.length > 0).map((items) => ledger.store(0, items)))
   }
   for (let n = 0; n < Math.min(PAUSED, lanes / 2); n += 1)
     await ledger.operate({ origin: originOf(n * 2), action: 'pause', by: 'bench', reason: 'to be found' }, [AGENT])
@@ -149,7 +149,7 @@ async function keepNotes({ client }: BenchRedis): Promise<void> {
     await pipeline.exec()
   }
   const counts = {
-    parked: 1_000_000,
+    stored: 1_000_000,
     left: 0,
     fetched: 1,
     redirected: 1,

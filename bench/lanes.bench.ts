@@ -1,9 +1,9 @@
 /**
- * The ledger alone: park, reserve, start and complete per second while the lanes grow a hundredfold and more, and what a
- * parked URL and an idle origin weigh. Real scripts on a real Redis; the clock is given, so that a delay costs no time.
+ * The ledger alone: store, reserve, start and complete per second while the lanes grow a hundredfold and more, and what a
+ * stored URL and an idle origin weigh. Real scripts on a real Redis; the clock is given, so that a delay costs no time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ledger, Parked, ParkItem, ReservedLane } from '@decorum/ledger'
+import type { Ledger, Pending, ReservedLane, StoreItem } from '@decorum/ledger'
 import { keysOf, openLedger } from '@decorum/ledger'
 import { assignedId, type Outcome } from '@decorum/protocol'
 import { step, unknownOrigin } from '@decorum/robots'
@@ -19,8 +19,8 @@ const WIDTH = 4
 const DELAY_MS = 1_000
 const CLOCK_STEP_MS = 100_000
 
-type Verb = 'park' | 'reserve' | 'start' | 'complete'
-const VERBS: Verb[] = ['park', 'reserve', 'start', 'complete']
+type Verb = 'store' | 'reserve' | 'start' | 'complete'
+const VERBS: Verb[] = ['store', 'reserve', 'start', 'complete']
 type Rate = { perSecond: number; redis: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
@@ -46,7 +46,7 @@ async function openBench(): Promise<Bench> {
 async function speedAt(lanes: number, items: number, rounds: number): Promise<Record<Verb, Rate[]>> {
   const bench = await openBench()
   const { redis, ledger, clock } = bench
-  const rates: Record<Verb, Rate[]> = { park: [], reserve: [], start: [], complete: [] }
+  const rates: Record<Verb, Rate[]> = { store: [], reserve: [], start: [], complete: [] }
   const timed = async (verb: Verb, count: number, work: () => Promise<void>): Promise<void> => {
     const cpu = await redis.cpuMicros()
     const startedAt = performance.now()
@@ -55,10 +55,10 @@ async function speedAt(lanes: number, items: number, rounds: number): Promise<Re
     rates[verb].push({ perSecond: count / seconds, redis: ((await redis.cpuMicros()) - cpu) / count })
   }
   try {
-    await parkAll(ledger, lanes, 0, lanes) // one URL a lane: the size of the ledger
+    await storeAll(ledger, lanes, 0, lanes) // one URL a lane: the size of the ledger
     let at = lanes
     for (let i = 0; i < rounds; i++) {
-      await timed('park', items, () => parkAll(ledger, lanes, at, items))
+      await timed('store', items, () => storeAll(ledger, lanes, at, items))
       at += items
       for (let left = Math.min(items, lanes); left > 0; clock.now += CLOCK_STEP_MS) {
         const count = Math.min(left, lanes)
@@ -84,7 +84,7 @@ async function speedAt(lanes: number, items: number, rounds: number): Promise<Re
 }
 
 /** URLs by turns over all lanes, from the `from`-th on. */
-async function parkAll(
+async function storeAll(
   ledger: Ledger,
   lanes: number,
   from: number,
@@ -96,7 +96,7 @@ async function parkAll(
     Promise.all(
       starts.map((start) => {
         const size = Math.min(CALL, count - start)
-        return ledger.park(
+        return ledger.store(
           0,
           Array.from({ length: size }, (_, i) => item(from + start + i, lanes, idOf)),
         )
@@ -111,13 +111,13 @@ const originOf = (lane: number): string => `https://www.host-${lane}.example`
 const chosenFor = (n: number): string => `f3a9-${n.toString(36)}`
 const assignedTo = (n: number): string => assignedId('0', { id: `${Math.floor(n / 100) + 1}`, timestamp: 0 }, n % 100)
 
-function item(n: number, lanes: number, idOf: (n: number) => string): ParkItem {
+function item(n: number, lanes: number, idOf: (n: number) => string): StoreItem {
   const origin = originOf(n % lanes)
-  return { lane: { agent: AGENT, origin }, parked: { ...parkedOf(n, origin), id: idOf(n) } }
+  return { lane: { agent: AGENT, origin }, pending: { ...pendingOf(n, origin), id: idOf(n) } }
 }
 
 /** A URL of 90 characters, origin included. */
-function parkedOf(n: number, origin: string): Omit<Parked, 'id'> {
+function pendingOf(n: number, origin: string): Omit<Pending, 'id'> {
   const path = `/articles/2026/11/20/a-title-of-usual-length-${n}`
   return {
     path: path.padEnd(90 - origin.length, '-'),
@@ -139,8 +139,8 @@ async function start(ledger: Ledger, { agent, origin, fence, robots }: ReservedL
 }
 
 async function complete(ledger: Ledger, lane: ReservedLane): Promise<void> {
-  const { agent, origin, fence, heads } = lane
-  const head = heads[0] as Parked
+  const { agent, origin, fence, urls } = lane
+  const head = urls[0] as Pending
   const outcome: Outcome = {
     id: head.id,
     url: origin + head.path,
@@ -209,9 +209,9 @@ async function weigh(short: boolean): Promise<string[]> {
       ['assigned', assignedTo],
       ['chosen', chosenFor],
     ] as const) {
-      const fill = (bench: Bench): Promise<void> => parkAll(bench.ledger, lanes, 0, lanes * perLane, idOf)
+      const fill = (bench: Bench): Promise<void> => storeAll(bench.ledger, lanes, 0, lanes * perLane, idOf)
       rows.push([
-        `parked URL under an id ${ids === 'assigned' ? 'that was assigned' : 'of its own'}, ${perLane} a lane`,
+        `stored URL under an id ${ids === 'assigned' ? 'that was assigned' : 'of its own'}, ${perLane} a lane`,
         round(await bytesPer(lanes * perLane, fill), 0),
       ])
     }
@@ -255,7 +255,7 @@ async function weighOrigins(origins: number): Promise<{ idle: number; expired: n
 async function visitAll({ redis, ledger, clock }: Bench, origins: number): Promise<void> {
   const body = { hash: 'a'.repeat(32), octets: new TextEncoder().encode('User-agent: *\nDisallow: /private\n') }
   for (let from = 0; from < origins; from += CALL) {
-    await parkAll(ledger, origins, from, CALL)
+    await storeAll(ledger, origins, from, CALL)
     const asked = await reserve(ledger, CALL)
     await Promise.all(
       asked.map(async ({ agent, origin, fence, robots }) => {

@@ -54,7 +54,7 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     const stopTrimming = trimmer(redis)
     stops.push(stopTrimming)
 
-    await parkOthers(ledger, setting)
+    await storeOthers(ledger, setting)
     await sleep(delayMs) // robots.txt of the last of them
     const phases: Phase[] = []
     const phase = async (name: string, work: () => Promise<unknown>): Promise<void> => {
@@ -64,8 +64,8 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     await phase('before', () => sleep(phaseMs))
     await phase('while they come in', () => pourIn(redis, ledger, big))
     await phase('with them', () => sleep(phaseMs))
-    const { parked = 0, refused = 0, absorbed = 0 } = (await ledger.viewPartition(0)).counts
-    const stored = parked - hosts * setting.perHost
+    const { pending = 0, refused = 0, absorbed = 0 } = (await ledger.viewPartition(0)).counts
+    const stored = pending - hosts * setting.perHost
     if (stored + refused !== big || absorbed > 0) throw new Error(`of ${big}: ${stored} stored, ${refused} refused`)
     const waiting = (await ledger.viewOrigin(BIG, ['bench'])).lanes[0]?.waiting ?? 0
     return { limit, phases, stored, refused, waiting }
@@ -90,23 +90,23 @@ function trimmer(redis: BenchRedis): () => Promise<void> {
 }
 
 /** Their first visits spread over one delay, as they would be after a while. */
-async function parkOthers(ledger: Ledger, { hosts, delayMs, perHost }: Setting): Promise<void> {
+async function storeOthers(ledger: Ledger, { hosts, delayMs, perHost }: Setting): Promise<void> {
   const expiresAt = Date.now() + DAY
   const startedAt = performance.now()
   const perCall = Math.max(1, Math.floor(MAX_ITEMS / perHost))
   for (let from = 0; from < hosts; from += perCall) {
     const items = Array.from({ length: Math.min(perCall, hosts - from) * perHost }, (_, i) => {
       const origin = `https://www.host-${from + Math.floor(i / perHost)}.example`
-      const parked = {
+      const pending = {
         id: `${from}-${i}`,
         path: `/articles/a-page-${i}`,
         expiresAt,
         hops: 0,
         priority: 'normal' as const,
       }
-      return { lane: { agent: 'bench', origin }, parked }
+      return { lane: { agent: 'bench', origin }, pending }
     })
-    await ledger.park(0, items)
+    await ledger.store(0, items)
     await sleep(Math.max(0, (from / hosts) * delayMs - (performance.now() - startedAt)))
   }
 }

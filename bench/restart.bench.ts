@@ -51,7 +51,7 @@ async function startsAt(lanes: number, rounds: number): Promise<Record<Ending, S
   const ledger = await openLedger({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
   const starts: Record<Ending, Start[]> = { SIGTERM: [], SIGKILL: [] }
   try {
-    await park(ledger, lanes)
+    await store(ledger, lanes)
     let gateway = (await start(redis, ledger, 1)).gateway // the first one also waits out the hold of a new ledger
     for (let at = 0; at < rounds * ENDINGS.length; at++) {
       const ending = ENDINGS[at % ENDINGS.length] as Ending
@@ -70,17 +70,17 @@ async function startsAt(lanes: number, rounds: number): Promise<Record<Ending, S
   }
 }
 
-async function park(ledger: Ledger, lanes: number): Promise<void> {
+async function store(ledger: Ledger, lanes: number): Promise<void> {
   for (let from = 0; from < lanes; from += MAX_ITEMS * WIDTH) {
     const calls = Array.from({ length: Math.min(WIDTH, Math.ceil((lanes - from) / MAX_ITEMS)) }, (_, call) =>
       Array.from({ length: MAX_ITEMS }, (__, i) => {
         const n = from + call * MAX_ITEMS + i
-        const parked = { id: `restart-${n}`, path: `/a-page-${n}`, expiresAt: Date.now() + DAY, hops: 0 }
+        const pending = { id: `restart-${n}`, path: `/a-page-${n}`, expiresAt: Date.now() + DAY, hops: 0 }
         const lane = { agent: 'bench', origin: `https://www.host-${n}.example` }
-        return { lane, parked: { ...parked, priority: 'normal' as const } }
+        return { lane, pending: { ...pending, priority: 'normal' as const } }
       }),
     )
-    await Promise.all(calls.map((items) => ledger.park(0, items)))
+    await Promise.all(calls.map((items) => ledger.store(0, items)))
   }
 }
 

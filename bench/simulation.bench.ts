@@ -67,8 +67,9 @@ async function simulate(redis: BenchRedis, setting: Setting): Promise<string[]> 
   try {
     const rows = await rowsOf(redis, ledger, clock, fleet, web)
     const view = await ledger.viewPartition(0)
-    const { parked, left, absorbed = 0 } = view.counts
-    const each = [parked, left, fleet.tally.left].every((count) => count === web.urls) && absorbed + view.inFlight === 0
+    const { parked: storedEver, left, absorbed = 0 } = view.counts
+    const each =
+      [storedEver, left, fleet.tally.left].every((count) => count === web.urls) && absorbed + view.inFlight === 0
     if (!each) throw new Error(`of ${web.urls} URLs: ${JSON.stringify(view)}`)
     return report(setting, web, fleet.tally, rows)
   } finally {

@@ -1,13 +1,13 @@
 /**
- * A gateway and its fetchers in virtual time: the real ledger on a real Redis, the real gate and `decide`; only BullMQ and
+ * A gateway and its fetchers in virtual time: the real ledger on a real Redis, the real judge and `decide`; only BullMQ and
  * the network are left out. Time goes on in ticks while there is work, and leaps to the next event when there is none.
  */
 
 import { createHash } from 'node:crypto'
-import { robotsGate } from '@decorum/admission'
+import { robotsJudge } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import { type Decision, decide } from '@decorum/gateway/testing'
-import { type Ledger, MAX_ITEMS, type ParkItem, type ReservedLane } from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
@@ -50,12 +50,12 @@ export type FleetOptions = {
   web: Web
   frontier: Frontier
   slots: number
-  /** URLs kept parked */
+  /** URLs kept pending */
   window: number
 }
 
 export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, window }: FleetOptions): Fleet {
-  const gate = robotsGate(ledger, undefined)
+  const judge = robotsJudge(ledger, undefined)
   const tally: Tally = {
     left: 0,
     fetched: 0,
@@ -121,14 +121,14 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
   const handOut = async (lanes: ReservedLane[]): Promise<void> => {
     tally.takes += 1
     tally.taken += lanes.length
-    for (const { origin, robots, now } of lanes) gate.note(origin, robots.state, now)
+    for (const { origin, robots, now } of lanes) judge.remember(origin, robots.state, now)
     const decisions: Decision[] = await Promise.all(
       lanes.map(async (lane) => {
         const { origin, now } = lane
         const { state } = lane.robots
-        const rules = await gate.rules(agent, origin, state, now)
+        const rules = await judge.rules(agent, origin, state, now)
         return decide(lane, agent, {
-          judge: (path) => gate.judge(agent, origin, path, state, rules, now),
+          judge: (path) => judge.judge(agent, origin, path, state, rules, now),
           rules: rules === 'lost' ? undefined : rules,
           maxAttempts: 5,
           reserveMs: 30_000,
@@ -172,7 +172,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
     }
   }
 
-  const noteWork = (item: ParkItem): void => {
+  const noteWork = (item: StoreItem): void => {
     if (!('lane' in item)) return
     const at = web.indexOf(item.lane.origin)
     if (waiting[at] === 0) workSince[at] = clock.now
@@ -192,7 +192,7 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
       )
       const full = chunks.filter((items) => items.length > 0)
       for (const item of full.flat()) noteWork(item)
-      await Promise.all(full.map((items) => ledger.park(0, items)))
+      await Promise.all(full.map((items) => ledger.store(0, items)))
       if (full.length < WIDTH) return
     }
   }

@@ -2,7 +2,7 @@
  * A web by Zipf's law, in numbers, and the frontier that feeds it: the n-th largest origin has 1/n of the largest one's
  * URLs, up to what a frontier would ever ask of one site. Every figure follows from the seed.
  */
-import type { ParkItem } from '@decorum/ledger'
+import type { StoreItem } from '@decorum/ledger'
 
 export type Web = {
   origins: number
@@ -75,7 +75,7 @@ export type Frontier = {
   /** URLs not yet given out */
   readonly left: number
   /** up to `most` URLs; fewer when every origin with URLs left has its share stored */
-  next(most: number): ParkItem[]
+  next(most: number): StoreItem[]
   /** a URL of this origin has its outcome */
   done(origin: number): void
 }
@@ -94,7 +94,7 @@ export function frontierOf(web: Web, agent: string, share: number): Frontier {
   let at = 0
   let together = 1
   let total = web.urls
-  const item = (origin: number): ParkItem => {
+  const item = (origin: number): StoreItem => {
     const n = left[origin] as number
     left[origin] = n - 1
     const name = web.name(origin)
@@ -104,7 +104,7 @@ export function frontierOf(web: Web, agent: string, share: number): Frontier {
         : `/articles/2026/11/20/a-title-of-usual-length-${n}`
     return {
       lane: { agent, origin: name },
-      parked: {
+      pending: {
         id: `${origin.toString(36)}-${n.toString(36)}`,
         path: path.padEnd(90 - name.length, '-'),
         expiresAt: 4_000_000_000_000,
@@ -118,7 +118,7 @@ export function frontierOf(web: Web, agent: string, share: number): Frontier {
       return total
     },
     next(most) {
-      const items: ParkItem[] = []
+      const items: StoreItem[] = []
       for (let looked = lap.length; items.length < most && looked > 0 && lap.length > 0; looked--) {
         const origin = lap[at++] as number
         const give = Math.min(left[origin] as number, together, share - (stored[origin] as number), most - items.length)

@@ -22,7 +22,7 @@ test('relay: both sides settle every URL, by turns, and a ratio comes out', asyn
 test('lanes: each verb at two sizes, and the weights', async () => {
   const { stdout } = await bench('lanes', '--short')
   expect(stdout).toMatch(/^\| 5,000 \|( [^|]+ \|){8}$/m)
-  expect(stdout).toMatch(/^\| parked URL under an id of its own, 100 a lane \| \d+/m)
+  expect(stdout).toMatch(/^\| stored URL under an id of its own, 100 a lane \| \d+/m)
 })
 
 test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', async () => {

@@ -15,7 +15,7 @@ let fleet: NodeJS.Timeout | undefined
 beforeAll(async () => {
   ledger = await openLedger({ redis: redis.url, partitions: 1 })
   fleet = setInterval(() => void ledger.viewPartition(0), 100) // so that it is never in doubt what time it is
-  await ledger.park(0, [url('a', of), url('b', of), url('again', { ...of, path: '/b' })])
+  await ledger.store(0, [url('a', of), url('b', of), url('again', { ...of, path: '/b' })])
 })
 afterAll(async () => {
   clearInterval(fleet)
@@ -25,7 +25,7 @@ const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.u
 
 test('why tells where a URL is, under each of its ids; cancel ends one of them', async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
-  // A millisecond may pass between what was parked and the look: only then is the lane due since some time.
+  // A millisecond may pass between what was stored and the look: only then is the lane due since some time.
   const about = async (): Promise<string[]> => (await run('why', `${origin}/b`)).stdout.split('\n')
   await expect
     .poll(async () => (await about())[0])

@@ -25,12 +25,12 @@ const origin = (...args: string[]) =>
     env: { REDIS_URL: redis.url },
   })
 const view = (): Promise<OriginView> => ledger.viewOrigin(ORIGIN, ['decorum'])
-const park = (ids: string[]) =>
-  ledger.park(
+const store = (ids: string[]) =>
+  ledger.store(
     0,
     ids.map((id) => ({
       lane: { agent: 'decorum', origin: ORIGIN },
-      parked: { id, path: `/${id}`, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' as const },
+      pending: { id, path: `/${id}`, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' as const },
     })),
   )
 
@@ -69,14 +69,14 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
 })
 
 test('drop: how many URLs ended', async () => {
-  await park(['a', 'b', 'c'])
+  await store(['a', 'b', 'c'])
   const dropped = await origin('--drop', '--reason', 'not wanted')
   expect(dropped.stdout).toMatch(/^dropped: 3 URLs, each with its outcome\n/)
   expect((await view()).lanes[0]?.waiting).toBe(0)
 })
 
 test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored, and the act is recorded', async () => {
-  await park(['flying', 'waits'])
+  await store(['flying', 'waits'])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 60_000, inFlightLimit: 9, peek: 1 })
   expect(taken.kind).toBe('reserved')
   const before = (await ledger.operations(0, 1))[0]?.at

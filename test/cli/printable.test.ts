@@ -76,7 +76,7 @@ test('outcomes and origin: what frontiers, sites and operators wrote into Redis'
   const origin = 'https://evil.example'
   const id = `id-${EVIL_LINE}`
   const outcome = { id, url: `${origin}/`, agent: 'decorum', at: Date.now(), attempts: 1, meta: { [EVIL]: EVIL_LINE } }
-  await ledger.park(0, [{ outcome: { ...outcome, kind: 'failed', reason: 'dns', detail: EVIL_LINE } }])
+  await ledger.store(0, [{ outcome: { ...outcome, kind: 'failed', reason: 'dns', detail: EVIL_LINE } }])
   const read = await decorum(['outcomes'], { env: { REDIS_URL: redis.url } })
   harmless(read)
   expect(read.stdout.trimEnd().split('\n')).toHaveLength(1)

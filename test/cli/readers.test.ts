@@ -15,7 +15,7 @@ let fleet: NodeJS.Timeout | undefined
 
 beforeAll(async () => {
   ledger = await openLedger({ redis: redis.url, partitions: 1 })
-  await ledger.park(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
+  await ledger.store(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
   await makeGroup(raw, [STREAM], 'gone', 'start')
   await makeGroup(raw, [STREAM], 'reads', 'start')
   const read = (from: string) => raw.xreadgroup('GROUP', 'reads', 'host-1', 'COUNT', 1, 'STREAMS', STREAM, from)

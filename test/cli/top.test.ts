@@ -23,17 +23,17 @@ async function fleet() {
   await ledger.announce({ id: 'f', role: 'fetcher', slots: 50 }, 600_000)
   return ledger
 }
-const park = (ledger: Awaited<ReturnType<typeof fleet>>, id: string, path = `/${id}`) =>
-  ledger.park(0, [
+const store = (ledger: Awaited<ReturnType<typeof fleet>>, id: string, path = `/${id}`) =>
+  ledger.store(0, [
     {
       lane: { agent: 'decorum', origin: `http://${id}.example` },
-      parked: { id, path, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' },
+      pending: { id, path, expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' },
     },
   ])
 
 test('on a pipe it is told once: headline, sums, processes with their versions, lanes', async () => {
   const ledger = await fleet()
-  await park(ledger, 'piped')
+  await store(ledger, 'piped')
   const { code, stdout } = await decorum(['top'], { env: { REDIS_URL: redis.url } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/gateway +4711 +here +9\.9\.9/)
@@ -51,7 +51,7 @@ describe.skipIf(script === undefined)('on a terminal', () => {
       command: script as string,
     })
     await running.hears('ROLE')
-    await park(ledger, 'seen-later')
+    await store(ledger, 'seen-later')
     await running.hears('seen-later.example')
     running.child.stdin?.write('q')
     const { code, stdout } = await running.result

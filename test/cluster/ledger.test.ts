@@ -44,7 +44,7 @@ test('six partitions lie two on each master, and the same calls reach each', asy
   expect(homes.toSorted((a, b) => a - b)).toEqual([0, 0, 1, 1, 2, 2])
   expect(ledger.warnings).toEqual([])
   for (const [partition, origin] of origins.entries())
-    expect(await ledger.park(partition, [url(`one-${partition}`, { origin })])).toMatchObject({ parked: 1 })
+    expect(await ledger.store(partition, [url(`one-${partition}`, { origin })])).toMatchObject({ stored: 1 })
   await expect.poll(async () => (await ledger.members()).length).toBe(0)
   await ledger.announce({ id: 'x', role: 'gateway', slots: 0 })
   expect(await ledger.members()).toEqual([{ id: 'x', role: 'gateway', slots: 0 }])
@@ -59,7 +59,7 @@ test('a wake-up is heard from whichever master it comes', async () => {
     const at = ledger.partitionOf(free)
     // What is due already would keep a new one from being the first.
     await expect.poll(() => ledger.reserve(at, ask)).toMatchObject({ why: 'nothing-due' })
-    await ledger.park(at, [url(`wake-${partition}`, { origin: free })])
+    await ledger.store(at, [url(`wake-${partition}`, { origin: free })])
     await expect.poll(() => heard.has(at)).toBe(true)
   }
 })
@@ -68,7 +68,7 @@ test('while a slot moves its partition answers no call: half of it is never mist
   const { ledger, origins } = await open()
   const { ledger: hasty } = await open(HASTY_MS)
   const [tag = '', origin = ''] = [ledger.tags[1], origins[1]]
-  await ledger.park(
+  await ledger.store(
     1,
     Array.from({ length: 60 }, (_, n) => url(`m${n}`, { origin: `${origin}:${8_000 + n}` })),
   )
@@ -78,14 +78,14 @@ test('while a slot moves its partition answers no call: half of it is never mist
   const gone = await cluster.moveTag(tag, to, async () => {
     for (const call of [
       () => hasty.reserve(1, ask),
-      () => hasty.park(1, [url('late', { origin })]),
+      () => hasty.store(1, [url('late', { origin })]),
       () => hasty.acquire({ lanes: [{ agent: 'bot', origin }], kind: 'hop', delayMs: 1 }),
       () => hasty.viewPartition(1),
     ]) {
       await expect(call()).rejects.toBeInstanceOf(LedgerUnavailableError)
       refused++
     }
-    expect(await ledger.park(0, [url('elsewhere', { origin: origins[0] as string })])).toMatchObject({ parked: 1 })
+    expect(await ledger.store(0, [url('elsewhere', { origin: origins[0] as string })])).toMatchObject({ stored: 1 })
   })
   expect(refused).toBe(4)
   expect(gone).toBeGreaterThan(60)
@@ -112,19 +112,19 @@ test('a master that is away stops only its own partitions, also for processes th
     await cluster.healthy()
   }
   onTestFinished(bringBack) // also for the tests behind this one
-  const parkAll = (by: typeof ledger, name: string) =>
-    Promise.allSettled(origins.map((origin, n) => by.park(n, [url(`${name}-${n}`, { origin })])))
+  const storeAll = (by: typeof ledger, name: string) =>
+    Promise.allSettled(origins.map((origin, n) => by.store(n, [url(`${name}-${n}`, { origin })])))
   const wanted = homes.map((home) => (home === victim ? 'rejected' : 'fulfilled'))
-  await expect.poll(async () => (await parkAll(ledger, 'away')).map(({ status }) => status)).toEqual(wanted)
+  await expect.poll(async () => (await storeAll(ledger, 'away')).map(({ status }) => status)).toEqual(wanted)
   expect((await ledger.announce({ id: 'y', role: 'fetcher', slots: 3 })).map(({ id }) => id)).toContain('y')
   const { ledger: late } = await open(HASTY_MS)
-  await expect.poll(async () => (await parkAll(late, 'late')).map(({ status }) => status)).toEqual(wanted)
+  await expect.poll(async () => (await storeAll(late, 'late')).map(({ status }) => status)).toEqual(wanted)
   expect(late.warnings).toEqual(['2 of 6 partitions do not answer: a master of the cluster is away'])
   expect(Math.abs(late.now(5) - Date.now())).toBeLessThan(5_000)
 
   await bringBack()
   await expect
-    .poll(() => parkAll(ledger, 'back').then((all) => all.every(({ status }) => status === 'fulfilled')))
+    .poll(() => storeAll(ledger, 'back').then((all) => all.every(({ status }) => status === 'fulfilled')))
     .toBe(true)
   for (const [partition, { began, holdUntil }] of (await epochsOf(ledger.tags)).entries()) {
     const before = epochs[partition]
@@ -144,7 +144,7 @@ test('a master that hangs delays only its own partitions: storing, reading and a
   const homes = await Promise.all(ledger.tags.map((tag) => cluster.homeOf(tag)))
   const victim = homes[5]!
   const say = (name: string, partition: number, by = ledger) =>
-    by.park(partition, [
+    by.store(partition, [
       { outcome: outcomeOf(`${name}-${partition}`, { url: `${origins[partition]}/`, kind: 'invalid' } as object) },
     ])
   for (const partition of homes.keys()) await say('early', partition)

@@ -38,7 +38,7 @@ async function act(origin: string, body: unknown): Promise<ReturnType<typeof Ori
 describe('one origin', () => {
   const origin = 'http://known.example'
   beforeAll(async () => {
-    await fleet.park(origin, ['a', 'b'])
+    await fleet.store(origin, ['a', 'b'])
     await fleet.record(origin, 'User-agent: bot\nDisallow: /private\nAllow: /private/press\nCrawl-delay: 60\n')
   })
 
@@ -79,12 +79,12 @@ describe('one origin', () => {
   test('of an origin never asked: ask first; of one that is unreachable: wait, until when', async () => {
     const unknown = await ask(CheckAnswer, `/v1/check?url=${enc('http://new.example/')}`)
     expect(unknown).toMatchObject({ verdict: 'ask-first', why: 'unknown', robots: 'not asked yet' })
-    await fleet.park('http://down.example', ['x'])
+    await fleet.store('http://down.example', ['x'])
     await fleet.record('http://down.example', '', 500)
     const down = await ask(CheckAnswer, `/v1/check?url=${enc('http://down.example/')}`)
     expect(down).toMatchObject({ verdict: 'wait', why: 'unreachable', until: expect.any(Number) })
     expect(down.until).toBeGreaterThan(down.now)
-    await fleet.park('http://open.example', ['x'])
+    await fleet.store('http://open.example', ['x'])
     await fleet.record('http://open.example', '', 404)
     const open = await ask(CheckAnswer, `/v1/check?url=${enc('http://open.example/')}`)
     expect(open).toMatchObject({ verdict: 'allowed', why: 'unavailable', robots: 'none (404)' })
@@ -94,7 +94,7 @@ describe('one origin', () => {
 describe('the operator’s hand', () => {
   test('pause shuts the lanes until its end or until resume; both are written down with who and why', async () => {
     const origin = 'http://pause.example'
-    await fleet.park(origin, ['a'])
+    await fleet.store(origin, ['a'])
     const before = await view(origin)
     const paused = await act(origin, { action: 'pause', forMs: 60_000, reason: 'they wrote', by: 'ann' })
     expect(paused.paused).toEqual({ until: expect.any(Number), reason: 'they wrote' })
@@ -115,7 +115,7 @@ describe('the operator’s hand', () => {
 
   test('a pause without an end lasts until somebody ends it', async () => {
     const origin = 'http://for-good.example'
-    await fleet.park(origin, ['a'])
+    await fleet.store(origin, ['a'])
     const { lanes } = await act(origin, { action: 'pause', reason: 'legal' })
     expect(lanes[0]?.why).toEqual({ state: 'paused', sentence: 'paused by the operator: legal' })
     const { operations } = await ask(OperationsAnswer, `/v1/operations?origin=${enc(origin)}`)
@@ -142,7 +142,7 @@ describe('the operator’s hand', () => {
 
   test('block, unblock, refetch reach the gateways through the ledger', async () => {
     const origin = 'http://block.example'
-    await fleet.park(origin, ['a'])
+    await fleet.store(origin, ['a'])
     const blocked = await act(origin, { action: 'block', reason: 'court order' })
     expect(blocked.lanes[0]?.why.state).toBe('blocked')
     const taken = await fleet.reserve(origin)
@@ -156,8 +156,8 @@ describe('the operator’s hand', () => {
   test('drop ends the backlog of all agents, or of one, URL by URL', async () => {
     const origin = 'http://drop.example'
     const mine = Array.from({ length: 250 }, (_, n) => `m${n}`)
-    await fleet.park(origin, mine)
-    await fleet.park(origin, ['s1', 's2'], 'slow')
+    await fleet.store(origin, mine)
+    await fleet.store(origin, ['s1', 's2'], 'slow')
     const one = await act(origin, { action: 'drop', agent: 'SLOW', reason: 'not wanted' })
     expect([one.dropped, ...one.lanes.map(({ waiting }) => waiting)]).toEqual([2, 250, 0])
     const all = await act(origin, { action: 'drop', reason: 'not wanted' })
@@ -200,8 +200,8 @@ describe('lists', () => {
 
   test('origins by state, by due time both ways, and as many as wanted', async () => {
     const sites = Array.from({ length: 5 }, (_, n) => `http://list-${n}.example`)
-    for (const origin of sites) await fleet.park(origin, ['a'])
-    await fleet.park(sites[0] as string, ['b'], 'slow')
+    for (const origin of sites) await fleet.store(origin, ['a'])
+    await fleet.store(sites[0] as string, ['b'], 'slow')
     await act(sites[1] as string, { action: 'pause', reason: 'listed' })
     const paused = await ask(ListAnswer, '/v1/origins?state=paused')
     expect(paused.complete).toBe(true)
@@ -223,12 +223,12 @@ describe('lists', () => {
 
   test('what is shut is found however many lanes are open', async () => {
     const shut = 'http://shut.example'
-    await fleet.park(shut, ['a'])
+    await fleet.store(shut, ['a'])
     await act(shut, { action: 'pause', reason: 'found' })
     const partition = fleet.ledger.partitionOf(shut)
     // A gateway comes by: what is paused goes to the end of the list
     await fleet.ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
-    await fleet.parkCrowd(Array.from({ length: 3_000 }, (_, n) => `http://crowd-${n}.example`))
+    await fleet.storeCrowd(Array.from({ length: 3_000 }, (_, n) => `http://crowd-${n}.example`))
     const { origins, looked, complete } = await ask(ListAnswer, '/v1/origins?state=paused')
     expect(origins.map(({ origin }) => origin)).toContain(shut)
     expect([looked < 20, complete], 'by an index, without a look at the others').toEqual([true, true])
@@ -243,7 +243,7 @@ describe('lists', () => {
 
   test('lanes in flight are listed by themselves', async () => {
     const origin = 'http://flying.example'
-    await fleet.park(origin, ['a'])
+    await fleet.store(origin, ['a'])
     const { agent, fence } = await fleet.reserve(origin)
     await fleet.ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000 })
     const { origins } = await ask(ListAnswer, '/v1/origins?state=in%20flight')

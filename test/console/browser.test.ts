@@ -30,10 +30,10 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     const page = await chrome.browser.newPage()
     await page.goto('/')
     await page.getByText('Nothing to do').waitFor()
-    await ledger.park(0, [
+    await ledger.store(0, [
       {
         lane: { agent: 'decorum', origin: 'http://a.example' },
-        parked: {
+        pending: {
           id: '1',
           path: '/<img/src=x/onerror=alert(1)>',
           expiresAt: Date.now() + 60_000,

@@ -37,7 +37,7 @@ test('a candidate is not taken in, pending behind others, next, reserved, in fli
   await frontier.enqueue([{ url: `${origin}/job`, id: 'in-a-job' }])
   await frontier.close()
   expect((await fleet.get(pathOf('in-a-job'))).body).toMatchObject({ state: 'not-taken-in', id: 'in-a-job' })
-  await fleet.park(origin, ['a', 'b', 'c'])
+  await fleet.store(origin, ['a', 'b', 'c'])
   expect(await where(origin, 'c')).toMatchObject({
     state: 'pending',
     before: 2,
@@ -75,7 +75,7 @@ test('a candidate is not taken in, pending behind others, next, reserved, in fli
 
 test('a gate that holds the lane is named, and until when', async () => {
   const origin = 'http://gated.example'
-  await fleet.park(origin, ['a'])
+  await fleet.store(origin, ['a'])
   await fleet.patch(origin, { action: 'pause', forMs: 3_600_000, reason: 'asked by mail' })
   expect(await where(origin, 'a')).toMatchObject({
     why: { state: 'paused', sentence: 'paused by the operator: asked by mail', until: expect.any(Number) },
@@ -84,7 +84,7 @@ test('a gate that holds the lane is named, and until when', async () => {
 
 test('by its id alone: what is next in its lane is found; of others it is said that they are stored', async () => {
   const origin = 'http://alone.example'
-  await fleet.park(origin, ['a', 'b'])
+  await fleet.store(origin, ['a', 'b'])
   expect(await where(origin, 'a', false)).toMatchObject({ state: 'pending', before: 0 })
   expect(await where(origin, 'b', false)).toEqual({
     state: 'stored',
@@ -108,7 +108,7 @@ test('what cannot be read is refused in a sentence', async () => {
 
 test('cancelled: one outcome for its readers; twice is said, and so is what cannot be cancelled', async () => {
   const origin = 'http://cancel.example'
-  await fleet.park(origin, ['a', 'b', 'c'])
+  await fleet.store(origin, ['a', 'b', 'c'])
   const done = await cancel(origin, 'b')
   expect(done).toMatchObject({
     status: 200,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAgents } from '@decorum/config'
 import { main } from '@decorum/console'
-import { type Ledger, MAX_ITEMS, openLedger, type ParkItem, type ReservedLane } from '@decorum/ledger'
+import { type Ledger, MAX_ITEMS, openLedger, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
@@ -22,9 +22,9 @@ export type FleetForTest = {
   ledger: Ledger
   get(path: string): Promise<{ status: number; body: unknown }>
   patch(origin: string, body: unknown): Promise<{ status: number; body: unknown }>
-  park(origin: string, ids: string[], agent?: string): Promise<void>
+  store(origin: string, ids: string[], agent?: string): Promise<void>
   /** one URL in a lane of each */
-  parkCrowd(origins: string[]): Promise<void>
+  storeCrowd(origins: string[]): Promise<void>
   /** this lane, which must be due */
   reserve(origin: string, agent?: string): Promise<ReservedLane>
   /** the fleet asks for robots.txt and is answered */
@@ -70,17 +70,17 @@ export async function fleetForTest(
           body: JSON.stringify(body),
         }),
       ),
-    async park(origin, ids, agent = 'bot-web') {
-      await ledger.park(
+    async store(origin, ids, agent = 'bot-web') {
+      await ledger.store(
         ledger.partitionOf(origin),
         ids.map((id) => itemOf(origin, id, agent)),
       )
     },
-    async parkCrowd(origins) {
+    async storeCrowd(origins) {
       for (const [partition, some] of Map.groupBy(origins, (origin) => ledger.partitionOf(origin))) {
         for (let from = 0; from < some.length; from += MAX_ITEMS) {
           const items = some.slice(from, from + MAX_ITEMS).map((origin) => itemOf(origin, 'a', 'bot-web'))
-          await ledger.park(partition, items)
+          await ledger.store(partition, items)
         }
       }
     },
@@ -118,7 +118,7 @@ export async function fleetForTest(
     },
     async outcomes(ids, meta = {}) {
       const origin = 'http://done.example'
-      const items = ids.map((id): ParkItem => {
+      const items = ids.map((id): StoreItem => {
         const outcome: Outcome = {
           id,
           url: `${origin}/${id}`,
@@ -132,7 +132,7 @@ export async function fleetForTest(
         return { outcome }
       })
       for (let from = 0; from < items.length; from += 200)
-        await ledger.park(ledger.partitionOf(origin), items.slice(from, from + 200))
+        await ledger.store(ledger.partitionOf(origin), items.slice(from, from + 200))
     },
     async close() {
       await ledger.close()
@@ -141,9 +141,9 @@ export async function fleetForTest(
   }
 }
 
-function itemOf(origin: string, id: string, agent: string): ParkItem {
-  const parked = { id: `${agent} ${origin} ${id}`, path: `/${id}`, hops: 0, priority: 'normal' as const }
-  return { lane: { agent, origin }, parked: { ...parked, expiresAt: Date.now() + 3_600_000 } }
+function itemOf(origin: string, id: string, agent: string): StoreItem {
+  const pending = { id: `${agent} ${origin} ${id}`, path: `/${id}`, hops: 0, priority: 'normal' as const }
+  return { lane: { agent, origin }, pending: { ...pending, expiresAt: Date.now() + 3_600_000 } }
 }
 
 /** An empty Redis grants nothing for its first second. */

@@ -238,10 +238,10 @@ describe('views', () => {
     onTestFinished(() => ledger.close())
     const { origin } = new URL('http://báo.example')
     const partition = ledger.partitionOf(origin)
-    await ledger.park(partition, [
+    await ledger.store(partition, [
       {
         lane: { agent: 'decorum', origin },
-        parked: { id: '1', path: '/x', expiresAt: Date.now() + 60_000, hops: 0, priority: 'normal' },
+        pending: { id: '1', path: '/x', expiresAt: Date.now() + 60_000, hops: 0, priority: 'normal' },
       },
     ])
     const views = (await (await fetch(`${base}/v1/partitions`)).json()) as PartitionView[]

@@ -34,7 +34,7 @@ async function pages(query: string): Promise<{ origins: string[]; pages: number 
 describe('origins', () => {
   const below = Array.from({ length: 450 }, (_, n) => `http://n${n}.wanted.example`)
   const others = Array.from({ length: 800 }, (_, n) => `http://n${n}.notwanted.example`)
-  beforeAll(() => fleet.parkCrowd(['http://wanted.example', ...below, ...others, 'http://wanted.example.other.test']))
+  beforeAll(() => fleet.storeCrowd(['http://wanted.example', ...below, ...others, 'http://wanted.example.other.test']))
 
   test('of a domain: its host and those below it, each once, and no name that only looks like it', async () => {
     const { origins, pages: turned } = await pages('domain=wanted.example&limit=60')

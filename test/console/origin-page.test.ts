@@ -13,7 +13,7 @@ const HOSTILE = '<img src=x onerror=alert(1)>'
 
 beforeAll(async () => {
   fleet = await fleetForTest(redis.url)
-  await fleet.park(origin, ['a', HOSTILE])
+  await fleet.store(origin, ['a', HOSTILE])
   await fleet.record(origin, `User-agent: bot\nDisallow: /private${HOSTILE}\nDisallow: /secret\nCrawl-delay: 60\n`)
 })
 afterAll(() => fleet.close())

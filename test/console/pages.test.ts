@@ -46,10 +46,10 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   beforeAll(async () => {
     fleet = await fleetForTest(redis.url, { CONSOLE_PASSWORD: PASSWORD, CONSOLE_READ_PASSWORD: 'just looking' })
     const { ledger } = fleet
-    await fleet.park(SITE, ['a', 'b', `long/${'x'.repeat(300)}`])
+    await fleet.store(SITE, ['a', 'b', `long/${'x'.repeat(300)}`])
     await fleet.record(SITE, 'User-agent: *\nDisallow: /private\nCrawl-delay: 60\n')
-    await fleet.park(FAILED, ['a'])
-    await fleet.park('http://another.example', ['a'])
+    await fleet.store(FAILED, ['a'])
+    await fleet.store('http://another.example', ['a'])
     const { agent, fence } = await fleet.reserve(FAILED)
     await ledger.start({ agent, origin: FAILED, fence, kind: 'page', version: 0, delayMs: 0 })
     const outcome = {

@@ -11,7 +11,7 @@ import { redisForTest } from '../support/redis.ts'
 const redis = await redisForTest()
 const [TAG] = partitionTags(1) as [string]
 const ORIGIN = 'http://site.example'
-/** Parked in two parts. */
+/** Stored in two parts. */
 const COUNT = 2 * MAX_ITEMS
 
 test('URLs that a frozen gateway was still storing are neither stored nor marked in the later job of the same name', async () => {
@@ -38,7 +38,7 @@ test('URLs that a frozen gateway was still storing are neither stored nor marked
   const gateway = (more: Record<string, string> = {}) =>
     startDecorum(['gateway'], { env: { ...env, ...more }, input: '' })
 
-  const frozen = gateway({ DECORUM_FREEZE_AT: 'intake.after-park:1' })
+  const frozen = gateway({ DECORUM_FREEZE_AT: 'intake.after-store:1' })
   await add('yesterday')
   await frozen.hears('SIGSTOP')
   const other = gateway()

@@ -15,8 +15,8 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 const TIMES = { leaseMs: 6_000, quarantineMs: 500, reserveMs: 6_000 }
 const LANES = 40
 const origin = (n: number): string => `http://s${n}.test`
-const park = (ledger: Ledger, from: number, to: number) =>
-  ledger.park(
+const store = (ledger: Ledger, from: number, to: number) =>
+  ledger.store(
     0,
     Array.from({ length: to - from }, (_, n) => url(`u${from + n}`, { origin: origin((from + n) % LANES) })),
   )
@@ -54,7 +54,7 @@ test.each(['whole', 'cut in its last command'])(
     const first = await startRedis({ appendonly: true })
     onTestFinished(() => first.stop())
     const ledger = await open(first)
-    await park(ledger, 0, 400)
+    await store(ledger, 0, 400)
     const lanes = await granted(ledger)
     expect(lanes).toHaveLength(LANES)
     const [inFlight, done, ...others] = lanes
@@ -73,7 +73,7 @@ test.each(['whole', 'cut in its last command'])(
       load: { kind: 'normal' },
     } as const
     const dueAt = ledger.now() + 8_000
-    await ledger.complete({ ...exchange, delayMs: 8_000, outcome: outcomeOf(done.heads[0]?.id ?? '') })
+    await ledger.complete({ ...exchange, delayMs: 8_000, outcome: outcomeOf(done.urls[0]?.id ?? '') })
     await ledger.resolve(
       0,
       others.map(({ agent, origin: at, fence }) => ({
@@ -86,7 +86,7 @@ test.each(['whole', 'cut in its last command'])(
     )
     const before = await ledger.viewPartition(0)
     const dir = await backUp(first)
-    await park(ledger, 400, 500) // after the copy: lost with it
+    await store(ledger, 400, 500) // after the copy: lost with it
     const cut = kind !== 'whole'
     if (cut) {
       const folder = join(dir, 'appendonlydir')

@@ -125,7 +125,7 @@ test('a redirect’s target and a candidate with an id of its own that looks lik
     const target = path === '/moved' ? answerOf(301, { location: '/target' }) : answerOf(200)
     socket.write(path === '/robots.txt' ? answerOf(404) : target)
   })
-  // `m~1` waits behind `m`: it is stored when the target is parked.
+  // `m~1` waits behind `m`: it is stored when the target is stored.
   await enqueue({ id: 'm', url: `${site.origin}/moved` }, { id: 'm~1', url: `${site.origin}/own` })
   const moved = await ends('m')
   expect(moved).toMatchObject({ kind: 'redirected' })

@@ -20,7 +20,7 @@ async function exchange({ ledger, reserveOne, startPage }: Bench, delayMs: numbe
   const lane = await reserveOne()
   expect(await startPage({ ...lane, delayMs })).toMatchObject({ kind: 'granted' })
   const { agent, origin, fence } = lane
-  const id = lane.heads[0]?.id ?? ''
+  const id = lane.urls[0]?.id ?? ''
   await ledger.complete({
     agent,
     origin,
@@ -47,7 +47,7 @@ async function firstGrant({ ledger, clock, reserve, startPage }: Bench): Promise
 
 test('a process that believes in a shorter delay owes the configured one all the same', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 3_000)
   await exchange(bench, 50)
   bench.clock.pass(2_900)
@@ -58,7 +58,7 @@ test('a process that believes in a shorter delay owes the configured one all the
 
 test('a least delay that is raised holds at once: a delay that runs is waited for until it is as long', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 1_000)
   await exchange(bench, 1_000)
   bench.clock.pass(500)
@@ -70,7 +70,7 @@ test('a least delay that is raised holds at once: a delay that runs is waited fo
 
 test('a lane that has been reserved before the raise is not begun early either', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 1_000)
   await exchange(bench, 1_000)
   bench.clock.pass(1_000)
@@ -82,7 +82,7 @@ test('a lane that has been reserved before the raise is not begun early either',
 
 test('a lane that has been silent for long is held up by one new delay at most', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 1_000)
   await exchange(bench, 1_000)
   bench.clock.pass(10_000)
@@ -92,7 +92,7 @@ test('a lane that has been silent for long is held up by one new delay at most',
 
 test('two raises in a row: what began under the first of them is waited for under the last', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 1_000)
   await exchange(bench, 1_000)
   await ask(bench, 2, 2_000)
@@ -103,7 +103,7 @@ test('two raises in a row: what began under the first of them is waited for unde
 
 test('a least delay that is lowered holds from the next delay on', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b', 'c'))
+  await bench.ledger.store(0, urls('a', 'b', 'c'))
   await ask(bench, 1, 4_000)
   await exchange(bench, 1_000)
   await ask(bench, 2, 1_000)
@@ -117,7 +117,7 @@ test('a least delay that is lowered holds from the next delay on', async () => {
 
 test('an older version changes nothing, and the same one may be told twice', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 5, 3_000)
   await ask(bench, 4, 10)
   await ask(bench, 5, 3_000)
@@ -128,7 +128,7 @@ test('an older version changes nothing, and the same one may be told twice', asy
 
 test('a fetcher that is lost costs the configured delay and the quarantine', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   await ask(bench, 1, 5_000)
   const lane = await bench.reserveOne()
   expect(await bench.startPage({ ...lane, delayMs: 10 })).toMatchObject({ kind: 'granted' })
@@ -142,7 +142,7 @@ test('a fetcher that is lost costs the configured delay and the quarantine', asy
 
 test('an agent that the configuration does not name owes what its processes say', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, [url('a'), url('b')])
+  await bench.ledger.store(0, [url('a'), url('b')])
   await bench.ledger.setLeastDelays(1, [{ agent: 'another', delayMs: 9_000 }])
   await exchange(bench, 200)
   bench.clock.pass(200)
@@ -151,7 +151,7 @@ test('an agent that the configuration does not name owes what its processes say'
 
 test('each of several agents has a least delay of its own', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   const askedOf = (own: number) => [
     { agent: 'another', delayMs: 9_000 },
     { agent: AGENT, delayMs: own },

@@ -3,7 +3,7 @@
  * Redis: BullMQ, intake, lanes, dispatch, orders and their reading; only the exchange with the site is left out.
  */
 
-import { robotsGate } from '@decorum/admission'
+import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { admitter, gatewayMetrics, startDispatch, startIntake } from '@decorum/gateway/testing'
@@ -58,15 +58,15 @@ afterAll(async () => {
 
 const log = pino({ level: 'error' })
 const metrics = gatewayMetrics()
-const gate = robotsGate(gatewayLedger, undefined)
+const robots = robotsJudge(gatewayLedger, undefined)
 
 async function startGateway(): Promise<void> {
   const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
-  const admit = admitter(agents, '', gate, () => gatewayLedger.now())
+  const admit = admitter(agents, '', robots, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
   const fleet = () => ({ slots: SLOTS, fetchers: 1, pools: new Map() })
-  const dispatch = startDispatch({ ...shared, orders, agents, gate, maxAttempts: 5, reserveMs: 30_000, fleet })
+  const dispatch = startDispatch({ ...shared, orders, agents, robots, maxAttempts: 5, reserveMs: 30_000, fleet })
   await gatewayLedger.onWake(() => dispatch.wake())
   stops.push(async () => {
     await intake.close()

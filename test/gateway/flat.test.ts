@@ -91,16 +91,16 @@ async function grow(from: number, to: number): Promise<void> {
     const items = Array.from({ length: Math.min(MAX_ITEMS, to - at) }, (_, i) => {
       const n = to === URLS ? (at + i) % LANES : LANES + ((at + i) % (LANES * GROWTH - LANES))
       const priority = n % 2 === 0 ? ('high' as const) : ('normal' as const)
-      const parked = {
+      const pending = {
         id: `backlog-${at + i}`,
         path: `/${at + i}`,
         expiresAt: Date.now() + 9 * HOUR,
         hops: 0,
         priority,
       }
-      return { lane: { agent: 'decorum', origin: origin(n) }, parked }
+      return { lane: { agent: 'decorum', origin: origin(n) }, pending }
     })
-    await fetcher.ledger.park(0, items)
+    await fetcher.ledger.store(0, items)
   }
 }
 

@@ -51,8 +51,8 @@ async function carryOut(jobId: string, candidates: Candidate[]): Promise<void> {
   await expect.poll(() => queue.getJob(jobId), { interval: 20 }).toBeUndefined()
 }
 
-test('a gateway that stops while its ledger refuses to park gives the job to the next one', async () => {
-  await raw.set(`${TAGS[0]}:lanes`, 'no hash: whoever wants to park here fails')
+test('a gateway that stops while its ledger refuses to store gives the job to the next one', async () => {
+  await raw.set(`${TAGS[0]}:lanes`, 'no hash: whoever wants to store here fails')
   const first = await gateway()
   const job = await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
   await expect.poll(() => job.getState(), { interval: 20 }).toBe('active')
@@ -103,7 +103,7 @@ test('a job under a name used before brings its own URLs, those for other partit
   expect(await waiting(1, THERE)).toBe(2)
 })
 
-test('a job of a frontier that never heard of its being taken, added again: nothing twice, in no partition', async () => {
+test('a job of a frontier that had no answer, added again: nothing twice, in no partition', async () => {
   await gateway()
   const name = frontierJob('0123456789abcdef', 1)
   for (const _ of ['first', 'again']) await carryOut(name, [{ url: `${HERE}/1` }, { url: `${THERE}/1` }])
@@ -175,8 +175,8 @@ test('a job that cannot even be looked at keeps the sweeper from no other', asyn
 test('a sweeper that wakes late leaves a later job of the same name alone', async () => {
   await addBroken('nightly', 1)
   const replaced = sweep({
-    park: async (...args) => {
-      const result = await ledger.park(...args)
+    store: async (...args) => {
+      const result = await ledger.store(...args)
       await queue.remove('nightly') // another gateway has swept it, and today's comes
       await queue.add('candidates', { url: `${HERE}/today` }, { jobId: 'nightly', timestamp: 2 })
       return result

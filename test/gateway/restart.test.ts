@@ -16,16 +16,16 @@ test('killed and started again with 20,000 lanes waiting: orders at once, after 
   fetcher.each(({ origin }) => orders.push(origin))
   for (let from = 0; from < LANES; from += MAX_ITEMS) {
     const items = Array.from({ length: MAX_ITEMS }, (_, i) => {
-      const parked = {
+      const pending = {
         id: `${from + i}`,
         path: '/',
         expiresAt: Date.now() + 3_600_000,
         hops: 0,
         priority: 'normal' as const,
       }
-      return { lane: { agent: 'decorum', origin: `http://h${from + i}.example` }, parked }
+      return { lane: { agent: 'decorum', origin: `http://h${from + i}.example` }, pending }
     })
-    await fetcher.ledger.park(0, items)
+    await fetcher.ledger.store(0, items)
   }
   const killed = await startGateway()
   await expect.poll(() => orders.length).toBe(20) // twice the slots, and nobody begins them: their reservations are long

@@ -1,6 +1,6 @@
 /** A link that cannot carry large answers in time: less is asked for, until what is asked for arrives. */
 
-import { robotsGate } from '@decorum/admission'
+import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { gatewayMetrics, startDispatch } from '@decorum/gateway/testing'
 import { LedgerUnavailableError, openLedger } from '@decorum/ledger'
@@ -16,17 +16,17 @@ const LANES = 40
 /** Lanes of which one answer may speak. */
 const MOST = 5
 
-test('a take that has no answer in time is tried again for fewer lanes, and all lanes get their order', async () => {
+test('a reserve that has no answer in time is tried again for fewer lanes, and all lanes get their order', async () => {
   const ledger = await openLedger({ redis: redis.url, partitions: 1 })
   const raw = new Redis(redis.url, { maxRetriesPerRequest: null })
   const [tag] = partitionTags(1) as [string]
   const orders = new Queue(ORDERS, { connection: raw, ...queueOptions(tag) })
   const agents = loadAgents({ contact: 'https://bot.example/', defaultDelayMs: 0, maxDelayMs: 0 })
-  const parked = { path: '/', expiresAt: Date.now() + 3_600_000, hops: 0, priority: 'normal' } as const
+  const pending = { path: '/', expiresAt: Date.now() + 3_600_000, hops: 0, priority: 'normal' } as const
   const lane = (n: number) => ({ agent: 'decorum', origin: `http://h${n}.example` })
-  await ledger.park(
+  await ledger.store(
     0,
-    Array.from({ length: LANES }, (_, n) => ({ lane: lane(n), parked: { ...parked, id: `u${n}` } })),
+    Array.from({ length: LANES }, (_, n) => ({ lane: lane(n), pending: { ...pending, id: `u${n}` } })),
   )
   const limits: number[] = []
   const dispatch = startDispatch({
@@ -41,7 +41,7 @@ test('a take that has no answer in time is tried again for fewer lanes, and all 
     partition: 0,
     orders,
     agents,
-    gate: robotsGate(ledger, undefined),
+    robots: robotsJudge(ledger, undefined),
     reserveMs: 30_000,
     metrics: gatewayMetrics(),
     log: pino({ level: 'silent' }),

@@ -3,7 +3,7 @@ import { readDocument, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { connectForConfig, readCurrent, write } from '@decorum/fleet-config'
 import { main as gatewayMain } from '@decorum/gateway'
-import { type Ledger, openLedger, type ParkItem } from '@decorum/ledger'
+import { type Ledger, openLedger, type StoreItem } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'
@@ -46,9 +46,9 @@ async function start(main: typeof gatewayMain, ...names: string[]) {
   onTestFinished(stop)
   return { port: service.port, stop }
 }
-const waitingUrl = (agent: string, origin: string, id: string, lifeMs = 3_600_000): ParkItem => ({
+const waitingUrl = (agent: string, origin: string, id: string, lifeMs = 3_600_000): StoreItem => ({
   lane: { agent, origin },
-  parked: { id, path: `/${id}`, expiresAt: Date.now() + lifeMs, hops: 0, priority: 'normal' },
+  pending: { id, path: `/${id}`, expiresAt: Date.now() + lifeMs, hops: 0, priority: 'normal' },
 })
 const ended = async (prefix: string) => (await outcomes.all()).filter(({ id }) => id.startsWith(prefix))
 
@@ -63,8 +63,8 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   await configure('old-bot', 'new-bot')
   await start(gatewayMain, 'old-bot', 'new-bot')
   const lanes = Array.from({ length: 40 }, (_, n) => `http://127.60.0.${n + 1}:9`)
-  const parkedAt = performance.now()
-  await ledger.park(0, [...lanes.map((origin, n) => waitingUrl('new-bot', origin, `new-${n}`))])
+  const storedAt = performance.now()
+  await ledger.store(0, [...lanes.map((origin, n) => waitingUrl('new-bot', origin, `new-${n}`))])
   const seen = new Set<string>()
   const seenGivenBack = async () => {
     for (const { origin, lane } of await ledger.viewLanes(0, { order: 'latest', limit: 200 }))
@@ -73,7 +73,7 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   }
   // Every order of theirs has come and gone: 40 lanes through the 8 orders that four slots allow.
   await expect.poll(seenGivenBack, { interval: 50 }).toBe(40)
-  await ledger.park(
+  await ledger.store(
     0,
     Array.from({ length: 5 }, (_, n) => waitingUrl('old-bot', site.origin, `old-${n}`)),
   )
@@ -81,7 +81,7 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
   const metrics = await (await fetch(`http://127.0.0.1:${old.port}/metrics`)).text()
   const timesGivenBack = Number(/_refused_total\{why="unknown-agent"\} (\d+)/.exec(metrics)?.[1])
   expect(timesGivenBack).toBeGreaterThanOrEqual(40)
-  const turns = 1 + Math.floor((performance.now() - parkedAt) / UNKNOWN_AGENT_WAIT_MS)
+  const turns = 1 + Math.floor((performance.now() - storedAt) / UNKNOWN_AGENT_WAIT_MS)
   expect(timesGivenBack, 'none of them has been tried again and again').toBeLessThanOrEqual(40 * turns)
   expect(await ended('new')).toEqual([])
 
@@ -91,7 +91,7 @@ test('forty lanes of an agent that the fetchers do not know yet take no slots; t
 })
 
 test('a URL whose agent was taken out of the settings ends when it expires', async () => {
-  await ledger.park(0, [
+  await ledger.store(0, [
     waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-1', 200),
     waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-2', 300),
     waitingUrl('gone-bot', 'http://127.60.1.1:9', 'gone-3'),

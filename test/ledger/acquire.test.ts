@@ -29,9 +29,9 @@ test('an idle lane is entered at once, and then owes its delay like after any re
   })
 })
 
-test('a lane in flight is not entered, and one that was entered is not taken', async () => {
+test('a lane in flight is not acquired, and one that was acquired is not reserved', async () => {
   const { ledger, reserve, reserveOne, startPage, finish, clock } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const taken = await reserveOne()
   await startPage(taken)
   expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: DELAY })
@@ -42,20 +42,20 @@ test('a lane in flight is not entered, and one that was entered is not taken', a
   expect(await reserve()).toEqual([])
 })
 
-test('a visitor who dies keeps the lane shut for lease + delay + quarantine and costs the head no attempt', async () => {
+test('a secondary lease whose holder dies keeps the lane closed for lease + delay + quarantine and counts no attempt of the first URL', async () => {
   const { ledger, reserveOne, clock, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
+  expect(await ledger.reap(0)).toMatchObject({ started: 1, robotsFetches: [] })
   expect(await dueOf()).toBe(clock.now + DELAY + QUARANTINE)
   clock.pass(DELAY + QUARANTINE)
-  expect(await reserveOne()).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 0, urls: [{ id: 'a' }] })
 })
 
-test('back-off of the site keeps visitors out too', async () => {
+test('back-off of the site holds secondary leases too', async () => {
   const { ledger, reserveOne, startPage, finish, clock } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const taken = await reserveOne()
   await startPage(taken)
   await finish(taken, { load: { kind: 'asked-for-less', retryAfterMs: 20_000 } } as object)
@@ -64,9 +64,9 @@ test('back-off of the site keeps visitors out too', async () => {
   expect(entry.kind === 'wait' && entry.waitMs).toBeGreaterThanOrEqual(19_000)
 })
 
-test('a deferred lane that was entered is woken to the silence it owes since, not to the clock it had before', async () => {
+test('a deferred lane that was acquired is woken at the delay owed since, not at the due time it had before', async () => {
   const { ledger, reserve, startPage, clock, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, [url('a'), url('b', { agent: 'asker' })])
+  await ledger.store(0, [url('a'), url('b', { agent: 'asker' })])
   const lanes = await reserve()
   const asker = lanes.find(({ agent }) => agent === 'asker')!
   const waiting = lanes.find(({ agent }) => agent === AGENT)!
@@ -74,7 +74,7 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
   const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'robots-in-flight' as const }
   await ledger.resolve(0, [{ ...waiting, dropped: [], next }])
   clock.pass(100)
-  const entry = await ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: DELAY })
+  const entry = await ledger.acquire({ lanes: [lane], kind: 'pace-group', delayMs: DELAY })
   if (entry.kind !== 'granted') throw new Error('its own clock had long run out')
   await ledger.complete({
     ...lane,
@@ -89,13 +89,13 @@ test('a deferred lane that was entered is woken to the silence it owes since, no
   expect(await dueOf()).toBe(clock.now + DELAY)
 })
 
-test('a hold keeps visitors out', async () => {
+test('a hold holds secondary leases', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   clock.pass(400)
   expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: 600 })
 })
 
-test('an entered lane that asks for robots.txt asks alone: nobody else asks meanwhile, and what it learns is written down', async () => {
+test('a secondary lease for robots.txt is the only robots fetch of the origin, and its answer is recorded', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
   const entry = await ledger.acquire({ lanes: [lane], kind: 'hop', of: lane, isRobots: true, delayMs: DELAY })
   if (entry.kind !== 'granted') throw new Error('an idle lane is open')
@@ -108,7 +108,7 @@ test('an entered lane that asks for robots.txt asks alone: nobody else asks mean
   })
   clock.pass(300)
   const state = step({}, { kind: 'answered', status: 404, jitter: 0 }, clock.now)
-  expect(await ledger.record({ ...lane, fence, forAsker: true, state, delays: [], delayMs: DELAY, elapsedMs: 0 })).toBe(
+  expect(await ledger.record({ ...lane, fence, withPage: true, state, delays: [], delayMs: DELAY, elapsedMs: 0 })).toBe(
     'completed',
   )
   const end = {
@@ -125,7 +125,7 @@ test('an entered lane that asks for robots.txt asks alone: nobody else asks mean
   const due = await dueOf()
   expect(due).toBe(clock.now + DELAY)
   clock.pass(LEASE + 1)
-  expect(await ledger.reap(0)).toMatchObject({ started: 0, unstarted: 0, questions: [] })
+  expect(await ledger.reap(0)).toMatchObject({ started: 0, unstarted: 0, robotsFetches: [] })
   expect(await dueOf()).toBe(due) // a visit that was left behind would close the lane once more
   expect((await ledger.acquire({ lanes: [other], kind: 'hop', of: other, isRobots: true, delayMs: DELAY })).kind).toBe(
     'granted',

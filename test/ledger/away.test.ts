@@ -25,13 +25,13 @@ const outcome = {
 
 /** Each call; the compiler names one that is missing. `onWake` goes on trying by itself. */
 const CALLS: Record<Exclude<CallName, 'close' | 'onWake'>, (ledger: Ledger) => Promise<unknown>> = {
-  park: (ledger) => ledger.park(0, [{ outcome } as never]),
+  store: (ledger) => ledger.store(0, [{ outcome } as never]),
   forgetMark: (ledger) => ledger.forgetMark(0, 'job'),
   outbox: (ledger) => ledger.outbox(0, 1),
   clearOutbox: (ledger) => ledger.clearOutbox(0, ['1-1']),
   reserve: (ledger) => ledger.reserve(0, { limit: 1, aheadMs: 0, inFlightLimit: 1, outcomesLimit: 1 } as never),
   claim: (ledger) => ledger.claim(lane),
-  headOf: (ledger) => ledger.headOf(lane, 'normal', 'default'),
+  firstUrlOf: (ledger) => ledger.firstUrlOf(lane, 'normal', 'default'),
   start: (ledger) => ledger.start({ ...lane, fence: 1, kind: 'page', delayMs: 1, version: 0 } as never),
   confirm: (ledger) => ledger.confirm([held]),
   acquire: (ledger) => ledger.acquire({ lanes: [{ ...lane, delayMs: 1 }], waitMs: 0 } as never),
@@ -48,7 +48,7 @@ const CALLS: Record<Exclude<CallName, 'close' | 'onWake'>, (ledger: Ledger) => P
   viewOrigin: (ledger) => ledger.viewOrigin(origin, ['bot']),
   viewLanes: (ledger) => ledger.viewLanes(0, { sort: 'soonest', limit: 1 } as never),
   viewPartition: (ledger) => ledger.viewPartition(0),
-  viewShut: (ledger) => ledger.viewShut(0, { gate: 'paused', limit: 1 } as never, ['bot']),
+  viewClosed: (ledger) => ledger.viewClosed(0, { gate: 'paused', limit: 1 } as never, ['bot']),
   scanLanes: (ledger) => ledger.scanLanes(0, { cursor: '0', domain: 'site.test' } as never),
   notesOf: (ledger) => ledger.notesOf(origin),
   examples: (ledger) => ledger.examples(0, ['dns']),

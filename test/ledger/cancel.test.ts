@@ -14,11 +14,11 @@ async function cancel(ledger: Ledger, id: string): Promise<string> {
   return ledger.cancel(one, outcomeOf(id, { kind: 'refused', reason: 'cancelled', attempts: 0 }))
 }
 const left = async (ledger: Ledger): Promise<string[]> =>
-  (await ledger.findPending(lane, {})).found.map(({ parked }) => parked.id)
+  (await ledger.findPending(lane, {})).found.map(({ pending }) => pending.id)
 
 test('a URL anywhere in its lane ends as refused: cancelled; its id is free again, and the order of the others stays', async () => {
   const { ledger, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, [...urls('a', 'b', 'c', 'd'), url('h1', { priority: 'high' }), url('h2', { priority: 'high' })])
+  await ledger.store(0, [...urls('a', 'b', 'c', 'd'), url('h1', { priority: 'high' }), url('h2', { priority: 'high' })])
   expect(await left(ledger)).toEqual(['h1', 'h2', 'a', 'b', 'c', 'd'])
   for (const id of ['c', 'a', 'h2', 'd']) expect(await cancel(ledger, id)).toBe('cancelled')
   expect(await left(ledger)).toEqual(['h1', 'b'])
@@ -30,13 +30,13 @@ test('a URL anywhere in its lane ends as refused: cancelled; its id is free agai
   ])
   expect(await ledger.storedIn('a')).toEqual([])
   expect(await ledger.storedIn('b')).toEqual([0])
-  expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
+  expect(await ledger.store(0, urls('a'))).toMatchObject({ stored: 1 })
   expect(await ledger.viewPartition(0)).toMatchObject({ waiting: 3, counts: { refused: 4 } })
 })
 
 test('a URL that has left is absent, and nothing is written', async () => {
   const { ledger, outcomes, visit } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const [a, b] = (await ledger.findPending(lane, {})).found
   if (a === undefined || b === undefined) throw new Error('both are there')
   expect(await cancel(ledger, 'b')).toBe('cancelled')
@@ -50,7 +50,7 @@ test('a URL that has left is absent, and nothing is written', async () => {
 
 test('of a reserved lane: the order is refused a lease, the gateway drops nothing, and the lane is due when it was', async () => {
   const { ledger, outcomes, reserveOne, startPage, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b', 'c'))
+  await ledger.store(0, urls('a', 'b', 'c'))
   for (const [id, rest] of [
     ['a', ['b', 'c']],
     ['c', ['b']],
@@ -58,7 +58,7 @@ test('of a reserved lane: the order is refused a lease, the gateway drops nothin
     const reserved = await reserveOne({ peek: 3 })
     expect(await cancel(ledger, id)).toBe('cancelled')
     // It had seen that the first two are forbidden
-    const dropped = reserved.heads.slice(0, 2).map((head) => outcomeOf(head.id))
+    const dropped = reserved.urls.slice(0, 2).map((head) => outcomeOf(head.id))
     const resolution = { ...lane, fence: reserved.fence, dropped, next: { kind: 'release' } as const }
     expect(await ledger.resolve(0, [resolution])).toEqual(['stale'])
     expect(await startPage(reserved)).toMatchObject({ kind: 'refused', why: 'stale' })
@@ -70,7 +70,7 @@ test('of a reserved lane: the order is refused a lease, the gateway drops nothin
 
 test('what is in flight is not cancelled; what waits behind it is, and the one in flight ends by its own outcome', async () => {
   const { ledger, outcomes, reserveOne, startPage, finish } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b', 'c'))
+  await ledger.store(0, urls('a', 'b', 'c'))
   const reserved = await reserveOne()
   await startPage(reserved)
   expect(await cancel(ledger, 'a')).toBe('in-flight')
@@ -86,19 +86,19 @@ test('what is in flight is not cancelled; what waits behind it is, and the one i
 test('the delay of a lane goes on when its last URL is cancelled', async () => {
   const { ledger, clock, visit, reserve, reserveOne } = await emptyLedger(redis)
   await visit('first', 5_000)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   expect(await cancel(ledger, 'a')).toBe('cancelled')
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(4_999)
   expect(await reserve()).toEqual([])
   clock.pass(1)
-  expect((await reserveOne()).heads[0]?.id).toBe('b')
+  expect((await reserveOne()).urls[0]?.id).toBe('b')
 })
 
 test('a look goes through so many URLs, and says whether there were more', async () => {
   const { ledger } = await emptyLedger(redis)
   for (let at = 0; at < 3_000; at += 200)
-    await ledger.park(0, urls(...Array.from({ length: 200 }, (_, n) => `u${at + n}`)))
+    await ledger.store(0, urls(...Array.from({ length: 200 }, (_, n) => `u${at + n}`)))
   expect(await ledger.findPending(lane, { id: 'u2999' }, 2_000)).toEqual({ found: [], complete: false })
   const { found, complete } = await ledger.findPending(lane, { id: 'u2999', path: '/u2999' })
   expect([found[0]?.place, complete]).toEqual([2_999, true])
@@ -106,7 +106,7 @@ test('a look goes through so many URLs, and says whether there were more', async
 })
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6))
-test(`seed ${SEED}: among parking, reserving, dropping, fetching and lost leases each URL has one outcome or is stored`, async () => {
+test(`seed ${SEED}: among storing, reserving, dropping, fetching and lost leases each URL has one outcome or is stored`, async () => {
   const { ledger, clock, raw, outcomes, reserve, startPage, finish } = await emptyLedger(redis)
   let state = SEED
   const dice = (sides: number): number => {
@@ -123,7 +123,7 @@ test(`seed ${SEED}: among parking, reserving, dropping, fetching and lost leases
       case 0: {
         const fresh = Array.from({ length: 1 + dice(4) }, (_, n) => `${step}-${n}`)
         known.push(...fresh)
-        await ledger.park(
+        await ledger.store(
           0,
           fresh.map((id) => url(id, { priority: dice(3) === 0 ? 'high' : 'normal' })),
         )
@@ -137,7 +137,7 @@ test(`seed ${SEED}: among parking, reserving, dropping, fetching and lost leases
         break
       case 3:
         if (one !== undefined && !isStarted) {
-          const dropped = one.heads.slice(0, dice(3)).map(({ id }) => outcomeOf(id))
+          const dropped = one.urls.slice(0, dice(3)).map(({ id }) => outcomeOf(id))
           await ledger.resolve(0, [{ ...lane, fence: one.fence, dropped, next: { kind: 'release' } }])
           held = []
         }

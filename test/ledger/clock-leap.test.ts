@@ -67,17 +67,17 @@ async function reserveOne(ledger: Ledger): Promise<ReservedLane> {
 }
 async function visit(ledger: Ledger, more: { delayMs?: number; retryAfterMs?: number } = {}): Promise<string> {
   const { delayMs = 1_000, retryAfterMs } = more
-  const { fence, heads } = await reserveOne(ledger)
+  const { fence, urls } = await reserveOne(ledger)
   expect(await ledger.start({ ...LANE, kind: 'page', fence, version: 0, delayMs })).toMatchObject({ kind: 'granted' })
   const load =
     retryAfterMs === undefined ? { kind: 'normal' as const } : { kind: 'asked-for-less' as const, retryAfterMs }
-  await ledger.complete({ ...LANE, fence, delayMs, elapsedMs: 0, load, outcome: outcomeOf(heads[0]?.id ?? '') })
-  return heads[0]?.id ?? ''
+  await ledger.complete({ ...LANE, fence, delayMs, elapsedMs: 0, load, outcome: outcomeOf(urls[0]?.id ?? '') })
+  return urls[0]?.id ?? ''
 }
 
 test('ahead for one call and back: nothing comes early, nothing is ended, and after a hold the lanes go on', async () => {
   const { ledger, notices, pass, leap } = await scene()
-  await ledger.park(0, [...urls('a', 'b'), url('c', { origin: 'http://flying.test' })])
+  await ledger.store(0, [...urls('a', 'b'), url('c', { origin: 'http://flying.test' })])
   const taken = await ledger.reserve(0, ask)
   const lanes = taken.kind === 'reserved' ? taken.lanes : []
   const flying = lanes.find(({ origin }) => origin !== LANE.origin)!
@@ -103,7 +103,7 @@ test('ahead for one call and back: nothing comes early, nothing is ended, and af
 
 test('ahead for good: time goes on as it passes, not as Redis claims; a back-off of an hour lasts an hour', async () => {
   const { ledger, notices, pass, leap, ledgerNow, passed } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { retryAfterMs: 3_600_000 })
   const shutAt = passed()
   leap(DAY)
@@ -113,8 +113,8 @@ test('ahead for good: time goes on as it passes, not as Redis claims; a back-off
   await expect.poll(() => notices).toEqual([expect.stringMatching(/clock leapt ahead by 8640\d s/)])
   expect(Math.abs((await ledgerNow()) - passed())).toBeLessThanOrEqual(1_000)
   await pass(HOLD)
-  await ledger.park(0, [url('x', { origin: 'http://x.test' })])
-  expect(await reserveOne(ledger), 'others go on').toMatchObject({ heads: [{ id: 'x' }] })
+  await ledger.store(0, [url('x', { origin: 'http://x.test' })])
+  expect(await reserveOne(ledger), 'others go on').toMatchObject({ urls: [{ id: 'x' }] })
   for (;;) {
     await pass(30_000)
     const taken = await ledger.reserve(0, ask)
@@ -128,9 +128,9 @@ test('an expiry is a date of the frontier’s: it goes by Redis’s own clock, w
   const { ledger, pass, leap } = await scene()
   leap(-DAY)
   await pass(HOLD + 1_000)
-  await ledger.park(0, [url('a', { expiresAt: START + 10_000 })])
-  const { wallAt, now, heads } = await reserveOne(ledger)
-  expect(heads[0]?.expiresAt).toBe(START + 10_000)
+  await ledger.store(0, [url('a', { expiresAt: START + 10_000 })])
+  const { wallAt, now, urls } = await reserveOne(ledger)
+  expect(urls[0]?.expiresAt).toBe(START + 10_000)
   expect(Math.abs(now - wallAt - DAY), 'what passed between the calls around the leap is lost').toBeLessThanOrEqual(
     2_000,
   )
@@ -139,7 +139,7 @@ test('an expiry is a date of the frontier’s: it goes by Redis’s own clock, w
 
 test('back for good: time goes on from where it was, after a hold', async () => {
   const { ledger, pass, leap, ledgerNow, raw } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { delayMs: 20_000 })
   const before = await ledgerNow()
   leap(-3_600_000)
@@ -147,13 +147,13 @@ test('back for good: time goes on from where it was, after a hold', async () => 
   await pass(HOLD)
   const fence = Number(await raw.hget(keys.epoch, EPOCH.fence))
   const next = await reserveOne(ledger)
-  expect(next.heads[0]?.id).toBe('b')
+  expect(next.urls[0]?.id).toBe('b')
   expect(next.fence).toBeGreaterThan(fence)
 })
 
 test('a small step back is waited out: no hold, no silence shorter', async () => {
   const { ledger, pass, leap, notices, silence } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { delayMs: 5_000 })
   leap(-900)
   await pass(4_000)
@@ -176,7 +176,7 @@ test('a clock that is slewed is no clock that leaps', async () => {
 
 test('a process that has just started carries no leap in: the living deny it', async () => {
   const { ledger, pass, leap, fresh, ledgerNow, passed } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { delayMs: 30_000 })
   leap(DAY)
   const other = await fresh()
@@ -191,7 +191,7 @@ test('a process that has just started carries no leap in: the living deny it', a
 
 test('a fleet that was away is a fleet that was away: after two seconds its time is believed', async () => {
   const { ledger, pass, silence, fresh, ledgerNow, passed } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { delayMs: 30_000 })
   silence(3_600_000)
   const other = await fresh()
@@ -203,7 +203,7 @@ test('a fleet that was away is a fleet that was away: after two seconds its time
 
 test('a Redis that stood still: a call from before it hangs on, and the next one vouches for the time', async () => {
   const { ledger, silence, fresh, notices, passed, ledgerNow } = await scene()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   await visit(ledger, { delayMs: 10_000 })
   const before = passed()
   const stuck = await fresh(() => START + before)

@@ -23,7 +23,7 @@ const redis = await redisForTest()
 
 test('the outcome is written, the URL leaves, its id is free and the silence runs', async () => {
   const { ledger, raw, clock, reserveOne, startPage, finish, outcomes, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = await reserveOne()
   await startPage(lane)
   clock.pass(300)
@@ -38,7 +38,7 @@ test('the outcome is written, the URL leaves, its id is free and the silence run
 
 test('a lane that owes nothing and holds nothing is forgotten at once; one with work is not', async () => {
   const { ledger, raw, reserveOne, startPage, finish, dueOf, clock } = await emptyLedger(redis)
-  await ledger.park(0, [url('a'), url('b', { priority: 'high' })])
+  await ledger.store(0, [url('a'), url('b', { priority: 'high' })])
   for (const left of [clock.now, undefined]) {
     const lane = await reserveOne()
     await startPage(lane, { delayMs: 0 })
@@ -48,9 +48,9 @@ test('a lane that owes nothing and holds nothing is forgotten at once; one with 
   expect(await raw.exists(keys.lanes)).toBe(0)
 })
 
-test('the silence counts from the end of the exchange, not from its beginning', async () => {
+test('the delay counts from the end of the exchange, not from its beginning', async () => {
   const { ledger, clock, reserveOne, startPage, finish, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane, { delayMs: 1_000 })
   clock.pass(20_000)
@@ -58,12 +58,12 @@ test('the silence counts from the end of the exchange, not from its beginning', 
   expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
-test('ends of exchanges are told together, and the silence of each counts from its own end', async () => {
+test('ends of exchanges are completed together, and the delay of each counts from its own end', async () => {
   const verbs: string[] = []
   const gatherMs = 200
   const bench = await emptyLedger(redis, { gatherMs, onCall: (verb) => void verbs.push(verb) })
   const { ledger, clock, reserve, startPage, finish, dueOf } = bench
-  await ledger.park(0, [url('a'), url('b', { origin: 'http://other.test' })])
+  await ledger.store(0, [url('a'), url('b', { origin: 'http://other.test' })])
   const lanes = await reserve()
   for (const lane of lanes) await startPage(lane, { delayMs: 100_000 })
   clock.pass(20_000)
@@ -86,7 +86,7 @@ test.each([
   vi.useFakeTimers({ toFake: ['setTimeout'] }) // a wait would not end
   onTestFinished(() => void vi.useRealTimers())
   const { ledger, reserveOne, startPage } = await emptyLedger(redis, { gatherMs: 20, callDeadlineMs: 2 ** 30 })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane, { delayMs: end.delayMs })
   const { agent, origin, fence } = lane
@@ -96,7 +96,7 @@ test.each([
 
 test('silence that was kept already counts, but never more than the exchange could have left', async () => {
   const { ledger, clock, reserveOne, startPage, finish, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const first = await reserveOne()
   await startPage(first)
   clock.pass(800)
@@ -114,7 +114,7 @@ test('silence that was kept already counts, but never more than the exchange cou
 test('fractions of a millisecond are kept and never shorten a silence', async () => {
   const { ledger, clock, reserveOne, startPage, finish, reserve, dueOf } = await emptyLedger(redis)
   clock.pass(0.123)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = await reserveOne()
   await startPage(lane)
   clock.pass(10.5)
@@ -126,12 +126,12 @@ test('fractions of a millisecond are kept and never shorten a silence', async ()
   expect(await reserve()).toHaveLength(1)
 })
 
-test('without an outcome the head stays and its attempt is counted', async () => {
+test('without an outcome the URL stays first and its attempt is counted', async () => {
   const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   for (let tries = 0; tries < 3; tries++) {
     const lane = await reserveOne()
-    expect(lane).toMatchObject({ tries, heads: [{ id: 'a' }] })
+    expect(lane).toMatchObject({ tries, urls: [{ id: 'a' }] })
     await startPage(lane)
     expect(await ledger.complete({ ...lane, delayMs: 5, elapsedMs: 0, load: { kind: 'normal' } })).toBe('completed')
     clock.pass(5)
@@ -141,7 +141,7 @@ test('without an outcome the head stays and its attempt is counted', async () =>
 
 test('the attempts of one URL are not those of the next', async () => {
   const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const first = await reserveOne()
   await startPage(first)
   await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
@@ -149,12 +149,12 @@ test('the attempts of one URL are not those of the next', async () => {
   await startPage(again)
   await finish(again, { delayMs: 0 })
   clock.pass(1)
-  expect(await reserveOne()).toMatchObject({ tries: 0, heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ tries: 0, urls: [{ id: 'b' }] })
 })
 
 test("a redirect's target goes to the outbox in the same call", async () => {
   const { ledger, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane)
   const candidate = { id: 'a>1', url: 'http://elsewhere.test/', hops: 1, meta: { n: 1 } }
@@ -169,7 +169,7 @@ test("a redirect's target goes to the outbox in the same call", async () => {
 
 test('a stale fence changes nothing at all, and is counted', async () => {
   const { ledger, raw, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const zombie = await reserveOne()
   await startPage(zombie)
   clock.pass(LEASE)
@@ -196,16 +196,16 @@ test('a stale fence changes nothing at all, and is counted', async () => {
 
 test('settling twice: the second is stale', async () => {
   const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = await reserveOne()
   await startPage(lane)
   expect(await Promise.all([finish(lane), finish(lane)])).toEqual(['completed', 'stale'])
   expect(await outcomes()).toHaveLength(1)
 })
 
-test('a lease that nobody has started cannot be settled', async () => {
+test('a reservation that was not started cannot be completed', async () => {
   const { ledger, reserveOne, finish, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   expect(await finish(lane)).toBe('stale')
   expect(await outcomes()).toEqual([])
@@ -213,7 +213,7 @@ test('a lease that nobody has started cannot be settled', async () => {
 
 test('in one batch a stale one does not spoil the others', async () => {
   const { ledger, reserve, startPage, finish, outcomes } = await emptyLedger(redis)
-  await ledger.park(
+  await ledger.store(
     0,
     ['a', 'b', 'c'].map((id) => url(id, { origin: `http://${id}.test` })),
   )
@@ -224,7 +224,7 @@ test('in one batch a stale one does not spoil the others', async () => {
   expect((await outcomes()).map(({ id }) => id).sort()).toEqual(
     lanes
       .filter((_, i) => i !== 1)
-      .map(({ heads }) => heads[0]!.id)
+      .map(({ urls }) => urls[0]!.id)
       .sort(),
   )
 })
@@ -232,7 +232,7 @@ test('in one batch a stale one does not spoil the others', async () => {
 test('a longer delay that was recorded meanwhile counts at once, a shorter one from the next request on', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, reserveOne, startPage, finish, dueOf } = bench
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = await reserveOne()
   await startPage(lane, { delayMs: 1_000 })
   await recordDelay(bench, 9_000)
@@ -266,7 +266,7 @@ const SCALED = { backOffMs: 60_000, backOffMaxMs: 200_000, backOffQuietMs: 600_0
 
 test('429 without Retry-After: 60 s, doubling per incident, bounded; jitter only lengthens, by a tenth at most', async () => {
   const bench = await emptyLedger(redis, SCALED)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   for (const [index, expected] of [60_000, 120_000, 200_000, 200_000].entries()) {
     const found = await exchange(bench, TOO_FAST)
     expect(found?.incidents).toBe(index + 1)
@@ -279,7 +279,7 @@ test('429 without Retry-After: 60 s, doubling per incident, bounded; jitter only
 test('jitter differs from one back-off to the next', async () => {
   const bench = await emptyLedger(redis)
   const origins = Array.from({ length: 40 }, (_, i) => `http://s${i}.test`)
-  await bench.ledger.park(
+  await bench.ledger.store(
     0,
     origins.map((origin, i) => url(`u${i}`, { origin })),
   )
@@ -294,7 +294,7 @@ test('jitter differs from one back-off to the next', async () => {
 
 test('Retry-After is a lower bound, and counts from the end of the exchange', async () => {
   const bench = await emptyLedger(redis, SCALED)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   const found = await exchange(bench, { kind: 'asked-for-less', retryAfterMs: 7_000 }, AGENT, 2_000)
   expect(found?.ms).toBeGreaterThanOrEqual(7_000)
   expect(found?.ms).toBeLessThanOrEqual(7_700)
@@ -303,7 +303,7 @@ test('Retry-After is a lower bound, and counts from the end of the exchange', as
 test('a shorter Retry-After never shortens a back-off that is running', async () => {
   const bench = await emptyLedger(redis)
   const agents = ['bot', 'other']
-  await bench.ledger.park(
+  await bench.ledger.store(
     0,
     agents.map((agent) => url(agent, { agent })),
   )
@@ -324,10 +324,10 @@ test('a shorter Retry-After never shortens a back-off that is running', async ()
   expect((await backOff(bench))?.ms).toBeGreaterThanOrEqual(50_000)
 })
 
-test('one escalation per incident, however many agents see it and however late they hear of it', async () => {
+test('one escalation per incident, however many agents see it and however late', async () => {
   const bench = await emptyLedger(redis, { ...SCALED, backOffMs: 5_000 })
   const agents = ['a', 'b', 'c', 'd']
-  await bench.ledger.park(
+  await bench.ledger.store(
     0,
     agents.map((agent) => url(agent, { agent })),
   )
@@ -346,7 +346,7 @@ test('one escalation per incident, however many agents see it and however late t
 
 test('after a quiet time the incidents are forgotten', async () => {
   const bench = await emptyLedger(redis, SCALED)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   for (let i = 0; i < 2; i++) {
     const found = await exchange(bench, TOO_FAST)
     bench.clock.pass(found!.ms)
@@ -358,9 +358,9 @@ test('after a quiet time the incidents are forgotten', async () => {
   expect((await exchange(bench, TOO_FAST))?.incidents).toBe(1)
 })
 
-test('the back-off has its own clock: it does not change the delay', async () => {
+test('the back-off is apart from the delay and does not change it', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   const lane = await bench.reserveOne()
   await bench.startPage(lane)
   await bench.ledger.complete({ ...lane, delayMs: 1_234, elapsedMs: 0, load: TOO_FAST })
@@ -370,7 +370,7 @@ test('the back-off has its own clock: it does not change the delay', async () =>
 test('one lost connection says nothing; two in a row close the site for 5 s, then 10 s; good answers halve the row', async () => {
   const bench = await emptyLedger(redis)
   const NO_ANSWER: SiteLoad = { kind: 'no-answer' }
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   expect(await exchange(bench, NO_ANSWER)).toBeUndefined()
   for (const expected of [5_000, 10_000, 20_000]) {
     const found = await exchange(bench, NO_ANSWER)
@@ -385,7 +385,7 @@ test('one lost connection says nothing; two in a row close the site for 5 s, the
 test('turned away: the back-off by number in a row, up to a sixth of the longest; good answers bring it down', async () => {
   const bench = await emptyLedger(redis)
   const TURNED_AWAY: SiteLoad = { kind: 'turned-away' }
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   const seconds = async (load: SiteLoad): Promise<number> => {
     const found = await exchange(bench, load)
     bench.clock.pass(found?.ms ?? 0)
@@ -405,7 +405,7 @@ test('turned away: the back-off by number in a row, up to a sixth of the longest
 
 test('a site that turns away every other request is not slowed down', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   for (let n = 0; n < 10; n++) {
     expect(await exchange(bench, { kind: 'turned-away' })).toBeUndefined()
     await exchange(bench, { kind: 'normal' })
@@ -414,7 +414,7 @@ test('a site that turns away every other request is not slowed down', async () =
 
 test('a 429 is an answer: it ends a row of lost connections', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   await exchange(bench, { kind: 'no-answer' })
   const found = await exchange(bench, { kind: 'asked-for-less', retryAfterMs: 1_000 })
   bench.clock.pass(found!.ms)
@@ -424,7 +424,7 @@ test('a 429 is an answer: it ends a row of lost connections', async () => {
 test('connections lost by several agents at once are one incident', async () => {
   const bench = await emptyLedger(redis)
   const agents = ['a', 'b', 'c', 'd', 'e']
-  await bench.ledger.park(
+  await bench.ledger.store(
     0,
     agents.map((agent) => url(agent, { agent })),
   )
@@ -440,7 +440,7 @@ test('connections lost by several agents at once are one incident', async () => 
 
 test('what is remembered of a load is forgotten by itself', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   await exchange(bench, { kind: 'no-answer' })
   const life = await bench.raw.pttl(keys.origin(ORIGIN))
   expect(life).toBeGreaterThan(60_000)
@@ -449,46 +449,46 @@ test('what is remembered of a load is forgotten by itself', async () => {
 
 // --- the gateway's word ------------------------------------------------------------------------------------------
 
-test('keep: heads leave with their outcomes, in order, and the lease goes on', async () => {
+test('keep: urls leave with their outcomes, in order, and the lease goes on', async () => {
   const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b', 'c', 'd'))
+  await ledger.store(0, urls('a', 'b', 'c', 'd'))
   const lane = await reserveOne({ peek: 3 })
   const dropped = [outcomeOf('a', { kind: 'disallowed', rule: '/', line: 1, group: ['*'] }), outcomeOf('b')]
   expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'keep' } }])).toEqual(['completed'])
   expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
-  expect(await finish({ ...lane, heads: lane.heads.slice(2) }, { delayMs: 0 })).toBe('completed')
+  expect(await finish({ ...lane, urls: lane.urls.slice(2) }, { delayMs: 0 })).toBe('completed')
   expect((await outcomes()).map(({ id, kind }) => `${id} ${kind}`)).toEqual(['a disallowed', 'b failed', 'c failed'])
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'd' }] })
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'd' }] })
 })
 
-test('release: the lane goes back to its own clock, which may lie ahead', async () => {
+test('release: the lane is due at its own due time, which may lie ahead', async () => {
   const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(900)
   const lane = await reserveOne({ aheadMs: 500 })
   await ledger.resolve(0, [{ ...lane, dropped: [], next: { kind: 'release' } }])
   expect(await dueOf()).toBe(due)
 })
 
-test('release of a lane that was emptied by its drops keeps its clock', async () => {
+test('release of a lane that was emptied by its drops keeps its due time', async () => {
   const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   const lane = await reserveOne({ aheadMs: 5_000 })
   await ledger.resolve(0, [{ ...lane, dropped: [outcomeOf('b')], next: { kind: 'release' } }])
   clock.pass(500)
-  await ledger.park(0, urls('c'))
+  await ledger.store(0, urls('c'))
   expect(await dueOf()).toBe(due)
 })
 
-test('defer: not before an instant, with its reason; never before its own clock', async () => {
+test('defer: not before an instant, with its reason; never before its own due time', async () => {
   const { ledger, clock, visit, reserveOne, dueOf } = await emptyLedger(redis)
   await visit('a', 1_000)
   const due = clock.now + 1_000
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   const lane = await reserveOne({ aheadMs: 5_000 })
   await ledger.resolve(0, [
     { ...lane, dropped: [], next: { kind: 'defer', until: due - 500, why: 'robots-unreachable' } },
@@ -500,12 +500,12 @@ test('defer: not before an instant, with its reason; never before its own clock'
   ])
   expect(await dueOf()).toBe(due + 60_000)
   clock.now = due + 60_000
-  expect(await reserveOne()).toMatchObject({ heldBy: 'robots-unreachable', heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ heldBy: 'robots-unreachable', urls: [{ id: 'b' }] })
 })
 
 test('dropping needs a reservation: not after start, not under another fence, not after reap', async () => {
   const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   const word = (fence: number) =>
     ledger.resolve(0, [{ ...lane, fence, dropped: [outcomeOf('a')], next: { kind: 'release' } }])

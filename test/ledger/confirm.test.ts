@@ -12,7 +12,7 @@ const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 async function started(options: Parameters<typeof emptyLedger>[1] = {}) {
   const bench = await emptyLedger(redis, options)
   const { ledger, reserve, startPage } = bench
-  await ledger.park(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
+  await ledger.store(0, [...urls('a', 'b'), url('x', { agent: 'bee' })])
   const lanes = await reserve()
   const own = lanes.find(({ agent }) => agent === AGENT)!
   const other = lanes.find(({ agent }) => agent === 'bee')!
@@ -30,7 +30,7 @@ test('what nothing has happened to is granted again, as often as it is asked for
   }
 })
 
-test('another agent is told 429 meanwhile: shut', async () => {
+test('another agent is answered 429 meanwhile: closed', async () => {
   const { ledger, other, confirm, clock } = await started()
   const load = { kind: 'asked-for-less' as const, retryAfterMs: 30_000 }
   await ledger.complete({ ...other, delayMs: 1_000, elapsedMs: 0, load })
@@ -39,7 +39,7 @@ test('another agent is told 429 meanwhile: shut', async () => {
   expect(await confirm()).toBe('granted')
 })
 
-test.each(['pause', 'block'] as const)('an operator’s %s meanwhile: shut', async (action) => {
+test.each(['pause', 'block'] as const)('an operator’s %s meanwhile: closed', async (action) => {
   const { ledger, confirm } = await started()
   await ledger.operate({ ...by, action }, [AGENT])
   expect(await confirm()).toBe('back-off')
@@ -68,10 +68,10 @@ test('a lease that has ended, or is somebody else’s, or was never started: sta
   expect(await ledger.confirm([{ agent: AGENT, origin: ORIGIN, fence: next.fence, version: 0 }])).toBe('stale')
 })
 
-test('a clock that is held with the lane counts as well: the whole host was told to wait', async () => {
+test('a pace lane that is leased with the lane counts as well: the whole host was answered 429', async () => {
   const { ledger, held, clock } = await started()
   const host = { agent: AGENT, origin: 'https://site.test' }
-  const entry = await ledger.acquire({ lanes: [host], kind: 'clock', delayMs: 0 })
+  const entry = await ledger.acquire({ lanes: [host], kind: 'pace-group', delayMs: 0 })
   if (entry.kind !== 'granted') throw new Error('the clock is shut')
   const both = [...held, { ...host, fence: entry.fence }]
   expect(await ledger.confirm(both)).toBe('granted')
@@ -121,13 +121,13 @@ test('unused: the URL has not been tried, and the lane opens after its delay, no
   expect(await ledger.resolve(0, [word])).toEqual(['completed'])
   expect(await dueOf()).toBe(clock.now + 1_000)
   clock.pass(1_000)
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'a' }], tries: 0 })
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'a' }], tries: 0 })
   expect(await ledger.resolve(0, [word]), 'said twice').toEqual(['stale'])
 })
 
 test('unused is for what was started, under its fence', async () => {
   const { ledger, reserve } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const [lane] = await reserve()
   if (lane === undefined) throw new Error('nothing is due')
   const unused = { dropped: [], next: { kind: 'unused' as const } }

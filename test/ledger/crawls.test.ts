@@ -1,5 +1,5 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
-import { type Ledger, makeGroup, type ParkItem, type ReservedLane } from '@decorum/ledger'
+import { type Ledger, makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { idSlot } from '@decorum/ledger/testing'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
@@ -10,11 +10,11 @@ const redis = await redisForTest()
 const lane = { agent: AGENT, origin: ORIGIN }
 const by = { by: 'test', reason: 'a test' }
 
-const some = (crawl: string, count: number, more: Partial<Parameters<typeof url>[1]> = {}): ParkItem[] =>
+const some = (crawl: string, count: number, more: Partial<Parameters<typeof url>[1]> = {}): StoreItem[] =>
   Array.from({ length: count }, (_, n) => url(`${crawl}-${n}`, { crawl, ...more }))
 
-async function parkAll(ledger: Ledger, items: ParkItem[]): Promise<void> {
-  for (let at = 0; at < items.length; at += 200) await ledger.park(0, items.slice(at, at + 200))
+async function storeAll(ledger: Ledger, items: StoreItem[]): Promise<void> {
+  for (let at = 0; at < items.length; at += 200) await ledger.store(0, items.slice(at, at + 200))
 }
 
 /** The request of the one lane that is due; @returns whose it was */
@@ -23,10 +23,10 @@ async function visitNext({ ledger, clock, reserveOne, startPage }: Bench): Promi
   await startPage(reserved, { delayMs: 0 })
   await finish(ledger, reserved)
   clock.pass(1)
-  return reserved.heads[0]?.id ?? ''
+  return reserved.urls[0]?.id ?? ''
 }
 
-const finish = (ledger: Ledger, { agent, origin, fence, heads: [head] }: ReservedLane, body: Partial<Outcome> = {}) =>
+const finish = (ledger: Ledger, { agent, origin, fence, urls: [head] }: ReservedLane, body: Partial<Outcome> = {}) =>
   ledger.complete({
     ...{ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' as const } },
     outcome: outcomeOf(head?.id ?? '', { ...(head?.crawl === undefined ? {} : { crawl: head.crawl }), ...body }),
@@ -45,17 +45,17 @@ async function waitingOf(ledger: Ledger): Promise<Record<string, number>> {
 
 test('a crawl with thousands of URLs of a host delays the ten of another by no more than its share', async () => {
   const bench = await emptyLedger(redis)
-  await parkAll(bench.ledger, some(DEFAULT_CRAWL, 3_000))
-  await parkAll(bench.ledger, some('large', 3_000))
+  await storeAll(bench.ledger, some(DEFAULT_CRAWL, 3_000))
+  await storeAll(bench.ledger, some('large', 3_000))
   for (let turns = 0; turns < 30; turns++) await visitNext(bench)
-  await parkAll(bench.ledger, some('small', 10))
+  await storeAll(bench.ledger, some('small', 10))
   const order: string[] = []
   while (order.filter((id) => id.startsWith('small')).length < 10) order.push(await visitNext(bench))
   expect(order.length).toBeLessThanOrEqual(3 * 10 + 3)
   const two = await emptyLedger(redis)
-  await parkAll(two.ledger, some('large', 3_000))
+  await storeAll(two.ledger, some('large', 3_000))
   for (let turns = 0; turns < 30; turns++) await visitNext(two)
-  await parkAll(two.ledger, some('small', 10))
+  await storeAll(two.ledger, some('small', 10))
   const turns: string[] = []
   while (turns.filter((id) => id.startsWith('small')).length < 10) turns.push(await visitNext(two))
   expect(turns.length).toBeLessThanOrEqual(25)
@@ -64,7 +64,7 @@ test('a crawl with thousands of URLs of a host delays the ten of another by no m
 test('turns are by weight, and URLs of priority high come first within their own crawl alone', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.changeCrawl({ name: 'heavy', change: { weight: 3 }, ...by })
-  await parkAll(bench.ledger, [
+  await storeAll(bench.ledger, [
     ...some('heavy', 90),
     ...some('light', 90),
     url('urgent', { crawl: 'light', priority: 'high' }),
@@ -80,7 +80,7 @@ test('turns are by weight, and URLs of priority high come first within their own
 test('a crawl for which a group was made before its first URL goes on like any other', async () => {
   const bench = await emptyLedger(redis)
   await makeGroup(bench.raw, [outcomesKey(TAG, 'news')], 'reader', 'start')
-  await bench.ledger.park(0, [url('a', { crawl: 'news' })])
+  await bench.ledger.store(0, [url('a', { crawl: 'news' })])
   expect(await visitNext(bench)).toBe('a')
   expect(await idsOf(bench, 'news')).toEqual(['a'])
 })
@@ -88,12 +88,12 @@ test('a crawl for which a group was made before its first URL goes on like any o
 test('each crawl has its outcomes, its ids and its counts, and a lane that others have left is as it was', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, raw } = bench
-  await ledger.park(0, [url('a'), url('b')])
+  await ledger.store(0, [url('a'), url('b')])
   const before = await raw.hget(keys.lanes, `${AGENT} ${ORIGIN}`)
   const layout = await raw.hget(keys.epoch, 'layout')
   expect(layout).toBe('3')
-  await ledger.park(0, [url('a', { crawl: 'news' })])
-  await ledger.park(0, [url('a', { crawl: 'news' })]) // absorbed
+  await ledger.store(0, [url('a', { crawl: 'news' })])
+  await ledger.store(0, [url('a', { crawl: 'news' })]) // absorbed
   expect(await raw.hget(keys.epoch, 'layout')).toBe('4')
   expect(await waitingOf(ledger)).toEqual({ default: 2, news: 1 })
   expect(await ledger.storedIn('a', 'news')).toEqual([0])
@@ -113,38 +113,38 @@ test('each crawl has its outcomes, its ids and its counts, and a lane that other
   expect(await bench.reserve()).toEqual([])
 })
 
-test('only the crawl whose outcomes nobody reads is held', async () => {
+test('only the crawl whose outcomes are not read is held', async () => {
   const bench = await emptyLedger(redis, { outcomesLimit: 3 })
   const { ledger, clock } = bench
-  await parkAll(ledger, [...some('unread', 20), ...some('read', 20)])
+  await storeAll(ledger, [...some('unread', 20), ...some('read', 20)])
   const order: string[] = []
   for (let turns = 0; turns < 12; turns++) {
     order.push(await visitNext(bench))
     await bench.raw.xtrim(outcomesKey(TAG, 'read'), 'MAXLEN', 0)
   }
   expect(order.filter((id) => id.startsWith('unread')).length).toBe(3)
-  await parkAll(ledger, some(DEFAULT_CRAWL, 1, { origin: 'http://other.test' }))
+  await storeAll(ledger, some(DEFAULT_CRAWL, 1, { origin: 'http://other.test' }))
   await bench.raw.xtrim(outcomesKey(TAG, 'unread'), 'MAXLEN', 0)
   clock.pass(60_000)
-  const next = (await bench.reserve()).map(({ heads }) => heads[0]?.crawl ?? DEFAULT_CRAWL)
+  const next = (await bench.reserve()).map(({ urls }) => urls[0]?.crawl ?? DEFAULT_CRAWL)
   expect(next.sort()).toEqual(['default', expect.stringMatching(/read/)])
 })
 
 test('the outcomes of the default crawl do not hold up another one, and the other way round', async () => {
   const bench = await emptyLedger(redis, { outcomesLimit: 2 })
-  await parkAll(bench.ledger, [...some(DEFAULT_CRAWL, 5), ...some('news', 2)])
+  await storeAll(bench.ledger, [...some(DEFAULT_CRAWL, 5), ...some('news', 2)])
   for (let turns = 0; turns < 4; turns++) await visitNext(bench)
   expect([(await idsOf(bench, DEFAULT_CRAWL)).length, (await idsOf(bench, 'news')).length]).toEqual([2, 2])
   expect(await bench.reserve()).toEqual([])
   await bench.raw.xtrim(keys.outcomes, 'MAXLEN', 0)
   bench.clock.pass(30_000)
-  expect((await bench.reserveOne()).heads[0]?.id).toBe('default-2')
+  expect((await bench.reserveOne()).urls[0]?.id).toBe('default-2')
 })
 
 test('a paused crawl waits, its URLs expire in time, and after it is resumed it has saved no turns', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
-  await parkAll(ledger, [...some('a', 60), ...some('b', 60)])
+  await storeAll(ledger, [...some('a', 60), ...some('b', 60)])
   await ledger.changeCrawl({ name: 'a', change: { state: 'paused' }, ...by })
   for (let turns = 0; turns < 20; turns++) expect(await visitNext(bench)).toMatch(/^b/)
   await ledger.changeCrawl({ name: 'b', change: { state: 'paused' }, ...by })
@@ -162,42 +162,42 @@ test('a paused crawl waits, its URLs expire in time, and after it is resumed it 
 test('the URL of a paused crawl that has expired is handed out, so that it ends', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
-  await ledger.park(0, [url('x', { crawl: 'a', expiresAt: clock.now + 5_000 })])
+  await ledger.store(0, [url('x', { crawl: 'a', expiresAt: clock.now + 5_000 })])
   await ledger.changeCrawl({ name: 'a', change: { state: 'paused' }, ...by })
   clock.pass(1_000)
   expect(await bench.reserve()).toEqual([])
   clock.pass(10_000)
   const reserved = await bench.reserveOne()
-  expect(reserved.heads[0]?.id).toBe('x')
+  expect(reserved.urls[0]?.id).toBe('x')
   expect(reserved.closedUntil).toBeGreaterThan(clock.now)
 })
 
 test('a paused default crawl waits as well, in lanes of its own, too', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, [url('d'), url('e', { origin: 'http://other.test', crawl: 'news' })])
+  await bench.ledger.store(0, [url('d'), url('e', { origin: 'http://other.test', crawl: 'news' })])
   await bench.ledger.changeCrawl({ name: DEFAULT_CRAWL, change: { state: 'paused' }, ...by })
-  expect((await bench.reserve()).map(({ heads }) => heads[0]?.id)).toEqual(['e'])
+  expect((await bench.reserve()).map(({ urls }) => urls[0]?.id)).toEqual(['e'])
   await bench.ledger.changeCrawl({ name: DEFAULT_CRAWL, change: { state: 'running' }, ...by })
   bench.clock.pass(1_000)
-  expect((await bench.reserve()).map(({ heads }) => heads[0]?.id)).toEqual(['d'])
+  expect((await bench.reserve()).map(({ urls }) => urls[0]?.id)).toEqual(['d'])
 })
 
 test('cancelled: every stored URL ends once, in bounded steps; what is in flight ends with its request', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, startPage } = bench
-  await parkAll(ledger, [
+  await storeAll(ledger, [
     ...some('gone', 150),
     ...some('gone', 50, { origin: 'http://other.test' }).map((item, n) => {
-      if (!('parked' in item)) throw new Error('a URL is expected')
+      if (!('pending' in item)) throw new Error('a URL is expected')
       return {
         ...item,
-        parked: { ...item.parked, id: `other-${n}`, priority: n % 2 ? ('high' as const) : ('normal' as const) },
+        pending: { ...item.pending, id: `other-${n}`, priority: n % 2 ? ('high' as const) : ('normal' as const) },
       }
     }),
     ...some('stays', 5),
   ])
   const lanes = await bench.reserve()
-  const flying = lanes.find(({ origin, heads }) => origin === ORIGIN && heads[0]?.crawl === 'gone') ?? lanes.at(-1)
+  const flying = lanes.find(({ origin, urls }) => origin === ORIGIN && urls[0]?.crawl === 'gone') ?? lanes.at(-1)
   if (flying === undefined) throw new Error('a lane is reserved')
   await startPage(flying)
   await ledger.changeCrawl({ name: 'gone', change: { state: 'cancelled' }, ...by })
@@ -208,7 +208,7 @@ test('cancelled: every stored URL ends once, in bounded steps; what is in flight
   await finish(ledger, flying)
   expect(await ledger.sweepCrawls(0)).toBe(0)
   const ended = await outcomesOf(bench, 'gone')
-  const isGone = flying.heads[0]?.crawl === 'gone'
+  const isGone = flying.urls[0]?.crawl === 'gone'
   expect(new Set(ended.map(({ id }) => id)).size).toBe(200)
   expect(ended.length).toBe(200)
   expect(ended.filter((one) => one.kind === 'refused' && one.reason === 'cancelled').length).toBe(isGone ? 199 : 200)
@@ -220,10 +220,10 @@ test('a limit refuses what is beyond it, and says which it was', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
   await ledger.changeCrawl({ name: 'few', change: { limits: { stored: 5 } }, ...by })
-  await ledger.park(0, [
+  await ledger.store(0, [
     ...some('few', 4),
     ...some('few', 3, { origin: 'http://other.test' }).map((item, n) =>
-      'parked' in item ? { ...item, parked: { ...item.parked, id: `o${n}` } } : item,
+      'pending' in item ? { ...item, pending: { ...item.pending, id: `o${n}` } } : item,
     ),
   ])
   const reasons = (await outcomesOf(bench, 'few')).map((one) => ('reason' in one ? one.reason : ''))
@@ -231,17 +231,17 @@ test('a limit refuses what is beyond it, and says which it was', async () => {
   expect(await waitingOf(ledger)).toMatchObject({ few: 5 })
 
   await ledger.changeCrawl({ name: 'day', change: { limits: { pagesPerDay: 3 } }, ...by })
-  await ledger.park(0, some('day', 4))
+  await ledger.store(0, some('day', 4))
   clock.pass(86_400_000)
-  await ledger.park(0, [url('tomorrow', { crawl: 'day' })])
+  await ledger.store(0, [url('tomorrow', { crawl: 'day' })])
   expect((await outcomesOf(bench, 'day')).map(({ id, ...one }) => [id, 'reason' in one && one.reason])).toEqual([
     ['day-3', 'crawl-per-day'],
   ])
 
   await ledger.changeCrawl({ name: 'host', change: { limits: { pagesPerHost: 2 } }, ...by })
   const twoSchemes = [url('1', { crawl: 'host' }), url('2', { crawl: 'host', origin: 'https://site.test' })]
-  await ledger.park(0, [...twoSchemes, url('3', { crawl: 'host', origin: 'http://site.test:81' })])
-  await ledger.park(0, [url('4', { crawl: 'host' }), url('5', { crawl: 'host', origin: 'http://other.test' })])
+  await ledger.store(0, [...twoSchemes, url('3', { crawl: 'host', origin: 'http://site.test:81' })])
+  await ledger.store(0, [url('4', { crawl: 'host' }), url('5', { crawl: 'host', origin: 'http://other.test' })])
   expect((await outcomesOf(bench, 'host')).map(({ id, ...one }) => [id, 'reason' in one && one.reason])).toEqual([
     ['3', 'crawl-per-host'],
     ['4', 'crawl-per-host'],
@@ -266,7 +266,7 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     const places = new Set(hosts.slice(0, 5).map((host) => ledger.partitionOf(`http://${host}`)))
     expect(places.size, 'they are spread').toBeGreaterThan(partitions === 1 ? 0 : 1)
     for (const host of hosts)
-      await ledger.park(
+      await ledger.store(
         ledger.partitionOf(`http://${host}`),
         [1, 2, 3].map((n) => url(`${host}/${n}`, { crawl: 'domain', origin: `http://${host}` })),
       )
@@ -289,8 +289,8 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     await ledger.crawlBook.look()
     for (const partition of ledger.tags.keys()) await ledger.healCrawls(partition)
     const last = 'http://d.site.co.uk'
-    expect(await ledger.park(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
-      parked: 1,
+    expect(await ledger.store(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
+      stored: 1,
     })
     await expect(
       ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 0 } }, ...by }),
@@ -301,10 +301,10 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
 test('a crawl ends at its end, or when it has fetched as many bytes as it may', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, startPage } = bench
-  await ledger.park(0, [...some('bytes', 3), url('t', { crawl: 'timed', origin: 'http://other.test' })])
+  await ledger.store(0, [...some('bytes', 3), url('t', { crawl: 'timed', origin: 'http://other.test' })])
   await ledger.changeCrawl({ name: 'bytes', change: { limits: { bytes: 1_000 } }, ...by })
   await ledger.changeCrawl({ name: 'timed', change: { expiresAt: clock.now + 60_000 }, ...by })
-  const reserved = (await bench.reserve()).find(({ heads }) => heads[0]?.crawl === 'bytes')
+  const reserved = (await bench.reserve()).find(({ urls }) => urls[0]?.crawl === 'bytes')
   if (reserved === undefined) throw new Error('a lane of the crawl is due')
   await startPage(reserved)
   await finish(ledger, reserved, { kind: 'fetched', bytes: 1_200 })
@@ -345,7 +345,7 @@ test('a thousand crawls of few lanes each are stored, listed and end', async () 
     url('own', { crawl: `c${c}`, origin: `http://own-${c}.test` }),
     url('shared', { crawl: `c${c}` }),
   ]).flat()
-  await parkAll(ledger, items)
+  await storeAll(ledger, items)
   const seen: string[] = []
   for (let rounds = 0; rounds < 1_010 && seen.length < 2_000; rounds++) {
     const lanes = await bench.reserve({ limit: 200 })
@@ -353,7 +353,7 @@ test('a thousand crawls of few lanes each are stored, listed and end', async () 
       lanes.map(async (one) => {
         await startPage(one, { delayMs: 0 })
         await finish(ledger, one)
-        seen.push(one.heads[0]?.crawl ?? '')
+        seen.push(one.urls[0]?.crawl ?? '')
       }),
     )
     clock.pass(1)
@@ -384,7 +384,7 @@ test('the ids of two crawls never meet', () => {
 test('find, cancel by id and drop know the crawl', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
-  await ledger.park(0, [url('x'), url('x', { crawl: 'news' }), url('y', { crawl: 'news' })])
+  await ledger.store(0, [url('x'), url('x', { crawl: 'news' }), url('y', { crawl: 'news' })])
   const { found } = await ledger.findPending(lane, { id: 'x', crawl: 'news' })
   const [one] = found
   if (one === undefined) throw new Error('it is there')
@@ -396,7 +396,7 @@ test('find, cancel by id and drop know the crawl', async () => {
   expect(await waitingOf(ledger)).toEqual({ default: 0, news: 0 })
 })
 
-test('a crawl that was forgotten stays so, whatever gateways that have not heard of it write meanwhile', async () => {
+test('a crawl that was forgotten stays so, whatever gateways that do not have that change yet write meanwhile', async () => {
   for (const [name, partitions] of [
     ['over', 1],
     ['over', 2],
@@ -421,7 +421,7 @@ test('a crawl that was forgotten stays so, whatever gateways that have not heard
     await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
     await gateway.crawlBook.look()
     expect(await ledger.forgetCrawl(name)).toBe('forgotten')
-    await ledger.park(0, [url('one', { crawl: name })])
+    await ledger.store(0, [url('one', { crawl: name })])
     for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
     await gateway.crawlBook.look()
     for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)

@@ -86,14 +86,14 @@ async function tailOf(redis: TestRedis, connection: Redis): Promise<{ path: stri
   return { path, size: (await stat(path)).size }
 }
 
-test('a Redis that was killed and came back grants nothing for lease + quarantine; nothing parked is lost', async () => {
+test('a Redis that was killed and came back grants nothing for lease + quarantine; nothing stored is lost', async () => {
   const { ledger, clock, restart } = await mortal()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const first = await reserveOne(ledger)
   await ledger.start({ ...first, ...page })
   await restart('kill9')
   clock.pass(10)
-  await ledger.park(0, [url('c', { origin: 'http://other.test' })])
+  await ledger.store(0, [url('c', { origin: 'http://other.test' })])
   expect(await ledger.reserve(0, ask)).toEqual(held(HOLD))
   expect(await ledger.viewPartition(0)).toMatchObject({ holdUntil: clock.now + HOLD, waiting: 3, inFlight: 1 })
   expect(await ledger.complete({ ...first, ...done, outcome: outcomeOf('a') }), 'who holds a lease may end it').toBe(
@@ -103,12 +103,12 @@ test('a Redis that was killed and came back grants nothing for lease + quarantin
   expect(await ledger.reserve(0, ask)).toEqual(held(1))
   clock.pass(1)
   const taken = await ledger.reserve(0, ask)
-  expect(taken).toMatchObject({ kind: 'reserved', lanes: [{ heads: [{ id: 'c' }] }, { heads: [{ id: 'b' }] }] })
+  expect(taken).toMatchObject({ kind: 'reserved', lanes: [{ urls: [{ id: 'c' }] }, { urls: [{ id: 'b' }] }] })
 })
 
 test('the hold also refuses what was reserved before', async () => {
   const { ledger, clock, restart } = await mortal()
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne(ledger)
   await restart('kill9')
   expect(await ledger.start({ ...lane, ...page })).toEqual({ kind: 'refused', why: 'startup-hold' })
@@ -116,7 +116,7 @@ test('the hold also refuses what was reserved before', async () => {
   expect((await reserveOne(ledger)).fence).toBeGreaterThan(lane.fence)
 })
 
-test('one restart is one hold, however many processes hear of it and however often', async () => {
+test('one restart is one hold, however many processes notice it and however often', async () => {
   const { ledger, clock, connect, restart } = await mortal()
   const other = await connect()
   const otherBack = ready(other.connection)
@@ -133,7 +133,7 @@ test('one restart is one hold, however many processes hear of it and however oft
 
 test('a Redis that lost its tail: the forgotten request cannot be overtaken, and fences rise all the same', async () => {
   const { redis, ledger, connection, clock, restart } = await mortal()
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const before = await tailOf(redis, connection)
   const fences: number[] = []
   const forgotten = await reserveOne(ledger)
@@ -151,13 +151,13 @@ test('a Redis that lost its tail: the forgotten request cannot be overtaken, and
   )
   clock.pass(HOLD)
   const again = await reserveOne(ledger)
-  expect(again.heads[0]?.id, 'the outcome was lost with the tail, so it is fetched again').toBe('a')
+  expect(again.urls[0]?.id, 'the outcome was lost with the tail, so it is fetched again').toBe('a')
   expect(again.fence).toBeGreaterThan(Math.max(...fences))
 })
 
 test('a tail torn within a call leaves whole calls only', async () => {
   const { redis, ledger, connection, restart } = await mortal()
-  await ledger.park(0, urls('a', 'b', 'c'))
+  await ledger.store(0, urls('a', 'b', 'c'))
   const lane = await reserveOne(ledger)
   await ledger.start({ ...lane, ...page })
   await ledger.complete({ ...lane, ...done, outcome: outcomeOf('a') })
@@ -172,7 +172,7 @@ test('a tail torn within a call leaves whole calls only', async () => {
 
 test('a Redis without its data: who knew the old epoch makes it hold', async () => {
   const { ledger, connection, connect, clock } = await mortal()
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await connection.flushall()
   expect(await ledger.reserve(0, ask), 'the knowing one comes first').toEqual(held(HOLD))
 
@@ -194,11 +194,11 @@ test('an empty Redis that a fresh process meets first is held in full, and says 
   const options = { redis: redis.url, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, onNotice }
   const fresh = await openLedger({ ...options, partitions: 1, isNew: false })
   onTestFinished(() => fresh.close())
-  await fresh.park(0, urls('a'))
+  await fresh.store(0, urls('a'))
   clock.pass(HOLD - 1)
   expect(await fresh.reserve(0, ask)).toEqual(held(1))
   clock.pass(1)
-  expect(await reserveOne(fresh)).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(await reserveOne(fresh)).toMatchObject({ urls: [{ id: 'a' }] })
   expect(notices).toEqual([expect.stringMatching(/^Redis is empty, .* nothing is fetched for 55 s/)])
 })
 
@@ -252,7 +252,7 @@ test('known to be new: once, by a word in Redis that ends with the first ledger 
   expect(await first.reserve(0, ask), 'who knew another epoch is believed rather than the word').toEqual(held(HOLD))
 })
 
-test('new, and its address known to nobody else: nothing is held, unless somebody turns up who knew another epoch', async () => {
+test('new, and its address not published yet: nothing is held, unless a process calls that knew another epoch', async () => {
   const { raw, open } = await emptyRedis(1)
   await announceNew(raw, 'unknown')
   const first = await open()
@@ -287,7 +287,7 @@ test('a Redis that failed over and back with no call in between is another run: 
   const ledger = await openLedger(options)
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await expect.poll(() => two.xlen(keys.outcomes)).toBe(0)
   await two.replicaof('NO', 'ONE')
   await follow(one, b.port)
@@ -298,7 +298,7 @@ test('a Redis that failed over and back with no call in between is another run: 
 
 test('a restart that was announced does not hold; the next one that was not does', async () => {
   const { ledger, clock, restart } = await mortal()
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await ledger.announceRestart()
   await restart('stop')
   const lane = await reserveOne(ledger)
@@ -310,7 +310,7 @@ test('a restart that was announced does not hold; the next one that was not does
 
 test('an announcement is void once something was granted after it', async () => {
   const { ledger, restart } = await mortal()
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne(ledger)
   await ledger.announceRestart()
   expect(await ledger.start({ ...lane, ...page })).toMatchObject({ kind: 'granted' })
@@ -332,7 +332,7 @@ test('without Redis every call fails with LedgerUnavailableError; when it is bac
   const back = ready(connection)
   await redis.stop()
   const calls = [
-    ledger.park(0, urls('a')),
+    ledger.store(0, urls('a')),
     ledger.reserve(0, ask),
     ledger.start({ agent: 'bot', origin: 'http://site.test', fence: 1, ...page }),
     ledger.reap(0),
@@ -343,7 +343,7 @@ test('without Redis every call fails with LedgerUnavailableError; when it is bac
   }
   await redis.restart()
   await back
-  expect(await ledger.park(0, urls('a'))).toMatchObject({ parked: 1 })
+  expect(await ledger.store(0, urls('a'))).toMatchObject({ stored: 1 })
 })
 
 test('a Redis that hangs is given up after callDeadlineMs', async () => {
@@ -372,11 +372,11 @@ test('an answer that came while this process stood still for longer than callDea
   expect(await answer).toMatchObject({ kind: 'wait' })
 })
 
-test('scripts that Redis was told to forget are sent again', async () => {
+test('scripts that were flushed from Redis are sent again', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   const { ledger, raw } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await raw.script('FLUSH')
-  expect(await ledger.park(0, urls('b'))).toMatchObject({ parked: 1 })
+  expect(await ledger.store(0, urls('b'))).toMatchObject({ stored: 1 })
 })

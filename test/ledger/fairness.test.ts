@@ -8,7 +8,7 @@ const DELAY = 500
 const AHEAD_MS = 15
 const TICK_MS = 5
 const AGENT = 'bot'
-const CLOCK = { agent: AGENT, origin: 'https://site.test' }
+const PACE_LANE = { agent: AGENT, origin: 'https://site.test' }
 
 /**
  * A fleet in virtual time: whoever is due is begun at once, in the order in which the ledger hands lanes out, and each
@@ -16,32 +16,32 @@ const CLOCK = { agent: AGENT, origin: 'https://site.test' }
  */
 async function crawl(origins: string[], visits: number, tookMs: number, comesLate = (): boolean => false) {
   const { ledger, clock, raw, reserve } = await emptyLedger(redis, { reserveMs: 1_000_000 })
-  const parked = origins.flatMap((origin, o) =>
+  const pending = origins.flatMap((origin, o) =>
     Array.from({ length: visits }, (_, n) => url(`${o}-${n}`, { agent: AGENT, origin })),
   )
-  for (let at = 0; at < parked.length; at += 100) await ledger.park(0, parked.slice(at, at + 100))
+  for (let at = 0; at < pending.length; at += 100) await ledger.store(0, pending.slice(at, at + 100))
   const counts = new Map(origins.map((origin) => [origin, 0]))
   const from = clock.now
   for (let made = 0; ; ) {
     for (const lane of await reserve({ aheadMs: AHEAD_MS })) {
-      const { origin, fence, heads } = lane
+      const { origin, fence, urls } = lane
       if (comesLate()) {
         await ledger.resolve(0, [
           { ...lane, dropped: [], next: { kind: 'defer', until: clock.now + 40, why: 'lane-busy' } },
         ])
         continue
       }
-      const ofHost = origin !== CLOCK.origin
+      const ofHost = origin !== PACE_LANE.origin
       const order = { agent: AGENT, origin, fence, kind: 'page' as const, version: 0, delayMs: DELAY }
-      let permit = await ledger.start(ofHost ? { ...order, clock: CLOCK } : order)
-      for (; permit.kind === 'early'; permit = await ledger.start(ofHost ? { ...order, clock: CLOCK } : order))
+      let permit = await ledger.start(ofHost ? { ...order, paceLane: PACE_LANE } : order)
+      for (; permit.kind === 'early'; permit = await ledger.start(ofHost ? { ...order, paceLane: PACE_LANE } : order))
         clock.pass(permit.waitMs)
       if (permit.kind !== 'granted') continue
       clock.pass(tookMs)
       const end = { delayMs: DELAY, elapsedMs: 0, load: { kind: 'normal' as const } }
-      await ledger.complete({ agent: AGENT, origin, fence, ...end, outcome: outcomeOf(heads[0]?.id ?? '') })
-      if (permit.clock !== undefined)
-        await ledger.complete({ ...CLOCK, fence: permit.clock.fence, ...end, secondary: true })
+      await ledger.complete({ agent: AGENT, origin, fence, ...end, outcome: outcomeOf(urls[0]?.id ?? '') })
+      if (permit.paceLane !== undefined)
+        await ledger.complete({ ...PACE_LANE, fence: permit.paceLane.fence, ...end, secondary: true })
       counts.set(origin, (counts.get(origin) ?? 0) + 1)
       made++
     }
@@ -57,11 +57,11 @@ async function crawl(origins: string[], visits: number, tookMs: number, comesLat
 const ports = (n: number): string[] => Array.from({ length: n }, (_, p) => `http://site.test:${8_000 + p}`)
 
 test.each([
-  ['https: and three ports', [CLOCK.origin, ...ports(3)], 5],
+  ['https: and three ports', [PACE_LANE.origin, ...ports(3)], 5],
   ['three ports alone', ports(3), 5],
-  ['https: and http:', [CLOCK.origin, 'http://site.test'], 5],
-  ['https: and three ports, slow answers', [CLOCK.origin, ...ports(3)], 1_300],
-  ['https: and eleven ports', [CLOCK.origin, ...ports(11)], 5],
+  ['https: and http:', [PACE_LANE.origin, 'http://site.test'], 5],
+  ['https: and three ports, slow answers', [PACE_LANE.origin, ...ports(3)], 1_300],
+  ['https: and eleven ports', [PACE_LANE.origin, ...ports(11)], 5],
 ])('%s: each has an even share, within a tenth, and the host is never idle', async (_, origins, tookMs) => {
   const visits = 20 * origins.length
   const { counts, ms } = await crawl(origins, visits, tookMs)
@@ -73,6 +73,6 @@ test.each([
 
 test('lanes that come late now and then lose a turn, not their share', async () => {
   let n = 0
-  const { counts } = await crawl([CLOCK.origin, ...ports(3)], 200, 5, () => n++ % 7 === 3)
+  const { counts } = await crawl([PACE_LANE.origin, ...ports(3)], 200, 5, () => n++ % 7 === 3)
   expect(Math.min(...counts), String(counts)).toBeGreaterThanOrEqual(35)
 })

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { linkTo, type RedisLink } from '@decorum/ledger'
-import { hearWakes } from '@decorum/ledger/testing'
+import { followWakes } from '@decorum/ledger/testing'
 import { type Cluster, Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openLink } from '../storm/link.ts'
@@ -41,7 +41,7 @@ test('a command that does not wait fails, and the next ones are answered', async
   await expect.poll(() => link.get('b').catch(() => '')).toBe('1')
 })
 
-test('a command that blocks hears what comes later', async () => {
+test('a command that blocks gets what comes later', async () => {
   const { network, linked } = await forgetful()
   const link = linked('wait') as Redis
   await link.ping()
@@ -60,10 +60,10 @@ test('every connection has such a bound, longer than BullMQ blocks', () => {
   }
 })
 
-test('whoever only listens hears what is rung after its connection was forgotten', async () => {
+test('a subscriber gets wake-ups that are published after its connection was dropped', async () => {
   const { network, linked } = await forgetful()
   const heard: string[] = []
-  const wakes = hearWakes(
+  const wakes = followWakes(
     () => linked('wait'),
     ['bell'],
     (channel) => heard.push(channel),
@@ -92,7 +92,7 @@ test('a connection that only listens, and ends before Redis has answered its ask
   process.on('unhandledRejection', note)
   onTestFinished(() => void process.off('unhandledRejection', note))
   const link = linkTo(`redis://127.0.0.1:${port}`, { away: 'wait', retryMs: 20 })
-  const wakes = hearWakes(
+  const wakes = followWakes(
     () => link,
     ['bell'],
     () => {},

@@ -15,15 +15,15 @@ async function fill({ raw }: Bench): Promise<void> {
   await raw.config('SET', 'maxmemory', '1')
 }
 
-test('nothing is parked or granted, and what has been granted ends with its outcome', async () => {
+test('nothing is stored or granted, and what has been granted ends with its outcome', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, reserveOne, startPage, finish, outcomes, clock } = bench
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane)
-  await ledger.park(0, [url('b', { origin: 'http://other.test' })])
+  await ledger.store(0, [url('b', { origin: 'http://other.test' })])
   await fill(bench)
-  await expect(ledger.park(0, urls('c'))).rejects.toThrow(/OOM/)
+  await expect(ledger.store(0, urls('c'))).rejects.toThrow(/OOM/)
   await expect(reserveOne()).rejects.toThrow(/OOM/)
   expect(await finish(lane)).toBe('completed')
   expect(await outcomes()).toHaveLength(1)
@@ -34,7 +34,7 @@ test('nothing is parked or granted, and what has been granted ends with its outc
 test('an operator sees it, and can pause a site', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await fill(bench)
   expect(await ledger.viewPartition(0)).toMatchObject({ unread: 0 })
   await ledger.operate({ origin: ORIGIN, action: 'pause', by: 'me', reason: 'full' }, ['bot'])
@@ -44,7 +44,7 @@ test('an operator sees it, and can pause a site', async () => {
 test('a reader that starts then, with a new group or one that exists, reads and makes room', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, raw } = bench
-  await ledger.park(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
+  await ledger.store(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
   await fill(bench)
   for (const start of ['first', 'again']) {
     const frontier = await openFrontier({ redis: redis.url })

@@ -4,9 +4,9 @@ import {
   type Ledger,
   type LedgerOptions,
   openLedger,
-  type ParkItem,
   type ReservedLane,
   type StartRequest,
+  type StoreItem,
 } from '@decorum/ledger'
 import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
 import type { Outcome } from '@decorum/protocol'
@@ -42,22 +42,22 @@ export const clockAt = (now = 1_800_000_000_000): Clock => ({
   },
 })
 
-export type ParkedItem = Extract<ParkItem, { parked: unknown }>
+export type UrlItem = Extract<StoreItem, { pending: unknown }>
 
 /** A URL for a lane; `id` doubles as its path. */
 export function url(
   id: string,
-  more: Partial<ParkedItem['parked']> & { agent?: string; origin?: string; mark?: string } = {},
-): ParkedItem {
-  const { agent = AGENT, origin = ORIGIN, mark, ...parked } = more
+  more: Partial<UrlItem['pending']> & { agent?: string; origin?: string; mark?: string } = {},
+): UrlItem {
+  const { agent = AGENT, origin = ORIGIN, mark, ...pending } = more
   return {
     lane: { agent, origin },
-    parked: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal', ...parked },
+    pending: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal', ...pending },
     ...(mark === undefined ? {} : { mark }),
   }
 }
 
-export const urls = (...ids: string[]): ParkedItem[] => ids.map((id) => url(id))
+export const urls = (...ids: string[]): UrlItem[] => ids.map((id) => url(id))
 
 /** A terminal outcome of the candidate `id`. */
 export function outcomeOf(id: string, body: Partial<Outcome> = {}): Outcome {
@@ -92,7 +92,7 @@ export type Bench = {
   ): ReturnType<Ledger['start']>
   /** the exchange of the head is over, well, and the URL leaves */
   finish(lane: ReservedLane, more?: { delayMs?: number; elapsedMs?: number }): ReturnType<Ledger['complete']>
-  /** park → reserve → start → complete of one URL: the lane is due `delayMs` from now */
+  /** store → reserve → start → complete of one URL: the lane is due `delayMs` from now */
   visit(id: string, delayMs: number): Promise<void>
   outcomes(): Promise<Outcome[]>
   /** ORIGIN as if another call had written these fields: after every lane that is reserved already */
@@ -148,7 +148,7 @@ export async function emptyLedger(
   }
   const startPage: Bench['startPage'] = ({ agent, origin, fence }, more = {}) =>
     ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000, ...more })
-  const finish: Bench['finish'] = ({ agent, origin, fence, heads }, more = {}) =>
+  const finish: Bench['finish'] = ({ agent, origin, fence, urls }, more = {}) =>
     ledger.complete({
       agent,
       origin,
@@ -156,7 +156,7 @@ export async function emptyLedger(
       delayMs: 1_000,
       elapsedMs: 0,
       load: { kind: 'normal' },
-      outcome: outcomeOf(heads[0]?.id ?? ''),
+      outcome: outcomeOf(urls[0]?.id ?? ''),
       ...more,
     })
   return {
@@ -169,7 +169,7 @@ export async function emptyLedger(
     startPage,
     finish,
     async visit(id, delayMs) {
-      await ledger.park(0, urls(id))
+      await ledger.store(0, urls(id))
       const lane = await reserveOne()
       await startPage(lane, { delayMs })
       await finish(lane, { delayMs })
@@ -195,7 +195,7 @@ export async function emptyLedger(
 /** Another agent's robots.txt order brings rules that owe `delayMs` to AGENT's lane. */
 export async function recordDelay({ ledger, reserve }: Bench, delayMs: number): Promise<void> {
   const asker = { agent: `asker-${delayMs}`, origin: ORIGIN } // of its own, and shut for long afterwards
-  await ledger.park(0, [url(`ask-${delayMs}`, asker)])
+  await ledger.store(0, [url(`ask-${delayMs}`, asker)])
   const lane = (await reserve()).find(({ agent }) => agent === asker.agent)
   if (lane === undefined) throw new Error('the asking lane is not due')
   const { fence, robots } = lane

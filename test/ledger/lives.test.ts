@@ -26,7 +26,7 @@ const stateWith = (hash: string) => ({ copy: { kind: 'ok' as const, hash, at: 1,
 /** The origin's robots.txt is asked for and answered with a body of this size. */
 async function learnBody(bench: Bench, origin: string, bytes: number, more: Partial<RobotsRecord> = {}) {
   const { ledger, clock } = bench
-  await ledger.park(0, [url(`${origin}-${clock.now}`, { origin, agent: AGENT })])
+  await ledger.store(0, [url(`${origin}-${clock.now}`, { origin, agent: AGENT })])
   const wanted = { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane: { agent: AGENT, origin } }
   const taken = await ledger.reserve(0, wanted)
   if (taken.kind !== 'reserved') throw new Error(taken.why)
@@ -65,7 +65,7 @@ test('what an operator asks for a year does not keep the robots state longer tha
   expect(await knows(bench, origin)).toBe(true)
   clock.pass(120_000)
   expect(await knows(bench, origin)).toBe(false)
-  await ledger.park(0, [url('later', { origin })])
+  await ledger.store(0, [url('later', { origin })])
   expect((await bench.reserveOne()).robots.state).toEqual({})
   expect((await ledger.viewOrigin(origin, [])).override).toMatchObject({ delayMs: 5 })
 })

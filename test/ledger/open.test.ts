@@ -34,7 +34,7 @@ test('a Redis that evicts is refused, with the way out', async () => {
   await ledger.close()
 })
 
-test('why no connection is had is told: a password, a port', async () => {
+test('the error says why there is no connection: a password, a port', async () => {
   const connection = await raw()
   await connection.call('ACL', 'SETUSER', 'fleet', 'on', '>right', '~*', '&*', '+@all')
   const wrong = redis.url.replace('redis://', 'redis://fleet:wrong@')
@@ -54,7 +54,7 @@ test('a ledger of another version is neither read nor written, by whoever starts
     await expect(openLedger({ redis: redis.url, partitions: 1, ...PATIENT })).rejects.toThrow(
       /another version of Decorum/,
     )
-    await expect(running.park(0, [url('a')])).rejects.toBeInstanceOf(LedgerUnfitError)
+    await expect(running.store(0, [url('a')])).rejects.toBeInstanceOf(LedgerUnfitError)
     expect(await connection.hgetall(epoch)).toEqual(before)
   }
   expect(await connection.exists(keys.lanes, keys.due)).toBe(0)
@@ -134,7 +134,7 @@ test('two partitions know nothing of each other', async () => {
   const of = (partition: number) => origins.filter((origin) => ledger.partitionOf(origin) === partition)
   expect(of(0).length * of(1).length).toBeGreaterThan(0)
   for (const partition of [0, 1]) {
-    await ledger.park(
+    await ledger.store(
       partition,
       of(partition).map((origin) => url(`same id ${origin}`, { origin, path: '/' })),
     )
@@ -149,7 +149,7 @@ test('two partitions know nothing of each other', async () => {
       taken.lanes.map(async (lane) => {
         const permit = await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 1 })
         expect(permit.kind).toBe('granted')
-        const outcome = outcomeOf(lane.heads[0]!.id)
+        const outcome = outcomeOf(lane.urls[0]!.id)
         return ledger.complete({ ...lane, delayMs: 1, elapsedMs: 0, load: { kind: 'normal' }, outcome })
       }),
     )

@@ -7,9 +7,9 @@ const redis = await redisForTest()
 const by = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
 const lane = { agent: AGENT, origin: ORIGIN }
 
-test('a paused origin is not taken, and what is reserved already is not started', async () => {
+test('a lane of a paused origin is not reserved, and what is reserved already is not started', async () => {
   const { ledger, clock, reserve, reserveOne, startPage, finish } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'pause', until: clock.now + 60_000 }, [AGENT])
   expect(await startPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
@@ -22,18 +22,18 @@ test('a paused origin is not taken, and what is reserved already is not started'
   expect(await finish(lane)).toBe('completed')
 })
 
-test('resume wakes the lane to its own clock, not before it', async () => {
+test('resume wakes the lane to its own due time, not before it', async () => {
   const { ledger, clock, reserve, reserveOne, visit, dueOf } = await emptyLedger(redis)
   await visit('first', 5_000)
   const opens = clock.now + 5_000
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await ledger.operate({ ...by, action: 'pause' }, [AGENT])
   clock.pass(5_000)
   expect(await reserve()).toEqual([])
   expect(await dueOf()).toBeGreaterThan(clock.now)
   await ledger.operate({ ...by, action: 'resume' }, [AGENT])
   expect(await dueOf()).toBe(opens)
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'a' }] })
 })
 
 test('a longer delay counts at once, for a running silence too; after its end the rules count again', async () => {
@@ -41,7 +41,7 @@ test('a longer delay counts at once, for a running silence too; after its end th
   const { ledger, clock, dueOf } = bench
   await recordDelay(bench, 1_000)
   clock.pass(1)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await bench.reserveOne()
   await bench.startPage(lane, { version: 1 })
   await bench.finish(lane)
@@ -49,13 +49,13 @@ test('a longer delay counts at once, for a running silence too; after its end th
   await ledger.operate({ ...by, action: 'delay', delayMs: 20_000, until: clock.now + 100_000 }, [AGENT])
   expect(await dueOf()).toBe((before ?? 0) + 19_000)
   clock.pass(20_000)
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   const next = await bench.reserveOne()
   await bench.startPage(next, { version: 1 })
   await bench.finish(next)
   expect(await dueOf()).toBe(clock.now + 20_000)
   clock.pass(100_000)
-  await ledger.park(0, urls('c'))
+  await ledger.store(0, urls('c'))
   const last = await bench.reserveOne()
   await bench.startPage(last, { version: 1 })
   await bench.finish(last)
@@ -66,7 +66,7 @@ test('a delay by hand never goes below what the rules owe', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, reserveOne, startPage, finish, dueOf } = bench
   await ledger.operate({ ...by, action: 'delay', delayMs: 10, until: clock.now + 100_000 }, [AGENT])
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane, { delayMs: 3_000 })
   await finish(lane, { delayMs: 3_000 })
@@ -75,7 +75,7 @@ test('a delay by hand never goes below what the rules owe', async () => {
 
 test('a blocked origin comes up with the reason, and nothing of it is started', async () => {
   const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const reserved = await reserveOne()
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
   expect(await startPage(reserved)).toEqual({ kind: 'refused', why: 'back-off' })
@@ -87,7 +87,7 @@ test('refetch is asked for until the next answer has been recorded', async () =>
   const bench = await emptyLedger(redis)
   const { ledger, reserveOne } = bench
   await ledger.operate({ ...by, action: 'refetch' }, [AGENT])
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   expect(lane.refetch).toBe(true)
   await ledger.resolve(0, [{ ...lane, dropped: [], next: { kind: 'release' } }])
@@ -97,25 +97,25 @@ test('refetch is asked for until the next answer has been recorded', async () =>
   expect((await reserveOne()).refetch).toBeUndefined()
 })
 
-test('a dropped backlog ends URL by URL as refused; what comes later stays, and clocks keep running', async () => {
+test('a dropped backlog ends URL by URL as refused; what comes later stays, and delays go on', async () => {
   const { ledger, clock, visit, outcomes, dueOf, reserveOne } = await emptyLedger(redis)
   await visit('done', 9_000)
   const opens = clock.now + 9_000
-  await ledger.park(0, urls(...Array.from({ length: 150 }, (_, n) => `u${n}`)))
+  await ledger.store(0, urls(...Array.from({ length: 150 }, (_, n) => `u${n}`)))
   expect(await ledger.dropBacklog(lane, 'ann', 'not wanted any more')).toBe(150)
   const dropped = (await outcomes()).filter(({ kind }) => kind === 'refused')
   expect(dropped).toHaveLength(150)
   expect(new Set(dropped.map(({ id }) => id)).size).toBe(150)
   expect(dropped[0]).toMatchObject({ kind: 'refused', reason: 'backlog-dropped', url: `${ORIGIN}/u0` })
   expect(await dueOf()).toBe(opens)
-  await ledger.park(0, urls('later'))
+  await ledger.store(0, urls('later'))
   clock.pass(9_000)
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'later' }] })
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'later' }] })
 })
 
 test('a drop that is given up half way is written down with what it did', async () => {
   const { ledger, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('flying', 'a', 'b'))
+  await ledger.store(0, urls('flying', 'a', 'b'))
   await startPage(await reserveOne())
   await expect(ledger.dropBacklog(lane, 'ann', 'enough', AbortSignal.timeout(150))).rejects.toThrow()
   expect(await ledger.operations(0, 1)).toMatchObject([{ action: 'drop', value: '0', by: 'ann', reason: 'enough' }])
@@ -125,25 +125,25 @@ test('dropping ends what waited when it was asked for, and nothing that came lat
   const { ledger, reserveOne, startPage, finish, outcomes, raw } = await emptyLedger(redis)
   const high = { priority: 'high' as const }
   const calls = async () => Number(/cmdstat_exec:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0)
-  await ledger.park(0, [...urls('flying', 'a', 'b'), url('h1', high)])
+  await ledger.store(0, [...urls('flying', 'a', 'b'), url('h1', high)])
   const first = await reserveOne()
-  expect(first.heads[0]?.id).toBe('h1')
+  expect(first.urls[0]?.id).toBe('h1')
   await startPage(first)
   const before = await calls()
   const dropping = ledger.dropBacklog(lane, 'ann', 'enough')
   // By now the last URLs have been looked up: those that follow stand behind them.
   await expect.poll(calls).toBeGreaterThan(before)
-  await ledger.park(0, [...urls('later'), url('later-high', high)])
+  await ledger.store(0, [...urls('later'), url('later-high', high)])
   await finish(first, { delayMs: 0 })
   expect(await dropping).toBe(3)
   const dropped = (await outcomes()).filter(({ kind }) => kind === 'refused').map(({ id }) => id)
   expect(dropped).toEqual(['flying', 'a', 'b'])
-  expect((await reserveOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['later-high'])
+  expect((await reserveOne({ peek: 5 })).urls.map(({ id }) => id)).toEqual(['later-high'])
 })
 
 test('a dropped URL says how often it was tried', async () => {
   const { ledger, clock, reserveOne, startPage, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('tried', 'never'))
+  await ledger.store(0, urls('tried', 'never'))
   const first = await reserveOne()
   await startPage(first)
   await ledger.complete({ ...first, delayMs: 10, elapsedMs: 0, load: { kind: 'normal' } })
@@ -198,7 +198,7 @@ test('every operation is written down, newest first, with who and why', async ()
 test('the delay set by hand also counts after a robots.txt request, whatever its rules ask', async () => {
   const { ledger, clock, reserveOne, startPage, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const asker = await reserveOne()
   await startPage(asker, { kind: 'robots' })
   await ledger.record({ ...asker, state: {}, delays: [{ agent: AGENT, delayMs: 1_000 }], delayMs: 1_000, elapsedMs: 0 })
@@ -208,7 +208,7 @@ test('the delay set by hand also counts after a robots.txt request, whatever its
 test('rules that come in while a lane is in flight do not undo the delay set by hand', async () => {
   const { ledger, clock, reserve, startPage, finish, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
-  await ledger.park(0, [...urls('a'), url('b', { agent: 'asker' })])
+  await ledger.store(0, [...urls('a'), url('b', { agent: 'asker' })])
   const lanes = await reserve()
   const [mine, asker] = [AGENT, 'asker'].map((agent) => lanes.find((one) => one.agent === agent)!)
   await startPage(mine!)
@@ -224,7 +224,7 @@ test('rules that come in while a lane is in flight do not undo the delay set by 
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
-test('the delay set by hand also counts after a visit by name', async () => {
+test('the delay set by hand also counts after a secondary lease', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'delay', delayMs: 60_000, until: clock.now + 3_600_000 }, [AGENT])
   const entry = await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: 1_000 })
@@ -240,25 +240,25 @@ test('the delay set by hand also counts after a visit by name', async () => {
   expect(await dueOf()).toBe(clock.now + 60_000)
 })
 
-test('the delay set by hand is shown with the lane while it counts, and owed by the clock that is started with it', async () => {
+test('the delay set by hand is shown with the lane while it counts, and owed by the pace lane that is started with it', async () => {
   const { ledger, clock, reserveOne, finish } = await emptyLedger(redis)
   const port = 'http://site.test:8080'
-  const clockLane = { agent: AGENT, origin: 'https://site.test' }
+  const paceLane = { agent: AGENT, origin: 'https://site.test' }
   await ledger.operate({ ...by, origin: port, action: 'delay', delayMs: 60_000, until: clock.now + 70_000 }, [AGENT])
-  await ledger.park(
+  await ledger.store(
     0,
     ['a', 'b'].map((id) => url(id, { origin: port })),
   )
   const lane = await reserveOne()
   expect(lane.delayMs).toBe(60_000)
-  const permit = await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 1_000, clock: clockLane })
-  expect(permit).toMatchObject({ kind: 'granted', clock: { delayMs: 60_000 } })
+  const permit = await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 1_000, paceLane })
+  expect(permit).toMatchObject({ kind: 'granted', paceLane: { delayMs: 60_000 } })
   await finish(lane)
   clock.pass(70_000)
   expect((await reserveOne()).delayMs).toBeUndefined()
 })
 
-test('a blocked origin is not visited by name either', async () => {
+test('a blocked origin is given no secondary lease either', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   await ledger.operate({ ...by, action: 'block', until: clock.now + 60_000 }, [AGENT])
   expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: 1_000 })).toEqual({ kind: 'blocked' })

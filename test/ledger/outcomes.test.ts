@@ -14,7 +14,7 @@ type Bench = Awaited<ReturnType<typeof emptyLedger>>
 async function write({ ledger }: Bench, count: number): Promise<void> {
   for (let from = 0; from < count; from += 200) {
     const some = Array.from({ length: Math.min(200, count - from) }, (_, i) => ({ outcome: outcomeOf(`u${from + i}`) }))
-    await ledger.park(0, some)
+    await ledger.store(0, some)
   }
 }
 
@@ -123,7 +123,7 @@ test('a long backlog is trimmed whole', async () => {
   expect(await left(bench)).toBe(0)
 })
 
-test('the outbox hands out the oldest first and forgets what it is told to', async () => {
+test('the outbox hands out the oldest first and deletes what is cleared', async () => {
   const bench = await emptyLedger(redis)
   for (const id of ['a', 'b', 'c']) {
     await bench.raw.xadd(keys.outbox, '*', 'c', JSON.stringify({ id, url: 'http://x.test/' }))

@@ -33,15 +33,15 @@ test('a permit and its pace lane are granted together, and open when the later o
   if (first.kind !== 'granted') throw new Error(first.kind)
   await ledger.complete({ ...paceLane, fence: first.fence, delayMs: DELAY, ...end })
   clock.pass(DELAY - 8)
-  expect(await ledger.grant({ ...asked, clock: paceLane })).toMatchObject({ kind: 'granted', waitMs: 8, clock: {} })
+  expect(await ledger.grant({ ...asked, paceLane })).toMatchObject({ kind: 'granted', waitMs: 8, paceLane: {} })
 })
 
-test('a closed pace lane gives the lane back: its own URLs are due as before', async () => {
+test('a closed pace lane ends the lease of the lane: its own URLs are due as before', async () => {
   const { ledger, reserveOne } = await emptyLedger(redis)
   await ledger.grant({ ...asked, ...paceLane, by: { ...asked.by, origin: paceLane.origin } })
-  expect(await ledger.grant({ ...asked, clock: paceLane })).toMatchObject({ kind: 'wait', gate: 'pace-group' })
-  await ledger.park(0, urls('a'))
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'a' }] })
+  expect(await ledger.grant({ ...asked, paceLane })).toMatchObject({ kind: 'wait', gate: 'pace-group' })
+  await ledger.store(0, urls('a'))
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'a' }] })
 })
 
 test('an extended lease ends so much later, and not for ever', async () => {
@@ -58,7 +58,7 @@ test('an extended lease ends so much later, and not for ever', async () => {
   expect(await dueOf()).toBe(clock.now + DELAY + QUARANTINE)
 })
 
-test('a claimed lane is reserved for one robots fetch, and is due again when nobody starts it', async () => {
+test('a claimed lane is reserved for one robots fetch, and is due again when it is not started', async () => {
   const { ledger, clock, dueOf } = await emptyLedger(redis)
   const claim = await ledger.claim(lane)
   expect(claim).toMatchObject({ kind: 'claimed', notBefore: clock.now, version: 0 })
@@ -112,7 +112,7 @@ async function sideBySide(bench: Bench, crawls: string[], requests: number): Pro
     if (reserved !== undefined) {
       await startPage(reserved, { delayMs: DELAY })
       for (const crawl of crawls) expect(await ask(crawl)).toBeUndefined()
-      const [head] = reserved.heads
+      const [head] = reserved.urls
       await ledger.complete({
         ...{ ...lane, fence: reserved.fence, delayMs: DELAY, elapsedMs: 0, load: { kind: 'normal' as const } },
         outcome: outcomeOf(head?.id ?? '', head?.crawl === undefined ? {} : { crawl: head.crawl }),
@@ -141,7 +141,7 @@ test.each([
     const bench = await emptyLedger(redis)
     await bench.ledger.changeCrawl({ name: 'asks', change: { weight: own }, by: 'test', reason: '' })
     await bench.ledger.changeCrawl({ name: crawl, change: { weight: stored }, by: 'test', reason: '' })
-    await bench.ledger.park(
+    await bench.ledger.store(
       0,
       Array.from({ length: 60 }, (_, n) => url(`${crawl}${n}`, crawl === 'default' ? {} : { crawl })),
     )
@@ -156,7 +156,7 @@ test('permits of two crawls share a lane by weight, and a crawl that stores URLs
   const alone = await sideBySide(bench, ['heavy', 'light'], 30)
   expect(Math.abs(countOf(alone, 'heavy') - 20), alone.join()).toBeLessThanOrEqual(3)
   const both = await emptyLedger(redis)
-  await both.ledger.park(
+  await both.ledger.store(
     0,
     ['both', 'other'].flatMap((crawl) => Array.from({ length: 40 }, (_, n) => url(`${crawl}${n}`, { crawl }))),
   )

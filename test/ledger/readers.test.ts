@@ -11,7 +11,7 @@ const STREAM = keys.outcomes
 type Bench = Awaited<ReturnType<typeof emptyLedger>>
 
 const write = ({ ledger }: Bench, ...ids: string[]) =>
-  ledger.park(
+  ledger.store(
     0,
     ids.map((id) => ({ outcome: outcomeOf(id) })),
   )
@@ -22,7 +22,7 @@ async function read(raw: Redis, group: string, consumer: string, count: number, 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `o${n}`)
 const ANYHOW = { crawl: DEFAULT_CRAWL, by: 'ann', reason: 'its frontier is gone', silentForMs: 0 }
 
-test('a group tells what it was not handed, what it has not acknowledged, and the oldest of these with its age', async () => {
+test('of a group is known what it was not handed, what it has not acknowledged, and the oldest of these with its age', async () => {
   const bench = await emptyLedger(redis)
   expect(await bench.ledger.readers(DEFAULT_CRAWL)).toEqual([])
   await makeGroup(bench.raw, [STREAM], 'g', 'start')
@@ -56,7 +56,7 @@ test('where Redis does not know how many were not handed out, they are counted a
   expect((await bench.ledger.readers(DEFAULT_CRAWL))[0]).toMatchObject({ lag: 200, lagIsLeast: true })
 })
 
-test('an entry that is no outcome, and a group with any name, are told like others', async () => {
+test('an entry that is no outcome, and a group with any name, are shown like others', async () => {
   const bench = await emptyLedger(redis)
   const group = '{"a": \n\u202e'
   await bench.raw.xadd(STREAM, '*', 'o', '{broken')

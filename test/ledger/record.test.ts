@@ -26,7 +26,7 @@ const lessonOf = (lane: ReservedLane, more: Partial<RobotsRecord> = {}): RobotsR
 
 /** A lane that is asking for robots.txt. */
 async function asking({ ledger, reserveOne, startPage }: Bench): Promise<ReservedLane> {
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   expect(await startPage(lane, { kind: 'robots', version: lane.robots.version })).toMatchObject({ kind: 'granted' })
   return lane
@@ -34,7 +34,7 @@ async function asking({ ledger, reserveOne, startPage }: Bench): Promise<Reserve
 
 /** A silence of `delayMs` that has just begun in a lane of another agent of the same origin, with a URL waiting behind it. */
 async function silentLane(bench: Bench, agent: string, delayMs: number): Promise<void> {
-  await bench.ledger.park(0, [url(`${agent}1`, { agent }), url(`${agent}2`, { agent })])
+  await bench.ledger.store(0, [url(`${agent}1`, { agent }), url(`${agent}2`, { agent })])
   const lane = (await bench.reserve()).find((one) => one.agent === agent)
   if (lane === undefined) throw new Error('it is due')
   await bench.startPage(lane, { delayMs, version: lane.robots.version })
@@ -62,11 +62,11 @@ test('state, version and body are known to everybody from then on; the lease end
   expect((await reserveOne()).robots).toEqual({ version: 1, state })
 })
 
-test('the head that only waited is still there, and no attempt was counted', async () => {
+test('the URL that only waited is still first, and no attempt was counted', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.record(lessonOf(await asking(bench)))
   bench.clock.pass(1_000)
-  expect(await bench.reserveOne()).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
+  expect(await bench.reserveOne()).toMatchObject({ tries: 0, urls: [{ id: 'a' }] })
 })
 
 test('rested silence counts, but never more than the exchange could have left', async () => {
@@ -105,7 +105,7 @@ test('a copy confirmed without a body lives on as long as a new one', async () =
   expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(30 * 86_400_000)
 })
 
-test('only the asker may teach: another fence, a lease that is over, a question that is answered', async () => {
+test('only the holder of the robots fetch may record: not another fence, a lease that is over, a fetch that has been recorded', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, reserveOne, startPage } = bench
   const lane = await asking(bench)
@@ -123,37 +123,37 @@ test('only the asker may teach: another fence, a lease that is over, a question 
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-record': 4 })
 })
 
-test('a page lease gives no right to teach', async () => {
+test('a page lease gives no right to record a robots answer', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, urls('a'))
+  await bench.ledger.store(0, urls('a'))
   const lane = await bench.reserveOne()
   expect(await bench.ledger.record(lessonOf(lane)), 'not started').toBe('stale')
   await bench.startPage(lane)
   expect(await bench.ledger.record(lessonOf(lane))).toBe('stale')
 })
 
-test('for an asker that died: what is known is written under its fence, no lease is touched', async () => {
+test('for a process that died during its robots fetch: what is known is written under its fence, no lease is changed', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf } = bench
   const lane = await asking(bench)
   clock.pass(LEASE)
-  const { questions } = await ledger.reap(0)
-  expect(questions).toEqual([{ agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }])
+  const { robotsFetches } = await ledger.reap(0)
+  expect(robotsFetches).toEqual([{ agent: AGENT, origin: ORIGIN, fence: lane.fence, version: 0, state: {} }])
   const due = await dueOf()
-  const word = { ...questions[0]!, forAsker: true, state: { notBefore: 99 }, delays: [], delayMs: 0, elapsedMs: 0 }
+  const word = { ...robotsFetches[0]!, withPage: true, state: { notBefore: 99 }, delays: [], delayMs: 0, elapsedMs: 0 }
   expect(await ledger.record(word)).toBe('completed')
   expect(await ledger.record(word), 'two gateways may reap; one speaks').toBe('stale')
   expect(await dueOf()).toBe(due)
   expect(await ledger.robotsStates(0, [ORIGIN])).toEqual([{ version: 1, state: { notBefore: 99 } }])
 })
 
-test('lanes of the origin that wait for the answer are woken to their own clocks, not below', async () => {
+test('lanes of the origin that wait for the answer are woken at their own due times, not before', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf, reserve } = bench
   await silentLane(bench, 'silent', 3_000)
   const silentUntil = clock.now + 3_000
-  await ledger.park(0, urls('a'))
-  await ledger.park(0, [url('i', { agent: 'idle' })])
+  await ledger.store(0, urls('a'))
+  await ledger.store(0, [url('i', { agent: 'idle' })])
   const idleSince = clock.now
   const lanes = await reserve({ aheadMs: 10_000 })
   const asker = lanes.find(({ agent }) => agent === AGENT)!
@@ -174,7 +174,7 @@ test('waking does not open a site that is in back-off', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf, reserve, setOrigin } = bench
   const asker = await asking(bench)
-  await ledger.park(0, [url('b', { agent: 'other' })])
+  await ledger.store(0, [url('b', { agent: 'other' })])
   await setOrigin({ backOffUntil: clock.now + 60_000 })
   await reserve()
   expect(await dueOf('other')).toBe(clock.now + 60_000)
@@ -224,7 +224,7 @@ test('a silence that is running grows by the difference', async () => {
   expect(await bench.dueOf('other')).toBe(end + 9_000)
 })
 
-test('a silence that is over, in a lane that has not been taken yet, grows too', async () => {
+test('a delay that is over, in a lane that has not been reserved yet, grows too', async () => {
   const bench = await emptyLedger(redis)
   const asker = await askingAgain(bench)
   await silentLane(bench, 'other', 1_000)
@@ -263,7 +263,7 @@ test('a lane that is deferred is woken to the longer silence', async () => {
 test('a lane in flight owes the longer silence when its exchange ends', async () => {
   const bench = await emptyLedger(redis)
   const asker = await askingAgain(bench)
-  await bench.ledger.park(0, [url('o', { agent: 'other' })])
+  await bench.ledger.store(0, [url('o', { agent: 'other' })])
   const other = await bench.reserveOne()
   await bench.startPage(other, { delayMs: 1_000, version: 1 })
   await bench.ledger.record(lessonOf(asker, { delays: longer }))
@@ -302,7 +302,7 @@ test('a delay that was clamped can be listed, with what the site wrote, until th
 test('an order that rests on the rules before the robotsRecord is refused', async () => {
   const bench = await emptyLedger(redis)
   const asker = await asking(bench)
-  await bench.ledger.park(0, [url('b', { agent: 'other' })])
+  await bench.ledger.store(0, [url('b', { agent: 'other' })])
   const other = await bench.reserveOne()
   await bench.ledger.record(lessonOf(asker))
   expect(await bench.startPage(other, { version: 0 })).toEqual({ kind: 'refused', why: 'rules-changed' })

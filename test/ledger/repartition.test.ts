@@ -68,17 +68,17 @@ async function filled(raw: Redis): Promise<Ledger> {
     ledger.reserve(partition, { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
   for (const [n, origin] of ORIGINS.entries()) {
     const partition = ledger.partitionOf(origin)
-    const park = (id: string, more = {}) => ledger.park(partition, [url(`${n}-${id}`, { origin, ...more })])
-    await park('a', { meta: { n } })
-    if (n % 3 === 0) await park('b', { agent: 'other' })
-    if (n % 4 === 0) await park('urgent', { priority: 'high' })
+    const store = (id: string, more = {}) => ledger.store(partition, [url(`${n}-${id}`, { origin, ...more })])
+    await store('a', { meta: { n } })
+    if (n % 3 === 0) await store('b', { agent: 'other' })
+    if (n % 4 === 0) await store('urgent', { priority: 'high' })
     if (n % 5 === 0)
       await ledger.operate({ origin, by: 'me', reason: 'test', action: 'pause', until: Date.now() + HOUR }, AGENTS)
   }
   for (const partition of ledger.tags.keys()) {
     const taken = await reserve(partition)
     for (const [n, lane] of (taken.kind === 'reserved' ? taken.lanes : []).entries()) {
-      const { agent, origin, fence, heads } = lane
+      const { agent, origin, fence, urls } = lane
       const kind = n % 3 === 2 ? ('robots' as const) : ('page' as const)
       const permit = await ledger.start({ agent, origin, fence, kind, version: 0, delayMs: 5_000 })
       if (permit.kind !== 'granted') continue
@@ -91,16 +91,18 @@ async function filled(raw: Redis): Promise<Ledger> {
         await ledger.record({ agent, origin, fence, state: state as never, body, delays, delayMs: 7_000, elapsedMs: 0 })
       } else {
         const load = n % 3 === 1 ? { kind: 'asked-for-less' as const, retryAfterMs: HOUR } : { kind: 'normal' as const }
-        const outcome = load.kind === 'normal' ? { outcome: outcomeOf(heads[0]!.id) } : {}
+        const outcome = load.kind === 'normal' ? { outcome: outcomeOf(urls[0]!.id) } : {}
         await ledger.complete({ agent, origin, fence, delayMs: 9_000, elapsedMs: 0, load, ...outcome })
       }
     }
   }
-  await Promise.all(ORIGINS.map((origin, n) => ledger.park(ledger.partitionOf(origin), [url(`${n}-late`, { origin })])))
+  await Promise.all(
+    ORIGINS.map((origin, n) => ledger.store(ledger.partitionOf(origin), [url(`${n}-late`, { origin })])),
+  )
   return ledger
 }
 
-test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pauses, ids; also when it breaks off half way', async () => {
+test('all of a host moves: URLs in order, due times, tries, robots, back-off, pauses, ids; also when it breaks off half way', async () => {
   const raw = await empty()
   const small = await filled(raw)
   const [before, sums] = [await seen(small), await counted(small)]
@@ -135,10 +137,10 @@ test('all of a host moves: URLs in order, clocks, tries, robots, back-off, pause
   expect(large.tags).toHaveLength(5)
   expect(await seen(large)).toEqual(before)
   expect(await counted(large)).toEqual(sums)
-  await expect(small.park(0, [url('x', { origin: ORIGINS[0]! })])).rejects.toThrow('holds 5 partitions now')
+  await expect(small.store(0, [url('x', { origin: ORIGINS[0]! })])).rejects.toThrow('holds 5 partitions now')
   for (const [n, origin] of ORIGINS.entries()) {
-    const again = await large.park(large.partitionOf(origin), [url(`${n}-late`, { origin })])
-    expect(again, 'its id is stored where it is now').toMatchObject({ parked: 0, absorbed: 1 })
+    const again = await large.store(large.partitionOf(origin), [url(`${n}-late`, { origin })])
+    expect(again, 'its id is stored where it is now').toMatchObject({ stored: 0, absorbed: 1 })
   }
   for (const [n, all] of (await bodiesOf(large)).entries())
     for (const [at, body] of all.entries()) if (bodies[n]?.[at] !== undefined) expect(body).toEqual(bodies[n][at])
@@ -185,7 +187,7 @@ test('a lease that is out is waited for; its URL and its quarantine go along', a
   await empty()
   const ledger = await open(1)
   const origin = ORIGINS[0]!
-  await ledger.park(0, [url('a', { origin })])
+  await ledger.store(0, [url('a', { origin })])
   const ask = { limit: 1, aheadMs: 0, inFlightLimit: 10, peek: 1 }
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   const from = Date.now()
@@ -212,7 +214,7 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
   await raw.lpush('{decorum:0}:candidates:active', '7')
   await expect(change(2)).rejects.toThrow('half way in (1 in {decorum:0})')
   await raw.del('{decorum:0}:candidates:active')
-  expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
+  expect(await ledger.store(0, [url('a')])).toMatchObject({ stored: 1 })
   expect((await readTags(raw)).tags).toHaveLength(1)
   expect(await change(1)).toMatchObject({ from: 1, to: 1, lanes: 0 })
 })
@@ -226,14 +228,14 @@ test('an id with a plus in it goes along as it is: absorbed where it is stored, 
   await raw.sadd(keysOf(from).ids(bucket), number)
   await raw.zadd(keysOf(from).due, 9_000, lane)
   await holdingChange(raw, async (held) => {
-    for (const tag of [from, to]) await held.shut(tag, '1>2')
+    for (const tag of [from, to]) await held.close(tag, '1>2')
     return moveLane({ redis: raw, change: held }, from, to, lane, 0)
   })
   expect(await raw.sismember(keysOf(to).ids(bucket), number)).toBe(1)
   expect(await raw.exists(keysOf(from).ids(bucket), keysOf(from).lanes, keysOf(from).due)).toBe(0)
 })
 
-test('a lane that is put off keeps its own clock, later by as much as its new server may be ahead', async () => {
+test('a deferred lane keeps its own due time, later by as much as its new server may be ahead', async () => {
   const raw = await empty()
   const [from, to, lane] = ['{one}', '{two}', 'bot https://s0.test']
   const put = (ownDue: string): string => {
@@ -244,7 +246,7 @@ test('a lane that is put off keeps its own clock, later by as much as its new se
   await raw.zadd(keysOf(from).due, 9_000, lane)
   const move = () =>
     holdingChange(raw, async (held) => {
-      for (const tag of [from, to]) await held.shut(tag, '1>2')
+      for (const tag of [from, to]) await held.close(tag, '1>2')
       return moveLane({ redis: raw, change: held }, from, to, lane, 7)
     })
   await move()
@@ -337,7 +339,7 @@ test.each(['delayed', 'prioritized', 'wait', 'paused'])(
   },
 )
 
-test('a job that is started right before the gate is shut is seen: the gate opens again', async () => {
+test('a job that is started right before the gate is closed is seen: the gate opens again', async () => {
   const raw = await empty()
   const ledger = await open(1)
   await raw.hset(keys.epoch, EPOCH.holdUntil, 0)
@@ -348,7 +350,7 @@ test('a job that is started right before the gate is shut is seen: the gate open
     return raw.lpush('{decorum:0}:candidates:active', '7')
   }
   await expect(change(3, undefined, start)).rejects.toThrow('half way in (1 in {decorum:0})')
-  expect(await ledger.park(0, [url('a')])).toMatchObject({ parked: 1 })
+  expect(await ledger.store(0, [url('a')])).toMatchObject({ stored: 1 })
   await raw.del('{decorum:0}:candidates:active')
   expect(await change(3)).toMatchObject({ from: 1, to: 3 })
 })
@@ -371,7 +373,7 @@ test('a key that ends while it is moved ends: it is not there for ever at its ne
   for (const key of there) expect(await raw.pttl(key), key).toBeGreaterThan(0)
 })
 
-test('between partitions whose clocks have leapt differently, a silence takes along what is left of it', async () => {
+test('between partitions whose clocks have leapt differently, what is left of a delay moves along', async () => {
   const raw = await empty()
   const ledger = await open(1)
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined()
@@ -382,7 +384,7 @@ test('between partitions whose clocks have leapt differently, a silence takes al
   await raw.hset(keysOf(tag).epoch, EPOCH.shift, DAY, EPOCH.now, now + DAY, EPOCH.holdUntil, 0) // it has once been set back by a day
   const waiting = await open(1)
   for (const origin of ORIGINS) {
-    await waiting.park(0, [url(`of-${origin}`, { origin })])
+    await waiting.store(0, [url(`of-${origin}`, { origin })])
     await waiting.operate({ origin, action: 'pause', until: now + DAY + 60_000, by: 'ann', reason: 'x' }, ['bot'])
   }
   const { lanes } = await waiting.viewOrigin(ORIGINS[0] as string, ['bot'])

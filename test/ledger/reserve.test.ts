@@ -6,9 +6,9 @@ import { AGENT, emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, 
 const redis = await redisForTest()
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
 
-test('a taken lane shows its head, a fence, its clock and what is known of its origin', async () => {
+test('a reserved lane comes with its first URL, a fence, its due time and what is known of its origin', async () => {
   const { ledger, clock, reserveOne } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   clock.pass(5)
   expect(await reserveOne()).toEqual({
     agent: AGENT,
@@ -17,23 +17,23 @@ test('a taken lane shows its head, a fence, its clock and what is known of its o
     notBefore: clock.now,
     waitMs: 0,
     tries: 0,
-    heads: [url('a').parked],
+    urls: [url('a').pending],
     robots: { version: 0, state: {} },
     now: clock.now,
     wallAt: clock.now,
   })
 })
 
-test('a reserved lane is not taken twice', async () => {
+test('a reserved lane is not reserved twice', async () => {
   const { ledger, reserve } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   expect(await reserve()).toHaveLength(1)
   expect(await reserve()).toHaveLength(0)
 })
 
-test('a reservation that nobody begins is given back by reap, and counts no attempt', async () => {
+test('a reservation that is not started is ended by reap, and counts no attempt', async () => {
   const { ledger, clock, reserve, reserveOne } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const first = await reserveOne()
   clock.pass(RESERVE - 1)
   expect(await ledger.reap(0)).toMatchObject({ unstarted: 0 })
@@ -41,13 +41,13 @@ test('a reservation that nobody begins is given back by reap, and counts no atte
   clock.pass(1)
   expect(await ledger.reap(0)).toMatchObject({ unstarted: 1, started: 0 })
   const second = await reserveOne()
-  expect(second).toMatchObject({ tries: 0, heads: [{ id: 'a' }] })
+  expect(second).toMatchObject({ tries: 0, urls: [{ id: 'a' }] })
   expect(second.fence).toBeGreaterThan(first.fence)
 })
 
 test('fences rise within one call, from call to call, and with a clock that stands still', async () => {
   const { ledger, reserve } = await emptyLedger(redis)
-  await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' })])
+  await ledger.store(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' })])
   const both = await reserve()
   await ledger.resolve(
     0,
@@ -62,7 +62,7 @@ test('nothing due: the answer says in how many ms something is', async () => {
   const { ledger, clock, visit } = await emptyLedger(redis)
   expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: undefined })
   await visit('a', 7_000)
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(2_500)
   expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'nothing-due', waitMs: 4_500 })
 })
@@ -70,41 +70,41 @@ test('nothing due: the answer says in how many ms something is', async () => {
 test('a lane that opens within aheadMs is reserved already, and says how far off it is', async () => {
   const { ledger, clock, visit, reserveOne } = await emptyLedger(redis)
   await visit('a', 1_000)
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(900)
   expect(await ledger.reserve(0, { ...ask, aheadMs: 99 })).toMatchObject({ kind: 'wait' })
   const lane = await reserveOne({ aheadMs: 100 })
   expect(lane).toMatchObject({ waitMs: 100, notBefore: clock.now + 100 })
 })
 
-test('peek shows the next URLs of the list that the head is in, oldest first', async () => {
+test('peek shows the next URLs of the list that the first URL is in, oldest first', async () => {
   const { ledger, reserveOne } = await emptyLedger(redis)
-  await ledger.park(0, [...urls('a', 'b', 'c'), url('h', { priority: 'high' }), url('i', { priority: 'high' })])
-  expect((await reserveOne({ peek: 5 })).heads.map(({ id }) => id)).toEqual(['h', 'i'])
+  await ledger.store(0, [...urls('a', 'b', 'c'), url('h', { priority: 'high' }), url('i', { priority: 'high' })])
+  expect((await reserveOne({ peek: 5 })).urls.map(({ id }) => id)).toEqual(['h', 'i'])
 })
 
-test('at most limit lanes are taken, the longest due first, and more says that others are due', async () => {
+test('at most limit lanes are reserved, the longest due first, and more says that others are due', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   for (const name of ['a', 'b', 'c']) {
-    await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
+    await ledger.store(0, [url(name, { origin: `http://${name}.test` })])
     clock.pass(1)
   }
   const first = await ledger.reserve(0, { ...ask, limit: 2 })
   expect(first).toMatchObject({
     kind: 'reserved',
     more: true,
-    lanes: [{ heads: [{ id: 'a' }] }, { heads: [{ id: 'b' }] }],
+    lanes: [{ urls: [{ id: 'a' }] }, { urls: [{ id: 'b' }] }],
   })
   expect(await ledger.reserve(0, { ...ask, limit: 2 })).toMatchObject({
     kind: 'reserved',
     more: false,
-    lanes: [{ heads: [{ id: 'c' }] }],
+    lanes: [{ urls: [{ id: 'c' }] }],
   })
 })
 
 test('reserved and started lanes together never pass inFlightLimit', async () => {
   const { ledger, startPage } = await emptyLedger(redis)
-  await ledger.park(
+  await ledger.store(
     0,
     ['a', 'b', 'c'].map((name) => url(name, { origin: `http://${name}.test` })),
   )
@@ -119,7 +119,7 @@ test('reserved and started lanes together never pass inFlightLimit', async () =>
   })
   expect(await ledger.reserve(0, { ...ask, inFlightLimit: 3 })).toMatchObject({
     kind: 'reserved',
-    lanes: [{ heads: [{ id: 'c' }] }],
+    lanes: [{ urls: [{ id: 'c' }] }],
   })
 })
 
@@ -129,7 +129,7 @@ test('unread outcomes at their limit pause taking; reading and trimming resume i
     await visit(`u${i}`, 0)
     clock.pass(1)
   }
-  await ledger.park(0, urls('next'))
+  await ledger.store(0, urls('next'))
   expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'outcomes-full', waitMs: undefined })
   await raw.xgroup('CREATE', keys.outcomes, 'g', '0')
   const rows = await raw.xreadgroup('GROUP', 'g', 'c', 'STREAMS', keys.outcomes, '>')
@@ -155,7 +155,7 @@ test('looking ahead does not forget the cool-down of an emptied lane', async () 
   await visit('a', 3_000)
   const due = clock.now + 3_000
   await ledger.reserve(0, { ...ask, aheadMs: 10_000 })
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   expect(await dueOf()).toBe(due)
 })
 
@@ -175,12 +175,12 @@ test('lanes of hosts that are due soon do not hide a lane with work behind them'
   await visit('a', 3_000)
   for (let n = 0; n < 20; n += 1) {
     const lane = { agent: AGENT, origin: `https://host-${n}.test` }
-    const entry = await ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: 2_990 })
+    const entry = await ledger.acquire({ lanes: [lane], kind: 'pace-group', delayMs: 2_990 })
     if (entry.kind !== 'granted') throw new Error('it is free')
     const end = { fence: entry.fence, delayMs: 2_990, load: { kind: 'normal' as const }, elapsedMs: 0 }
     await ledger.complete({ ...lane, ...end, secondary: true })
   }
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(2_980)
   const found = await ledger.reserve(0, { ...ask, limit: 1, aheadMs: 100 })
   expect(found).toMatchObject({ kind: 'reserved', lanes: [{ origin: ORIGIN, waitMs: 20 }] })
@@ -189,26 +189,26 @@ test('lanes of hosts that are due soon do not hide a lane with work behind them'
 test('emptied lanes at the front do not hide a lane with work behind them', async () => {
   const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   for (const name of ['a', 'b']) {
-    await ledger.park(0, [url(name, { origin: `http://${name}.test` })])
+    await ledger.store(0, [url(name, { origin: `http://${name}.test` })])
     const lane = await reserveOne()
     await startPage(lane)
     await finish(lane, { delayMs: 10 })
     clock.pass(1)
   }
   clock.pass(100)
-  await ledger.park(0, urls('c'))
+  await ledger.store(0, urls('c'))
   const seen: string[] = []
   for (let calls = 0; calls < 3; calls++) {
     const taken = await ledger.reserve(0, { ...ask, limit: 1 })
-    if (taken.kind === 'reserved') seen.push(...taken.lanes.map(({ heads }) => heads[0]!.id))
+    if (taken.kind === 'reserved') seen.push(...taken.lanes.map(({ urls }) => urls[0]!.id))
     else expect(taken.waitMs).toBe(0)
   }
   expect(seen).toEqual(['c'])
 })
 
-test('a lane of a site in back-off is put aside until then, with its reason, and its own clock is kept', async () => {
+test('a lane of a site in back-off is deferred until then, with its reason, and its own due time is kept', async () => {
   const { ledger, clock, reserveOne, startPage, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, [...urls('a'), url('b', { agent: 'other' })])
+  await ledger.store(0, [...urls('a'), url('b', { agent: 'other' })])
   const lanes = await ledger.reserve(0, { ...ask, limit: 1 })
   if (lanes.kind !== 'reserved') throw new Error('a lane is due')
   const [mine] = lanes.lanes
@@ -229,7 +229,7 @@ test('a lane of a site in back-off is put aside until then, with its reason, and
 
 test('a paused origin is put aside as paused', async () => {
   const { ledger, clock, dueOf, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await setOrigin({ pausedUntil: clock.now + 9_000, pauseReason: 'asked by mail' })
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: 9_000 })
   expect(await dueOf()).toBe(clock.now + 9_000)
@@ -239,24 +239,24 @@ test('a paused origin is put aside as paused', async () => {
   })
 })
 
-test('a head that expires while its site is shut comes out at its expiry, not at the end of the back-off', async () => {
+test('a URL that expires while its site is closed leaves at its expiry, not at the end of the back-off', async () => {
   const { ledger, clock, reserveOne, setOrigin } = await emptyLedger(redis)
   const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
-  await ledger.park(0, [url('a', { expiresAt })])
+  await ledger.store(0, [url('a', { expiresAt })])
   await setOrigin({ backOffUntil: clock.now + 60_000 })
   expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: expiresAt - clock.now })
   clock.now = expiresAt
   expect(await reserveOne()).toMatchObject({
     heldBy: 'back-off',
     closedUntil: clock.now - 5_000 + 60_000,
-    heads: [{ id: 'a' }],
+    urls: [{ id: 'a' }],
   })
 })
 
 test('a lane that opens after the back-off of its site is reserved ahead; one that opens before is not', async () => {
   const { ledger, clock, visit, setOrigin } = await emptyLedger(redis)
   await visit('a', 1_000)
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   await setOrigin({ backOffUntil: clock.now + 999 })
   expect(await ledger.reserve(0, { ...ask, aheadMs: 2_000 })).toMatchObject({
     kind: 'reserved',
@@ -264,9 +264,9 @@ test('a lane that opens after the back-off of its site is reserved ahead; one th
   })
 })
 
-test('while grants are held nothing is taken, and the answer says for how long', async () => {
+test('while grants are held nothing is reserved, and the answer says for how long', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   clock.pass(400)
   expect(await ledger.reserve(0, ask)).toEqual({ kind: 'wait', why: 'startup-hold', waitMs: 600 })
   clock.pass(600)
@@ -275,18 +275,18 @@ test('while grants are held nothing is taken, and the answer says for how long',
 
 test('an expired candidate is shown even so: the gateway gives it its outcome', async () => {
   const { ledger, reserveOne, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, [url('a', { expiresAt: 1_000 }), url('b')])
+  await ledger.store(0, [url('a', { expiresAt: 1_000 }), url('b')])
   const lane = await reserveOne({ peek: 2 })
-  expect(lane.heads).toMatchObject([{ id: 'a', expiresAt: 1_000 }, { id: 'b' }])
+  expect(lane.urls).toMatchObject([{ id: 'a', expiresAt: 1_000 }, { id: 'b' }])
   const dropped = [outcomeOf('a', { kind: 'expired', reason: 'lane-busy' })]
   expect(await ledger.resolve(0, [{ ...lane, dropped, next: { kind: 'release' } }])).toEqual(['completed'])
   expect(await outcomes()).toMatchObject([{ id: 'a', kind: 'expired' }])
-  expect(await reserveOne()).toMatchObject({ heads: [{ id: 'b' }] })
+  expect(await reserveOne()).toMatchObject({ urls: [{ id: 'b' }] })
 })
 
-test('a lane whose lease ended is taken only after reap, and then owes its quarantine', async () => {
+test('a lane whose lease ended is reserved only after reap, and then owes its quarantine', async () => {
   const { ledger, clock, reserveOne, reserve, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await startPage(await reserveOne(), { delayMs: 2_000 })
   clock.pass(100_000)
   expect(await reserve()).toEqual([])
@@ -304,11 +304,11 @@ test('a call gathers about a megabyte of URLs at most; what is left over is due 
       url(`${n}-${k}`, { origin: `http://s${n}.test`, path: `/${'x'.repeat(4_000)}` }),
     ),
   )
-  for (const chunk of items) await ledger.park(0, chunk)
+  for (const chunk of items) await ledger.store(0, chunk)
   const request = { limit: 200, aheadMs: 0, inFlightLimit: 1_000, peek: 10 }
   const first = await ledger.reserve(0, request)
   if (first.kind !== 'reserved') throw new Error('nothing is taken')
-  const bytes = first.lanes.flatMap(({ heads }) => heads).reduce((sum, { path }) => sum + path.length, 0)
+  const bytes = first.lanes.flatMap(({ urls }) => urls).reduce((sum, { path }) => sum + path.length, 0)
   expect(bytes).toBeLessThan(1.2 * 1024 * 1024)
   expect(first.more).toBe(true)
   let lanes = first.lanes.length

@@ -26,7 +26,7 @@ const robotsHop: SecondaryRequest = { ...hop, isRobots: true }
 
 /** Both agents' lanes, reserved. */
 async function two({ ledger, reserve }: Bench): Promise<[ReservedLane, ReservedLane]> {
-  await ledger.park(0, [...urls('a'), url('b', { agent: OTHER })])
+  await ledger.store(0, [...urls('a'), url('b', { agent: OTHER })])
   const lanes = await reserve()
   return [AGENT, OTHER].map((agent) => lanes.find((one) => one.agent === agent)) as [ReservedLane, ReservedLane]
 }
@@ -81,7 +81,7 @@ test('a fetcher that dies with it costs the page an attempt; the robots fetch en
   const [page] = await two(bench)
   await bench.startPage(page, { kind: 'robots-page' })
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
+  expect(await ledger.reap(0)).toMatchObject({ started: 1, robotsFetches: [] })
   clock.pass(QUARANTINE + DELAY)
   const again = (await bench.reserve()).find(({ agent }) => agent === AGENT)
   expect([again?.tries, again?.robots.state]).toEqual([1, {}])
@@ -92,7 +92,7 @@ test.each([
   ['a hop to another path', hop],
 ])('%s waits while somebody asks for the robots.txt of that origin', async (_, request) => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.park(0, [url('b', { agent: OTHER })])
+  await bench.ledger.store(0, [url('b', { agent: OTHER })])
   const asker = await bench.reserveOne()
   await bench.startPage(asker, { kind: 'robots' })
   expect(await bench.ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
@@ -100,12 +100,12 @@ test.each([
   expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted' })
 })
 
-test('while a hop fetches robots.txt nobody else does; a hop to another path leaves that to others', async () => {
+test('a hop that fetches robots.txt is the only robots fetch; a hop to another path is none', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
   const { fence, delayMs } = await granted(ledger.acquire(hop))
   const settled = { ...lane, delayMs, load: { kind: 'normal' as const }, elapsedMs: 0, secondary: true as const }
-  await ledger.park(0, [url('b', { agent: OTHER })])
+  await ledger.store(0, [url('b', { agent: OTHER })])
   expect((await bench.reserveOne()).robots.state).toEqual({})
   await ledger.complete({ ...settled, fence })
   bench.clock.pass(delayMs + 30_000)
@@ -119,15 +119,15 @@ test('while a hop fetches robots.txt nobody else does; a hop to another path lea
   expect(await bench.startPage(await bench.reserveOne(), { kind: 'robots' })).toMatchObject({ kind: 'granted' })
 })
 
-test('a robots fetch that nobody ended is none for those who come later', async () => {
+test('a robots fetch that did not end does not hold later ones', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock } = bench
   await ledger.acquire(robotsHop)
   clock.pass(LEASE)
-  expect(await ledger.reap(0)).toMatchObject({ started: 1, questions: [] })
+  expect(await ledger.reap(0)).toMatchObject({ started: 1, robotsFetches: [] })
   clock.pass(QUARANTINE)
   await ledger.operate({ ...by, action: 'refetch' }, [OTHER])
-  await ledger.park(0, [url('b', { agent: OTHER })])
+  await ledger.store(0, [url('b', { agent: OTHER })])
   expect(await bench.reserveOne()).toMatchObject({ refetch: true, robots: { state: {} } })
 })
 
@@ -135,7 +135,7 @@ test('a robots fetch that nobody ended is none for those who come later', async 
 
 /** The lane is held as the clock of another one. */
 async function held({ ledger }: Bench): Promise<SecondaryRequest> {
-  const { fence } = await granted(ledger.acquire({ lanes: [lane], kind: 'clock', delayMs: DELAY }))
+  const { fence } = await granted(ledger.acquire({ lanes: [lane], kind: 'pace-group', delayMs: DELAY }))
   return { ...robotsHop, heldFence: fence }
 }
 
@@ -161,7 +161,7 @@ test.each(['block', 'pause'] as const)('an operator’s %s holds there, too', as
 test('so does the back-off of the site, and somebody else’s robots fetch', async () => {
   const bench = await emptyLedger(redis)
   const { ledger } = bench
-  await ledger.park(0, [url('b', { agent: OTHER }), url('c', { agent: 'third' })])
+  await ledger.store(0, [url('b', { agent: OTHER }), url('c', { agent: 'third' })])
   const [other, third] = (await bench.reserve()) as [ReservedLane, ReservedLane]
   await bench.startPage(other)
   await bench.startPage(third, { kind: 'robots' })
@@ -173,7 +173,7 @@ test('so does the back-off of the site, and somebody else’s robots fetch', asy
   expect(shut.kind === 'wait' && shut.waitMs).toBeGreaterThanOrEqual(20_000)
 })
 
-test('a visitor whose lease is over is let in nowhere', async () => {
+test('a request whose lease is over is given no secondary lease', async () => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
   bench.clock.pass(LEASE)
@@ -183,19 +183,19 @@ test('a visitor whose lease is over is let in nowhere', async () => {
 
 // --- the longest delay known -----------------------------------------------------------------------------------------
 
-test('the clock above a hop owes the delay that is known of the origin where it leads', async () => {
+test('the pace lane of a hop owes the delay that is known of the origin where it leads', async () => {
   const bench = await emptyLedger(redis)
   await recordDelay(bench, 9_000)
   const host = { agent: AGENT, origin: 'https://site.test' }
-  const clock: SecondaryRequest = { lanes: [host], kind: 'clock', delayMs: DELAY }
+  const clock: SecondaryRequest = { lanes: [host], kind: 'pace-group', delayMs: DELAY }
   expect(await bench.ledger.acquire({ ...clock, of: lane })).toMatchObject({ kind: 'granted', delayMs: 9_000 })
   expect(await bench.ledger.acquire(hop)).toMatchObject({ kind: 'granted', delayMs: 9_000 })
 })
 
-test('a lane that is taken tells the delay known of it, in force or not', async () => {
+test('a reserved lane comes with the delay known of it, in force or not', async () => {
   const bench = await emptyLedger(redis)
   await recordDelay(bench, 9_000)
-  await bench.ledger.park(0, urls('a', 'b'))
+  await bench.ledger.store(0, urls('a', 'b'))
   const lanes = await bench.reserve()
   expect(lanes.find(({ agent }) => agent === AGENT)).toMatchObject({ delayMs: 9_000 })
   await bench.ledger.operate({ ...by, action: 'pause', until: bench.clock.now + 5 }, [AGENT]) // the slower path of take

@@ -1,5 +1,5 @@
 /** Policies of sites on a real ledger: what a site is granted or asks for holds whoever asks, and a change holds at once. */
-import type { Ledger, ReservedLane, SitePolicyToTell } from '@decorum/ledger'
+import type { Ledger, ReservedLane, SitePolicyRecord } from '@decorum/ledger'
 import { policyOf, sitesOf } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { random as diceOf } from '../robots/support/files.ts'
@@ -10,8 +10,8 @@ const redis = await redisForTest()
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-type Policy = Partial<Omit<SitePolicyToTell, 'site' | 'shown' | 'hasConsent'>> & { consent?: string }
-const listOf = (policies: Record<string, Policy>): SitePolicyToTell[] =>
+type Policy = Partial<Omit<SitePolicyRecord, 'site' | 'shown' | 'hasConsent'>> & { consent?: string }
+const listOf = (policies: Record<string, Policy>): SitePolicyRecord[] =>
   Object.entries(policies).map(([site, { consent, ...policy }]) => ({
     site,
     ...policy,
@@ -27,7 +27,7 @@ async function delayAfterOne(policies: Record<string, Policy>, orderMs = 1_000, 
   await ledger.setLeastDelays(1, [{ agent: AGENT, delayMs: 1_000 }])
   await tell(ledger, 1, policies)
   clock.pass(DAY)
-  await ledger.park(0, [url('a', { origin }), url('b', { origin })])
+  await ledger.store(0, [url('a', { origin }), url('b', { origin })])
   const lane = await reserveOne()
   expect(await startPage(lane, { delayMs: orderMs })).toMatchObject({ kind: 'granted' })
   await finish(lane, { delayMs: orderMs })
@@ -84,7 +84,7 @@ test('the scripts and @decorum/politeness find the same policy for any host', as
 test('a longer delay holds at once, also for a delay that runs; a shorter one from the next delay on', async () => {
   const { ledger, clock, reserveOne, startPage, finish, dueOf, visit } = await emptyLedger(redis)
   await visit('a', 1_000)
-  await ledger.park(0, urls('b', 'c', 'd'))
+  await ledger.store(0, urls('b', 'c', 'd'))
   await tell(ledger, 1, { 'site.test': { delayMs: 5_000 } })
   const changed = clock.now
   clock.pass(1_000)
@@ -117,7 +117,7 @@ test('a consent that is withdrawn while a request is in flight: the crawl-delay 
   const { ledger, clock, reserve, startPage, finish, dueOf } = bench
   await tell(ledger, 1, { 'site.test': { delayMs: 0, consent: 'ann of site.test' } })
   await recordDelay(bench, 7_000)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = ownOf(await reserve())
   const { version } = lane.robots
   expect(await startPage(lane, { delayMs: 7_000, version })).toMatchObject({ kind: 'granted' })
@@ -132,7 +132,7 @@ test('a consent that is withdrawn while its short delay runs: the next request w
   await tell(ledger, 1, { 'site.test': { delayMs: 100, consent: 'ann of site.test' } })
   clock.pass(100)
   await recordDelay(bench, 7_000)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const lane = ownOf(await reserve())
   const { version } = lane.robots
   await startPage(lane, { delayMs: 7_000, version })
@@ -145,7 +145,7 @@ test('a consent that is withdrawn while its short delay runs: the next request w
   expect(await dueOf()).toBe(withdrawn + 7_000)
 })
 
-test('an older version changes nothing, and the same one told again changes no instant', async () => {
+test('an older version changes nothing, and the same one written again changes no instant', async () => {
   const { ledger, clock, raw } = await emptyLedger(redis)
   await tell(ledger, 3, { 'site.test': { delayMs: 5_000 } })
   const stored = await raw.hgetall(keys.policies)
@@ -170,7 +170,7 @@ test.each([
 ])('visiting hours %s: the lane is due when they begin, and is not looked at before', async (_, hours, inMs) => {
   const { ledger, clock, reserve, reserveOne, startPage, dueOf } = await emptyLedger(redis)
   await tell(ledger, 1, { 'site.test': { hours } })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const eight = clock.now - (clock.now % HOUR)
   expect(await reserve()).toEqual([])
   expect(await dueOf()).toBe(eight + inMs)
@@ -182,7 +182,7 @@ test.each([
 test('hours that end between reservation and start: nothing is sent, and the URL waits for the next day', async () => {
   const { ledger, clock, reserveOne, startPage, dueOf } = await emptyLedger(redis)
   await tell(ledger, 1, { 'site.test': { hours: { from: 8 * 60, to: 8 * 60 + 1 } } })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const eight = clock.now - (clock.now % HOUR)
   const lane = await reserveOne()
   clock.pass(eight + 60_000 - clock.now)
@@ -190,10 +190,10 @@ test('hours that end between reservation and start: nothing is sent, and the URL
   expect(await dueOf()).toBe(eight + DAY)
 })
 
-test('a request that took long to connect is not sent once the hours have ended; a permit in hand is told', async () => {
+test('a request that took long to connect is not sent once the hours have ended; the answer to a permit in hand says so', async () => {
   const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   await tell(ledger, 1, { 'site.test': { hours: { from: 8 * 60, to: 8 * 60 + 1 }, requestsPerDay: 2 } })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane)
   const held = [{ agent: AGENT, origin: ORIGIN, fence: lane.fence }]
@@ -213,7 +213,7 @@ test('a budget is for a host, all its ports and agents, pages, robots fetches, h
   const { ledger, clock, reserve, startPage } = await emptyLedger(redis)
   await tell(ledger, 1, { 'domain:site.test': { requestsPerDay: 4 } })
   const origins = ['http://site.test', 'https://site.test', 'http://site.test:8080', 'http://www.site.test']
-  await ledger.park(
+  await ledger.store(
     0,
     [...origins, 'http://site.test:81', 'http://site.test:82'].map((origin, n) => url(`u${n}`, { origin })),
   )
@@ -225,7 +225,9 @@ test('a budget is for a host, all its ports and agents, pages, robots fetches, h
   expect(
     await ledger.grant({ agent: 'ant', origin: ORIGIN, version: 0, delayMs: 0, leaseMs: 60_000, by }),
   ).toMatchObject({ kind: 'granted' })
-  expect(await ledger.acquire({ lanes: [{ agent: 'bee', origin: ORIGIN }], kind: 'clock', delayMs: 0 })).toMatchObject({
+  expect(
+    await ledger.acquire({ lanes: [{ agent: 'bee', origin: ORIGIN }], kind: 'pace-group', delayMs: 0 }),
+  ).toMatchObject({
     kind: 'granted',
   })
   for (const lane of pages) answers.set(lane.origin, (await startPage(lane)).kind)
@@ -249,27 +251,27 @@ test('a change of the policies wakes every lane that they held, at its own time;
   const origins = Array.from({ length: 450 }, (_, n) => `http://h${n}.site.test`)
   await tell(ledger, 1, { 'domain:site.test': { hours: { from: 0, to: 60 } } })
   for (let at = 0; at < origins.length; at += 150)
-    await ledger.park(
+    await ledger.store(
       0,
       origins.slice(at, at + 150).map((origin) => url(origin.slice(7), { origin })),
     )
   while ((await raw.zcount(keys.due, 0, clock.now)) > 0) expect(await reserve()).toEqual([])
-  expect(await raw.scard(keys.closed)).toBe(450)
+  expect(await raw.scard(keys.heldByPolicy)).toBe(450)
   await tell(ledger, 2, { 'h0.site.test': { hours: { from: 0, to: 60 } } })
   expect(await raw.zcount(keys.due, 0, clock.now)).toBe(450)
   let reserved = 0
   while ((await raw.zcount(keys.due, 0, clock.now)) > 0) reserved += (await reserve({ limit: 200 })).length
   expect(reserved).toBe(449)
   expect(await dueOf(AGENT, 'http://h0.site.test')).toBe(clock.now - (clock.now % DAY) + DAY)
-  expect(await raw.smembers(keys.closed)).toEqual([`${AGENT} http://h0.site.test`])
+  expect(await raw.smembers(keys.heldByPolicy)).toEqual([`${AGENT} http://h0.site.test`])
 })
 
-test('a URL that expires while a policy holds its lane is told so', async () => {
+test('a URL that expires while a policy holds its lane ends with that reason', async () => {
   const { ledger, clock, reserve } = await emptyLedger(redis)
   await tell(ledger, 1, { 'site.test': { hours: { from: 0, to: 60 } } })
   const expiresAt = clock.now + HOUR
-  await ledger.park(0, [url('a', { expiresAt })])
+  await ledger.store(0, [url('a', { expiresAt })])
   expect(await reserve()).toEqual([])
   clock.pass(HOUR)
-  expect(await reserve()).toMatchObject([{ heldBy: 'visiting-hours', heads: [{ id: 'a' }] }])
+  expect(await reserve()).toMatchObject([{ heldBy: 'visiting-hours', urls: [{ id: 'a' }] }])
 })

@@ -19,7 +19,7 @@ const redis = await redisForTest()
 
 test('a started lease lasts leaseMs from then, however old the reservation', async () => {
   const { ledger, raw, clock, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   clock.pass(RESERVE - 1)
   expect(await startPage(lane)).toEqual({ kind: 'granted', leaseMs: LEASE })
@@ -35,7 +35,7 @@ test('a started lease lasts leaseMs from then, however old the reservation', asy
 
 test('stale: no lease, another fence, one that is started already', async () => {
   const { ledger, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   const stale = { kind: 'refused', why: 'stale' }
   expect(await startPage({ ...lane, fence: lane.fence - 1 })).toEqual(stale)
@@ -46,9 +46,9 @@ test('stale: no lease, another fence, one that is started already', async () => 
   expect((await ledger.viewPartition(0)).counts).toMatchObject({ 'stale-start': 4 })
 })
 
-test('stale: the reservation was reaped and taken by somebody else', async () => {
+test('stale: the reservation was reaped and the lane reserved again', async () => {
   const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const old = await reserveOne()
   clock.pass(RESERVE)
   await ledger.reap(0)
@@ -60,7 +60,7 @@ test('stale: the reservation was reaped and taken by somebody else', async () =>
 test('early: before the lane opens the answer is the time that is left, and the lease is kept', async () => {
   const { ledger, clock, visit, reserveOne, startPage } = await emptyLedger(redis)
   await visit('a', 1_000)
-  await ledger.park(0, urls('b'))
+  await ledger.store(0, urls('b'))
   clock.pass(995)
   const lane = await reserveOne({ aheadMs: 10 })
   expect(await startPage(lane)).toEqual({ kind: 'early', waitMs: 5 })
@@ -70,9 +70,9 @@ test('early: before the lane opens the answer is the time that is left, and the 
   expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
 })
 
-test('shut: back-off that came after the taking; the lane goes back and waits for its end', async () => {
+test('closed: back-off that came after the reservation; the lane is deferred until its end', async () => {
   const { ledger, clock, reserveOne, startPage, dueOf, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ backOffUntil: clock.now + 7_000 })
   expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
@@ -83,9 +83,9 @@ test('shut: back-off that came after the taking; the lane goes back and waits fo
   expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'stale' })
 })
 
-test('shut: a pause that came after the taking', async () => {
+test('closed: a pause that came after the reservation', async () => {
   const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ pausedUntil: clock.now + 7_000 })
   expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
@@ -100,19 +100,19 @@ test.each([
 ])('a gate that was closed after the taking holds no URL beyond its expiry: one %s', async (_, more) => {
   const { ledger, clock, reserveOne, startPage, dueOf, setOrigin } = await emptyLedger(redis)
   const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
-  await ledger.park(0, [url('a', { ...more, expiresAt })])
+  await ledger.store(0, [url('a', { ...more, expiresAt })])
   const lane = await reserveOne()
   await setOrigin({ backOffUntil: clock.now + 86_400_000 })
   expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
   expect(await dueOf()).toBe(expiresAt)
   clock.now = expiresAt
-  expect(await reserveOne()).toMatchObject({ heldBy: 'back-off', heads: [{ id: 'a' }] })
+  expect(await reserveOne()).toMatchObject({ heldBy: 'back-off', urls: [{ id: 'a' }] })
 })
 
 test('a fetcher that waits for a pace group holds no URL beyond its expiry', async () => {
   const { ledger, clock, reserveOne, dueOf } = await emptyLedger(redis)
   const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
-  await ledger.park(0, [url('a', { expiresAt })])
+  await ledger.store(0, [url('a', { expiresAt })])
   const next = { kind: 'defer', until: clock.now + 3_600_000, why: 'pace-group' } as const
   await ledger.resolve(0, [{ ...(await reserveOne()), dropped: [], next }])
   expect(await dueOf()).toBe(expiresAt)
@@ -120,7 +120,7 @@ test('a fetcher that waits for a pace group holds no URL beyond its expiry', asy
 
 test('back-off ends exactly at its instant', async () => {
   const { ledger, clock, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ backOffUntil: clock.now })
   expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
@@ -128,7 +128,7 @@ test('back-off ends exactly at its instant', async () => {
 
 test('rules-changed: leave that rests on other rules is refused, both ways', async () => {
   const { ledger, reserveOne, startPage, dueOf, clock, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ version: 3 })
   expect(await startPage(lane, { version: 2 })).toEqual({ kind: 'refused', why: 'rules-changed' })
@@ -138,9 +138,9 @@ test('rules-changed: leave that rests on other rules is refused, both ways', asy
   expect(await startPage(again, { version: 3 })).toMatchObject({ kind: 'granted' })
 })
 
-test('robots-in-flight: one robots question per origin, whichever agent asks', async () => {
+test('robots-in-flight: one robots fetch per origin, whichever agent starts it', async () => {
   const { ledger, clock, reserve, startPage, dueOf } = await emptyLedger(redis)
-  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  await ledger.store(0, [url('a'), url('b', { agent: 'other' })])
   const [first, second] = (await reserve()) as [
     Awaited<ReturnType<typeof reserve>>[0],
     Awaited<ReturnType<typeof reserve>>[0],
@@ -154,9 +154,9 @@ test('robots-in-flight: one robots question per origin, whichever agent asks', a
   expect(await startPage(second, { kind: 'robots' })).toEqual({ kind: 'refused', why: 'stale' })
 })
 
-test('a robots question whose asker is silent keeps others from asking for lease + quarantine', async () => {
+test('a robots fetch without an answer keeps others from starting one for lease + quarantine', async () => {
   const { ledger, clock, reserve, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  await ledger.store(0, [url('a'), url('b', { agent: 'other' })])
   const [first] = await reserve({ limit: 1 })
   await startPage(first!, { kind: 'robots' })
   clock.pass(LEASE + QUARANTINE - 1)
@@ -168,7 +168,7 @@ test('a robots question whose asker is silent keeps others from asking for lease
 
 test('a page may be started while another agent asks for robots.txt', async () => {
   const { ledger, reserve, startPage } = await emptyLedger(redis)
-  await ledger.park(0, [url('a'), url('b', { agent: 'other' })])
+  await ledger.store(0, [url('a'), url('b', { agent: 'other' })])
   const [first, second] = await reserve()
   await startPage(first!, { kind: 'robots' })
   expect(await startPage(second!)).toMatchObject({ kind: 'granted' })
@@ -176,7 +176,7 @@ test('a page may be started while another agent asks for robots.txt', async () =
 
 test('held: an epoch that began after the taking holds the permit back too', async () => {
   const { ledger, clock, reserveOne, startPage, dueOf, restartRedis } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await restartRedis()
   expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'startup-hold' })
@@ -185,12 +185,12 @@ test('held: an epoch that began after the taking holds the permit back too', asy
 
 test('a URL that expired behind a hold names a gate of the closed list', async () => {
   const { ledger, raw, clock, reserveOne, startPage, restartRedis } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await restartRedis()
   const held = { hold: Number(await raw.hget(keys.epoch, EPOCH.holdUntil)) }
   expect(held.hold).toBe(clock.now)
   clock.pass(1)
-  await ledger.park(0, urls('b')) // sees the new epoch
+  await ledger.store(0, urls('b')) // sees the new epoch
   clock.pass(LEASE + QUARANTINE)
   const lane = await reserveOne()
   await restartRedis()
@@ -199,9 +199,9 @@ test('a URL that expired behind a hold names a gate of the closed list', async (
   expect((await reserveOne()).heldBy).toBe('lane-busy')
 })
 
-test('begins of one turn are answered each by its own, in order', async () => {
+test('starts of one turn are answered each by its own, in order', async () => {
   const { ledger, reserve, startPage } = await emptyLedger(redis)
-  await ledger.park(
+  await ledger.store(
     0,
     Array.from({ length: 150 }, (_, i) => url(`u${i}`, { origin: `http://s${i}.test` })),
   )
@@ -212,14 +212,14 @@ test('begins of one turn are answered each by its own, in order', async () => {
 
 test('an origin that is only being asked is forgotten by itself', async () => {
   const { ledger, raw, reserveOne, startPage } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await startPage(await reserveOne(), { kind: 'robots' })
   expect(await raw.pttl(keys.origin(ORIGIN))).toBeGreaterThan(LEASE)
 })
 
-test('an origin that is about to be forgotten outlives the question asked of it', async () => {
+test('an origin that is about to be forgotten outlives its robots fetch', async () => {
   const { ledger, raw, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await setOrigin({ incidents: 1 })
   await raw.pexpire(keys.origin(ORIGIN), 5_000)
   await startPage(await reserveOne(), { kind: 'robots' })
@@ -231,7 +231,7 @@ test('what is remembered of changed gates ends; a reservation that is older look
     leaseMs: 200_000,
     reserveMs: 100_000,
   })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await ledger.operate({ origin: ORIGIN, action: 'pause', until: clock.now + 90_000, by: 'ann', reason: 'asked' }, [])
   clock.pass(70_000)
@@ -242,7 +242,7 @@ test('what is remembered of changed gates ends; a reservation that is older look
 
 test('nothing is granted in the first second of an empty Redis', async () => {
   const { ledger, clock, reserveOne } = await emptyLedger(redis, { hold: true })
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await expect(reserveOne()).rejects.toThrow()
   clock.pass(FIRST_HOLD)
   await reserveOne()
@@ -251,7 +251,7 @@ test('nothing is granted in the first second of an empty Redis', async () => {
 test('a lane that opens within grantAheadMs is started already, and says how long nothing may be sent', async () => {
   const { ledger, clock, reserveOne, startPage, visit, dueOf } = await emptyLedger(redis, { grantAheadMs: 8 })
   await visit('first', 1_000)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   clock.pass(990)
   const lane = await reserveOne({ aheadMs: 15 })
   expect(await startPage(lane)).toEqual({ kind: 'early', waitMs: 2 })

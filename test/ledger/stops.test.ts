@@ -16,7 +16,7 @@ test.each([
   ['the domain above it', 'test'],
 ])('%s stopped: what is reserved is not started, and nothing more is reserved', async (_, name) => {
   const { ledger, clock, reserve, reserveOne, startPage, finish } = await emptyLedger(redis)
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   const reserved = await reserveOne()
   await ledger.stop({ ...who, names: [name] })
   expect(await startPage(reserved)).toEqual(refused)
@@ -25,7 +25,7 @@ test.each([
   await ledger.lift({ ...who, names: [name] })
   clock.pass(LOOK_AGAIN)
   const again = await reserveOne()
-  expect(again.heads).toMatchObject([{ id: 'a' }])
+  expect(again.urls).toMatchObject([{ id: 'a' }])
   expect(await startPage(again)).toEqual({ kind: 'granted', leaseMs: expect.any(Number) })
   expect(await finish(again)).toBe('completed')
 })
@@ -35,14 +35,14 @@ test('other hosts go on: those beside the stopped one, those above it, and those
   await ledger.stop({ ...who, names: ['www.site.test', '192.0.2.1'] })
   const origins = ['http://site.test', 'http://xwww.site.test', 'http://test', 'http://2.1', 'http://192.0.2.2']
   const stopped = ['http://www.site.test', 'https://a.www.site.test:8443', 'http://192.0.2.1:81']
-  await ledger.park(
+  await ledger.store(
     0,
     [...origins, ...stopped].map((origin, n) => url(`u${n}`, { origin })),
   )
   expect((await reserve()).map(({ origin }) => origin).sort()).toEqual([...origins].sort())
 })
 
-test('permits, robots fetches, hops and pace groups are stopped like pages, and a permit in hand is told', async () => {
+test('permits, robots fetches, hops and pace groups are stopped like pages, and the answer to a permit in hand says so', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   const asked = { ...lane, version: 0, delayMs: 1_000, leaseMs: 60_000, by: { agent: 'one:bot', origin: ORIGIN } }
   const permit = await ledger.grant(asked)
@@ -65,18 +65,20 @@ test('permits, robots fetches, hops and pace groups are stopped like pages, and 
   clock.pass(1)
   expect(await ledger.grant(asked)).toMatchObject({ kind: 'wait', gate: 'stopped' })
   expect(await ledger.claim(lane)).toMatchObject({ kind: 'wait', gate: 'stopped', waitMs: LOOK_AGAIN })
-  const acquire = (kind: 'hop' | 'clock', origin: string) =>
+  const acquire = (kind: 'hop' | 'pace-group', origin: string) =>
     ledger.acquire({ lanes: [{ agent: AGENT, origin }], kind, delayMs: 0 })
   expect(await acquire('hop', ORIGIN)).toMatchObject({ kind: 'wait' })
-  expect(await acquire('clock', 'address://192.0.2.1')).toMatchObject({ kind: 'wait' })
-  expect(await acquire('clock', 'list://site.test'), 'the name of a list is no host').toMatchObject({ kind: 'granted' })
+  expect(await acquire('pace-group', 'address://192.0.2.1')).toMatchObject({ kind: 'wait' })
+  expect(await acquire('pace-group', 'list://site.test'), 'the name of a list is no host').toMatchObject({
+    kind: 'granted',
+  })
   await ledger.stop({ ...who, names: [EVERYTHING] })
-  expect(await acquire('clock', 'list://other')).toMatchObject({ kind: 'wait' })
+  expect(await acquire('pace-group', 'list://other')).toMatchObject({ kind: 'wait' })
 })
 
 test('what is in flight ends as usual', async () => {
   const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const flying = await reserveOne()
   await startPage(flying)
   await ledger.stop({ ...who, names: [EVERYTHING] })
@@ -86,21 +88,21 @@ test('what is in flight ends as usual', async () => {
 
 test('a stop with an end ends by itself, and one without does not', async () => {
   const { ledger, clock, reserve, reserveOne } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   await ledger.stop({ ...who, names: [EVERYTHING], until: clock.now + 5_000 })
   clock.pass(4_999)
   expect(await reserve()).toEqual([])
   clock.pass(1)
-  expect((await reserveOne()).heads).toMatchObject([{ id: 'a' }])
+  expect((await reserveOne()).urls).toMatchObject([{ id: 'a' }])
   await ledger.stop({ ...who, names: [EVERYTHING] })
   clock.pass(200 * 365 * 86_400_000)
   await ledger.reap(0)
   expect(await reserve()).toEqual([])
 })
 
-test('a URL that expires while it is stopped ends, and is told why', async () => {
+test('a URL that expires while it is stopped ends, and its outcome says why', async () => {
   const { ledger, clock, reserveOne } = await emptyLedger(redis)
-  await ledger.park(0, [url('a', { expiresAt: clock.now + 10_000 })])
+  await ledger.store(0, [url('a', { expiresAt: clock.now + 10_000 })])
   await ledger.stop({ ...who, names: ['site.test'] })
   expect(await ledger.reserve(0, { limit: 9, aheadMs: 0, inFlightLimit: 9, peek: 1 })).toMatchObject({ kind: 'wait' })
   clock.pass(10_000)
@@ -113,7 +115,7 @@ test('it survives another run of Redis and of every process, and a reader sees w
   await restartRedis()
   const anew = await another()
   clock.pass(3_600_000)
-  await anew.park(0, urls('a'))
+  await anew.store(0, urls('a'))
   expect(await reserve()).toEqual([])
   expect(await anew.stops.latest()).toMatchObject({
     stops: [{ name: EVERYTHING, at: expect.any(Number), by: 'ann', reason: 'they wrote to us' }],
@@ -121,19 +123,19 @@ test('it survives another run of Redis and of every process, and a reader sees w
   expect(anew.stops.why(ORIGIN, undefined)).toBe('everything is stopped')
 })
 
-test('a Redis that has forgotten a stop is told again by the processes that run', async () => {
+test('a stop that Redis has forgotten is written again by the processes that run', async () => {
   const { ledger, raw, clock } = await emptyLedger(redis)
   await ledger.stop({ ...who, names: ['site.test'] })
   await raw.del(keys.stops)
   await raw.hdel(keys.epoch, 'stops')
   await ledger.announce({ role: 'gateway', id: 'one', slots: 0 }) // as every process does once a second
   await expect.poll(() => raw.hget(keys.epoch, 'stops')).not.toBeNull()
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   clock.pass(1)
   expect(await ledger.reserve(0, { limit: 9, aheadMs: 0, inFlightLimit: 9, peek: 1 })).toMatchObject({ kind: 'wait' })
 })
 
-test('a process hears of a stop by whatever it asks of the ledger, and until it has read it nothing may be sent', async () => {
+test('every reply of the ledger says that there is another stop, and until a process has read it nothing may be sent', async () => {
   const { ledger, another } = await emptyLedger(redis)
   const other = await another()
   expect(other.stops.why(ORIGIN, '192.0.2.1')).toBeUndefined()
@@ -158,7 +160,7 @@ test('two operators at the same time: both stops are in force', async () => {
   expect(stops.map(({ name }) => name).sort()).toEqual(['host-0.test', 'host-1.test', 'host-2.test', 'host-3.test'])
 })
 
-test('of several partitions each is told, and one that a process finds behind is told before anything starts there', async () => {
+test('a stop is written to each partition, and to one that is found behind before anything starts there', async () => {
   const { raw, ledger } = await emptyLedger(redis, { partitions: 3 })
   await ledger.stop({ ...who, names: [EVERYTHING] })
   const fields = ledger.tags.map((tag) => `${tag}:epoch`)

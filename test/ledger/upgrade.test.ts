@@ -201,8 +201,8 @@ test.each(earlier)(
     for (; now < START + 3_000_000; now += 5_000) {
       await ledger.reap(0)
       const found = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 1_000, peek: 1 })
-      for (const { agent, origin, fence, heads, robots } of found.kind === 'reserved' ? found.lanes : []) {
-        const [head] = heads
+      for (const { agent, origin, fence, urls, robots } of found.kind === 'reserved' ? found.lanes : []) {
+        const [head] = urls
         if (head === undefined) throw new Error(`${origin} is reserved without a URL`)
         const answer = await ledger.start({
           agent,

@@ -6,7 +6,7 @@ import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, TAG, url, urls } fr
 
 const redis = await redisForTest()
 
-test('of an origin nobody has heard of: nothing, in the same shape', async () => {
+test('of an unknown origin: nothing, in the same shape', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   expect(await ledger.viewOrigin(ORIGIN, [AGENT])).toEqual({
     origin: ORIGIN,
@@ -21,8 +21,8 @@ test('of an origin nobody has heard of: nothing, in the same shape', async () =>
 test('a lane is waiting, reserved, in flight, waiting again with a try, and idle', async () => {
   const { ledger, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   const lane = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]
-  await ledger.park(0, urls('a'))
-  const head = url('a').parked
+  await ledger.store(0, urls('a'))
+  const head = url('a').pending
   expect(await lane()).toMatchObject({ state: 'waiting', waiting: 1, due: clock.now, tries: 0, head })
   const first = await reserveOne()
   expect(await lane()).toMatchObject({ state: 'reserved', waiting: 1, head })
@@ -45,25 +45,25 @@ test('a lane is waiting, reserved, in flight, waiting again with a try, and idle
   })
 })
 
-test('the head shown is the one that is next: high before normal, the tried one before both', async () => {
+test('the first URL shown is the one that is next: high before normal, the tried one before both', async () => {
   const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
   const head = async () => (await ledger.viewOrigin(ORIGIN, [AGENT])).lanes[0]?.head
-  await ledger.park(0, urls('n'))
+  await ledger.store(0, urls('n'))
   const first = await reserveOne()
   await startPage(first)
-  await ledger.park(0, [url('h', { priority: 'high' })])
+  await ledger.store(0, [url('h', { priority: 'high' })])
   await ledger.complete({ ...first, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   expect(await head()).toMatchObject({ id: 'n', priority: 'normal' })
   clock.pass(1)
   const again = await reserveOne()
   await ledger.resolve(0, [{ ...again, dropped: [outcomeOf('n')], next: { kind: 'release' } }])
-  await ledger.park(0, urls('n2'))
+  await ledger.store(0, urls('n2'))
   expect(await head()).toMatchObject({ id: 'h', priority: 'high' })
 })
 
-test('a question under way is part of what is known of an origin', async () => {
+test('a robots fetch in flight is part of what is known of an origin', async () => {
   const { ledger, reserveOne, startPage, clock } = await emptyLedger(redis)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane, { kind: 'robots' })
   const question = { fence: lane.fence, until: expect.closeTo(clock.now + LEASE, -5) }
@@ -74,7 +74,11 @@ test('a question under way is part of what is known of an origin', async () => {
 test('the partition as a whole: lanes, due, in flight, waiting, unread, next due, counts', async () => {
   const { ledger, clock, visit, reserve, startPage } = await emptyLedger(redis)
   await visit('done', 5_000)
-  await ledger.park(0, [url('a', { origin: 'http://a.test' }), url('b', { origin: 'http://b.test' }), ...urls('later')])
+  await ledger.store(0, [
+    url('a', { origin: 'http://a.test' }),
+    url('b', { origin: 'http://b.test' }),
+    ...urls('later'),
+  ])
   const [one] = await reserve({ limit: 1 })
   await startPage(one!)
   expect(await ledger.viewPartition(0)).toEqual({
@@ -94,7 +98,7 @@ test('lanes as they open, the latest first, or by the end of their lease; each w
   const { ledger, clock, reserve, startPage } = await emptyLedger(redis)
   const sites = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.test`)
   for (const [at, origin] of sites.entries()) {
-    await ledger.park(0, [url(`${at}`, { origin })])
+    await ledger.store(0, [url(`${at}`, { origin })])
     clock.pass(1)
   }
   const shown = async (order: 'soonest' | 'latest' | 'in-flight', limit = 200, skip = 0) =>
@@ -118,7 +122,7 @@ test('lanes as they open, the latest first, or by the end of their lease; each w
 test('however many are asked for, 200 lanes are shown at most', async () => {
   const { ledger } = await emptyLedger(redis)
   for (const part of [0, 1, 2])
-    await ledger.park(
+    await ledger.store(
       0,
       Array.from({ length: 100 }, (_, n) => url(`${part}-${n}`, { origin: `http://${part}-${n}.test` })),
     )
@@ -151,7 +155,7 @@ test('who announces itself is known until it is silent for its life, or says goo
 test('a dispatcher is called back with the partition in which a lane became due', async () => {
   const { ledger, another } = await emptyLedger(redis)
   const sleeping = await another()
-  const woken = new Promise<number>((resolve) => void sleeping.onWake(resolve).then(() => ledger.park(0, urls('a'))))
+  const woken = new Promise<number>((resolve) => void sleeping.onWake(resolve).then(() => ledger.store(0, urls('a'))))
   expect(await woken).toBe(0)
 })
 
@@ -168,12 +172,12 @@ test('the bell rings for a lane that became due before all others, and only for 
     while (heard.at(-1) !== 'end') await setImmediate()
     return heard.splice(0).length - 1
   }
-  await ledger.park(0, urls('a', 'b'))
+  await ledger.store(0, urls('a', 'b'))
   expect(await settled(), 'the first lane').toBe(1)
   clock.pass(1)
-  await ledger.park(0, [url('c', { origin: 'http://c.test' })])
+  await ledger.store(0, [url('c', { origin: 'http://c.test' })])
   expect(await settled(), 'one that is due later').toBe(0)
-  await ledger.park(0, urls('a'))
+  await ledger.store(0, urls('a'))
   expect(await settled(), 'nothing new').toBe(0)
   const lane = await reserveOneOf('http://site.test')
   await startPage(lane)

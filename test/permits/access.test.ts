@@ -111,7 +111,7 @@ test('of several URLs the first that may go is granted, each lane once', async (
   expect(await ask({ urls: forbidden })).toMatchObject({ status: 403, body: { type: 'disallowed', refused } })
 })
 
-test("the operator's hand: paused waits, blocked is refused, and a holder is told to stop", async () => {
+test("the operator's hand: paused waits, blocked is refused, and a holder is answered that it must stop", async () => {
   const { web, ask, call, redis } = await shared([{ name: 'hand', robots: { body: '' } }])
   const origin = web.origins.hand as string
   const url = `${origin}/1`

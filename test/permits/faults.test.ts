@@ -54,7 +54,7 @@ describe('before one fleet', () => {
     expect(longest, `in order ${order.join('')}`).toBeLessThan(stored.length - 1)
   })
 
-  test('a holder that dies: the lane is shut for lease and quarantine, then others go on; its late word is 410', async () => {
+  test('a holder that dies: the lane is closed for lease and quarantine, then others go on; its late word is 410', async () => {
     const { web, ask, complete, call, expectPolite } = await shared([{ name: 'dies', robots: { body: '' } }])
     const url = `${web.origins.dies}/1`
     const at = performance.now() // before the lease: its answer may lie unread

@@ -58,7 +58,7 @@ test('a lane in use: 200 names the gate, and who waits gets the lane when its de
   expect((await expectPolite()).requests).toBe(3)
 })
 
-test('a permit of a crawl: it waits while the crawl is paused, is told so, and is refused once the crawl was cancelled', async () => {
+test('a permit of a crawl: it waits while the crawl is paused, is answered so, and is refused once the crawl was cancelled', async () => {
   const { web, ask, complete, redis } = await shared([{ name: 'c', robots: { body: '' } }])
   const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
   onTestFinished(() => ledger.close())
@@ -89,7 +89,7 @@ test('a permit of a crawl: it waits while the crawl is paused, is told so, and i
   expect(await ask({ url, crawl: 'No Name', waitMs: 0 })).toMatchObject({ status: 400, body: { type: 'bad-request' } })
 })
 
-test('an emergency stop: while everything is stopped no permit is granted and one in hand is told; once it is lifted they are granted again', async () => {
+test('an emergency stop: while everything is stopped no permit is granted and one in hand is answered so; once it is lifted they are granted again', async () => {
   const fleet = await shared([
     { name: 'site', robots: { body: '' } },
     { name: 'other', robots: { body: '' } },

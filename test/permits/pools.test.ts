@@ -16,7 +16,7 @@ const ofPool = (id: string, url: string, more: object = {}) => ({ id, url, agent
 describe('before one fleet', () => {
   const shared = sharedPoolFleet({ permits: 2, env: LONG_LEASES })
 
-  test('each URL of a pool ends with its one outcome, told by a worker; fetchers fetch the others and robots.txt', async () => {
+  test('each URL of a pool ends with its one outcome, reported by a worker; fetchers fetch the others and robots.txt', async () => {
     const fleet = await shared([
       {
         name: 'one',
@@ -84,7 +84,7 @@ describe('before one fleet', () => {
     expect(ended).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 1 })
   })
 
-  test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is told", async () => {
+  test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is answered so", async () => {
     const fleet = await shared([{ name: 'hand', robots: { body: '' } }])
     const origin = fleet.web.origins.hand as string
     const ledger = await openLedger({
@@ -172,7 +172,7 @@ describe('before a fleet that is strict', () => {
     expect(examples.filter(({ offence }) => offence !== 'robots-too-often')).toEqual([])
   })
 
-  test('a worker that dies: the lane is shut for lease and quarantine, then the URL is tried again, and at last fails', async () => {
+  test('a worker that dies: the lane is closed for lease and quarantine, then the URL is tried again, and at last fails', async () => {
     const fleet = await strict([{ name: 'dies', robots: { body: '' } }])
     await fleet.enqueue([ofPool('a', `${fleet.web.origins.dies}/1`)])
     const at = performance.now() // before the lease: its answer may lie unread
@@ -281,7 +281,7 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   await fleet.expectPolite()
 })
 
-test('what a worker gives back is ordered again and counts no attempt; a quota, a foreign token and a foreign pool are refused', async () => {
+test('what a worker returns unused is ordered again and counts no attempt; a quota, a foreign token and a foreign pool are refused', async () => {
   const tokens = [
     { name: 'all', token: 'a-token-of-all-12345' },
     { name: 'other', token: 'a-token-of-other-123', pools: ['others'] },

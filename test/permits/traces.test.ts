@@ -7,7 +7,7 @@ import { poolFleet } from './pool.ts'
 const TRACE = 'a'.repeat(32)
 const traceparent = `00-${TRACE}-${'b'.repeat(16)}-01`
 
-test('one trace follows a URL of a pool from intake to the outcome that a worker told, and another one a permit', async () => {
+test('one trace follows a URL of a pool from intake to the outcome that a worker reported, and another one a permit', async () => {
   const { url, spans } = await collector()
   const fleet = await poolFleet([{ name: 'site', robots: { body: '' } }], {
     env: { ...LONG_LEASES, OTEL_EXPORTER_OTLP_ENDPOINT: url },

@@ -9,7 +9,7 @@ const names = (text: string, origin: string, address?: string): string[] =>
     .above('ant', origin, address)
     .flatMap(({ lanes }) => lanes.map((lane) => `${lane.agent} ${lane.origin}`))
 
-test('by default a host has one clock, and nothing else has', () => {
+test('by default a host has one paceLane, and nothing else has', () => {
   const groups = loadPaceGroups(undefined)
   expect(groups.hostLane('ant', 'http://a.example:8080')).toEqual({ agent: 'ant', origin: 'https://a.example' })
   expect(groups.hostLane('ant', 'https://a.example')).toBeUndefined()
@@ -29,8 +29,8 @@ test.each([
   ['https://foo.github.io', 'ant domain://foo.github.io'], // somebody else than bar.github.io
   ['http://127.0.0.1:8080', undefined],
   ['https://localhost', undefined],
-])('the registrable domain of %s', (origin, clock) => {
-  expect(names('{"domain":{"delayMs":1}}', origin)).toEqual(clock === undefined ? [] : [clock])
+])('the registrable domain of %s', (origin, paceLane) => {
+  expect(names('{"domain":{"delayMs":1}}', origin)).toEqual(paceLane === undefined ? [] : [paceLane])
 })
 
 test('clocks come in one order, whatever the order in the file; an address that is not known has none', () => {
@@ -50,13 +50,13 @@ test('clocks come in one order, whatever the order in the file; an address that 
   expect(loadPaceGroups(file).hostLane('ant', 'http://www.example.com')).toBeUndefined()
 })
 
-test('the places of a group lie in one partition, and so do a lane and the clock of its host', () => {
-  const [clock] = loadPaceGroups('{"address":{"delayMs":1,"inFlight":16}}').above(
+test('the places of a group lie in one partition, and so do a lane and the paceLane of its host', () => {
+  const [paceLane] = loadPaceGroups('{"address":{"delayMs":1,"inFlight":16}}').above(
     'ant',
     'https://a.example',
     '2001:db8::7',
   )
-  const partitions = clock!.lanes.map(({ origin }) => partitionOf(hostOf(origin), 12))
+  const partitions = paceLane!.lanes.map(({ origin }) => partitionOf(hostOf(origin), 12))
   expect(partitions).toHaveLength(16)
   expect(new Set(partitions).size).toBe(1)
   expect(hostOf(loadPaceGroups('').hostLane('ant', 'http://a.example:81')!.origin)).toBe('a.example')

@@ -1,6 +1,6 @@
 /** What Redis still holds of what was accepted, and the time in which all of it ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeEntry, keysOf, LIST, readLaneRecord } from '@decorum/ledger/testing'
+import { keysOf, LIST, readLaneRecord, readPending } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { now as clock } from '@decorum/synthetic-web'
 import { Redis } from 'ioredis'
@@ -54,7 +54,7 @@ export async function storedIds(url: string, partitions: number): Promise<Set<st
       const keys = keysOf(tag)
       for (const record of await redis.hvals(keys.lanes)) {
         const { first } = readLaneRecord(record)
-        if (first !== '') ids.add(decodeEntry(first, 'normal').id)
+        if (first !== '') ids.add(readPending(first, 'normal').id)
       }
       for (const list of Object.values(LIST)) {
         const prefix = keys.list(list, '')
@@ -62,7 +62,7 @@ export async function storedIds(url: string, partitions: number): Promise<Set<st
           const entries = await redis.lrange(key, 0, -1)
           const record = readLaneRecord((await redis.hget(keys.lanes, key.slice(prefix.length))) ?? '')
           if (list === LIST.normal && !record.more) continue // the ledger would never find them, so they are not stored
-          for (const entry of entries) ids.add(decodeEntry(entry, 'normal').id)
+          for (const entry of entries) ids.add(readPending(entry, 'normal').id)
         }
       }
       for (const [, fields] of await redis.xrange(keys.outbox, '-', '+'))

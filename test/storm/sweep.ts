@@ -76,7 +76,7 @@ const SELDOM: readonly CrashPoint[] = [
   'record.after',
   'hop.acquired',
   'hop.completed',
-  'outbox.after-park',
+  'outbox.after-store',
   'outbox.after-clear',
   'reap.after',
   'reap.before-record',
@@ -95,7 +95,7 @@ const NEW_ORIGINS: readonly CrashPoint[] = [
 ]
 
 /** What one of two gateways does for both of them: the other one is frozen, or it might always be first. */
-const FIRST_COME: readonly CrashPoint[] = [...AFTER_DEATHS, 'outbox.after-park', 'outbox.after-clear']
+const FIRST_COME: readonly CrashPoint[] = [...AFTER_DEATHS, 'outbox.after-store', 'outbox.after-clear']
 
 const nameOf = (run: number, site: number): string => `run${run}-${site}`
 

@@ -1,5 +1,5 @@
 /**
- * Whether a URL may be visited, for every service that decides about it. Start at `robotsGate`: what the robots.txt of an origin
+ * Whether a URL may be visited, for every service that decides about it. Start at `robotsJudge`: what the robots.txt of an origin
  * says, as the ledger knows it. `addressGuard` says which addresses and ports may be connected to.
  */
 export {
@@ -10,4 +10,4 @@ export {
   NoContactError,
 } from './address-guard.ts'
 export { Recent } from './recent.ts'
-export { disallowed, type RobotsGate, type RulesInForce, robotsGate } from './robots-gate.ts'
+export { disallowed, type RobotsJudge, type RulesInForce, robotsJudge } from './robots-judge.ts'

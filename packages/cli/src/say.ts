@@ -26,7 +26,7 @@ const WARN = 40
  * A listener that prints the events of a fleet that a user needs: crashes, warnings, errors; not the messages of each process
  * about its settings, and not the same message over and over.
  */
-export function troubleTeller(voice: Voice): (event: RoleEvent) => void {
+export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
   const said = new Map<string, number>()
   return (event) => {
     if (event.kind === 'died') {

@@ -5,26 +5,26 @@ import { SECOND } from '@decorum/protocol'
 
 export type LeastDelays = {
   /** this version of the fleet's configuration has been taken over */
-  tell(version: number): void
+  write(version: number): void
   stop(): void
 }
 
 /** Sends them now, after each change, and once a second: a partition may be away, or may have lost its data. */
-export function tellLeastDelays(
+export function writeLeastDelays(
   { ledger, agents }: { ledger: Pick<Ledger, 'setLeastDelays'>; agents: Agents },
   version: number,
 ): LeastDelays {
-  const tell = (): void => {
+  const write = (): void => {
     const leastDelays = agents.list.map(({ key, minDelayMs }) => ({ agent: key, delayMs: minDelayMs }))
     ledger.setLeastDelays(version, leastDelays).catch(() => undefined)
   }
-  tell()
-  const telling = setInterval(tell, SECOND).unref()
+  write()
+  const writing = setInterval(write, SECOND).unref()
   return {
-    tell(next) {
+    write(next) {
       version = next
-      tell()
+      write()
     },
-    stop: () => clearInterval(telling),
+    stop: () => clearInterval(writing),
   }
 }

@@ -1,13 +1,13 @@
 /** Gives the policies of sites to the ledger, whose scripts apply them to every caller. */
 import { readHours, type SitePolicies, type SitePolicy } from '@decorum/config'
-import type { Ledger, SitePolicyToTell } from '@decorum/ledger'
+import type { Ledger, SitePolicyRecord } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 
-export type SitePoliciesTold = {
+export type WrittenSitePolicies = {
   /** all partitions that answer know them, or have been asked for `patienceMs` */
-  told: Promise<void>
+  written: Promise<void>
   /** this version of the fleet's configuration has been taken over */
-  tell(version: number, policies: SitePolicies): void
+  write(version: number, policies: SitePolicies): void
   stop(): void
 }
 
@@ -15,29 +15,29 @@ export type SitePoliciesTold = {
 const PATIENCE_MS = 2 * SECOND
 
 /** Sends them now, after each change, and once a second: a partition may be away, or may have lost its data. */
-export function tellSitePolicies(
+export function writeSitePolicies(
   ledger: Pick<Ledger, 'setSitePolicies'>,
   version: number,
   policies: SitePolicies,
-): SitePoliciesTold {
+): WrittenSitePolicies {
   let list = listOf(policies)
-  const tell = (): Promise<void> => ledger.setSitePolicies(version, list).catch(() => undefined)
+  const write = (): Promise<void> => ledger.setSitePolicies(version, list).catch(() => undefined)
   const patience = Promise.withResolvers<void>()
   const timer = setTimeout(patience.resolve, PATIENCE_MS)
-  const told = Promise.race([tell(), patience.promise]).finally(() => clearTimeout(timer))
-  const telling = setInterval(() => void tell(), SECOND).unref()
+  const written = Promise.race([write(), patience.promise]).finally(() => clearTimeout(timer))
+  const writing = setInterval(() => void write(), SECOND).unref()
   return {
-    told,
-    tell(next, changed) {
+    written,
+    write(next, changed) {
       version = next
       list = listOf(changed)
-      void tell()
+      void write()
     },
-    stop: () => clearInterval(telling),
+    stop: () => clearInterval(writing),
   }
 }
 
-const listOf = (policies: SitePolicies): SitePolicyToTell[] =>
+const listOf = (policies: SitePolicies): SitePolicyRecord[] =>
   Object.entries(policies).map(([site, policy]) => ({ site, ...scalarsOf(policy), shown: policy }))
 
 const scalarsOf = ({
@@ -45,7 +45,7 @@ const scalarsOf = ({
   consent,
   hours,
   requestsPerDay,
-}: SitePolicy): Omit<SitePolicyToTell, 'site' | 'shown'> => ({
+}: SitePolicy): Omit<SitePolicyRecord, 'site' | 'shown'> => ({
   delayMs,
   hasConsent: consent !== undefined,
   hours: hours === undefined ? undefined : readHours(hours),

@@ -18,11 +18,11 @@ export const EVERY_CALL = ['time', 'holdMs', 'knownEpoch'] as const
 
 /** The arguments of every verb, which its script in lua/verbs/ explains. A verb is in this list or does not exist. */
 export const ARGS = {
-  park: ['laneLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
+  store: ['laneLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
   reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
   start: ['leaseMs', 'aheadMs'],
   confirm: [],
-  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'heldFence', 'asker'],
+  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'heldFence', 'requester'],
   grant: ['aheadMs'],
   extend: ['leaseMs'],
   claim: ['lane', 'aheadMs', 'reserveMs'],
@@ -43,7 +43,7 @@ export const ARGS = {
   'view-origin': ['origin'],
   'view-lanes': ['order', 'skip', 'limit'],
   'view-partition': [],
-  'view-shut': ['gate', 'skip', 'limit', 'domain'],
+  'view-closed': ['gate', 'skip', 'limit', 'domain'],
   'scan-lanes': ['cursor', 'skip', 'name', 'limit'],
   note: [],
   sample: [],
@@ -86,7 +86,7 @@ export const URL_ITEM = item('list', 'url', 'bucket', 'number', 'mark')
 export const OUTCOME_ITEM = item('json', 'kind', 'crawl', 'bucket', 'number', 'mark')
 export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')
 export const CONFIRM_ITEM = item('lane', 'fence', 'version')
-export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'asker')
+export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'requester')
 export const EXTEND_ITEM = item('lane', 'fence')
 export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
 /** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
@@ -100,13 +100,13 @@ export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
 export const POLICY_ITEM = item('site', 'policy')
-/** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note tells the back-off that followed */
+/** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note is of the back-off that followed */
 export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')
 
 /** The beginning of a reply of reserve, with what stands in front of every reply. */
 export const REPLY = row('epoch', 'now', 'kind', 'more')
-/** What reserve tells of a lane, joined by '|': one text costs less than many. */
+/** What reserve returns of a lane, joined by '|': one text costs less than many. */
 export const FACT = joined('fence', 'notBefore', 'attempts', 'list', 'version', 'urlCount', 'delayMs')
 /** The same of closed gates, behind it where there are any. `blocked` is a '.' and the reason, which may hold a '|'. */
 export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchUntil', 'refetch', 'blocked')

@@ -23,11 +23,11 @@ export async function endLeases(
   for (;;) {
     const reaped = await ledger.reap(partition)
     onReaped?.(reaped)
-    for (const question of reaped.questions) {
+    for (const fetch of reaped.robotsFetches) {
       onRobotsFetch?.()
       const event = { kind: 'unanswered' as const, reason: 'timeout' as const, jitter: randomInt(1_000) / 1_000 }
-      const state = step(question.state, event, ledger.now(partition))
-      await ledger.record({ ...question, state, forAsker: true, delays: [], delayMs: 0, elapsedMs: 0 })
+      const state = step(fetch.state, event, ledger.now(partition))
+      await ledger.record({ ...fetch, state, withPage: true, delays: [], delayMs: 0, elapsedMs: 0 })
     }
     if (reaped.more !== true) return
   }

@@ -2,7 +2,7 @@
 
 import { KEY, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { idSlot } from './records/entry.ts'
+import { idSlot } from './records/pending-text.ts'
 import { answersOf } from './scripts.ts'
 
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */

@@ -61,7 +61,7 @@ export const KEY = {
   policies: 'policies',
   /** followed by a day, counted from 1970 */
   requests: 'requests:',
-  closed: 'closed',
+  heldByPolicy: 'closed',
   waking: 'waking',
   counts: 'counts',
   fleet: 'fleet',
@@ -72,7 +72,7 @@ export const KEY = {
   noted: 'noted',
   examples: 'f:',
   ring: 'ring',
-  shut: 'shut:',
+  closedIndex: 'shut:',
   /** lanes that have come to this partition while the number of partitions is changed */
   moved: 'moved',
   /** BullMQ's job of candidates; the marks of its chunks are fields of it */
@@ -144,7 +144,7 @@ export const FIELD = {
   robotsStateEnds: 'robotsStateEnds',
   /** of the rules: rises with each answer that was recorded */
   version: 'v',
-  /** '1' while no gate is closed: noteChange in origin.lua ends it */
+  /** '1' while no gate is closed: markChanged in origin.lua ends it */
   allOpen: 'p',
   /** followed by an agent: its delay in ms, and the seconds as written where it was clamped */
   delayOf: 'g:',
@@ -202,7 +202,7 @@ export const KEPT = {
   sampleMs: 30_000,
   ringMs: 86_400_000,
   /** origins that one gate holds, of which the index has those that are held longest */
-  shut: 10_000,
+  closedIndex: 10_000,
 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
@@ -250,7 +250,7 @@ export const CRAWL = {
   /** of the bodies of its pages, on the wire */
   bytes: 'bytes',
   /** URLs that were stored, and that have left, since the beginning */
-  parked: 'parked',
+  storedEver: 'parked',
   left: 'left',
 } as const
 
@@ -299,7 +299,7 @@ const LEASE_TYPES = {
 
 /** What a lane remembers, in order: a text each, '' when there is none. */
 const MEMORY_NAMES = [
-  'attempts', // made for the head, and the list it is in
+  'attempts', // made for the first URL, and the list it is in
   'list',
   'ownDue', //   the lane's own due time, while a gate holds the lane longer; and which gate
   'heldBy',
@@ -383,7 +383,7 @@ export const keysOf = (tag: string) => ({
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
   policies: `${tag}:${KEY.policies}`,
-  closed: `${tag}:${KEY.closed}`,
+  heldByPolicy: `${tag}:${KEY.heldByPolicy}`,
   counts: `${tag}:${KEY.counts}`,
   wake: `${tag}:${KEY.wake}`,
   spent: `${tag}:${KEY.spent}`,
@@ -402,7 +402,7 @@ export const keysOf = (tag: string) => ({
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
   ids: (bucket: string) => `${tag}:${KEY.ids}${bucket}`,
-  /** what came in by another partition's queue, once it is parked */
+  /** what came in by another partition's queue, once it is stored */
   mark: (name: string) => `${tag}:${KEY.mark}${name}`,
 })
 export type Keys = ReturnType<typeof keysOf>
@@ -419,7 +419,7 @@ export const CHANGES_KEY = '{decorum:partitions}:changes'
 /** Lives for a minute: a fetcher serves the pages that it keeps at this address (scheme, host, port). */
 export const contentKey = (base: string): string => `decorum:content:${base}`
 
-/** The mark of an outbox entry's candidate that was parked, in whichever partition its host lives. */
+/** The mark of an outbox entry's candidate that was stored, in whichever partition its host lives. */
 export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`
 
 /** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */

@@ -14,7 +14,7 @@ import { reachRedis } from './reach.ts'
 import { defineVerbs } from './scripts.ts'
 import type { LedgerOptions, LiveLimits } from './settings.ts'
 import type { StopKeeper } from './stops/keeper.ts'
-import { hearWakes, type Wakes } from './wakes.ts'
+import { followWakes, type Wakes } from './wakes.ts'
 
 /** Calls as they are defined in ledger/, and what belongs to the ledger as a whole. */
 export type Ledger = ReturnType<typeof journeyCalls> &
@@ -97,7 +97,7 @@ async function compose(
       }
       wakes?.close()
       const open = (): RedisLink => another(redis, { away: 'wait' })
-      wakes = hearWakes(open, [...places.keys()], ring, { deadlineMs: callDeadlineMs })
+      wakes = followWakes(open, [...places.keys()], ring, { deadlineMs: callDeadlineMs })
       await wakes.tried
     },
     setLimits({ bodies, ...limits }) {

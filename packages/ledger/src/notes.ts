@@ -120,7 +120,7 @@ export function notesOf(
 
 function noteOf(outcome: Outcome): Note {
   const { at, kind, agent, url, id } = outcome
-  const told = outcome as Partial<Record<'reason' | 'detail', string>> & {
+  const said = outcome as Partial<Record<'reason' | 'detail', string>> & {
     status?: number
     ms?: number
     rule?: string
@@ -133,11 +133,11 @@ function noteOf(outcome: Outcome): Note {
     agent,
     url: url.slice(0, TEXT_CHARS),
     id,
-    ...(told.reason === undefined ? {} : { reason: told.reason }),
-    ...(told.status === undefined ? {} : { status: told.status }),
-    ...(told.detail === undefined ? {} : { detail: told.detail.slice(0, TEXT_CHARS) }),
-    ...(told.ms === undefined ? {} : { ms: told.ms }),
-    ...(told.rule === undefined ? {} : { rule: told.rule.slice(0, TEXT_CHARS) }),
-    ...(told.line === undefined ? {} : { line: told.line }),
+    ...(said.reason === undefined ? {} : { reason: said.reason }),
+    ...(said.status === undefined ? {} : { status: said.status }),
+    ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, TEXT_CHARS) }),
+    ...(said.ms === undefined ? {} : { ms: said.ms }),
+    ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, TEXT_CHARS) }),
+    ...(said.line === undefined ? {} : { line: said.line }),
   }
 }

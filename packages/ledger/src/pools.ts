@@ -4,9 +4,9 @@
  */
 import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { headsOf } from './records/lane-lists.ts'
+import { firstUrlsOf } from './records/lane-lists.ts'
 import { answersOf, withDeadline } from './scripts.ts'
-import type { LaneRef, Parked } from './types.ts'
+import type { LaneRef, Pending } from './types.ts'
 
 export type PoolLists = {
   /** puts orders behind those that wait */
@@ -39,14 +39,14 @@ export function poolLists(
   }
 }
 
-/** The URL of a lane that is in flight: it stays at the head of its list until its lease ends. */
-export async function headOf(
+/** The URL of a lane that is in flight: it stays first in its list until its lease ends. */
+export async function firstUrlOf(
   redis: RedisLink,
   keys: Keys,
   lane: LaneRef,
   list: List,
   callDeadlineMs: number,
-): Promise<Parked | undefined> {
-  const [head] = await withDeadline(headsOf(redis, keys, lane, list, 1), callDeadlineMs, 'headOf')
+): Promise<Pending | undefined> {
+  const [head] = await withDeadline(firstUrlsOf(redis, keys, lane, list, 1), callDeadlineMs, 'firstUrlOf')
   return head
 }

@@ -64,15 +64,15 @@ local function ageOf(entry) return math.max(0, now - tonumber(string.match(entry
 
 /** Returns a JSON array of the groups of one stream, without those that hold least when there are many. */
 const READ = `${ABOUT_GROUP}
-local stream, told = KEYS[1], {}
+local stream, groups = KEYS[1], {}
 for _, row in ipairs(groupsOf(stream)) do
   local group = named(row)
   local oldest, lag, least = unread(stream, group)
-  told[#told + 1] = { group = group.name, oldest = oldest, lag = lag, least = least, pending = group.pending, consumers = {} }
+  groups[#groups + 1] = { group = group.name, oldest = oldest, lag = lag, least = least, pending = group.pending, consumers = {} }
 end
-table.sort(told, function(a, b) return a.lag + a.pending > b.lag + b.pending end)
-for i = #told, ${READERS_SHOWN} + 1, -1 do told[i] = nil end
-for _, one in ipairs(told) do
+table.sort(groups, function(a, b) return a.lag + a.pending > b.lag + b.pending end)
+for i = #groups, ${READERS_SHOWN} + 1, -1 do groups[i] = nil end
+for _, one in ipairs(groups) do
   for _, row in ipairs(redis.call('XINFO', 'CONSUMERS', stream, one.group)) do
     local consumer = named(row)
     table.insert(one.consumers, { name = consumer.name, idleMs = consumer.idle, pending = consumer.pending })
@@ -84,9 +84,9 @@ for _, one in ipairs(told) do
     if ok and type(outcome) == 'table' and type(outcome.id) == 'string' then one.id = outcome.id end
   end
 end
-return cjson.encode(told)`
+return cjson.encode(groups)`
 
-type Told = {
+type GroupFacts = {
   group: string
   oldest: string
   ageMs?: number
@@ -104,27 +104,27 @@ type Told = {
  */
 export async function readersOf(redis: RedisLink, tags: readonly string[], crawl: string): Promise<Reader[]> {
   const answers = await thatAnswer(
-    tags.map(async (tag) => JSON.parse((await redis.eval(READ, 1, outcomesKey(tag, crawl))) as string) as Told[]),
+    tags.map(async (tag) => JSON.parse((await redis.eval(READ, 1, outcomesKey(tag, crawl))) as string) as GroupFacts[]),
   )
   const byGroup = Map.groupBy(
-    answers.flatMap((told) => (Array.isArray(told) ? told : [])),
+    answers.flatMap((groups) => (Array.isArray(groups) ? groups : [])),
     ({ group }) => group,
   )
   return [...byGroup]
-    .map(([group, told]) => readerOf(crawl, group, told))
+    .map(([group, groups]) => readerOf(crawl, group, groups))
     .sort((a, b) => b.lag + b.pending - (a.lag + a.pending) || (a.group < b.group ? -1 : 1))
     .slice(0, READERS_SHOWN)
 }
 
-function readerOf(crawl: string, group: string, told: Told[]): Reader {
-  const consumers = consumersOf(told)
-  const [oldest] = told.filter((one) => one.oldest !== '').sort((a, b) => (b.ageMs ?? 0) - (a.ageMs ?? 0))
+function readerOf(crawl: string, group: string, groups: GroupFacts[]): Reader {
+  const consumers = consumersOf(groups)
+  const [oldest] = groups.filter((one) => one.oldest !== '').sort((a, b) => (b.ageMs ?? 0) - (a.ageMs ?? 0))
   return {
     crawl,
     group,
-    lag: told.reduce((sum, one) => sum + one.lag, 0),
-    lagIsLeast: told.some((one) => one.least === 1),
-    pending: told.reduce((sum, one) => sum + one.pending, 0),
+    lag: groups.reduce((sum, one) => sum + one.lag, 0),
+    lagIsLeast: groups.some((one) => one.least === 1),
+    pending: groups.reduce((sum, one) => sum + one.pending, 0),
     ...(oldest === undefined
       ? {}
       : {
@@ -141,8 +141,8 @@ function readerOf(crawl: string, group: string, told: Told[]): Reader {
 }
 
 /** Of all partitions, one for each name. */
-function consumersOf(told: Told[]): Consumer[] {
-  const all = told.flatMap(({ consumers }) => (Array.isArray(consumers) ? consumers : []))
+function consumersOf(groups: GroupFacts[]): Consumer[] {
+  const all = groups.flatMap(({ consumers }) => (Array.isArray(consumers) ? consumers : []))
   const byName = Map.groupBy(all, ({ name }) => name)
   return [...byName]
     .map(([name, some]) => ({
@@ -206,7 +206,7 @@ export async function forgetReader(
   for (const tag of tags) {
     const isFirst = answer.kind !== 'forgotten'
     const keys = [outcomesKey(tag, crawl), keysOf(tag).operations]
-    const told = await redis.eval(
+    const groups = await redis.eval(
       FORGET,
       2,
       ...keys,
@@ -216,7 +216,7 @@ export async function forgetReader(
       isFirst ? '1' : '0',
       ...texts,
     )
-    const [kind, unread] = told as [Forgotten['kind'], number]
+    const [kind, unread] = groups as [Forgotten['kind'], number]
     if (kind === 'forgotten') answer = { kind, unread: unread + (answer.kind === 'forgotten' ? answer.unread : 0) }
     else if (kind === 'still-read' && answer.kind === 'absent') answer = { kind }
   }

@@ -50,7 +50,7 @@ function argumentsOf(verb: Verb): Record<string, number> {
 }
 
 /** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
-const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['park', 'reserve', 'start', 'acquire', 'grant', 'claim'])
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['store', 'reserve', 'start', 'acquire', 'grant', 'claim'])
 /**
  * First line of all others: leases must be able to end in a full Redis too, or their requests would be made again; and an operator
  * must still be able to look and pause. The slots of the fleet bound how much that writes beyond maxmemory.

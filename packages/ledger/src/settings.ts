@@ -1,4 +1,4 @@
-/** What a ledger can be told, and what it does when it is not told. */
+/** The settings of a ledger, and what holds without them. */
 import { randomInt } from 'node:crypto'
 import type { RedisLink } from './link.ts'
 
@@ -12,7 +12,7 @@ export type LedgerOptions = {
   quarantineMs?: number
   /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
   grantAheadMs?: number
-  /** the longest that the end of an exchange waits for others, to be told together with them (`complete`); none */
+  /** the longest that the end of an exchange waits for others, to be completed together with them (`complete`); none */
   gatherMs?: number
   /** a reservation that is not started ends after this; 30 s, or the lease where that is shorter */
   reserveMs?: number

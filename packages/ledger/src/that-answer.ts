@@ -10,8 +10,8 @@ export async function thatAnswer<T>(asked: Promise<T>[]): Promise<T[]> {
   const answers = await Promise.allSettled(asked)
   const refusal = answers.find((one) => one.status === 'rejected' && one.reason instanceof LedgerUnfitError)
   if (refusal?.status === 'rejected') throw refusal.reason
-  const told = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  const answered = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   const [first] = answers
-  if (told.length === 0 && first?.status === 'rejected') throw first.reason
-  return told
+  if (answered.length === 0 && first?.status === 'rejected') throw first.reason
+  return answered
 }

@@ -8,7 +8,7 @@ import type { List } from './layout.ts'
 export type LaneRef = { agent: string; origin: string }
 
 /** A URL as it waits in its lane. */
-export type Parked = {
+export type Pending = {
   id: string
   path: string
   expiresAt: Instant
@@ -21,9 +21,9 @@ export type Parked = {
   request?: RequestShape
 }
 
-/** What park is given: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
-export type ParkItem = ({ lane: LaneRef; parked: Parked } | { outcome: Outcome }) & {
-  /** set when this item alone may be parked again after a crash (redirects): parked once per mark */
+/** What store is given: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
+export type StoreItem = ({ lane: LaneRef; pending: Pending } | { outcome: Outcome }) & {
+  /** set when this item alone may be pending again after a crash (redirects): stored once per mark */
   mark?: string
 }
 
@@ -32,10 +32,10 @@ export type ParkItem = ({ lane: LaneRef; parked: Parked } | { outcome: Outcome }
  * the holder of the job's lock under `token`, or a key of its own in this partition (for items that came in by another
  * partition's queue).
  */
-export type ParkMark = { job: string; token: string; chunk: number } | { key: string }
+export type StoreMark = { job: string; token: string; chunk: number } | { key: string }
 
-export type ParkResult = {
-  parked: number
+export type StoreResult = {
+  stored: number
   /** already stored under that id, or the whole chunk came a second time */
   absorbed: number
   outcomes: number
@@ -70,7 +70,7 @@ export type ReservedLane = LaneRef & {
   /** instant from which the lane may be started, that of the reservation when it was due; and how far off it is, ms (0: due) */
   notBefore: Instant
   waitMs: number
-  /** requests already made for the head */
+  /** requests already made for the first URL */
   tries: number
   /** which gate held the lane the last time that one did */
   heldBy?: Gate
@@ -80,8 +80,8 @@ export type ReservedLane = LaneRef & {
   blocked?: string
   /** an operator wants its robots.txt fetched again first */
   refetch?: true
-  /** the head and what is next, oldest first; never empty */
-  heads: Parked[]
+  /** the first URL and those after it, oldest first; never empty */
+  urls: Pending[]
   robots: { version: number; state: RobotsState }
   /** the delay known of this lane from robots.txt, or a longer one set by an operator, ms; owed also while the rules are not in force */
   delayMs?: number
@@ -98,7 +98,7 @@ export type StartRequest = LaneRef & {
   version: number
   delayMs: number
   /** another lane of the same partition that shares this one's pace: started with it or not at all */
-  clock?: LaneRef
+  paceLane?: LaneRef
 }
 
 export type StartAnswer =
@@ -109,7 +109,7 @@ export type StartAnswer =
       /** nothing may be sent before so many ms after the reply; absent: at once */
       waitMs?: number
       /** the lease of the pace lane: it ends by `complete` with `secondary`, and owes this delay (ms) */
-      clock?: { fence: number; delayMs: number }
+      paceLane?: { fence: number; delayMs: number }
     }
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the reservation stands
   | {
@@ -118,7 +118,7 @@ export type StartAnswer =
     }
 
 /** A lease that was started, and under which nothing has been sent yet. */
-export type HeldLane = LaneRef & {
+export type LeasedLane = LaneRef & {
   fence: number
   /** of the rules that the request was judged by; absent for a secondary lease */
   version?: number
@@ -132,7 +132,7 @@ export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'stopped' | 'b
  */
 export type SecondaryRequest = {
   lanes: LaneRef[]
-  kind: 'hop' | 'clock'
+  kind: 'hop' | 'pace-group'
   /** delay owed afterwards if no longer one is known, ms */
   delayMs: number
   /** the lane that the request goes to, where it is of the same partition: the delay known of it is owed at least. Of a hop: its own */
@@ -144,7 +144,7 @@ export type SecondaryRequest = {
   /** whose request it is for: it keeps its place in line. Without it, the request comes behind all that wait */
   by?: LaneRef
 }
-export type Entry =
+export type AcquireAnswer =
   /** of a hop: an operator has blocked the origin */
   | { kind: 'blocked' }
   | {
@@ -159,7 +159,7 @@ export type Entry =
 /** A lease that a permit asks for: a crawler that is no fetcher of the fleet sends the request. */
 export type GrantRequest = LaneRef & {
   /** another lane of the same partition that shares this one's pace: leased with it or not at all */
-  clock?: LaneRef
+  paceLane?: LaneRef
   /** of the rules that the URL was judged by */
   version: number
   /** delay owed afterwards if no longer one is known, ms */
@@ -188,7 +188,7 @@ export type GrantAnswer =
       fence: number
       /** delay owed afterwards, ms */
       delayMs: number
-      clock?: { fence: number; delayMs: number }
+      paceLane?: { fence: number; delayMs: number }
     }
   | {
       kind: 'wait' /** ms; ask again then */
@@ -224,7 +224,7 @@ export type Completion = LaneRef & {
   load: SiteLoad
   /** time since the last byte, ms (monotonic): archive and queueing do not delay the lane */
   elapsedMs: number
-  /** undefined: the URL stays at the head and its attempt is counted, unless the lease is a secondary one */
+  /** undefined: the URL stays first and its attempt is counted, unless the lease is a secondary one */
   outcome?: Outcome
   /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
   secondary?: true
@@ -235,7 +235,7 @@ export type Completion = LaneRef & {
 /** What becomes of a reservation. `release` also ends a secondary lease that was not used, and `unused` a lease that was started. */
 export type Resolution = LaneRef & {
   fence: number
-  /** outcomes of the first heads, in order: these URLs leave the lane without a request */
+  /** outcomes of the first URLs, in order: these URLs leave the lane without a request */
   dropped: Outcome[]
   /** keep: an order follows · release: due at its own time · unused: the same, when it was started and nothing was sent · defer: not due before that instant */
   next: { kind: 'keep' } | { kind: 'release' } | { kind: 'unused' } | { kind: 'defer'; until: Instant; why: Gate }
@@ -247,13 +247,13 @@ export type CompleteResult = 'completed' | 'stale'
 export type RobotsFetchEnd = { origin: string; fence: number; agents: string[] }
 
 /** full: no room for the body within the budget; nothing was changed */
-export type LearnResult = CompleteResult | 'full'
+export type RecordResult = CompleteResult | 'full'
 
 /** The answer to a robots fetch, by the fetcher that made it under its own fence. */
 export type RobotsRecord = LaneRef & {
   fence: number
   /** the fetcher is gone and a gateway records that: no lease ends by it */
-  forAsker?: boolean
+  withPage?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
   /** delay of each agent under the new rules: a longer one counts at once, also for delays that run */
@@ -274,7 +274,7 @@ export type Reaped = {
   started: number
   unstarted: number
   /** robots fetches whose fetcher is gone: the origin's state needs an `unanswered` event */
-  questions: (LaneRef & { fence: number; state: RobotsState; version: number })[]
+  robotsFetches: (LaneRef & { fence: number; state: RobotsState; version: number })[]
   /** there may be others: a call ends a bounded number */
   more?: true
 }
@@ -306,11 +306,11 @@ export type LaneView = LaneRef & {
   /** which gate holds it, when it waits for more than its delay */
   heldBy?: Gate
   tries: number
-  head?: Parked
+  head?: Pending
 }
 
 /** The policy of a site, as the scripts need it. Sites are named as SITE_POLICIES names them. */
-export type SitePolicyToTell = {
+export type SitePolicyRecord = {
   site: string
   delayMs?: number | undefined
   /** the delay counts also where agent or robots.txt ask for more */
@@ -361,7 +361,7 @@ export type LaneList = {
 export type LaneInOrigin = { lane: LaneView; origin: OriginView }
 
 /** Origins that a gate holds, those that it holds shortest first. */
-export type ShutList = {
+export type ClosedList = {
   gate: IndexedGate
   skip: number
   /** origins looked at, at most 200 */
@@ -369,7 +369,7 @@ export type ShutList = {
   /** only this host and those below it; '': all */
   domain: string
 }
-/** The gates by which origins are found (lib/shut.lua). `blocked` is no gate of a lane: its URLs end at once. */
+/** The gates by which origins are found (lib/closed-index.lua). `blocked` is no gate of a lane: its URLs end at once. */
 export const INDEXED_GATES = [
   'back-off',
   'paused',
@@ -405,7 +405,7 @@ export type PartitionView = {
   waiting: number
   unread: number
   nextDue?: Instant
-  /** since the beginning: parked, absorbed, stale writes refused, outcomes by kind */
+  /** since the beginning: pending, absorbed, stale writes refused, outcomes by kind */
   counts: Record<string, number>
 }
 
@@ -417,7 +417,7 @@ export type WantedCandidate = {
   crawl?: string
 }
 /** A URL that was found in its lane, as its list holds it, and how many of its lane come before it. */
-export type PendingUrl = LaneRef & { list: List; entry: string; place: number; parked: Parked }
+export type PendingUrl = LaneRef & { list: List; entry: string; place: number; pending: Pending }
 /** in-flight: its request may have been sent, so its outcome is that of the request. absent: it is not there any more */
 export type Cancelled = 'cancelled' | 'in-flight' | 'absent'
 

@@ -4,7 +4,7 @@
  */
 import { operate } from './admin/operate.ts'
 import { viewLanes } from './admin/view-lanes.ts'
-import { scanLanes, viewShut } from './admin/view-names.ts'
+import { scanLanes, viewClosed } from './admin/view-names.ts'
 import { viewOrigin } from './admin/view-origin.ts'
 import { viewPartition } from './admin/view-partition.ts'
 import type { Verb } from './calls.ts'
@@ -14,23 +14,23 @@ import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
 import type {
+  ClosedList,
   GrantRequest,
-  HeldLane,
   LaneList,
   LaneRef,
   LaneScan,
+  LeasedLane,
   Operation,
   Outcome,
-  ParkItem,
-  ParkMark,
   ReserveRequest,
   Resolution,
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
-  ShutList,
-  SitePolicyToTell,
+  SitePolicyRecord,
   StartRequest,
+  StoreItem,
+  StoreMark,
 } from './types.ts'
 import { acquire } from './verbs/acquire.ts'
 import { batched, MAX_ITEMS } from './verbs/batch.ts'
@@ -44,7 +44,6 @@ import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
-import { type Elsewhere, park } from './verbs/park.ts'
 import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
@@ -53,21 +52,22 @@ import { resolve } from './verbs/resolve.ts'
 import { sample } from './verbs/sample.ts'
 import { start } from './verbs/start.ts'
 import { stops } from './verbs/stops.ts'
+import { type Elsewhere, store } from './verbs/store.ts'
 
 type Codec = (...input: never[]) => Promise<unknown>
 
 export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
   ({
-    park: (items: ParkItem[], mark?: ParkMark, elsewhere?: Elsewhere) =>
-      park(scripts, settings, items, mark, elsewhere),
+    store: (items: StoreItem[], mark?: StoreMark, elsewhere?: Elsewhere) =>
+      store(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
     start: batched('start', (requests: StartRequest[]) => start(scripts, settings, requests)),
-    confirm: batched('confirm', (requests: HeldLane[][]) => confirm(scripts, requests), {
+    confirm: batched('confirm', (requests: LeasedLane[][]) => confirm(scripts, requests), {
       sizeOf: ({ length }) => length,
     }),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
     grant: batched('grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), { most: MAX_ITEMS / 2 }),
-    extend: (held: HeldLane[], leaseMs: number) => extend(scripts, held, leaseMs),
+    extend: (held: LeasedLane[], leaseMs: number) => extend(scripts, held, leaseMs),
     claim: (lane: LaneRef) => claim(scripts, settings, lane),
     complete: completer(scripts, settings),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
@@ -78,13 +78,13 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
     'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
-    policies: (version: number, sites: readonly SitePolicyToTell[]) => policies(scripts, version, sites),
+    policies: (version: number, sites: readonly SitePolicyRecord[]) => policies(scripts, version, sites),
     crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
     'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),
     'view-lanes': (list: LaneList) => viewLanes(scripts, list),
-    'view-shut': (list: ShutList, agents: string[]) => viewShut(scripts, list, agents),
+    'view-closed': (list: ClosedList, agents: string[]) => viewClosed(scripts, list, agents),
     'scan-lanes': (scan: LaneScan) => scanLanes(scripts, scan),
     note: (items: NoteItem[]) => note(scripts, items),
     sample: () => sample(scripts),

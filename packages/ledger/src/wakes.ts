@@ -1,5 +1,5 @@
 /**
- * Wake-ups, heard on a connection of their own. A process that only listens does not notice when the network has dropped the connection, so
+ * Wake-ups, followed on a connection of their own. A process that only listens does not notice when the network has dropped the connection, so
  * it subscribes again and again; when no answer comes, it makes another connection.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ export type Wakes = {
  * @param open      a new connection that reconnects by itself
  * @param listener  is called with the channel that was rung
  */
-export function hearWakes(
+export function followWakes(
   open: () => RedisLink,
   channels: readonly string[],
   listener: (channel: string) => void,
@@ -37,17 +37,19 @@ export function hearWakes(
   let link = opened()
   const listen = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      const isHeard = await withDeadline(link.subscribe(...channels), deadlineMs, 'subscribe').then(
+      const isSubscribed = await withDeadline(link.subscribe(...channels), deadlineMs, 'subscribe').then(
         () => true,
         () => false,
       )
       tried.resolve()
       if (closing.signal.aborted) return
-      if (!isHeard) {
+      if (!isSubscribed) {
         link.disconnect()
         link = opened()
       }
-      await sleep(isHeard ? againMs : TROUBLE_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})
+      await sleep(isSubscribed ? againMs : TROUBLE_MS, undefined, { ref: false, signal: closing.signal }).catch(
+        () => {},
+      )
     }
   }
   void listen()

@@ -5,7 +5,7 @@
  */
 export { type DelayOwed, delayOwed, delaySentence } from './delay-owed.ts'
 export { type Delay, delayAfter, effectiveDelay, tokensOf } from './effective-delay.ts'
-export { loadPaceGroups, type PaceClock, type PaceGroups } from './pace-groups.ts'
+export { loadPaceGroups, type PaceGroups, type PaceLanes } from './pace-groups.ts'
 export { type PolicyVersion, policyHistory } from './policy-history.ts'
 export { delayUnder, opensAt, type PolicyOfSite, policyOf, policySentence, sitesOf } from './site-policy.ts'
 export { visitTimeOpensAt } from './visit-time.ts'

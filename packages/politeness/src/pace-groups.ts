@@ -7,7 +7,7 @@ import { type PaceGroupSettings, readPaceGroups } from '@decorum/config'
 import { hostOf, registrableDomain } from '@decorum/protocol'
 
 /** The delay that a group shares, as lanes of the ledger: one of these places must be free. All are of one partition. */
-export type PaceClock = {
+export type PaceLanes = {
   lanes: { agent: string; origin: string }[]
   /** ms; undefined: what the request itself owes */
   delayMs: number | undefined
@@ -20,7 +20,7 @@ export type PaceGroups = {
    */
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
   /** All other groups, in the order in which their leases are started. @param address  where the request will go */
-  above(agent: string, origin: string, address: string | undefined): PaceClock[]
+  above(agent: string, origin: string, address: string | undefined): PaceLanes[]
   /** hosts alone share a delay: `above` returns nothing */
   hostsAlone: boolean
   /** `above` needs the address */
@@ -43,19 +43,20 @@ function paceGroups({ host, domain, address, lists }: PaceGroupSettings): PaceGr
     needsAddress: address !== undefined,
     hostLane(agent, origin) {
       if (host !== true) return undefined
-      const clock = `https://${hostOf(origin)}`
-      return clock === origin ? undefined : { agent, origin: clock }
+      const hostLane = `https://${hostOf(origin)}`
+      return hostLane === origin ? undefined : { agent, origin: hostLane }
     },
     above(agent, origin, at) {
       const name = hostOf(origin)
-      const clocks: PaceClock[] = []
+      const paceLanes: PaceLanes[] = []
       if (address !== undefined && at !== undefined)
-        clocks.push(clockOf(agent, 'address', at.includes(':') ? `[${at}]` : at, address))
+        paceLanes.push(paceLanesOf(agent, 'address', at.includes(':') ? `[${at}]` : at, address))
       const registrable = domain === undefined ? undefined : registrableDomain(name)
-      if (domain !== undefined && registrable !== undefined) clocks.push(clockOf(agent, 'domain', registrable, domain))
-      if (typeof host === 'object') clocks.push(clockOf(agent, 'host', name, host))
-      for (const list of listsOf(name)) clocks.push(clockOf(agent, 'list', list.name, list))
-      return clocks
+      if (domain !== undefined && registrable !== undefined)
+        paceLanes.push(paceLanesOf(agent, 'domain', registrable, domain))
+      if (typeof host === 'object') paceLanes.push(paceLanesOf(agent, 'host', name, host))
+      for (const list of listsOf(name)) paceLanes.push(paceLanesOf(agent, 'list', list.name, list))
+      return paceLanes
     },
   }
 }
@@ -63,7 +64,7 @@ function paceGroups({ host, domain, address, lists }: PaceGroupSettings): PaceGr
 type Group = { delayMs?: number | undefined; inFlight: number; sharedByAgents: boolean }
 
 /** Places differ by a port that no origin has, so that they stay in one partition. */
-function clockOf(agent: string, kind: string, name: string, group: Group): PaceClock {
+function paceLanesOf(agent: string, kind: string, name: string, group: Group): PaceLanes {
   const lanes = Array.from({ length: group.inFlight }, (_, place) => ({
     agent: group.sharedByAgents ? EVERYBODY : agent,
     origin: `${kind}://${name}${place === 0 ? '' : `:${place}`}`,

@@ -8,8 +8,8 @@ import { writeSync } from 'node:fs'
 
 export const CRASH_POINTS = {
   gateway: [
-    'intake.before-park',
-    'intake.after-park', //     one chunk is stored, others may follow
+    'intake.before-store',
+    'intake.after-store', //     one chunk is stored, others may follow
     'intake.done', //           all is stored, the job is not finished yet
     'reserve.after',
     'resolve.after', //         URLs have left, the order for the next one is not sent yet
@@ -17,7 +17,7 @@ export const CRASH_POINTS = {
     'orders.after-add',
     'reap.after', //            leases have ended
     'reap.before-record', //    a robots fetch has ended without an answer, which is not recorded yet
-    'outbox.after-park', //     the target of a redirect is stored, its entry is still there
+    'outbox.after-store', //     the target of a redirect is stored, its entry is still there
     'outbox.after-clear',
   ],
   fetcher: [

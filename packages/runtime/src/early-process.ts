@@ -64,11 +64,11 @@ export async function ownEnvironment(): Promise<NodeJS.ProcessEnv> {
   const end = (): void => process.exit(1)
   process.once('disconnect', end)
   if (!process.connected) end() // it ended while the modules of this process were loaded
-  const [told] = (await once(process, 'message')) as [Env]
+  const [sent] = (await once(process, 'message')) as [Env]
   process.off('disconnect', end) // what follows decides by itself how it ends
   const { NODE_COMPILE_CACHE } = process.env // this process has decided it
-  for (const name of Object.keys(process.env)) if (told[name] === undefined) delete process.env[name]
-  for (const [name, value] of Object.entries({ NODE_COMPILE_CACHE, ...told }))
+  for (const name of Object.keys(process.env)) if (sent[name] === undefined) delete process.env[name]
+  for (const [name, value] of Object.entries({ NODE_COMPILE_CACHE, ...sent }))
     if (value !== undefined) process.env[name] = value
   return process.env
 }

@@ -52,9 +52,9 @@ export function lineForPeople(json: string): string {
   const more = Object.entries(line)
     .filter(([name]) => !LEFT_OUT.has(name))
     .map(([name, value]) => `${printable(name)}=${printable(textOf(value))}`)
-  const told = printable(textOf(line.msg ?? ''))
+  const message = printable(textOf(line.msg ?? ''))
   const rest = more.length === 0 ? '' : `  ${styleText('dim', more.join(' '), { validateStream: false })}`
-  return `${time} ${colour === undefined ? word : styleText(colour, word, { validateStream: false })} ${told}${rest}`
+  return `${time} ${colour === undefined ? word : styleText(colour, word, { validateStream: false })} ${message}${rest}`
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -105,20 +105,27 @@ async function lookAtHeads(ledger: Ledger, id: string, crawl: string): Promise<L
     const { lane, origin } = at
     const part = await ledger.viewPartition(partition)
     const list = listOf(at.lane.head.priority, crawl)
-    const head: PendingUrl = { agent: lane.agent, origin: lane.origin, list, entry: '', place: 0, parked: at.lane.head }
+    const head: PendingUrl = {
+      agent: lane.agent,
+      origin: lane.origin,
+      list,
+      entry: '',
+      place: 0,
+      pending: at.lane.head,
+    }
     return { found: [pendingStatus(head, origin, part)], notKnown: '' }
   }
   return { found: [], notKnown }
 }
 
 function pendingStatus(
-  { agent, origin, parked, place }: PendingUrl,
+  { agent, origin, pending, place }: PendingUrl,
   view: OriginView,
   part: PartitionView,
 ): CandidateStatus {
   const lane = view.lanes.find((one) => one.agent === agent)
-  const isHead = lane?.head?.id === parked.id && lane.head.crawl === parked.crawl
-  const { id, path, priority, expiresAt } = parked
+  const isHead = lane?.head?.id === pending.id && lane.head.crawl === pending.crawl
+  const { id, path, priority, expiresAt } = pending
   const about = { id, url: origin + path, agent, priority, expiresAt }
   if (lane === undefined) return { ...about, state: 'pending', sentence: 'in its lane' }
   const attempts = isHead ? lane.tries : 0
@@ -164,7 +171,7 @@ export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { 
   for (let look = 0; look < LOOKS; look++) {
     const one = await findOne(ledger, which)
     if (one === undefined) continue
-    const { id, path, crawl, meta } = one.parked
+    const { id, path, crawl, meta } = one.pending
     const about = { id, url: one.origin + path, agent: one.agent, at: Date.now(), attempts: 0, crawl, meta }
     const outcome = outcomeOf(about, { kind: 'refused', reason: 'cancelled' })
     const answer = await ledger.cancel(one, outcome)

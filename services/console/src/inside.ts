@@ -12,7 +12,7 @@ export {
   ReadersAnswer,
 } from './api/answers.ts'
 export { routes } from './api/contract.ts'
-export type { ToldLane, ToldOrigin } from './api/describe-origin.ts'
+export type { DescribedLane, DescribedOrigin } from './api/describe-origin.ts'
 export { readBody } from './api/intake.ts'
 export { CandidateAnswer, OutcomeEvent } from './api/outcome-event.ts'
 export { readConfig } from './config.ts'

@@ -1,8 +1,8 @@
-/** A candidate becomes what park stores: a URL in its lane, or the outcome that is already known. */
+/** A candidate becomes what store stores: a URL in its lane, or the outcome that is already known. */
 
-import type { RobotsGate } from '@decorum/admission'
+import type { RobotsJudge } from '@decorum/admission'
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
-import { type CrawlBook, endingOf, MOST_CRAWLS, type ParkItem, USUAL } from '@decorum/ledger'
+import { type CrawlBook, endingOf, MOST_CRAWLS, type StoreItem, USUAL } from '@decorum/ledger'
 import {
   crawlField,
   DAY,
@@ -26,12 +26,12 @@ const DEFAULT_LIFE_MS = DAY
  * @param crawl  its crawl when it names none
  * @returns      what is stored, and the origin whose partition stores it (undefined: the partition of the queue it came from)
  */
-export type Admit = (data: unknown, id: string, crawl?: string) => { origin: string | undefined; item: ParkItem }
+export type Admit = (data: unknown, id: string, crawl?: string) => { origin: string | undefined; item: StoreItem }
 
 export function admitter(
   agents: Agents,
   allowAddresses: string,
-  gate: RobotsGate,
+  robots: RobotsJudge,
   now: () => number,
   crawls: Pick<CrawlBook, 'recordOf' | 'mayName'> = { recordOf: () => USUAL, mayName: () => true },
 ): Admit {
@@ -83,7 +83,7 @@ export function admitter(
     if (ending !== undefined) return { origin: at.origin, item: known(base, { kind: 'refused', reason: ending }) }
     if (!mayGoTo(agent, at.origin))
       return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
-    const refusal = gate.atIntake(agent, at.origin, at.path)
+    const refusal = robots.atIntake(agent, at.origin, at.path)
     if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
     const { priority, attempts: _, pool: __, ...usual } = record.settings ?? {}
     const request = shapeOf({ ...usual, ...candidate })
@@ -91,7 +91,7 @@ export function admitter(
       origin: at.origin,
       item: {
         lane: { agent: agent.key, origin: at.origin },
-        parked: {
+        pending: {
           id,
           path: at.path,
           expiresAt: candidate.expiresAt ?? now() + DEFAULT_LIFE_MS,
@@ -106,7 +106,7 @@ export function admitter(
   }
 }
 
-const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, body: OutcomeBody): ParkItem => ({
+const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, body: OutcomeBody): StoreItem => ({
   outcome: outcomeOf({ ...about, at: Date.now(), attempts: 0 }, body),
 })
 

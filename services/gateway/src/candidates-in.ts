@@ -1,8 +1,15 @@
 /**
  * Jobs of the queue `candidates` → URLs in their lanes. A job is done when every candidate in it is stored or has its outcome.
- * A job that is delivered again after a crash stores nothing twice (the marks of ledger.park).
+ * A job that is delivered again after a crash stores nothing twice (the marks of ledger.store).
  */
-import { type Ledger, MAX_ITEMS, type ParkItem, type ParkMark, type ParkResult, type RedisLink } from '@decorum/ledger'
+import {
+  type Ledger,
+  MAX_ITEMS,
+  type RedisLink,
+  type StoreItem,
+  type StoreMark,
+  type StoreResult,
+} from '@decorum/ledger'
 import {
   assignedId,
   CANDIDATES,
@@ -51,23 +58,23 @@ export function startIntake(options: IntakeOptions): Worker {
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
       const spans = items.map((item) =>
-        'parked' in item
-          ? traces?.span('decorum.store', item.parked.request, () => ({ 'decorum.id': item.parked.id }))
+        'pending' in item
+          ? traces?.span('decorum.store', item.pending.request, () => ({ 'decorum.id': item.pending.id }))
           : undefined,
       )
-      crashPoint('intake.before-park')
-      const park = (): Promise<ParkResult> => ledger.park(target, items, mark)
+      crashPoint('intake.before-store')
+      const store = (): Promise<StoreResult> => ledger.store(target, items, mark)
       // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
       const result = await (target === partition
-        ? retry(park, AGAIN_MS, () => !closing)
-        : park().catch(() => undefined))
+        ? retry(store, AGAIN_MS, () => !closing)
+        : store().catch(() => undefined))
       for (const span of spans) span?.end(result === undefined ? 'the partition did not answer' : undefined)
       if (result === undefined) {
         away.add(target)
         continue
       }
-      crashPoint('intake.after-park')
-      metrics.intake.inc({ what: 'parked' }, result.parked)
+      crashPoint('intake.after-store')
+      metrics.intake.inc({ what: 'parked' }, result.stored)
       metrics.intake.inc({ what: 'absorbed' }, result.absorbed)
       metrics.intake.inc({ what: 'outcome' }, result.outcomes)
     }
@@ -129,7 +136,7 @@ function namesUnknown({ data }: Job<unknown>, crawls: Ledger['crawlBook']): bool
   return isUnknown(crawlOfJob(data)) || (Array.isArray(members) && members.some(isOneUnknown))
 }
 
-type Chunk = { target: number; items: ParkItem[]; mark: ParkMark }
+type Chunk = { target: number; items: StoreItem[]; mark: StoreMark }
 
 /** The candidates of a job by partition, in chunks that are the same at each delivery of the job. */
 function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unknown>, token: string): Chunk[] {
@@ -143,7 +150,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
     const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }
-  const byTarget = new Map<number, ParkItem[]>()
+  const byTarget = new Map<number, StoreItem[]>()
   for (const [index, member] of members.entries()) {
     const { origin, item } = admit(member, idOf(index), crawl)
     const target = origin === undefined ? partition : ledger.partitionOf(origin)
@@ -154,7 +161,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   return [...byTarget].flatMap(([target, items]) => {
     const chunks: Chunk[] = []
     for (let chunk = 0; chunk * MAX_ITEMS < items.length; chunk++) {
-      const mark: ParkMark =
+      const mark: StoreMark =
         target === partition ? { job: jobId, token, chunk } : { key: foreignMark(queue, job, chunk) }
       chunks.push({ target, items: items.slice(chunk * MAX_ITEMS, (chunk + 1) * MAX_ITEMS), mark })
     }

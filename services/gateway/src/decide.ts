@@ -44,17 +44,17 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     resolution: { agent: lane.agent, origin, fence, dropped, next },
   })
 
-  for (const [index, head] of lane.heads.entries()) {
+  for (const [index, first] of lane.urls.entries()) {
     const attempts = index === 0 ? lane.tries : 0
-    const wanted = given.attemptsOf?.(head.crawl ?? DEFAULT_CRAWL)
-    const expires = head.expiresAt - wallAt + now // on the ledger's time
+    const wanted = given.attemptsOf?.(first.crawl ?? DEFAULT_CRAWL)
+    const expires = first.expiresAt - wallAt + now // on the ledger's time
     const drop = (body: OutcomeBody): void => {
-      const { id, path, crawl, meta } = head
+      const { id, path, crawl, meta } = first
       const about = { id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, crawl, meta }
       dropped.push(outcomeOf(about, body))
     }
     const make = (kind: Order['kind'], path: string, delay: Delay): Decision => {
-      const request = kind === 'robots' ? traceOf(head.request) : head.request
+      const request = kind === 'robots' ? traceOf(first.request) : first.request
       return {
         ...leave({ kind: 'keep' }),
         order: {
@@ -66,14 +66,14 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
           version: lane.robots.version,
           delayMs: delay.delayMs,
           notBefore: lane.notBefore,
-          id: head.id,
+          id: first.id,
           attempt: attempts + 1,
-          hops: head.hops,
-          expiresAt: head.expiresAt,
+          hops: first.hops,
+          expiresAt: first.expiresAt,
           ...(wanted === undefined ? {} : { maxAttempts: wanted }),
-          priority: head.priority,
-          crawl: head.crawl ?? DEFAULT_CRAWL,
-          ...(head.meta === undefined ? {} : { meta: head.meta }),
+          priority: first.priority,
+          crawl: first.crawl ?? DEFAULT_CRAWL,
+          ...(first.meta === undefined ? {} : { meta: first.meta }),
           ...(request === undefined ? {} : { request }),
         },
       }
@@ -97,7 +97,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })
     }
     if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', delay)
-    const verdict = given.judge(head.path)
+    const verdict = given.judge(first.path)
     switch (verdict.kind) {
       case 'refused':
         drop(disallowed(verdict))
@@ -116,7 +116,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
         return verdict.refresh && lane.robots.state.question === undefined
           ? make('robots', '/robots.txt', delay)
-          : make('page', head.path, delay)
+          : make('page', first.path, delay)
       }
       default:
         return verdict satisfies never
@@ -140,19 +140,19 @@ function recordedMs({ robots, delayMs }: ReservedLane, agent: Agent, rules: Robo
  * a gateway that knows the agent; URLs that have expired end.
  */
 export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decision {
-  const { agent, origin, fence, heads, now } = lane
-  const waiting = heads.findIndex(({ expiresAt }) => expiresAt > now)
-  const expired = waiting < 0 ? heads : heads.slice(0, waiting)
+  const { agent, origin, fence, urls, now } = lane
+  const waiting = urls.findIndex(({ expiresAt }) => expiresAt > now)
+  const expired = waiting < 0 ? urls : urls.slice(0, waiting)
   const dropped = expired.map(({ id, path, crawl, meta }, index) => {
     const attempts = index === 0 ? lane.tries : 0
     const about = { id, url: origin + path, agent, at: wallNow(), attempts, crawl, meta }
     return outcomeOf(about, { kind: 'expired', reason: 'unknown-agent' })
   })
-  const head = heads[expired.length]
+  const first = urls[expired.length]
   const next: Resolution['next'] =
-    head === undefined
+    first === undefined
       ? { kind: 'release' }
-      : { kind: 'defer', until: Math.min(now + UNKNOWN_AGENT_WAIT_MS, head.expiresAt), why: 'unknown-agent' }
+      : { kind: 'defer', until: Math.min(now + UNKNOWN_AGENT_WAIT_MS, first.expiresAt), why: 'unknown-agent' }
   return { resolution: { agent, origin, fence, dropped, next } }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Due lanes → robots gate → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger signals
+ * Due lanes → robots rules → orders. One loop per partition; it sleeps until the next lane is due, or until the ledger signals
  * that one has become due earlier.
  */
 
-import type { RobotsGate } from '@decorum/admission'
+import type { RobotsJudge } from '@decorum/admission'
 import type { Agents } from '@decorum/config'
 import {
   type Ledger,
   MAX_ITEMS,
-  type Parked,
+  type Pending,
   type PoolDemand,
   type ReservedLane,
   type ReserveResult,
@@ -51,7 +51,7 @@ export type DispatchOptions = {
   partition: number
   orders: Queue
   agents: Agents
-  gate: RobotsGate
+  robots: RobotsJudge
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
@@ -165,37 +165,37 @@ async function decideAll(
   for (const [index, decision] of decisions.entries()) {
     const { dropped } = decision.resolution
     for (const { kind } of dropped) metrics.dropped.inc({ kind })
-    if (!stale.has(decision)) tellDropped(options, dropped, lanes[index]?.heads ?? [])
+    if (!stale.has(decision)) recordDropped(options, dropped, lanes[index]?.urls ?? [])
   }
   return { orders, left: resolved.some(({ resolution }) => resolution.dropped.length > 0) }
 }
 
-/** @param heads  the first URLs of the lane: those that were dropped, in their order, and others */
-function tellDropped({ traces }: DispatchOptions, dropped: readonly Outcome[], heads: readonly Parked[]): void {
+/** @param urls  the first URLs of the lane: those that were dropped, in their order, and others */
+function recordDropped({ traces }: DispatchOptions, dropped: readonly Outcome[], urls: readonly Pending[]): void {
   for (const [index, outcome] of dropped.entries()) {
     const attributes = () => ({
       'decorum.id': outcome.id,
       'decorum.outcome': outcome.kind,
       ...('reason' in outcome ? { 'decorum.outcome.reason': outcome.reason } : {}),
     })
-    traces?.span('decorum.outcome', heads[index]?.request, attributes)?.end()
+    traces?.span('decorum.outcome', urls[index]?.request, attributes)?.end()
   }
 }
 
 async function decideLane(
-  { agents, gate, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
+  { agents, robots, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
   lane: ReservedLane,
 ): Promise<Decision> {
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
   if (agent === undefined) return decideUnknown(lane, Date.now)
-  gate.note(origin, state, now)
+  robots.remember(origin, state, now)
   const opens = Math.max(now, lane.notBefore)
-  const found = gate.rules(agent, origin, state, opens)
+  const found = robots.rules(agent, origin, state, opens)
   const rules = found instanceof Promise ? await found : found
   return decide(lane, agent, {
-    judge: (path) => gate.judge(agent, origin, path, state, rules, opens),
+    judge: (path) => robots.judge(agent, origin, path, state, rules, opens),
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
     reserveMs,

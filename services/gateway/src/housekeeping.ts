@@ -171,8 +171,8 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {
-        await ledger.park(target, [{ ...item, mark: outboxMark(tag, id) }])
-        crashPoint('outbox.after-park')
+        await ledger.store(target, [{ ...item, mark: outboxMark(tag, id) }])
+        crashPoint('outbox.after-store')
         done.push(id)
       } catch (error) {
         if (!(error instanceof LedgerUnavailableError)) throw error

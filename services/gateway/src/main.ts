@@ -1,14 +1,14 @@
 /** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
-import { robotsGate } from '@decorum/admission'
+import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
 import {
   aboutThisProcess,
   type Joined,
   startJoined,
-  tellLeastDelays,
-  tellSitePolicies,
   VERSION,
+  writeLeastDelays,
+  writeSitePolicies,
 } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
@@ -64,11 +64,11 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     ready: () => ledger.isReady(),
   })
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
-  const gate = robotsGate(ledger, config.ROBOTS_RETRY_MS)
-  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, gate, () => ledger.wall(), ledger.crawlBook)
+  const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
+  const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
-  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
-  await sitePolicies.told // before anything is granted here
+  const sitePolicies = writeSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.written // before anything is granted here
   await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
@@ -79,7 +79,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       partition,
       orders,
       agents,
-      gate,
+      robots,
       metrics,
       traces,
       log,
@@ -92,15 +92,15 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     })
     return { orders, ...dispatch }
   })
-  const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
+  const leastDelays = writeLeastDelays({ ledger, agents }, joined.document.version)
   const following = joined.follow({
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next, document) {
       takeOverDelays(agents, next.agents)
-      leastDelays.tell(document.version)
-      sitePolicies.tell(document.version, next.sitePolicies)
-      gate.setRetry(next.ROBOTS_RETRY_MS)
+      leastDelays.write(document.version)
+      sitePolicies.write(document.version, next.sitePolicies)
+      robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
       ledger.setLimits({

@@ -1,7 +1,7 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
 import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
-import { attempt, type Granted, giveBack } from './attempt.ts'
+import { attempt, type Granted, releaseLeases } from './attempt.ts'
 import type { Token } from './config.ts'
 import { type Desk, exactly, tooLate } from './desk.ts'
 import type { Permit } from './permit-id.ts'
@@ -29,7 +29,7 @@ export class Asking {
       attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk.tools),
       release: (granted) => void this.#release(granted),
       refusedAlready: ({ agent, origin, path, url }) => {
-        const known = desk.origins.gate.atIntake(agent, origin, path)
+        const known = desk.origins.robots.atIntake(agent, origin, path)
         if (known?.kind !== 'disallowed') return undefined
         const { rule, line, group } = known
         return new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
@@ -67,7 +67,9 @@ export class Asking {
     refusals.push(...answer.refused.map(({ wish, problem }) => ({ index: wish.index, problem })))
     if (answer.kind === 'refused') throw allRefused(refusals)
     const ofSeveral =
-      asked.urls === undefined ? {} : { index: answer.wish.index, ...(refusals.length > 0 ? told(refusals) : {}) }
+      asked.urls === undefined
+        ? {}
+        : { index: answer.wish.index, ...(refusals.length > 0 ? refusedField(refusals) : {}) }
     if (answer.kind === 'wait') {
       const { kind, wish, waitMs, refused: _, ...more } = answer
       return { status: 200, body: { decision: kind, url: wish.url, retryAfterMs: waitMs, ...more, ...ofSeveral } }
@@ -98,8 +100,8 @@ export class Asking {
   }
 
   /** The answer did not reach the caller. */
-  async giveBackUnheard({ agent, origin, fence, clocks }: Permit): Promise<void> {
-    await giveBack(this.#desk.ledger, [{ agent, origin, fence }, ...clocks], 'unused').catch(() => undefined)
+  async releaseUndelivered({ agent, origin, fence, paceLeases }: Permit): Promise<void> {
+    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'unused').catch(() => undefined)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */
@@ -116,8 +118,8 @@ export class Asking {
   }
 
   async #release({ permit }: Granted): Promise<void> {
-    const { agent, origin, fence, clocks } = permit
-    await giveBack(this.#desk.ledger, [{ agent, origin, fence }, ...clocks], 'release').catch(() => undefined)
+    const { agent, origin, fence, paceLeases } = permit
+    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'release').catch(() => undefined)
     this.ended(permit, 0)
   }
 }
@@ -128,7 +130,7 @@ function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
   throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
-const told = (refusals: RefusedUrl[]): { refused: z.output<typeof RefusedAnswer>[] } => ({
+const refusedField = (refusals: RefusedUrl[]): { refused: z.output<typeof RefusedAnswer>[] } => ({
   refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as z.output<typeof RefusedAnswer>),
 })
 
@@ -137,5 +139,5 @@ function allRefused(refusals: RefusedUrl[]): Problem {
   const [first] = refusals
   if (first === undefined) return new Problem('bad-request', 'a URL is needed')
   const { type, message, more } = first.problem
-  return refusals.length === 1 ? first.problem : new Problem(type, message, { ...more, ...told(refusals) })
+  return refusals.length === 1 ? first.problem : new Problem(type, message, { ...more, ...refusedField(refusals) })
 }

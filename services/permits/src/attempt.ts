@@ -15,7 +15,7 @@ import type { Judgement } from '@decorum/robots'
 import { type Since, sinceNow } from '@decorum/runtime'
 import type { Wish } from './admission.ts'
 import type { Judged, Origins } from './origins.ts'
-import type { Clock, Permit } from './permit-id.ts'
+import type { PaceLease, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
@@ -114,20 +114,23 @@ async function grant(
   const by = { agent: [id, agent.key, ...(crawl === undefined ? [] : [crawl])].join(':'), origin }
   const above = await acquireAbove(agent, origin, delayMs, by, tools)
   if ('waitMs' in above) return { kind: 'wait', waitMs: above.waitMs, gate: 'pace-group' }
-  const clock = groups.hostLane(agent.key, origin)
+  const paceLane = groups.hostLane(agent.key, origin)
   const ofCrawl = crawl === undefined ? {} : { crawl }
   const own = { agent: agent.key, origin, version, delayMs, leaseMs, by, ...ofCrawl }
-  const answer = await ledger.grant(clock === undefined ? own : { ...own, clock }).catch(async (error: unknown) => {
-    await release(ledger, above.clocks)
-    throw error
-  })
+  const answer = await ledger
+    .grant(paceLane === undefined ? own : { ...own, paceLane })
+    .catch(async (error: unknown) => {
+      await release(ledger, above.paceLeases)
+      throw error
+    })
   if (answer.kind !== 'granted') {
-    await release(ledger, above.clocks)
+    await release(ledger, above.paceLeases)
     if (answer.kind === 'wait' && answer.gate === 'delay' && delayMs > agent.minDelayMs)
       return { ...answer, gate: 'crawl-delay' }
     return answer
   }
-  const host = clock === undefined || answer.clock === undefined ? [] : [{ ...clock, ...answer.clock, ofSite: true }]
+  const host =
+    paceLane === undefined || answer.paceLane === undefined ? [] : [{ ...paceLane, ...answer.paceLane, ofSite: true }]
   return {
     kind: 'granted',
     since,
@@ -138,7 +141,7 @@ async function grant(
       fence: answer.fence,
       delayMs: answer.delayMs,
       grantedAt: ledger.now(ledger.partitionOf(origin)),
-      clocks: [...above.clocks, ...host],
+      paceLeases: [...above.paceLeases, ...host],
     },
   }
 }
@@ -159,34 +162,34 @@ export async function acquireAbove(
   delayMs: number,
   by: LaneRef,
   { ledger, groups, addressOf }: Pick<AttemptTools, 'ledger' | 'groups' | 'addressOf'>,
-): Promise<{ clocks: Clock[] } | { waitMs: number }> {
-  if (groups.hostsAlone) return { clocks: [] }
+): Promise<{ paceLeases: PaceLease[] } | { waitMs: number }> {
+  if (groups.hostsAlone) return { paceLeases: [] }
   const address = groups.needsAddress ? await addressOf(hostOf(origin)) : undefined
-  const clocks: Clock[] = []
+  const paceLeases: PaceLease[] = []
   for (const { lanes, delayMs: own } of groups.above(agent.key, origin, address)) {
     const owed = own === undefined ? { delayMs, of: { agent: agent.key, origin } } : { delayMs: own }
-    const entry = await ledger.acquire({ lanes, kind: 'clock', ...owed, by }).catch(async (error: unknown) => {
-      await release(ledger, clocks)
+    const entry = await ledger.acquire({ lanes, kind: 'pace-group', ...owed, by }).catch(async (error: unknown) => {
+      await release(ledger, paceLeases)
       throw error
     })
     if (entry.kind !== 'granted') {
-      await release(ledger, clocks)
+      await release(ledger, paceLeases)
       return { waitMs: entry.kind === 'wait' ? entry.waitMs : 1_000 }
     }
-    clocks.push({ ...entry.lane, fence: entry.fence, delayMs: entry.delayMs, ofSite: false })
+    paceLeases.push({ ...entry.lane, fence: entry.fence, delayMs: entry.delayMs, ofSite: false })
   }
-  return { clocks }
+  return { paceLeases }
 }
 
 type Lease = LaneRef & { fence: number }
 /** `release`: it was not handed out. `unused`: its holder had it and reports that nothing was sent; the delay is kept in any case. */
-export async function giveBack(
+export async function releaseLeases(
   ledger: Ledger,
   lanes: Lease[],
   kind: 'release' | 'unused',
 ): Promise<'completed' | 'stale'> {
   const groups = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
-  const told = await Promise.all(
+  const resolved = await Promise.all(
     [...groups].map(([partition, some]) =>
       ledger.resolve(
         partition,
@@ -194,11 +197,11 @@ export async function giveBack(
       ),
     ),
   )
-  return told.flat().includes('stale') ? 'stale' : 'completed'
+  return resolved.flat().includes('stale') ? 'stale' : 'completed'
 }
 /** A lease that cannot be given back ends by itself. */
 export const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
-  lanes.length === 0 ? Promise.resolve() : giveBack(ledger, lanes, 'release').catch(() => undefined)
+  lanes.length === 0 ? Promise.resolve() : releaseLeases(ledger, lanes, 'release').catch(() => undefined)
 
 function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
   const written = `${rule.type}: ${rule.pattern}`

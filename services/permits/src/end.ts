@@ -1,7 +1,7 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
 import type { CompleteResult, Completion, ExtendedStop, Ledger, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
-import { giveBack } from './attempt.ts'
+import { releaseLeases } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
 
 export type Ended = 'completed' | 'unused'
@@ -30,18 +30,18 @@ const FINE: SiteLoad = { kind: 'normal' }
  * @param end  what it says about the site; of an order of a pool also what becomes of its URL
  */
 export async function completeLeases(
-  { agent, origin, fence, clocks }: Permit,
+  { agent, origin, fence, paceLeases }: Permit,
   delayMs: number,
   end: Pick<Completion, 'load' | 'outcome' | 'candidate' | 'secondary'>,
   ledger: Ledger,
 ): Promise<CompleteResult> {
-  const [told] = await Promise.all([
+  const [given] = await Promise.all([
     ledger.complete({ agent, origin, fence, delayMs, elapsedMs: 0, ...end }),
-    ...clocks.map(({ ofSite, delayMs: own, ...clock }) =>
+    ...paceLeases.map(({ ofSite, delayMs: own, ...paceLane }) =>
       ledger.complete({
-        agent: clock.agent,
-        origin: clock.origin,
-        fence: clock.fence,
+        agent: paceLane.agent,
+        origin: paceLane.origin,
+        fence: paceLane.fence,
         delayMs: ofSite ? Math.max(own, delayMs) : own,
         load: ofSite && end.load.kind === 'asked-for-less' ? end.load : FINE,
         elapsedMs: 0,
@@ -49,18 +49,18 @@ export async function completeLeases(
       }),
     ),
   ])
-  return told
+  return given
 }
 
 /** The holder reports that nothing was sent. That cannot be checked, so the delay is kept in any case. */
-export const returnUnused = ({ agent, origin, fence, clocks }: Permit, ledger: Ledger): Promise<CompleteResult> =>
-  giveBack(ledger, [{ agent, origin, fence }, ...clocks], 'unused')
+export const returnUnused = ({ agent, origin, fence, paceLeases }: Permit, ledger: Ledger): Promise<CompleteResult> =>
+  releaseLeases(ledger, [{ agent, origin, fence }, ...paceLeases], 'unused')
 
 export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 /** All that it holds lasts so much longer from now on. */
 export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {
-  const held = [permit, ...permit.clocks].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
+  const held = [permit, ...permit.paceLeases].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
   const groups = Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
   const answers = await Promise.all([...groups.values()].map((some) => ledger.extend(some, leaseMs)))
   if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }

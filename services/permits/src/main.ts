@@ -7,9 +7,9 @@ import {
   aboutThisProcess,
   type Joined,
   startJoined,
-  tellLeastDelays,
-  tellSitePolicies,
   VERSION,
+  writeLeastDelays,
+  writeSitePolicies,
 } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import {
@@ -78,16 +78,16 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     fetchers: () => housekeeping.fetchers(),
     traces,
   })
-  const leastDelays = tellLeastDelays({ ledger, agents }, joined.document.version)
-  const sitePolicies = tellSitePolicies(ledger, joined.document.version, config.sitePolicies)
-  await sitePolicies.told // before anything is granted here
+  const leastDelays = writeLeastDelays({ ledger, agents }, joined.document.version)
+  const sitePolicies = writeSitePolicies(ledger, joined.document.version, config.sitePolicies)
+  await sitePolicies.written // before anything is granted here
   const following = joined.follow({
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next, document) {
       takeOverDelays(agents, next.agents)
-      leastDelays.tell(document.version)
-      sitePolicies.tell(document.version, next.sitePolicies)
+      leastDelays.write(document.version)
+      sitePolicies.write(document.version, next.sitePolicies)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
       config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
 import { type Desk, exactly } from './desk.ts'
-import type { Holding } from './held.ts'
+import type { Holding } from './leased.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RequestAnswer } from './schemas.ts'
@@ -43,7 +43,7 @@ export class NextRequests {
     if (wish instanceof Problem) throw wish
     if (wish.origin !== permit.origin)
       throw new Problem('bad-request', `this order is of ${permit.origin}: ask for a permit of ${wish.origin}`)
-    const delayMs = Math.max(permit.delayMs, ...permit.clocks.map((clock) => clock.delayMs))
+    const delayMs = Math.max(permit.delayMs, ...permit.paceLeases.map((paceLane) => paceLane.delayMs))
     if (delayMs >= desk.longestLeaseMs)
       throw new Problem('refused', `a delay of ${delayMs} ms is longer than a lease`, { url, reason: 'delay' })
     const endedAt = performance.now()

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
-import type { Parked, SiteLoad } from '@decorum/ledger'
+import type { Pending, SiteLoad } from '@decorum/ledger'
 import {
   base32,
   type Candidate,
@@ -26,7 +26,7 @@ export type AboutOrder = {
   permit: Permit
   attempt: number
   /** the URL, as its lane holds it */
-  parked: Parked
+  pending: Pending
   agent: Agent
   maxAttempts: number
   /** clock of Redis, ms */
@@ -71,8 +71,8 @@ function redirect(
   load: SiteLoad,
   about: AboutOrder,
 ): OrderEnd | undefined {
-  const { parked, permit, agent } = about
-  if (meaningOf(status) !== 'redirect' || parked.request?.redirects === 'report') return undefined
+  const { pending, permit, agent } = about
+  if (meaningOf(status) !== 'redirect' || pending.request?.redirects === 'report') return undefined
   const target = targetOf(headers, urlOf(about))
   if (target.kind === 'none') return undefined
   const failed = (reason: FailureReason, detail: string): OrderEnd => ({
@@ -80,16 +80,16 @@ function redirect(
     outcome: outcome(about, { kind: 'failed', reason, detail, status }),
   })
   if (target.kind === 'unusable') return failed('bad-redirect', target.why)
-  if (parked.hops >= PAGE_MAX_HOPS) return failed('too-many-redirects', `${parked.hops} redirects before this one`)
-  const candidate = candidateOf({ ...parked, fence: permit.fence }, agent.name, target.url)
+  if (pending.hops >= PAGE_MAX_HOPS) return failed('too-many-redirects', `${pending.hops} redirects before this one`)
+  const candidate = candidateOf({ ...pending, fence: permit.fence }, agent.name, target.url)
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
   return { load, outcome: outcome(about, body), candidate }
 }
 
 function page(status: number, headers: [string, string][], said: OrderSaid, about: AboutOrder): Fetched {
-  const { agent, parked, heldMs, now } = about
+  const { agent, pending, heldMs, now } = about
   const ms = Math.round(Math.min(said.tookMs ?? heldMs, heldMs))
-  const told: Fetched = {
+  const outcomeBody: Fetched = {
     kind: 'fetched',
     status,
     headers,
@@ -100,21 +100,21 @@ function page(status: number, headers: [string, string][], said: OrderSaid, abou
     ms,
     address: said.address,
   }
-  if (said.body !== undefined) told.decodedBytes = said.body.length
+  if (said.body !== undefined) outcomeBody.decodedBytes = said.body.length
   if (said.archive !== undefined) {
     const { ref, ...place } = said.archive
-    told.archive = ref === undefined ? place : { ...place, ref }
+    outcomeBody.archive = ref === undefined ? place : { ...place, ref }
   }
   const names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
   const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(urlOf(about), headers, names, start)
-  if (says !== undefined) told.says = says
-  if (status === 304 && isConditional(parked.request)) told.unchanged = true
+  if (says !== undefined) outcomeBody.says = says
+  if (status === 304 && isConditional(pending.request)) outcomeBody.unchanged = true
   if (meaningOf(status) === 'redirect') {
     const target = targetOf(headers, urlOf(about))
-    if (target.kind === 'target') told.to = target.url
+    if (target.kind === 'target') outcomeBody.to = target.url
   }
-  return told
+  return outcomeBody
 }
 
 /** Of the body, of what the worker has digested, or of nothing. */
@@ -132,11 +132,11 @@ function digestOf({ body, digest, bytes = 0 }: OrderSaid): string {
   return own
 }
 
-const urlOf = ({ permit, parked }: AboutOrder): string => permit.origin + parked.path
+const urlOf = ({ permit, pending }: AboutOrder): string => permit.origin + pending.path
 
 function outcome(about: AboutOrder, body: OutcomeBody): Outcome {
-  const { parked, agent, attempt, now } = about
-  const { id, crawl, meta } = parked
+  const { pending, agent, attempt, now } = about
+  const { id, crawl, meta } = pending
   const of = { id, url: urlOf(about), agent: agent.name, at: Math.round(now), attempts: attempt, crawl, meta }
   return outcomeOf(of, body)
 }

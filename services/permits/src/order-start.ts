@@ -5,10 +5,10 @@ import { type Gate, hostOf, type Order, ordersIn } from '@decorum/protocol'
 import { pause, type Since, sinceNow } from '@decorum/runtime'
 import { acquireAbove, release, STOPPED_WAIT_MS } from './attempt.ts'
 import { type Desk, exactly } from './desk.ts'
-import type { Clock } from './permit-id.ts'
+import type { PaceLease } from './permit-id.ts'
 
 /** Under its lease from now on. */
-export type StartedOrder = { order: Order; clocks: Clock[]; since: Since }
+export type StartedOrder = { order: Order; paceLeases: PaceLease[]; since: Since }
 
 /** As often, and as long, as a fetcher waits for a lane that is not due yet. */
 const MAX_EARLY = 8
@@ -21,31 +21,39 @@ export async function startOrder(text: string, desk: Desk): Promise<StartedOrder
   const { order } = read
   const { config, ledger, tools } = desk
   const agent = config.agents.find(order.agent)
-  if (agent === undefined) return giveBack(order, ledger, UNKNOWN_AGENT_WAIT_MS, 'unknown-agent')
+  if (agent === undefined) return deferStart(order, ledger, UNKNOWN_AGENT_WAIT_MS, 'unknown-agent')
   // The ledger knows stopped hosts; which address a host is at is known here alone.
   if (ledger.stops.hasAddresses()) {
     const address = await tools.addressOf(hostOf(order.origin))
     if (ledger.stops.why(order.origin, address) !== undefined)
-      return giveBack(order, ledger, STOPPED_WAIT_MS, 'stopped')
+      return deferStart(order, ledger, STOPPED_WAIT_MS, 'stopped')
   }
   const lane = { agent: order.agent, origin: order.origin }
   const since = sinceNow()
   const above = await acquireAbove(agent, order.origin, order.delayMs, lane, tools)
-  if ('waitMs' in above) return giveBack(order, ledger, above.waitMs, 'pace-group')
-  const clock = config.paceGroups.hostLane(agent.key, order.origin)
+  if ('waitMs' in above) return deferStart(order, ledger, above.waitMs, 'pace-group')
+  const paceLane = config.paceGroups.hostLane(agent.key, order.origin)
   const { fence, version, delayMs } = order
-  const asked = { ...lane, kind: 'page' as const, fence, version, delayMs, ...(clock === undefined ? {} : { clock }) }
+  const asked = {
+    ...lane,
+    kind: 'page' as const,
+    fence,
+    version,
+    delayMs,
+    ...(paceLane === undefined ? {} : { paceLane }),
+  }
   const answer = await start(asked, ledger).catch(async (error: unknown) => {
-    await release(ledger, above.clocks)
+    await release(ledger, above.paceLeases)
     throw error
   })
   if (answer?.kind !== 'granted') {
-    await release(ledger, above.clocks)
-    return answer === undefined ? giveBack(order, ledger) : undefined
+    await release(ledger, above.paceLeases)
+    return answer === undefined ? deferStart(order, ledger) : undefined
   }
   if (answer.waitMs !== undefined) await exactly(answer.waitMs)
-  const host = clock === undefined || answer.clock === undefined ? [] : [{ ...clock, ...answer.clock, ofSite: true }]
-  return { order, clocks: [...above.clocks, ...host], since }
+  const host =
+    paceLane === undefined || answer.paceLane === undefined ? [] : [{ ...paceLane, ...answer.paceLane, ofSite: true }]
+  return { order, paceLeases: [...above.paceLeases, ...host], since }
 }
 
 /** undefined: it is not due for longer than is worth waiting */
@@ -60,7 +68,7 @@ async function start(asked: Parameters<Ledger['start']>[0], ledger: Ledger): Pro
 }
 
 /** The reservation ends now, and not by itself later. */
-async function giveBack(
+async function deferStart(
   { agent, origin, fence }: Order,
   ledger: Ledger,
   waitMs?: number,

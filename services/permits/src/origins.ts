@@ -1,6 +1,6 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import { type RobotsGate, type RulesInForce, robotsGate } from '@decorum/admission'
+import { type RobotsJudge, type RulesInForce, robotsJudge } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
@@ -25,11 +25,11 @@ export type Judged = {
 export class Origins {
   readonly #ledger: Ledger
   readonly #known = new Map<string, Known>()
-  readonly gate: RobotsGate
+  readonly robots: RobotsJudge
 
   constructor(ledger: Ledger, retryMs: number | undefined) {
     this.#ledger = ledger
-    this.gate = robotsGate(ledger, retryMs)
+    this.robots = robotsJudge(ledger, retryMs)
   }
 
   /** The next look at this origin asks the ledger. */
@@ -50,9 +50,9 @@ export class Origins {
 
   async #judge(agent: Agent, origin: string, path: string, { state, version }: Known): Promise<Judged> {
     const now = this.#now(origin)
-    const found = this.gate.rules(agent, origin, state, now)
+    const found = this.robots.rules(agent, origin, state, now)
     const rules: RulesInForce = found instanceof Promise ? await found : found
-    const judgement = this.gate.judge(agent, origin, path, state, rules, now)
+    const judgement = this.robots.judge(agent, origin, path, state, rules, now)
     const inForce = rules === 'lost' ? undefined : rules
     const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))
     const closedMs = visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall
@@ -64,7 +64,7 @@ export class Origins {
     const known = { version: found?.version ?? 0, state: found?.state ?? {}, at: this.#now(origin) }
     if (this.#known.size >= MOST_ORIGINS) this.#known.delete(this.#known.keys().next().value as string)
     this.#known.set(origin, known)
-    this.gate.note(origin, known.state, known.at)
+    this.robots.remember(origin, known.state, known.at)
     return known
   }
 

@@ -7,7 +7,7 @@ import { type RedisLink, withDeadline } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 
 /** A secondary lease that a permit holds besides its own lane. */
-export type Clock = {
+export type PaceLease = {
   agent: string
   origin: string
   fence: number
@@ -33,9 +33,9 @@ export type Permit = {
   fence: number
   /** owed after the exchange, ms */
   delayMs: number
-  /** ms on the ledger's clock */
+  /** ms on the ledger's paceLane */
   grantedAt: number
-  clocks: Clock[]
+  paceLeases: PaceLease[]
   /** name of the token that it was given to; '' without tokens */
   holder: string
   /** absent: the permit of a crawler that has its URL from elsewhere */
@@ -56,8 +56,8 @@ export class PermitIds {
     await this.#key()
   }
 
-  async write({ agent, origin, fence, delayMs, grantedAt, clocks, holder, order }: Permit): Promise<string> {
-    const above = clocks.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
+  async write({ agent, origin, fence, delayMs, grantedAt, paceLeases, holder, order }: Permit): Promise<string> {
+    const above = paceLeases.map((one) => [one.agent, one.origin, one.fence, one.delayMs, one.ofSite ? 1 : 0])
     const of = order === undefined ? [] : [order.pool, order.priority, order.attempt, order.version, order.crawl]
     const body = Buffer.from(JSON.stringify([agent, origin, fence, delayMs, grantedAt, holder, above, ...of]))
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
@@ -70,14 +70,14 @@ export class PermitIds {
     const [mac, body] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)]
     if (mac.length < MAC_BYTES || !timingSafeEqual(mac, macOf(await this.#key(), body))) return undefined
     const [agent, origin, fence, delayMs, grantedAt, holder, above, ...of] = JSON.parse(body.toString()) as Written
-    const clocks = above.map(([by, at, own, owed, ofSite]) => ({
+    const paceLeases = above.map(([by, at, own, owed, ofSite]) => ({
       agent: by,
       origin: at,
       fence: own,
       delayMs: owed,
       ofSite: ofSite === 1,
     }))
-    const permit = { agent, origin, fence, delayMs, grantedAt, clocks, holder }
+    const permit = { agent, origin, fence, delayMs, grantedAt, paceLeases, holder }
     if (of.length === 0) return permit
     // Permits that a release without crawls has given name none.
     const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL] = of

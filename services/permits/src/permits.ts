@@ -7,7 +7,7 @@ import { type Asked, Asking } from './ask.ts'
 import type { Token } from './config.ts'
 import { Desk, type DeskOptions } from './desk.ts'
 import type { Ended } from './end.ts'
-import { Holding } from './held.ts'
+import { Holding } from './leased.ts'
 import { NextRequests } from './next-request.ts'
 import type { Permit } from './permit-id.ts'
 import { Pools } from './pools.ts'
@@ -44,7 +44,7 @@ export class Permits {
 
   /** another first retry of an unreachable robots.txt, from the next verdict on */
   setRobotsRetry(retryMs: number | undefined): void {
-    this.#desk.origins.gate.setRetry(retryMs)
+    this.#desk.origins.robots.setRetry(retryMs)
   }
 
   get waiting(): number {
@@ -56,8 +56,8 @@ export class Permits {
     return this.#asking.ask(asked, token, caller)
   }
 
-  giveBackUnheard(permit: Permit): Promise<void> {
-    return this.#asking.giveBackUnheard(permit)
+  releaseUndelivered(permit: Permit): Promise<void> {
+    return this.#asking.releaseUndelivered(permit)
   }
 
   /** @param body  what the request carried */

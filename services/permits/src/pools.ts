@@ -5,7 +5,7 @@
 import type { PoolDemand } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { mayBe } from './access.ts'
-import { giveBack } from './attempt.ts'
+import { releaseLeases } from './attempt.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { headersFor } from './order-headers.ts'
@@ -53,14 +53,14 @@ export class Pools {
   /** What this process announces about its workers; undefined: there are none. */
   demand(): Record<string, PoolDemand> | undefined {
     const now = performance.now()
-    const told: Record<string, PoolDemand> = {}
+    const demands: Record<string, PoolDemand> = {}
     for (const pool of this.#pools.values()) {
       pool.peaks = pool.peaks.filter(({ at }) => now - at < REMEMBER_MS)
       for (const [permit, until] of pool.held) if (until < now) pool.held.delete(permit)
       const wanted = Math.max(wantedNow(pool), ...pool.peaks.map((peak) => peak.wanted))
-      if (wanted + pool.held.size > 0) told[pool.name] = { wanted, held: pool.held.size }
+      if (wanted + pool.held.size > 0) demands[pool.name] = { wanted, held: pool.held.size }
     }
-    return Object.keys(told).length === 0 ? undefined : told
+    return Object.keys(demands).length === 0 ? undefined : demands
   }
 
   /**
@@ -113,7 +113,7 @@ export class Pools {
   }
 
   /** The answer did not reach the worker. */
-  async giveBackUnheard(orders: OrderGiven[]): Promise<void> {
+  async releaseUndelivered(orders: OrderGiven[]): Promise<void> {
     for (const { permit: id } of orders) {
       const permit = await this.#desk.ids.read(id)
       if (permit !== undefined) await this.#release(permit)
@@ -227,16 +227,16 @@ export class Pools {
   async #release(permit: Permit): Promise<void> {
     this.ended(permit)
     const { ledger } = this.#desk
-    const { agent, origin, fence, clocks } = permit
-    await giveBack(ledger, [{ agent, origin, fence }], 'unused').catch(() => undefined)
-    if (clocks.length > 0) await giveBack(ledger, clocks, 'release').catch(() => undefined)
+    const { agent, origin, fence, paceLeases } = permit
+    await releaseLeases(ledger, [{ agent, origin, fence }], 'unused').catch(() => undefined)
+    if (paceLeases.length > 0) await releaseLeases(ledger, paceLeases, 'release').catch(() => undefined)
   }
 }
 
 const wantedNow = ({ workers }: Pool): number => [...workers].reduce((sum, { max }) => sum + max, 0)
 const heldName = ({ agent, origin, fence }: Permit): string => `${agent} ${origin} ${fence}`
 
-function permitOf({ name }: Pool, { order, clocks }: StartedOrder, holder: string, desk: Desk): Permit {
+function permitOf({ name }: Pool, { order, paceLeases }: StartedOrder, holder: string, desk: Desk): Permit {
   const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
   const grantedAt = desk.now({ origin })
   return {
@@ -245,7 +245,7 @@ function permitOf({ name }: Pool, { order, clocks }: StartedOrder, holder: strin
     fence,
     delayMs,
     grantedAt,
-    clocks,
+    paceLeases,
     holder,
     order: { pool: name, priority, attempt, version, crawl },
   }

@@ -123,14 +123,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const answer =
       key === undefined
         ? await ask()
-        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), ask, (told) =>
-            told.status === 201 ? told.body.leaseMs : 0,
+        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), ask, (answered) =>
+            answered.status === 201 ? answered.body.leaseMs : 0,
           )
     count(answer.status === 201 ? 'granted' : 'wait')
     if (answer.status === 200) return answer.body
     // A caller with an idempotency key comes again for the same permit.
     if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
-      await permits.giveBackUnheard(answer.permit)
+      await permits.releaseUndelivered(answer.permit)
       return reply
     }
     return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
@@ -169,7 +169,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const orders: OrderGiven[] = await permits.pools.ask(pool, max, waitMs, token, callerOf(reply))
     for (const _ of orders) count('order')
     if (reply.raw.destroyed) {
-      await permits.pools.giveBackUnheard(orders)
+      await permits.pools.releaseUndelivered(orders)
       return reply
     }
     return { orders }

@@ -10,7 +10,7 @@ import type { Gate } from './attempt.ts'
 /** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
 const MOST_LANES = 10_000
 const MOST_OPEN = 50_000
-const MOST_TOLD = 100
+const MOST_SHOWN = 100
 
 export type Would =
   | { decision: 'granted' }
@@ -133,8 +133,8 @@ export class Shadow {
     const lanes = [...this.#lanes.values()]
       .filter((lane) => mayBe(lane.agent) && lane.granted < lane.requests)
       .toSorted((one, other) => other.waited + other.refused - one.waited - one.refused)
-      .slice(0, MOST_TOLD)
-      .map(({ open: _, dueAt: _due, closedUntil: _closed, delayMs: _delay, ...told }) => told)
+      .slice(0, MOST_SHOWN)
+      .map(({ open: _, dueAt: _due, closedUntil: _closed, delayMs: _delay, ...shown }) => shown)
     const total = none()
     for (const [agent, counts] of this.#totals) if (mayBe(agent)) merge(total, counts)
     return { since: this.#since, ...total, lanesForgotten: this.#forgotten, lanes }

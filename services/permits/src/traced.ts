@@ -6,7 +6,7 @@ import { Problem } from './problem.ts'
 import type { AskFor } from './schemas.ts'
 
 /**
- * From the question to its answer. It belongs to the trace of the caller.
+ * From the request to its answer. It belongs to the trace of the caller.
  * @param traceparent  the header of that name; anything but a traceparent: no span
  */
 export async function tracedAsk<T extends { status: number }>(
@@ -39,21 +39,21 @@ export async function tracedAsk<T extends { status: number }>(
 export function traceOrder(
   traces: Traces,
   pool: string,
-  { permit, parked, attempt, heldMs }: Pick<AboutOrder, 'permit' | 'parked' | 'attempt' | 'heldMs'>,
+  { permit, pending, attempt, heldMs }: Pick<AboutOrder, 'permit' | 'pending' | 'attempt' | 'heldMs'>,
   { outcome }: OrderEnd,
 ): void {
   const attributes = () => ({
-    'decorum.id': parked.id,
+    'decorum.id': pending.id,
     'decorum.kind': 'page',
     'decorum.attempt': attempt,
     'decorum.pool': pool,
-    'url.full': permit.origin + parked.path,
-    ...(outcome === undefined ? {} : told(outcome)),
+    'url.full': permit.origin + pending.path,
+    ...(outcome === undefined ? {} : attributesOfOutcome(outcome)),
   })
-  traces.span('decorum.fetch', parked.request, attributes, Date.now() - heldMs)?.end()
+  traces.span('decorum.fetch', pending.request, attributes, Date.now() - heldMs)?.end()
 }
 
-const told = (outcome: Outcome): Record<string, string | number> => ({
+const attributesOfOutcome = (outcome: Outcome): Record<string, string | number> => ({
   'decorum.outcome': outcome.kind,
   ...('status' in outcome && outcome.status !== undefined ? { 'http.response.status_code': outcome.status } : {}),
 })

@@ -27,11 +27,11 @@ export async function verdict(
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)
-  const found = origins.gate.rules(agent, origin, state, now)
+  const found = origins.robots.rules(agent, origin, state, now)
   const rules = found instanceof Promise ? await found : found
   const { question: _, ...known } = state
   const isSame = (ms: number): boolean => {
-    const then = origins.gate.judge(agent, origin, path, known, rules, now + ms)
+    const then = origins.robots.judge(agent, origin, path, known, rules, now + ms)
     return then.kind === judgement.kind && 'stale' in then && then.stale === judgement.stale
   }
   const maxAgeMs = AGES_MS.find((ms) => isSame(ms)) ?? 0

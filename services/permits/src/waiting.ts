@@ -12,7 +12,7 @@ import type { Problem } from './problem.ts'
 const AHEAD_MS = 6
 /** Longest times between two attempts at a lane. One in use is tried twice in each of its delays; otherwise a stored URL would always be first. */
 const BUSY_MS = 500
-const SHUT_MS = 2_000
+const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
 
 /** One of the URLs that will never be granted. */
@@ -294,6 +294,6 @@ function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt }: Lane): number {
   if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
   if (gate === 'lane-busy') return Math.min(waitMs, Math.max(20, Math.min(BUSY_MS, delayMs / 2)))
   if (gate === 'stopped' || gate === 'paused' || gate === 'back-off' || gate === 'startup-hold')
-    return Math.min(waitMs, SHUT_MS)
+    return Math.min(waitMs, LONG_WAIT_MS)
   return Math.min(waitMs, LONGEST_MS)
 }

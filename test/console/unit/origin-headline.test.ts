@@ -1,11 +1,11 @@
 /** The one sentence about an origin. */
 
-import type { ToldLane, ToldOrigin, Why } from '@decorum/console/inside'
+import type { DescribedLane, DescribedOrigin, Why } from '@decorum/console/inside'
 import { originHeadline } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
 
 const now = 1_800_000_000_000
-const lane = (why: Why, waiting = 1): ToldLane => ({
+const lane = (why: Why, waiting = 1): DescribedLane => ({
   agent: 'bot',
   origin: 'http://a.example',
   waiting,
@@ -13,7 +13,7 @@ const lane = (why: Why, waiting = 1): ToldLane => ({
   tries: 0,
   why,
 })
-const origin = (...lanes: ToldLane[]): ToldOrigin => ({
+const origin = (...lanes: DescribedLane[]): DescribedOrigin => ({
   origin: 'http://a.example',
   version: 1,
   state: {},

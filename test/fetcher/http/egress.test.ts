@@ -82,7 +82,7 @@ describe('a proxy', () => {
       expect(wanted.asked.at(-1)).toBe(`127.0.0.1:${port}`)
     }
     expect(wanted.asked).toHaveLength(3)
-    for (const head of wanted.heads) expect(head.join(' ')).not.toContain('.example')
+    for (const head of wanted.urls) expect(head.join(' ')).not.toContain('.example')
     const [asked] = plain.asked
     expect(asked?.head).toContain(`host: named.example:${plain.port}`)
     for (const one of [...plain.asked, ...tls.asked]) expect(one.head.toLowerCase()).not.toContain('proxy')

@@ -42,7 +42,7 @@ test('many answers are cut', async () => {
   expect((await lookup('many.example')).length).toBe(16)
 })
 
-test('one question per name at a time; an answer is kept for a while, a failure is not', async () => {
+test('one lookup per name at a time; an answer is kept for a while, a failure is not', async () => {
   let asked = 0
   let fail = false
   const counted = openLookup([], async () => {

@@ -11,14 +11,14 @@ import { NOW, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { agentsOf, testConnections } from '../support/tools.ts'
 
-test('an order whose lane is due much later than it said gives back the lane and its slot', async () => {
+test('an order whose lane is due much later than it said releases the lane and its slot', async () => {
   const { run, started, released, settled } = rig({ permits: [{ kind: 'early', waitMs: 8_000 }] })
   await run(pageOrder('http://127.0.0.1:1'))
   expect([started.length, settled.length]).toEqual([1, 0])
   expect(released).toMatchObject([{ next: { kind: 'release' } }])
 })
 
-test('an agent that this fetcher does not know: the lane is given back at once, for a bounded while, with the reason', async () => {
+test('an agent that this fetcher does not know: the lane is deferred at once, for a bounded while, with the reason', async () => {
   const { run, started, released, settled, problems, stats } = rig()
   const order = pageOrder('http://127.0.0.1:1', '/', { agent: 'new-bot', fence: 8 })
   await run(order)
@@ -191,7 +191,7 @@ test('a completion that the ledger does not answer is repeated, with the longer 
   expect(stats).toMatchObject({ unheard: 2, stale: 0, broken: 0 })
 })
 
-test('telling ends with the lease', async () => {
+test('reports end with the lease', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   await onStoppedClock(async (pass) => {
     const told: number[] = []
@@ -209,7 +209,7 @@ test('telling ends with the lease', async () => {
   })
 })
 
-test('a stale answer at the first telling is counted: the lease had ended without us', async () => {
+test('a stale answer to the first report is counted: the lease had ended without us', async () => {
   const site = await rawOrigin(answerOf(200).toString('latin1'))
   const { run, stats } = rig({ complete: async () => 'stale' })
   await run(pageOrder(site.origin))
@@ -238,7 +238,7 @@ test('an agent that this fetcher does not know sends nothing and says so', async
   expect(problems[0]).toContain('DECORUM_AGENTS')
 })
 
-test('a process that is asked to stop starts nothing new and gives back the lane at once', async () => {
+test('a process that is asked to stop starts nothing new and releases the lane at once', async () => {
   const { run, started, stats, released } = rig({}, { isStopping: () => true })
   await run(pageOrder('http://127.0.0.1:1', '/', { fence: 9 }))
   expect(started).toEqual([])

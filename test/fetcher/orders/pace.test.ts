@@ -23,17 +23,17 @@ const paced = (groups: string, addressOf = async (): Promise<string | undefined>
   const pace = openPace({ ledger, groups: loadPaceGroups(groups), addressOf })
   return (origin: string, delayMs = DELAY) => pace.acquire(polite, origin, delayMs)
 }
-const held = (clocks: HeldGroups | { waitMs: number }): HeldGroups => {
-  if ('waitMs' in clocks) throw new Error(`shut for ${clocks.waitMs} ms`)
-  return clocks
+const held = (groups: HeldGroups | { waitMs: number }): HeldGroups => {
+  if ('waitMs' in groups) throw new Error(`shut for ${groups.waitMs} ms`)
+  return groups
 }
 const FENCE = 1 // of an order whose own lane these tests do not look at
 const hopsOf = (groups: HeldGroups, fence = FENCE): AcquireHop => hopLanes(groups, fence)
 /** The lane of an origin, begun by an order for its robots.txt. @returns its fence */
 async function beginRobots(origin: string, delayMs = DELAY): Promise<number> {
   const lane = { agent: polite.key, origin }
-  const parked = { id: origin, path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
-  await ledger.park(0, [{ lane, parked }])
+  const pending = { id: origin, path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
+  await ledger.store(0, [{ lane, pending }])
   const taken = await ledger.reserve(0, { limit: 1, aheadMs: 0, inFlightLimit: 1_000, peek: 1, lane })
   if (taken.kind !== 'reserved') throw new Error(taken.why)
   const [{ fence, robots: known }] = taken.lanes as [ReservedLane]
@@ -42,14 +42,14 @@ async function beginRobots(origin: string, delayMs = DELAY): Promise<number> {
   return fence
 }
 /** As begin does together with the lane. */
-async function beginHost(clocks: HeldGroups, delayMs: number): Promise<void> {
-  const entry = await ledger.acquire({ lanes: [clocks.hostLane!], kind: 'clock', delayMs })
+async function beginHost(groups: HeldGroups, delayMs: number): Promise<void> {
+  const entry = await ledger.acquire({ lanes: [groups.hostLane!], kind: 'pace-group', delayMs })
   if (entry.kind !== 'granted') throw new Error('the host is idle')
-  clocks.started(entry)
+  groups.started(entry)
 }
 /** A visit to a lane by its name, as a stranger makes it. */
 const knock = (origin: string) =>
-  ledger.acquire({ lanes: [{ agent: polite.key, origin }], kind: 'clock', delayMs: DELAY })
+  ledger.acquire({ lanes: [{ agent: polite.key, origin }], kind: 'pace-group', delayMs: DELAY })
 
 test('a hop holds the lane of the origin it leads to, which owes the delay afterwards', async () => {
   const there = await rawOrigin((socket) => void socket.write(answerOf(200, {}, RULES)))
@@ -110,60 +110,60 @@ test('a hop to another origin of the same host waits for the delay first: the la
     at.push(performance.now())
     socket.write(answerOf(301, { location: `${there.origin}/robots.txt` }))
   })
-  const clocks = held(await paced('')(here.origin, 80))
-  await beginHost(clocks, 80)
-  const { event } = await robots(connections, here.origin, { acquireHop: hopsOf(clocks) })
+  const groups = held(await paced('')(here.origin, 80))
+  await beginHost(groups, 80)
+  const { event } = await robots(connections, here.origin, { acquireHop: hopsOf(groups) })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })
   expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(80)
 })
 
-test('an operator’s hand on the origin of a hop holds although its lane is held as the clock of the host', async () => {
+test('an operator’s hand on the origin of a hop holds although its lane is leased as the pace lane of the host', async () => {
   for (const action of ['block', 'pause'] as const) {
     const name = `${action}.hand.example`
-    const clocks = held(await paced('')(`http://${name}`, 0))
-    await beginHost(clocks, 0)
+    const groups = held(await paced('')(`http://${name}`, 0))
+    await beginHost(groups, 0)
     const origin = `https://${name}`
     const hop = { origin, isRobots: true, deadlineMs: 5_000 }
     await ledger.operate({ origin, action, until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
-    expect(await hopsOf(clocks)(hop)).toBe(action === 'block' ? 'blocked' : 'late')
+    expect(await hopsOf(groups)(hop)).toBe(action === 'block' ? 'blocked' : 'late')
     await ledger.operate({ origin, action: action === 'block' ? 'unblock' : 'resume', by: 'ann', reason: '' }, [])
-    expect(await hopsOf(clocks)(hop)).toMatchObject({ isShared: true })
+    expect(await hopsOf(groups)(hop)).toMatchObject({ isShared: true })
   }
 })
 
 test('it holds for a hop back into the origin that is asked, too', async () => {
   const origin = 'http://own.example'
   const fence = await beginRobots(origin, 0)
-  const clocks = held(await paced('{"host":false}')(origin, 0))
+  const groups = held(await paced('{"host":false}')(origin, 0))
   const hop = { origin, isRobots: false, deadlineMs: 5_000 }
-  expect(await hopsOf(clocks, fence)(hop)).toMatchObject({ isShared: true, fence })
+  expect(await hopsOf(groups, fence)(hop)).toMatchObject({ isShared: true, fence })
   await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
-  expect(await hopsOf(clocks, fence)(hop)).toBe('blocked')
+  expect(await hopsOf(groups, fence)(hop)).toBe('blocked')
 })
 
-test('a hop gives back what it has entered when the origin turns out to be blocked', async () => {
-  const clocks = held(await paced('{"domain":{"delayMs":5000}}')('http://www.leading.example'))
+test('a hop releases what it has acquired when the origin turns out to be blocked', async () => {
+  const groups = held(await paced('{"domain":{"delayMs":5000}}')('http://www.leading.example'))
   const origin = 'https://www.barred.example'
   await ledger.operate({ origin, action: 'block', until: clock + 60_000, by: 'ann', reason: 'a test' }, [])
-  expect(await hopsOf(clocks)({ origin, isRobots: false, deadlineMs: 5_000 })).toBe('blocked')
+  expect(await hopsOf(groups)({ origin, isRobots: false, deadlineMs: 5_000 })).toBe('blocked')
   expect((await knock('domain://barred.example')).kind).toBe('granted')
 })
 
 test('what a hop owes to the lane of the host, the robots fetch that holds this lane owes at its end', async () => {
-  const [here, there] = ['http://shared-clock.example', 'http://shared-clock.example:8080']
+  const [here, there] = ['http://shared-lane.example', 'http://shared-lane.example:8080']
   const asker = { agent: polite.key, origin: there }
   const fence = await beginRobots(there, 0)
   const delays = [{ agent: polite.key, delayMs: 7_000 }]
   await ledger.record({ ...asker, fence, state: {}, delays, delayMs: 0, elapsedMs: 0 })
   clock += 10_000
-  const clocks = held(await paced('')(here, 0))
-  await beginHost(clocks, 0)
-  const hop = await hopsOf(clocks)({ origin: there, isRobots: false, deadlineMs: 5_000 })
+  const groups = held(await paced('')(here, 0))
+  await beginHost(groups, 0)
+  const hop = await hopsOf(groups)({ origin: there, isRobots: false, deadlineMs: 5_000 })
   if (typeof hop === 'string') throw new Error(hop)
-  expect([clocks.owedByHopsMs, clocks.delayMs()]).toEqual([7_000, 7_000])
+  expect([groups.owedByHopsMs, groups.delayMs()]).toEqual([7_000, 7_000])
   await hop.complete({ kind: 'unanswered', endedAt: performance.now(), timing: { totalMs: 1 } })
-  await clocks.complete({ endedAt: performance.now(), delayMs: 0 })
-  for (const origin of [there, 'https://shared-clock.example']) {
+  await groups.complete({ endedAt: performance.now(), delayMs: 0 })
+  for (const origin of [there, 'https://shared-lane.example']) {
     const again = await knock(origin)
     expect(again.kind === 'wait' && again.waitMs).toBeGreaterThan(6_900) // this clock of Redis stands still
   }
@@ -233,7 +233,7 @@ test('each agent has groups of its own, unless the operator says that they share
   }
 })
 
-test("'too fast' on any of its origins shuts the host, and no other clock", async () => {
+test("'too fast' on any of its origins closes the host, and no other pace group", async () => {
   const acquire = paced('{"domain":{"delayMs":100}}')
   const visit = held(await acquire('http://fast.host.example'))
   await beginHost(visit, 100)
@@ -264,7 +264,7 @@ test('a name that could not be looked up has no group, so nothing is sent if it 
   expect(held(await paced('')('https://late.example')).wrongAddress('192.0.2.34')).toBeUndefined()
 })
 
-test('a queue that nobody comes to any more is forgotten', async () => {
+test('a queue without requests is forgotten', async () => {
   const raw = new Redis(redis.url)
   const acquire = paced('{"domain":{"delayMs":2000}}')
   const visit = held(await acquire('https://a.forgotten.example'))

@@ -427,7 +427,7 @@ describe('no answer', () => {
     expect((await robots(failing(code), 'http://a.example')).event).toMatchObject({ kind: 'unanswered', reason })
   })
 
-  test('a guarded address of the origin itself is told as such', async () => {
+  test('a guarded address of the origin itself is reported as such', async () => {
     const lookup = async (): Promise<Address[]> => [{ address: '192.168.1.1', family: 4 }]
     expect((await robots(testConnections({ lookup }), 'http://a.example')).event).toMatchObject({
       reason: 'blocked-address',
@@ -478,7 +478,7 @@ describe('freshness, as http-cache-semantics reads it', () => {
     expect(freshForMs(Object.entries({ date, expires }))).toBeGreaterThan(3_590_000)
   })
 
-  test('freshness of a 404 or a 403 is told as well', async () => {
+  test('freshness of a 404 or a 403 is reported as well', async () => {
     for (const status of [404, 403]) {
       const site = await serve(status, { 'cache-control': 'max-age=7200' })
       expect((await robots(connections, site.origin)).event).toMatchObject({ status, freshForMs: 7_200_000 })

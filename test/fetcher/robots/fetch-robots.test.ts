@@ -64,12 +64,12 @@ test('pages that answered are remembered within a bound, the latest ones; a good
   const answers = siteAnswers(agents)
   for (let n = 0; n <= 10_000; n++) answers.heard(`http://s${n}.example`, 200, n + 1)
   const failure = { kind: 'unanswered', reason: 'timeout', jitter: 0 } as const
-  const told = (n: number) => answers.toldTo(unknownOrigin, `http://s${n}.example`, failure).siteAnsweredAt
+  const told = (n: number) => answers.stateAfter(unknownOrigin, `http://s${n}.example`, failure).siteAnsweredAt
   expect([told(0), told(1), told(10_000)]).toEqual([undefined, 2, 10_001])
   answers.heard('http://bad.example', 502, 5)
-  expect(answers.toldTo(unknownOrigin, 'http://bad.example', failure)).toBe(unknownOrigin)
+  expect(answers.stateAfter(unknownOrigin, 'http://bad.example', failure)).toBe(unknownOrigin)
   const good = { kind: 'answered', status: 404, jitter: 0 } as const
-  expect(answers.toldTo(unknownOrigin, 'http://s1.example', good)).toBe(unknownOrigin)
+  expect(answers.stateAfter(unknownOrigin, 'http://s1.example', good)).toBe(unknownOrigin)
 })
 
 test('robots unreachable: the old copy still sets the delays', async () => {
@@ -147,8 +147,8 @@ test('a 304 to that is no answer, waits for its retry, and keeps the delay that 
 
 test('the request that brought a delay owes it to its lane and to the lane of its host', async () => {
   const site = await rawOrigin(answerOf(200, {}, DELAY).toString('latin1'))
-  const clock = { fence: 44, delayMs: 100 }
-  const { run, recorded, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, clock }] })
+  const paceLane = { fence: 44, delayMs: 100 }
+  const { run, recorded, settled } = rig({ permits: [{ kind: 'granted', leaseMs: 45_000, paceLane }] })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   expect(settled).toMatchObject([{ origin: 'https://127.0.0.1', fence: 44, delayMs: 3_000, secondary: true }])
   expect(recorded).toMatchObject([{ delayMs: 3_000 }])
@@ -216,7 +216,7 @@ test('robots while the ledger does not say what is known: nothing is sent, and t
   const released: Resolution[] = []
   let unheard = 0
   const { run, settled, recorded, ended, stats, problems } = rig({
-    permits: [{ kind: 'granted', leaseMs: 45_000, clock: { fence: 3, delayMs: 20 } }],
+    permits: [{ kind: 'granted', leaseMs: 45_000, paceLane: { fence: 3, delayMs: 20 } }],
     robotsStates: () => Promise.reject(new LedgerUnavailableError('states', new Error('gone'))),
     resolve: async (_, words) => {
       if (unheard++ < 2) throw new LedgerUnavailableError('resolve', new Error('gone'))
@@ -235,7 +235,7 @@ test('robots while the ledger does not say what is known: nothing is sent, and t
   expect([stats.broken, problems]).toEqual([0, []])
 })
 
-test('robots of an agent without contact: the waiting head is refused', async () => {
+test('robots of an agent without contact: the pending URL is refused', async () => {
   const { run, settled, recorded, ended } = rig(
     {},
     {

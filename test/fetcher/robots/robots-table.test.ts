@@ -41,8 +41,8 @@ function nameOf(profile: ProfileName): string {
   return `bot-${profile.replace(/[^a-z]/g, '')}${profile === 'google-2022' ? '-then' : ''}`
 }
 
-/** obey: /open is fetched, /shut is disallowed · open: both are fetched · park: neither is, both wait. */
-type Effect = 'obey' | 'open' | 'park'
+/** obey: /open is fetched, /shut is disallowed · open: both are fetched · wait: neither is, both wait. */
+type Effect = 'obey' | 'open' | 'wait'
 const all = (effect: Effect): Record<ProfileName, Effect> => ({
   decorum: effect,
   rfc9309: effect,
@@ -62,29 +62,29 @@ const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Eff
   '200, empty': { robots: says(200), effects: all('open') },
   '201': { robots: says(201, {}, RULES), effects: { ...all('obey'), coccoc: 'open' } },
   '203': { robots: says(203, {}, RULES), effects: { ...all('obey'), coccoc: 'open' } },
-  '206': { robots: says(206, {}, RULES), effects: { ...all('obey'), coccoc: 'open', decorum: 'park' } },
+  '206': { robots: says(206, {}, RULES), effects: { ...all('obey'), coccoc: 'open', decorum: 'wait' } },
   'one redirect': { robots: (socket, { path }) => void socket.write(path === '/robots.txt' ? answerOf(301, { location: '/rules' }) : answerOf(200, {}, RULES)), effects: all('obey') },
   'six redirects': { robots: (socket, { path }) => void socket.write(answerOf(302, { location: `${path}-` })), effects: all('open') },
-  'a redirect to itself': { robots: says(302, { location: '/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
-  'a redirect to ftp': { robots: says(302, { location: 'ftp://127.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
-  'a redirect to a guarded address': { robots: says(302, { location: 'http://10.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
-  'a redirect to a refused port': { robots: says(302, { location: 'http://127.0.0.1:25/robots.txt' }), effects: { ...all('open'), decorum: 'park', rfc9309: 'park' } },
+  'a redirect to itself': { robots: says(302, { location: '/robots.txt' }), effects: { ...all('open'), decorum: 'wait', rfc9309: 'wait' } },
+  'a redirect to ftp': { robots: says(302, { location: 'ftp://127.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'wait', rfc9309: 'wait' } },
+  'a redirect to a guarded address': { robots: says(302, { location: 'http://10.0.0.1/robots.txt' }), effects: { ...all('open'), decorum: 'wait', rfc9309: 'wait' } },
+  'a redirect to a refused port': { robots: says(302, { location: 'http://127.0.0.1:25/robots.txt' }), effects: { ...all('open'), decorum: 'wait', rfc9309: 'wait' } },
   '400': { robots: says(400), effects: all('open') },
   '401': { robots: says(401), effects: all('open') },
   '403': { robots: says(403), effects: all('open') },
   '404': { robots: says(404), effects: all('open') },
   '410': { robots: says(410), effects: all('open') },
-  '429': { robots: says(429), effects: { decorum: 'park', rfc9309: 'open', google: 'park', 'google-2022': 'park', coccoc: 'open' } },
-  '500': { robots: says(500), effects: { ...all('park'), coccoc: 'open' } },
-  '503': { robots: says(503), effects: { ...all('park'), coccoc: 'open' } },
-  '999': { robots: says(999), effects: { ...all('park'), coccoc: 'open' } },
-  '304 that nobody asked for': { robots: says(304), effects: all('park') },
-  'a reset': { robots: (socket) => void socket.resetAndDestroy(), effects: all('park') },
-  silence: { robots: () => {}, effects: all('park') },
-  'half a body': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n'), effects: all('park') },
-  'broken chunks': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nUser-agent: *\n'), effects: all('park') },
-  'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('park') },
-  'another protocol': { robots: (socket) => void socket.end('220 mail ESMTP\r\n'), effects: all('park') },
+  '429': { robots: says(429), effects: { decorum: 'wait', rfc9309: 'open', google: 'wait', 'google-2022': 'wait', coccoc: 'open' } },
+  '500': { robots: says(500), effects: { ...all('wait'), coccoc: 'open' } },
+  '503': { robots: says(503), effects: { ...all('wait'), coccoc: 'open' } },
+  '999': { robots: says(999), effects: { ...all('wait'), coccoc: 'open' } },
+  '304 that nobody asked for': { robots: says(304), effects: all('wait') },
+  'a reset': { robots: (socket) => void socket.resetAndDestroy(), effects: all('wait') },
+  silence: { robots: () => {}, effects: all('wait') },
+  'half a body': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n'), effects: all('wait') },
+  'broken chunks': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nUser-agent: *\n'), effects: all('wait') },
+  'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('wait') },
+  'another protocol': { robots: (socket) => void socket.end('220 mail ESMTP\r\n'), effects: all('wait') },
 } // biome-ignore format: a table
 
 let services: { stop(): Promise<void> }[]
@@ -136,7 +136,7 @@ describe.each(Object.keys(ROWS))('robots.txt answers with %s', (row) => {
             path !== '/robots.txt' && head.includes(`${nameOf(profile)}/1`) && /^\/(open|shut)$/.test(path),
         )
         .map(({ path }) => path)
-    if (effect === 'park') {
+    if (effect === 'wait') {
       await expect
         .poll(() => waits(row, profile))
         .toEqual([{ waiting: 2, heldBy: 'robots-unreachable', state: 'waiting' }])

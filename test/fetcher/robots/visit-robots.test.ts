@@ -43,7 +43,7 @@ function standStill(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => real() + ms)
 }
 
-test('nothing is sent by a process that stood still for longer than its lease before it heard that it may', async () => {
+test('nothing is sent by a process that stood still for longer than its lease before it had the answer that it may', async () => {
   const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
   const late: Ledger = {
     ...ledger,
@@ -71,7 +71,7 @@ test('an answer that a process held for longer than its lease is not recorded as
   expect((await ledger.viewOrigin(site.origin, [])).state.answer).toBeUndefined()
 })
 
-test.each(['clock', 'hop'] as const)(
+test.each(['pace-group', 'hop'] as const)(
   'the ledger fails while a lease is asked for (%s): the pace groups that are held already are given back',
   async (kind) => {
     const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
@@ -91,11 +91,11 @@ test.each(['clock', 'hop'] as const)(
     const visiting = visit(site.origin, failing, { PACE_GROUPS: JSON.stringify(groups) })
     await expect(visiting).rejects.toThrow(LedgerUnavailableError)
     expect(released[0]).toBe('list://cdn')
-    expect([site.asked.length, released.length]).toEqual([0, kind === 'clock' ? 1 : 2])
+    expect([site.asked.length, released.length]).toEqual([0, kind === 'pace-group' ? 1 : 2])
   },
 )
 
-test('the ledger fails before it has told what is known: nothing is sent, and the lane is free for the next who asks', async () => {
+test('the ledger fails before it has answered what is known: nothing is sent, and the lane is free for the next who asks', async () => {
   const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
   const robotsStates = () => Promise.reject(new LedgerUnavailableError('states', new Error('gone')))
   const answer = await visit(site.origin, { ...ledger, robotsStates })
@@ -127,11 +127,11 @@ test.each([
   expect((found?.start ?? 0) - (moved?.end ?? Infinity)).toBeGreaterThanOrEqual(HAND_MS)
 })
 
-test('an agent without a contact: the person is told, and the URL that waits in the lane keeps its place without an outcome', async () => {
+test('an agent without a contact: the person gets the reason, and the URL that waits in the lane keeps its place without an outcome', async () => {
   const origin = 'http://203.0.114.1' // public; nothing is sent there
   const lane = { agent: polite.key, origin }
-  const parked = { id: 'waiting', path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
-  await ledger.park(0, [{ lane, parked }])
+  const pending = { id: 'waiting', path: '/', expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const }
+  await ledger.store(0, [{ lane, pending }])
   const answer = await visit(origin, ledger, {}, { honourVisitTime: false, hasContact: false })
   expect(answer).toMatchObject({ unsent: 'no-contact' })
   expect((await ledger.viewPartition(0)).unread).toBe(0)

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openContent } from '@decorum/content'
+import { type AnnouncedPage, openAnnouncedPages } from '@decorum/fetcher/announced-pages'
 import { type Answer, Body, openArchive, openSink, type Page, requestHead, type Sink } from '@decorum/fetcher/testing'
-import { openToldPages, type ToldPage } from '@decorum/fetcher/told-pages'
 import type { ArchiveRef } from '@decorum/protocol'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CDXIndexer, WARCParser } from 'warcio'
@@ -140,10 +140,10 @@ test('the independent reader is one: a flipped octet and a cut file do not pass'
   expect((await python('check', path)).code).toBe(1)
 })
 
-test('pages that workers tell of: what they say of address and headers ends no line of a record', async () => {
+test('announced pages of workers: what they say of address and headers ends no line of a record', async () => {
   const dir = await folder()
-  const pages = await openToldPages('warc', { folder: dir, agents: agentsOf() })
-  const told: ToldPage = {
+  const pages = await openAnnouncedPages('warc', { folder: dir, agents: agentsOf() })
+  const told: AnnouncedPage = {
     origin: 'http://a.test',
     path: '/',
     id: 'x',

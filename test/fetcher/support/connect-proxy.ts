@@ -12,8 +12,8 @@ export type ConnectProxy = {
   origin: string
   /** targets of CONNECT, as they were written */
   asked: string[]
-  /** their request heads: name, value, name, value … */
-  heads: string[][]
+  /** their request urls: name, value, name, value … */
+  urls: string[][]
   /** what it does with a CONNECT; default: what a proxy does */
   door: 'open' | 'silent' | 'cut' | 'early-bytes' | number
   /** tunnels that are open */
@@ -36,7 +36,7 @@ export async function connectProxy({ login = '', isTls = false } = {}): Promise<
   server.on('connect', (request: IncomingMessage, client: Socket) => {
     client.on('error', () => {})
     proxy.asked.push(request.url ?? '')
-    proxy.heads.push(request.rawHeaders)
+    proxy.urls.push(request.rawHeaders)
     if (login !== '' && request.headers['proxy-authorization'] !== wanted)
       return void client.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n')
     const { door } = proxy
@@ -63,7 +63,7 @@ export async function connectProxy({ login = '', isTls = false } = {}): Promise<
     url: login === '' ? origin : origin.replace('//', `//${login}@`),
     origin,
     asked: [],
-    heads: [],
+    urls: [],
     door: 'open',
     get open() {
       return open

@@ -1,5 +1,5 @@
 /** What a crawl changes of a candidate when that is taken in. */
-import type { RobotsGate } from '@decorum/admission'
+import type { RobotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { admitter } from '@decorum/gateway/testing'
 import { type CrawlRecord, USUAL } from '@decorum/ledger'
@@ -10,7 +10,7 @@ const agents = loadAgents({
   defaultDelayMs: 0,
   maxDelayMs: 0,
 })
-const gate = { atIntake: () => undefined } as unknown as RobotsGate
+const robots = { atIntake: () => undefined } as unknown as RobotsJudge
 const records: Record<string, Partial<CrawlRecord>> = {
   slow: { settings: { redirects: 'report', priority: 'high', accept: ['text/html'], maxBytes: 10, deadlineMs: 500 } },
   gone: { state: 'cancelled' },
@@ -18,7 +18,7 @@ const records: Record<string, Partial<CrawlRecord>> = {
   spent: { state: 'spent' },
   waits: { state: 'paused' },
 }
-const admit = admitter(agents, '', gate, () => 1_000, {
+const admit = admitter(agents, '', robots, () => 1_000, {
   recordOf: (name) => ({ ...USUAL, ...records[name] }),
   mayName: (name) => name !== 'too-many',
 })
@@ -26,18 +26,18 @@ const url = 'http://a.test/'
 
 test('what a candidate does not say itself, its crawl says', () => {
   expect(admit({ url, crawl: 'slow', maxBytes: 5 }, '#:1').item).toMatchObject({
-    parked: {
+    pending: {
       crawl: 'slow',
       priority: 'high',
       request: { redirects: 'report', accept: ['text/html'], maxBytes: 5, deadlineMs: 500 },
     },
   })
   expect(admit({ url, crawl: 'slow', redirects: 'follow', priority: 'normal' }, '#:1').item).toMatchObject({
-    parked: { priority: 'normal', request: { accept: ['text/html'] } },
+    pending: { priority: 'normal', request: { accept: ['text/html'] } },
   })
-  expect(admit({ url }, '#:1', 'slow').item).toMatchObject({ parked: { crawl: 'slow', priority: 'high' } })
-  expect(admit({ url, crawl: 'default' }, '#:1', 'slow').item).toMatchObject({ parked: { priority: 'normal' } })
-  expect(admit({ url, crawl: 'waits' }, '#:1').item).toMatchObject({ parked: { crawl: 'waits' } })
+  expect(admit({ url }, '#:1', 'slow').item).toMatchObject({ pending: { crawl: 'slow', priority: 'high' } })
+  expect(admit({ url, crawl: 'default' }, '#:1', 'slow').item).toMatchObject({ pending: { priority: 'normal' } })
+  expect(admit({ url, crawl: 'waits' }, '#:1').item).toMatchObject({ pending: { crawl: 'waits' } })
 })
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
   expect(admit({ url, crawl }, '#:1').item).toMatchObject({ outcome: { kind: 'refused', reason, crawl } })
 })
 
-test('a crawl name that is none, or one too many, is told in the stream of the default crawl', () => {
+test('a crawl name that is none, or one too many, ends in the stream of the default crawl', () => {
   for (const [crawl, detail] of [
     ['A', /crawl: a crawl is named/],
     ['too-many', /crawls are known already/],

@@ -25,7 +25,7 @@ const lane = (state: RobotsState, more: Partial<ReservedLane> = {}): ReservedLan
   notBefore: NOW,
   waitMs: 0,
   tries: 0,
-  heads: [head('/a')],
+  urls: [head('/a')],
   robots: { version: 3, state },
   now: NOW,
   wallAt: NOW,
@@ -57,7 +57,7 @@ test('a cold origin: the first order is its robots.txt, the URL keeps its place'
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'keep' } })
 })
 
-test('an allowed head becomes a page order with the delay that the rules owe', () => {
+test('an allowed URL becomes a page order with the delay that the rules owe', () => {
   const { order } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ncrawl-delay: 2.5')
   expect(order).toMatchObject({ kind: 'page', path: '/a', delayMs: 2_500, attempt: 1 })
 })
@@ -76,7 +76,7 @@ test.each([
 ])('Visit-time: %s holds pages for %i ms, where the agent keeps to it', (value, waitMs) => {
   const robotsTxt = `user-agent: *\nvisit-time: ${value}`
   const expiresAt = NOW + 48 * 3_600_000
-  const taken = lane(served(unknownOrigin, 200), { heads: [head('/a', { expiresAt })] })
+  const taken = lane(served(unknownOrigin, 200), { urls: [head('/a', { expiresAt })] })
   expect(decided(taken, robotsTxt).order).toMatchObject({ kind: 'page' })
   const { order, resolution } = decided(taken, robotsTxt, { ...agent, honourVisitTime: true })
   if (waitMs === 0) expect(order).toMatchObject({ kind: 'page' })
@@ -88,18 +88,18 @@ test('Visit-time: nothing is ordered that might be started after its end, and an
   const keeps = { ...agent, honourVisitTime: true }
   const at = (ms: number) => {
     const now = NOW + ms
-    const heads = [head('/a', { expiresAt: NOW + 48 * 3_600_000 })]
-    return decided(lane(served(unknownOrigin, 200), { now, wallAt: now, heads }), robotsTxt, keeps)
+    const urls = [head('/a', { expiresAt: NOW + 48 * 3_600_000 })]
+    return decided(lane(served(unknownOrigin, 200), { now, wallAt: now, urls }), robotsTxt, keeps)
   }
   expect(at(27_000).order).toMatchObject({ kind: 'page' })
   expect(at(28_000).resolution.next).toMatchObject({ kind: 'defer', until: NOW + 2 * 3_600_000 })
 })
 
 test('a page is asked for as its candidate wants it, its robots.txt is not', () => {
-  const heads = [head('/a', { request: { method: 'HEAD', maxBytes: 9 } })]
-  const known = decided(lane(served(unknownOrigin, 200), { heads }))
+  const urls = [head('/a', { request: { method: 'HEAD', maxBytes: 9 } })]
+  const known = decided(lane(served(unknownOrigin, 200), { urls }))
   expect(known.order).toMatchObject({ kind: 'page', request: { method: 'HEAD', maxBytes: 9 } })
-  const cold = decided(lane(unknownOrigin, { heads }))
+  const cold = decided(lane(unknownOrigin, { urls }))
   expect(cold.order).toMatchObject({ kind: 'robots' })
   expect(cold.order).not.toHaveProperty('request')
 })
@@ -125,8 +125,8 @@ test('a crawl-delay above the cap is clamped to it', () => {
   })
 })
 
-test('forbidden heads leave with the rule that forbids them; the first allowed one is ordered', () => {
-  const taken = lane(served(unknownOrigin, 200), { heads: [head('/x/1'), head('/x/2'), head('/ok')] })
+test('forbidden urls leave with the rule that forbids them; the first allowed one is ordered', () => {
+  const taken = lane(served(unknownOrigin, 200), { urls: [head('/x/1'), head('/x/2'), head('/ok')] })
   const { order, resolution } = decided(taken, 'user-agent: *\ndisallow: /x')
   expect(resolution.dropped.map(({ id, kind }) => [id, kind])).toEqual([
     ['x/1', 'disallowed'],
@@ -136,21 +136,21 @@ test('forbidden heads leave with the rule that forbids them; the first allowed o
   expect(order).toMatchObject({ path: '/ok', attempt: 1 })
 })
 
-test('when every head shown is forbidden, the lane is given back at once', () => {
+test('when every URL shown is forbidden, the lane is released at once', () => {
   const { order, resolution } = decided(lane(served(unknownOrigin, 200)), 'user-agent: *\ndisallow: /')
   expect(order).toBeUndefined()
   expect(resolution.next).toEqual({ kind: 'release' })
 })
 
-test('an unreachable robots.txt parks: nothing is dropped, and never beyond the end of the head', () => {
+test('an unreachable robots.txt defers the lane: nothing is dropped, and never beyond the expiry of the first URL', () => {
   const state = served(unknownOrigin, 503)
   const { resolution } = decided(lane(state))
   expect(resolution).toMatchObject({ dropped: [], next: { kind: 'defer', why: 'robots-unreachable' } })
-  const brief = decided(lane(state, { heads: [head('/a', { expiresAt: NOW + 10 })] }))
+  const brief = decided(lane(state, { urls: [head('/a', { expiresAt: NOW + 10 })] }))
   expect(brief.resolution.next).toMatchObject({ kind: 'defer', until: NOW + 10 })
 })
 
-test('a question under way is waited for, not asked twice', () => {
+test('a robots fetch in flight is waited for, not started twice', () => {
   const state = step(unknownOrigin, { kind: 'asked', fence: 3, until: NOW + 5_000 }, NOW)
   expect(decided(lane(state)).resolution.next).toEqual({
     kind: 'defer',
@@ -159,15 +159,15 @@ test('a question under way is waited for, not asked twice', () => {
   })
 })
 
-test('an expired head leaves as expired and names the gate that held it', () => {
-  const heads = [head('/old', { expiresAt: NOW }), head('/new')]
-  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { heads, heldBy: 'back-off' }))
+test('an expired URL leaves as expired and names the gate that held it', () => {
+  const urls = [head('/old', { expiresAt: NOW }), head('/new')]
+  const { resolution, order } = decided(lane(served(unknownOrigin, 404), { urls, heldBy: 'back-off' }))
   expect(resolution.dropped).toMatchObject([{ id: 'old', kind: 'expired', reason: 'back-off' }])
   expect(order).toMatchObject({ path: '/new' })
 })
 
-test('a head whose fetchers all died fails when its attempts are spent; the next starts at its first', () => {
-  const taken = lane(served(unknownOrigin, 404), { tries: 5, heads: [head('/poison'), head('/next')] })
+test('a URL whose fetchers all died fails when its attempts are spent; the next starts at its first', () => {
+  const taken = lane(served(unknownOrigin, 404), { tries: 5, urls: [head('/poison'), head('/next')] })
   const { resolution, order } = decided(taken)
   expect(resolution.dropped).toMatchObject([{ id: 'poison', kind: 'failed', reason: 'lease-expired', attempts: 5 }])
   expect(order).toMatchObject({ path: '/next', attempt: 1 })
@@ -180,7 +180,7 @@ test('a site in back-off gets no order, whatever its rules allow', () => {
 })
 
 test.each(['blocked-address', 'blocked-port'] as const)('an origin refused as %s ends its URLs at once', (reason) => {
-  const { resolution } = decided(lane(silent(unknownOrigin, reason), { heads: [head('/a'), head('/b')] }))
+  const { resolution } = decided(lane(silent(unknownOrigin, reason), { urls: [head('/a'), head('/b')] }))
   expect(resolution.dropped).toMatchObject([
     { kind: 'failed', reason },
     { kind: 'failed', reason },
@@ -215,9 +215,9 @@ test("an operator's refetch comes before the verdict, allowed or not", () => {
   expect(resolution.dropped).toEqual([])
 })
 
-test('an agent that is not ours: what has expired ends as expired, the next head waits a while, no longer than it lives', () => {
-  const gone = (...heads: ReservedLane['heads']) =>
-    decideUnknown(lane(unknownOrigin, { agent: 'gone-bot', tries: 2, heads }), () => NOW)
+test('an agent that is not ours: what has expired ends as expired, the next URL waits a while, no longer than it lives', () => {
+  const gone = (...urls: ReservedLane['urls']) =>
+    decideUnknown(lane(unknownOrigin, { agent: 'gone-bot', tries: 2, urls }), () => NOW)
   const past = { expiresAt: NOW }
   const { resolution, order } = gone(
     head('/a', past),

@@ -68,7 +68,7 @@ test('what may hold a password is never repeated', () => {
   expect(refused('console', 'CONSOLE_PASSWORD', 'hunter2')).not.toContain('hunter2')
 })
 
-test('all wrong settings are told at once', () => {
+test('all wrong settings are named at once', () => {
   const wrong = { REDIS_URL: 'redis://127.0.0.1:6379', FETCH_CONCURRENCY: 'many', PORT: 'x', LOG_LEVEL: 'loud' }
   for (const name of ['FETCH_CONCURRENCY', 'PORT', 'LOG_LEVEL'])
     expect(() => fetcherConfig(wrong)).toThrow(new RegExp(`^  ${name}: `, 'm'))

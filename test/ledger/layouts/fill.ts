@@ -12,7 +12,7 @@ const LENGTHS = { partitions: 1, leaseMs: 45_000, quarantineMs: 10_000, reserveM
 export const lane = (host: string, agent = 'bot'): LaneRef => ({ agent, origin: `http://${host}.test` })
 const url = (at: LaneRef, id: string, more: object = {}) => ({
   lane: at,
-  parked: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const, ...more },
+  pending: { id, path: `/${id}`, expiresAt: 4_000_000_000_000, hops: 0, priority: 'normal' as const, ...more },
 })
 const outcome = (at: LaneRef, id: string): Outcome => ({
   id,
@@ -55,13 +55,13 @@ export async function fill(redis: string): Promise<Ledger> {
   const finished = { delayMs: 1_000, elapsedMs: 0, load: { kind: 'normal' } } as const
 
   const ruled = lane('ruled')
-  await ledger.park(0, [url(ruled, 'ruled-1'), url(ruled, 'ruled-2', { priority: 'high', meta: { depth: 1 } })])
+  await ledger.store(0, [url(ruled, 'ruled-1'), url(ruled, 'ruled-2', { priority: 'high', meta: { depth: 1 } })])
   const asking = await start(ruled, 'robots')
   const delays = [{ agent: 'bot', delayMs: 10_000, clampedFrom: 30 }]
   await ledger.record({ ...asking, state, body, delays, delayMs: 10_000, elapsedMs: 0 })
 
   const visited = lane('visited')
-  await ledger.park(0, [url(visited, 'visited-1')])
+  await ledger.store(0, [url(visited, 'visited-1')])
   const candidate = { url: 'http://target.test/', id: 'visited~1~a', hops: 1 }
   await ledger.complete({
     ...(await start(visited)),
@@ -72,19 +72,19 @@ export async function fill(redis: string): Promise<Ledger> {
   })
 
   const slowed = lane('slowed')
-  await ledger.park(0, [url(slowed, 'slowed-1'), url(slowed, 'slowed-2')])
+  await ledger.store(0, [url(slowed, 'slowed-1'), url(slowed, 'slowed-2')])
   await ledger.complete({
     ...(await start(slowed)),
     ...finished,
     load: { kind: 'asked-for-less', retryAfterMs: 300_000 },
   })
   const failing = lane('failing')
-  await ledger.park(0, [url(failing, 'failing-1')])
+  await ledger.store(0, [url(failing, 'failing-1')])
   await ledger.complete({ ...(await start(failing)), ...finished, delayMs: 600_000, load: { kind: 'no-answer' } })
 
   const by = { by: 'operator', reason: 'a reason' }
   const acted = lane('acted')
-  await ledger.park(0, [url(acted, 'acted-1')])
+  await ledger.store(0, [url(acted, 'acted-1')])
   await ledger.operate({ origin: acted.origin, ...by, action: 'pause', until: START + 600_000 }, ['bot'])
   await ledger.operate({ origin: lane('blocked').origin, ...by, action: 'block', until: START + 700_000 }, ['bot'])
   await ledger.operate(
@@ -96,7 +96,7 @@ export async function fill(redis: string): Promise<Ledger> {
   // From here on nothing is due that would be reserved by accident.
   now = START + 58_000
   const held = lane('held')
-  await ledger.park(0, [url(held, 'held-1')])
+  await ledger.store(0, [url(held, 'held-1')])
   const { fence: heldFence } = await reserve(held)
   const until = START + 500_000
   await ledger.resolve(0, [
@@ -104,16 +104,16 @@ export async function fill(redis: string): Promise<Ledger> {
   ])
 
   const pace = lane('pace')
-  await ledger.acquire({ lanes: [pace], kind: 'clock', delayMs: 2_000, by: lane('first') })
-  await ledger.park(0, [url(pace, 'pace-1')])
-  await ledger.acquire({ lanes: [pace], kind: 'clock', delayMs: 2_000, by: lane('second') })
+  await ledger.acquire({ lanes: [pace], kind: 'pace-group', delayMs: 2_000, by: lane('first') })
+  await ledger.store(0, [url(pace, 'pace-1')])
+  await ledger.acquire({ lanes: [pace], kind: 'pace-group', delayMs: 2_000, by: lane('second') })
   await ledger.acquire({ lanes: [lane('hop')], kind: 'hop', delayMs: 2_000, isRobots: true, by: lane('first') })
 
   const robots = lane('robots')
-  await ledger.park(0, [url(robots, 'robots-1'), url(lane('robots', 'other'), 'robots-2')])
+  await ledger.store(0, [url(robots, 'robots-1'), url(lane('robots', 'other'), 'robots-2')])
   await start(robots, 'robots') // reserves the lane of the other agent, too
   const started = lane('started')
-  await ledger.park(0, [url(started, 'started-1'), url(started, 'started-2')])
+  await ledger.store(0, [url(started, 'started-1'), url(started, 'started-2')])
   now += 31_000 // the reservations of before end
   await ledger.reap(0)
   const all = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })
@@ -127,9 +127,9 @@ export async function fill(redis: string): Promise<Ledger> {
   const waiting = lane('robots', 'other')
   const next = { kind: 'defer', until, why: 'robots-in-flight' } as const
   await ledger.resolve(0, [{ ...waiting, fence: fenceOf(waiting), dropped: [], next }])
-  await ledger.park(0, [url(lane('reserved'), 'reserved-1')])
+  await ledger.store(0, [url(lane('reserved'), 'reserved-1')])
   await reserve(lane('reserved'))
-  await ledger.park(0, [url(lane('pending'), 'pending-1'), url(lane('pending'), 'pending-2')], { key: 'job:1' })
+  await ledger.store(0, [url(lane('pending'), 'pending-1'), url(lane('pending'), 'pending-2')], { key: 'job:1' })
   const stale = { ...lane('reserved'), fence: 1 }
   await ledger.start({ ...stale, kind: 'page', version: 0, delayMs: 1_000 })
   await ledger.complete({ ...stale, ...finished })

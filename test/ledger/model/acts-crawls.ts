@@ -1,6 +1,6 @@
 /** What operators do to crawls, and what a gateway ends of one that was cancelled. */
 import { type CrawlRecord, USUAL } from '@decorum/ledger'
-import { encodeEntry, readLaneName } from '@decorum/ledger/testing'
+import { readLaneName, writePending } from '@decorum/ledger/testing'
 import { type Act, caller, LANES, optional, outcomeOf, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -30,7 +30,7 @@ export const cancel: Act = async (play, dice) => {
     process.verbs.cancel(
       { ...readLaneName(lane), list },
       asked.map(({ id, expiresAt }) => ({
-        entry: encodeEntry({ id, path: '/', expiresAt, hops: 0, priority: 'normal' }),
+        entry: writePending({ id, path: '/', expiresAt, hops: 0, priority: 'normal' }),
         outcome: outcomeOf(id, 'refused', crawl),
       })),
     ),

@@ -5,8 +5,8 @@ import { type Act, caller, DELAYS, type Holder, holderOf, isAsking, isFetched, s
 import * as rules from './rules.ts'
 
 export const record: Act = async (play, dice) => {
-  const forAsker = play.questions.length > 0 && dice(3) === 2
-  const asker = forAsker ? play.questions.pop() : holderOf(play, dice, isAsking)
+  const withPage = play.robotsFetches.length > 0 && dice(3) === 2
+  const asker = withPage ? play.robotsFetches.pop() : holderOf(play, dice, isAsking)
   if (asker === undefined) return
   const { process, call } = caller(play, dice)
   const delays = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(DELAYS)])
@@ -16,7 +16,7 @@ export const record: Act = async (play, dice) => {
     agent,
     origin,
     fence: asker.fence,
-    ...(forAsker ? { forAsker } : {}),
+    ...(withPage ? { withPage } : {}),
     state: { notBefore },
     delays: delays.map(([name, delay]) => ({ agent: name, delayMs: delay })),
     delayMs,
@@ -29,7 +29,7 @@ export const record: Act = async (play, dice) => {
     rules.record(play.model, call, {
       lane: asker.lane,
       fence: asker.fence,
-      forAsker,
+      withPage,
       notBefore,
       delays,
       delayMs,
@@ -37,7 +37,7 @@ export const record: Act = async (play, dice) => {
     }),
   )
   if (real === 'doubt') {
-    if (!('state' in asker)) play.questions.push(asker)
+    if (!('state' in asker)) play.robotsFetches.push(asker)
     return
   }
   if ('state' in asker) asker.state = 'done'
@@ -45,7 +45,7 @@ export const record: Act = async (play, dice) => {
   const own = delays.find(([name]) => name === agent)?.[1] ?? 0
   for (const [name, delay] of delays) play.site.delay(laneName(name, origin), delay, play.latest)
   const { startedAt } = asker as Partial<Holder>
-  if (forAsker || startedAt === undefined) return
+  if (withPage || startedAt === undefined) return
   const endedAt = play.latest - Math.min(elapsedMs, play.latest - startedAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(delayMs, own))
 }
@@ -63,10 +63,14 @@ export const endRobotsFetch: Act = async (play, dice) => {
 
 export const reap: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const { started, unstarted, questions } = await process.verbs.reap()
-  const real = questions.map(({ agent, origin, fence, version }) => ({ lane: laneName(agent, origin), fence, version }))
-  same('reap', { started, unstarted, questions: real }, rules.reap(play.model, call))
-  play.questions.push(...real)
+  const { started, unstarted, robotsFetches } = await process.verbs.reap()
+  const real = robotsFetches.map(({ agent, origin, fence, version }) => ({
+    lane: laneName(agent, origin),
+    fence,
+    version,
+  }))
+  same('reap', { started, unstarted, robotsFetches: real }, rules.reap(play.model, call))
+  play.robotsFetches.push(...real)
 }
 
 export const operate: Act = async (play, dice) => {

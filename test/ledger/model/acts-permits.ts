@@ -4,7 +4,6 @@ import { visited } from './acts.ts'
 import {
   type Act,
   caller,
-  clockOf,
   DELAYS,
   type Dice,
   forgetOldest,
@@ -12,6 +11,7 @@ import {
   LANES,
   optional,
   type Play,
+  paceLaneOf,
   rounded,
   same,
   someHolders,
@@ -27,7 +27,7 @@ function wish(play: Play, dice: Dice): rules.Granting {
   const { version } = rules.originAt(play.model, rules.originOf(lane))
   return {
     lane,
-    paceLane: dice(2) === 1 && clockOf(lane) !== lane ? clockOf(lane) : undefined,
+    paceLane: dice(2) === 1 && paceLaneOf(lane) !== lane ? paceLaneOf(lane) : undefined,
     version: dice(6) === 5 ? version + 1 : version,
     delayMs: dice.pick(DELAYS),
     leaseMs: dice.pick(LEASES),
@@ -44,7 +44,7 @@ export const grant: Act = async (play, dice) => {
         ...readLaneName(lane),
         ...asked,
         by: readLaneName(by),
-        ...optional('clock', paceLane === undefined ? undefined : readLaneName(paceLane)),
+        ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
       }),
     ),
   )
@@ -53,7 +53,7 @@ export const grant: Act = async (play, dice) => {
     return {
       kind: answer.kind,
       own: { fence: answer.fence, delayMs: answer.delayMs },
-      ...optional('pace', answer.clock),
+      ...optional('pace', answer.paceLane),
     }
   })
   const expected = rules.grant(play.model, call, wishes)
@@ -68,7 +68,7 @@ export const grant: Act = async (play, dice) => {
     visited(play, lane, 'hop', own.fence)
     play.site.lasts(lane, own.fence, play.latest + leaseMs)
     if (pace === undefined || paceLane === undefined) continue
-    visited(play, paceLane, 'clock', pace.fence)
+    visited(play, paceLane, 'pace-group', pace.fence)
     play.site.lasts(paceLane, pace.fence, play.latest + leaseMs)
   }
 }
@@ -102,6 +102,6 @@ export const claim: Act = async (play, dice) => {
     'fence' in expected ? { ...expected, notBefore: rounded(expected.notBefore) } : expected,
   )
   play.site.fence(lane, fence)
-  play.holders.push({ lane, fence, version, heads: [], kind: 'robots', isClaimed: true, state: 'taken' })
+  play.holders.push({ lane, fence, version, urls: [], kind: 'robots', isClaimed: true, state: 'taken' })
   forgetOldest(play)
 }

@@ -1,10 +1,9 @@
 /** What gateways and fetchers do to lanes, done by the real ledger and by the model. */
-import type { Completion, ParkItem } from '@decorum/ledger'
+import type { Completion, StoreItem } from '@decorum/ledger'
 import { laneName, readLaneName } from '@decorum/ledger/testing'
 import {
   type Act,
   caller,
-  clockOf,
   DELAYS,
   type Dice,
   forgetOldest,
@@ -18,6 +17,7 @@ import {
   optional,
   outcomeOf,
   type Play,
+  paceLaneOf,
   rounded,
   same,
   someHolders,
@@ -26,7 +26,7 @@ import {
 import * as rules from './rules.ts'
 import { JOB_TOKEN } from './world.ts'
 
-export const park: Act = async (play, dice) => {
+export const store: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const mark = dice.pick<rules.Mark>([
     undefined,
@@ -36,7 +36,7 @@ export const park: Act = async (play, dice) => {
     { job: 'j', token: JOB_TOKEN, chunk: 1 },
     undefined,
   ])
-  const real: ParkItem[] = []
+  const real: StoreItem[] = []
   const items: rules.Item[] = []
   for (let count = dice(3); count >= 0; count--) {
     const [lane, id, own] = [dice.pick(LANES), dice.pick(IDS), dice(7) === 6 ? `m${dice(2)}` : undefined]
@@ -53,12 +53,12 @@ export const park: Act = async (play, dice) => {
     const list = rules.listIn(base, crawl)
     real.push({
       lane: readLaneName(lane),
-      parked: { id, path: '/', expiresAt, hops: 0, priority, ...(crawl === 'default' ? {} : { crawl }) },
+      pending: { id, path: '/', expiresAt, hops: 0, priority, ...(crawl === 'default' ? {} : { crawl }) },
       ...optional('mark', own),
     })
     items.push({ lane, list, id, expiresAt, ...optional('mark', own) })
   }
-  same('park', await process.verbs.park(real, mark), rules.park(play.model, call, items, mark))
+  same('store', await process.verbs.store(real, mark), rules.store(play.model, call, items, mark))
 }
 
 /** Drawn only where several are played: other runs stay what they were. */
@@ -87,8 +87,8 @@ export const reserve: Act = async (play, dice) => {
       fence: one.fence,
       notBefore: one.notBefore,
       tries: one.tries,
-      list: rules.listIn(one.heads[0]?.priority === 'high' ? 'h' : 'q', one.heads[0]?.crawl ?? 'default'),
-      heads: one.heads.map(({ id }) => id),
+      list: rules.listIn(one.urls[0]?.priority === 'high' ? 'h' : 'q', one.urls[0]?.crawl ?? 'default'),
+      urls: one.urls.map(({ id }) => id),
       why: one.heldBy,
       closedUntil: one.closedUntil,
       blocked: one.blocked !== undefined,
@@ -97,10 +97,10 @@ export const reserve: Act = async (play, dice) => {
     }
   })
   same('reserve', { lanes, more: real.more }, expected)
-  for (const { lane, fence, version, heads, list } of lanes) {
+  for (const { lane, fence, version, urls, list } of lanes) {
     play.site.fence(lane, fence)
     const crawl = rules.crawlOf(list)
-    play.holders.push({ lane, fence, version, heads, crawl, kind: 'page', state: 'taken' })
+    play.holders.push({ lane, fence, version, urls, crawl, kind: 'page', state: 'taken' })
   }
   forgetOldest(play)
 }
@@ -109,33 +109,33 @@ export const startOrders: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isTaken)
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
-  const orders = holders.map((holder): rules.Beginning => {
+  const orders = holders.map((holder): rules.Starting => {
     const drawn = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
     const kind = holder.isClaimed === true ? 'robots' : drawn
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
-    const clock = dice(3) < 2 && clockOf(holder.lane) !== holder.lane ? clockOf(holder.lane) : undefined
-    return { lane: holder.lane, fence: holder.fence, kind, version, delayMs: dice.pick(DELAYS), clock }
+    const paceLane = dice(3) < 2 && paceLaneOf(holder.lane) !== holder.lane ? paceLaneOf(holder.lane) : undefined
+    return { lane: holder.lane, fence: holder.fence, kind, version, delayMs: dice.pick(DELAYS), paceLane }
   })
   const real = await Promise.all(
-    orders.map(({ lane, clock, ...order }) =>
+    orders.map(({ lane, paceLane, ...order }) =>
       process.verbs.start({
         ...readLaneName(lane),
         ...order,
-        ...(clock === undefined ? {} : { clock: readLaneName(clock) }),
+        ...(paceLane === undefined ? {} : { paceLane: readLaneName(paceLane) }),
       }),
     ),
   )
   const answers = real.map((permit) =>
     permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
   )
-  const clocks = real.map((permit) => (permit.kind === 'granted' ? permit.clock : undefined))
+  const paceLeases = real.map((permit) => (permit.kind === 'granted' ? permit.paceLane : undefined))
   const expected = rules.start(play.model, call, orders)
   same(
     'start',
-    [answers, clocks],
+    [answers, paceLeases],
     [
       expected.map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
-      expected.map(({ clock }) => clock),
+      expected.map(({ paceLane }) => paceLane),
     ],
   )
   for (const [index, answer] of answers.entries()) {
@@ -152,23 +152,23 @@ export const startOrders: Act = async (play, dice) => {
       startedAt: play.latest,
     })
     play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
-    const clock = clocks[index]
-    if (clock !== undefined && order.clock !== undefined) visited(play, order.clock, 'clock', clock.fence)
+    const pace = paceLeases[index]
+    if (pace !== undefined && order.paceLane !== undefined) visited(play, order.paceLane, 'pace-group', pace.fence)
   }
 }
 
 /** Somebody holds a lane by a visit. */
-export function visited(play: Play, lane: string, kind: 'hop' | 'clock', fence: number, asks = false): void {
+export function visited(play: Play, lane: string, kind: 'hop' | 'pace-group', fence: number, asks = false): void {
   play.site.fence(lane, fence)
   play.site.visit(lane, kind, fence, play.latest, asks)
-  play.holders.push({ lane, fence, version: 0, heads: [], kind, asks, state: 'started', startedAt: play.latest })
+  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, state: 'started', startedAt: play.latest })
   forgetOldest(play)
 }
 
 export const acquire: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const kind = dice.pick(['hop', 'clock'] as const)
-  const lanes = kind === 'clock' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
+  const kind = dice.pick(['hop', 'pace-group'] as const)
+  const lanes = kind === 'pace-group' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
   const isRobots = kind === 'hop' && dice(2) === 1
   const delayMs = dice.pick(DELAYS)
   const asker = dice(4) === 3 ? undefined : dice.pick(LANES)
@@ -191,7 +191,7 @@ export const acquire: Act = async (play, dice) => {
   if (real.kind === 'blocked') return same('acquire', real, expected)
   const { agent, origin } = real.lane
   const lane = laneName(agent, origin)
-  same('acquire', { lane, clock: { fence: real.fence, delayMs: real.delayMs } }, expected)
+  same('acquire', { lane, lease: { fence: real.fence, delayMs: real.delayMs } }, expected)
   visited(play, lane, kind, real.fence, isRobots)
 }
 
@@ -240,8 +240,8 @@ export const complete: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
     // A fetcher ends the order of a claimed lane like a secondary lease: no URL of the lane was asked for.
-    const entered = holder.kind === 'hop' || holder.kind === 'clock' || holder.isClaimed === true
-    const [id] = holder.heads
+    const entered = holder.kind === 'hop' || holder.kind === 'pace-group' || holder.isClaimed === true
+    const [id] = holder.urls
     const stays = entered || id === undefined || dice(3) === 2
     const load = dice.pick([
       'normal',
@@ -274,7 +274,7 @@ export const complete: Act = async (play, dice) => {
         load: load === 'asked-for-less' ? { kind: load, ...optional('retryAfterMs', retryAfterMs) } : { kind: load },
         ...(outcome === undefined
           ? {}
-          : { outcome: outcomeOf(holders[index]?.heads[0] ?? '', outcome, holders[index]?.crawl) }),
+          : { outcome: outcomeOf(holders[index]?.urls[0] ?? '', outcome, holders[index]?.crawl) }),
         ...(entered ? { secondary: true as const } : {}),
         ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
       }
@@ -302,8 +302,8 @@ export const resolve: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const words = holders.map((holder): rules.Word => {
     const kind = dice.pick(['keep', 'release', 'defer', 'defer'] as const)
-    const most = kind === 'keep' ? holder.heads.length - 1 : holder.heads.length
-    const dropped = holder.heads.slice(0, dice(Math.max(0, most) + 1)).map(() => dice.pick(['disallowed', 'expired']))
+    const most = kind === 'keep' ? holder.urls.length - 1 : holder.urls.length
+    const dropped = holder.urls.slice(0, dice(Math.max(0, most) + 1)).map(() => dice.pick(['disallowed', 'expired']))
     const until = play.world.clock.now + play.model.shift + dice.pick([0, 5_000, 100_000, 1_000_000])
     return {
       lane: holder.lane,
@@ -316,7 +316,7 @@ export const resolve: Act = async (play, dice) => {
     words.map(({ lane, fence, dropped, next }, index) => ({
       ...readLaneName(lane),
       fence,
-      dropped: dropped.map((kind, at) => outcomeOf(holders[index]?.heads[at] ?? '', kind, holders[index]?.crawl)),
+      dropped: dropped.map((kind, at) => outcomeOf(holders[index]?.urls[at] ?? '', kind, holders[index]?.crawl)),
       next: next as { kind: 'keep' },
     })),
   )
@@ -326,7 +326,7 @@ export const resolve: Act = async (play, dice) => {
   for (const [index, answer] of real.entries()) {
     const [holder, word] = [holders[index], words[index]]
     if (holder === undefined || word === undefined) continue
-    if (answer === 'completed') holder.heads.splice(0, word.dropped.length)
+    if (answer === 'completed') holder.urls.splice(0, word.dropped.length)
     if (answer === 'completed' && holder.startedAt !== undefined) play.site.unused(holder.lane, holder.fence)
     if (word.next.kind !== 'keep') holder.state = 'done'
   }

@@ -61,7 +61,7 @@ export async function check(play: Play): Promise<void> {
   const leases = (visits: boolean): [string, number][] =>
     sorted(
       [...lanes].flatMap(([name, { lease }]) =>
-        lease === undefined || rules.isVisit(lease) !== visits ? [] : [[name, lease.looked] as [string, number]],
+        lease === undefined || rules.isSecondary(lease) !== visits ? [] : [[name, lease.looked] as [string, number]],
       ),
     )
   same('in flight', sorted(real.inFlight), leases(false))

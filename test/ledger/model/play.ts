@@ -7,8 +7,8 @@ import { openSite, type Site } from './site.ts'
 import type { Process, World } from './world.ts'
 
 export const LANES = rules.ORIGINS.flatMap((origin) => rules.AGENTS.map((agent) => laneName(agent, origin)))
-/** The lane of the same agent that is the clock of another one's. */
-export const clockOf = (lane: string): string => laneName(lane.slice(0, lane.indexOf(' ')), rules.ORIGINS[0])
+/** The lane of the same agent that is the pace lane of another one's. */
+export const paceLaneOf = (lane: string): string => laneName(lane.slice(0, lane.indexOf(' ')), rules.ORIGINS[0])
 export const IDS = [...Array.from({ length: 10 }, (_, i) => `u${i}`), '#:1.0', '#:1.1']
 export const DELAYS = [0, 1_000, 4_000, 10_000]
 
@@ -17,9 +17,9 @@ export type Holder = {
   lane: string
   fence: number
   version: number
-  heads: string[]
+  urls: string[]
   crawl?: string
-  kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
+  kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'pace-group'
   /** its URL is a robots.txt; `over`: its exchange has ended */
   asks?: boolean
   over?: boolean
@@ -38,7 +38,7 @@ export type Play = {
   site: Site
   /** newest last; those who are done stay for a while, as zombies */
   holders: Holder[]
-  questions: rules.Question[]
+  robotsFetches: rules.Question[]
   known: { steady: { known: string }; other: { known: string } }
   snapshot?: rules.Model
   /** instant of the latest call, by the sites' clock, which never leaps */
@@ -58,7 +58,7 @@ export function startPlay(world: World, crawls: boolean): Play {
     world,
     site: openSite(),
     holders: [],
-    questions: [],
+    robotsFetches: [],
     known,
     latest: 0,
     steps: 0,
@@ -138,7 +138,7 @@ export async function unlessInDoubt<T>(asked: Promise<T>): Promise<T | 'doubt'> 
 export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'started' && kind !== 'robots'
 export const isUnused = ({ state, kind }: Holder): boolean =>
-  state === 'started' && (kind === 'hop' || kind === 'clock')
+  state === 'started' && (kind === 'hop' || kind === 'pace-group')
 export const isAsking = ({ state, kind }: Holder): boolean => state === 'started' && kind === 'robots'
 
 /** A page or a hop that was a robots fetch, and is over. */

@@ -4,11 +4,11 @@ import {
   type CrawlSet,
   crawlOf,
   endTurn,
-  giveBack,
   idIn,
-  isVisit,
+  isSecondary,
   type List,
   type Model,
+  makeDue,
   open,
   openUnlessInDoubt,
   streamOf,
@@ -30,7 +30,7 @@ export function cancel(m: Model, call: Call, name: string, list: List, asked: As
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
   const lane = m.lanes.get(name)
-  const lease = lane?.lease?.list === list && !isVisit(lane.lease) ? lane.lease : undefined
+  const lease = lane?.lease?.list === list && !isSecondary(lane.lease) ? lane.lease : undefined
   const answers = asked.map(({ id, expiresAt }) => {
     const urls = lane === undefined ? [] : urlsIn(lane, list)
     const place = urls.findIndex((url) => url.id === id && url.expiresAt === expiresAt)
@@ -44,6 +44,6 @@ export function cancel(m: Model, call: Call, name: string, list: List, asked: As
     return 'cancelled'
   })
   if (lane !== undefined && lease !== undefined && lease.started === undefined && answers.includes('cancelled'))
-    giveBack(lane, lease.notBefore)
+    makeDue(lane, lease.notBefore)
   return answers
 }

@@ -1,18 +1,18 @@
-/** The rules of park and take. */
+/** The rules of store and take. */
 import { isAssigned } from '@decorum/protocol'
 import { everythingStopped, stoppedUntil } from './rules-stops.ts'
 import {
   type Call,
   crawlOf,
   expiryOf,
-  giveBack,
   idIn,
-  isVisit,
+  isSecondary,
   type Lane,
   type List,
   laneOf,
   listIn,
   type Model,
+  makeDue,
   ms,
   nextIn,
   open,
@@ -27,23 +27,23 @@ import {
 
 const { reserveMs, laneLimit } = SETTINGS
 
-// --- park --------------------------------------------------------------------------------------------------------
+// --- store --------------------------------------------------------------------------------------------------------
 
 export type Item =
   | { lane: string; list: List; id: string; expiresAt: number; mark?: string }
   | { outcome: string; id: string; crawl?: string; mark?: string }
 export type Mark = { job: string; token: string; chunk: number } | { key: string } | undefined
 
-export function park(
+export function store(
   m: Model,
   call: Call,
   items: Item[],
   mark: Mark,
-): { parked: number; absorbed: number; outcomes: number } {
+): { stored: number; absorbed: number; outcomes: number } {
   open(m, call)
   const known = mark === undefined ? false : 'job' in mark ? isDone(m, mark.job, mark.chunk) : m.marks.has(mark.key)
-  if (known) return { parked: 0, absorbed: items.length, outcomes: 0 }
-  const result = { parked: 0, absorbed: 0, outcomes: 0 }
+  if (known) return { stored: 0, absorbed: items.length, outcomes: 0 }
+  const result = { stored: 0, absorbed: 0, outcomes: 0 }
   const fresh = (name: string | undefined): boolean => {
     if (name === undefined) return true
     const first = !m.marks.has(name)
@@ -54,7 +54,7 @@ export function park(
   const refused = new Set<Item>()
   const coming = new Map<string, number>()
   for (const group of groupsOf(items)) {
-    const [{ lane: name, list }] = group as [Parkable]
+    const [{ lane: name, list }] = group as [UrlItem]
     const crawl = crawlOf(list)
     const lane = m.lanes.get(name)
     const here =
@@ -75,7 +75,7 @@ export function park(
         takeTurns(m, lane, crawl)
         urlsIn(lane, item.list).push({ id: item.id, expiresAt: item.expiresAt })
         if (lane.due === undefined && lane.lease === undefined) lane.due = m.epoch!.now
-        result.parked++
+        result.stored++
       } else result.absorbed++
     }
   }
@@ -95,16 +95,16 @@ export function park(
   return result
 }
 
-type Parkable = Extract<Item, { lane: string }>
+type UrlItem = Extract<Item, { lane: string }>
 /** By lane and crawl; those of one plain URL come first. */
-function groupsOf(items: readonly Item[]): Parkable[][] {
-  const groups = new Map<string, Parkable[]>()
+function groupsOf(items: readonly Item[]): UrlItem[][] {
+  const groups = new Map<string, UrlItem[]>()
   for (const item of items) {
     if (!('lane' in item)) continue
     const name = `${item.lane} ${crawlOf(item.list)}`
     groups.set(name, [...(groups.get(name) ?? []), item])
   }
-  const isSingle = ([first, second]: Parkable[]): boolean =>
+  const isSingle = ([first, second]: UrlItem[]): boolean =>
     second === undefined && first?.list === 'q' && first.mark === undefined && isAssigned(first.id)
   const all = [...groups.values()]
   return [...all.filter(isSingle), ...all.filter((group) => !isSingle(group))]
@@ -165,7 +165,7 @@ export type ReservedLane = {
   notBefore: number
   tries: number
   list: List
-  heads: string[]
+  urls: string[]
   why: string | undefined
   closedUntil: number | undefined
   blocked: boolean
@@ -185,7 +185,7 @@ export function reserve(
   if (everything > now) return { why: 'stopped', waitMs: everything - now }
   if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
-  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isVisit(lease)).length
+  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isSecondary(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
   const waiting = dueLanes(m)
@@ -209,9 +209,9 @@ export function reserve(
     const expires = expiryOf(m, head)
     const blocked = origin.blockedUntil > now
     if (shut > opens && shut > now && expires > now && !blocked) {
-      giveBack(
+      makeDue(
         lane,
-        lane.clock ?? opens,
+        lane.ownDue ?? opens,
         Math.min(shut, expires),
         heldUntil > Math.max(gated, stop)
           ? 'crawl-held'
@@ -223,7 +223,7 @@ export function reserve(
       )
       continue
     }
-    delete lane.clock
+    delete lane.ownDue
     delete lane.due
     m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
     const ends = ms(now + reserveMs)
@@ -234,7 +234,7 @@ export function reserve(
       notBefore: opens,
       tries: lane.tries,
       list,
-      heads: urlsIn(lane, list)
+      urls: urlsIn(lane, list)
         .slice(0, ask.peek)
         .map(({ id }) => id),
       why: lane.why,

@@ -6,15 +6,15 @@ import {
   type Call,
   crawlOf,
   endTurn,
-  giveBack,
-  giveBackTill,
   HOLD_MS,
   idIn,
-  isVisit,
+  isSecondary,
   type Lane,
   type List,
   laneOf,
   type Model,
+  makeDue,
+  makeDueAfter,
   ms,
   type Origin,
   open,
@@ -32,19 +32,19 @@ const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
 
 // --- begin, enter ------------------------------------------------------------------------------------------------
 
-export type Beginning = {
+export type Starting = {
   lane: string
   fence: number
   kind: 'page' | 'robots' | 'robots-page'
   version: number
   delayMs: number
-  clock: string | undefined
+  paceLane: string | undefined
 }
-export type StartAnswer = { kind: string; waitMs?: number; clock?: { fence: number; delayMs: number } }
+export type StartAnswer = { kind: string; waitMs?: number; paceLane?: { fence: number; delayMs: number } }
 /** granted, early, or the refusal. */
-export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] {
+export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
   const { now, held } = open(m, call)
-  return orders.map(({ lane: name, fence, kind, version, delayMs, clock }) => {
+  return orders.map(({ lane: name, fence, kind, version, delayMs, paceLane }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
     if (lane === undefined || lease === undefined || lease.fence !== fence || lease.started !== undefined)
@@ -53,16 +53,16 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
     const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
     const shut = Math.max(origin.closedUntil, paused)
     if (held > now) {
-      giveBackTill(m, now, lane, lease.list, lease.notBefore, held, 'lane-busy')
+      makeDueAfter(m, now, lane, lease.list, lease.notBefore, held, 'lane-busy')
       return { kind: 'startup-hold' }
     }
     const stop = stoppedUntil(m, originOf(name), now)
     if (stop > now) {
-      giveBackTill(m, now, lane, lease.list, lease.notBefore, stop, 'stopped')
+      makeDueAfter(m, now, lane, lease.list, lease.notBefore, stop, 'stopped')
       return { kind: 'stopped' }
     }
     if (shut > now) {
-      giveBackTill(
+      makeDueAfter(
         m,
         now,
         lane,
@@ -74,30 +74,30 @@ export function start(m: Model, call: Call, orders: Beginning[]): StartAnswer[] 
       return { kind: 'back-off' }
     }
     if (origin.version !== version) {
-      giveBack(lane, lease.notBefore)
+      makeDue(lane, lease.notBefore)
       return { kind: 'rules-changed' }
     }
     if (kind !== 'page' && origin.question !== undefined && origin.question.until > now) {
-      giveBackTill(m, now, lane, lease.list, lease.notBefore, origin.question.until, 'robots-in-flight')
+      makeDueAfter(m, now, lane, lease.list, lease.notBefore, origin.question.until, 'robots-in-flight')
       return { kind: 'robots-in-flight' }
     }
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     if (raised(m, name, lease.notBefore) > now) {
-      giveBackTill(m, now, lane, lease.list, lease.notBefore, raiseOver(m, name), 'pace-group')
+      makeDueAfter(m, now, lane, lease.list, lease.notBefore, raiseOver(m, name), 'pace-group')
       return { kind: 'paced' }
     }
     const least = demanded(origin, now)
-    const asked = { kind: 'clock' as const, delayMs: Math.max(delayMs, least), by: name }
-    const visited = clock === undefined ? undefined : visit(m, now, held, { lanes: [clock], ...asked })
+    const asked = { kind: 'pace-group' as const, delayMs: Math.max(delayMs, least), by: name }
+    const visited = paceLane === undefined ? undefined : acquireLease(m, now, held, { lanes: [paceLane], ...asked })
     if (visited !== undefined && 'until' in visited) {
-      giveBackTill(m, now, lane, lease.list, lease.notBefore, visited.until, 'pace-group')
+      makeDueAfter(m, now, lane, lease.list, lease.notBefore, visited.until, 'pace-group')
       return { kind: 'paced' }
     }
     m.planned = false
     lease.started = { at: ms(now), delayMs, kind, wasFailing: origin.failures > 0, least }
     lease.ends = ms(now + leaseMs)
     if (kind !== 'page') origin.question = { fence, until: ms(now + HOLD_MS) }
-    return { kind: 'granted', ...(visited === undefined ? {} : { clock: visited.clock }) }
+    return { kind: 'granted', ...(visited === undefined ? {} : { paceLane: visited.lease }) }
   })
 }
 
@@ -117,7 +117,7 @@ export function confirm(
     if (lease?.started === undefined || lease.fence !== fence) return 'stale'
     if (stoppedUntil(m, originOf(lane), now) > now) return 'stopped'
     const origin = originAt(m, originOf(lane))
-    const block = lease.started.kind === 'clock' ? 0 : origin.blockedUntil
+    const block = lease.started.kind === 'pace-group' ? 0 : origin.blockedUntil
     if (Math.max(origin.closedUntil, origin.pausedUntil, block) > now) return 'back-off'
     if (version !== undefined && version !== origin.version) return 'rules-changed'
     if (lease.started.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
@@ -131,7 +131,7 @@ const demanded = ({ override }: Origin, now: number): number =>
 
 export type Visiting = {
   lanes: string[]
-  kind: 'hop' | 'clock'
+  kind: 'hop' | 'pace-group'
   delayMs: number
   by: string | undefined
   /** that of the settings where it is not given */
@@ -142,7 +142,7 @@ export function acquire(
   m: Model,
   call: Call,
   asked: Visiting & { isRobots: boolean },
-): { waitMs: number } | { kind: 'blocked' } | { lane: string; clock: { fence: number; delayMs: number } } {
+): { waitMs: number } | { kind: 'blocked' } | { lane: string; lease: { fence: number; delayMs: number } } {
   const { now, held } = open(m, call)
   const { lanes, kind, delayMs, isRobots } = asked
   const [first = ''] = lanes
@@ -152,21 +152,21 @@ export function acquire(
   if (kind === 'hop' && question !== undefined && question.until > now)
     return { waitMs: Math.min(question.until - now, LOOK_AGAIN_MS) }
   const known = kind === 'hop' ? Math.max(origin.delays.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
-  const visited = visit(m, now, held, { ...asked, delayMs: Math.max(delayMs, known) })
+  const visited = acquireLease(m, now, held, { ...asked, delayMs: Math.max(delayMs, known) })
   if ('until' in visited) return { waitMs: Math.max(1, visited.until - now) }
-  if (isRobots) origin.question = { fence: visited.clock.fence, until: ms(now + HOLD_MS) }
+  if (isRobots) origin.question = { fence: visited.lease.fence, until: ms(now + HOLD_MS) }
   return visited
 }
 
 /** A visit that no URL of the lane asked for: to the first of these lanes that is open, and that nobody waits for who came before. */
-export function visit(
+export function acquireLease(
   m: Model,
   now: number,
   held: number,
   { lanes, kind, delayMs, by, leaseMs: lastsMs = leaseMs }: Visiting,
-): { until: number } | { lane: string; clock: { fence: number; delayMs: number } } {
+): { until: number } | { lane: string; lease: { fence: number; delayMs: number } } {
   const step = Math.max(delayMs, 50)
-  let best: { name: string; opens: number; clock: number; own: boolean; queue: Queue } | undefined
+  let best: { name: string; opens: number; ownDue: number; own: boolean; queue: Queue } | undefined
   for (const name of lanes) {
     const lane = m.lanes.get(name)
     const origin = originAt(m, originOf(name))
@@ -177,12 +177,12 @@ export function visit(
       kind === 'hop' ? origin.blockedUntil : 0,
       stoppedUntil(m, originOf(name), now),
     )
-    const clock = raised(m, name, lane?.clock ?? lane?.due ?? now)
+    const ownDue = raised(m, name, lane?.ownDue ?? lane?.due ?? now)
     const own = ownWaits(lane)
     const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
     const place = placeIn(queue, by)
     const isFirst = queue.waiting.slice(0, place).every(({ at }) => at > now + step)
-    if (isFirst && lane?.lease === undefined && Math.max(shut, clock) <= now) {
+    if (isFirst && lane?.lease === undefined && Math.max(shut, ownDue) <= now) {
       const entered = laneOf(m, name)
       if (placeIn(queue, by) < queue.waiting.length) queue.waiting.splice(place, 1)
       if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + delayMs) })
@@ -197,7 +197,7 @@ export function visit(
       m.planned = false
       m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
       delete entered.due
-      delete entered.clock
+      delete entered.ownDue
       if (own) entered.why = 'pace-group'
       const least = demanded(origin, now)
       const owed = ms(Math.max(delayMs, origin.delays.get(agentOf(name)) ?? 0, least))
@@ -205,12 +205,12 @@ export function visit(
       const ends = ms(now + lastsMs)
       const ownPlace = placeIn(queue, name)
       const before = ownPlace < queue.waiting.length ? ownPlace : undefined
-      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(clock), ends, looked: ends, started, before }
-      return { lane: name, clock: { fence: m.fence, delayMs: owed } }
+      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(ownDue), ends, looked: ends, started, before }
+      return { lane: name, lease: { fence: m.fence, delayMs: owed } }
     }
     const owed = lane?.lease?.started?.delayMs ?? 0
-    const opens = Math.max(shut, lane?.lease === undefined ? clock : now + Math.max(owed, delayMs), now)
-    if (best === undefined || opens < best.opens) best = { name, opens, clock, own, queue }
+    const opens = Math.max(shut, lane?.lease === undefined ? ownDue : now + Math.max(owed, delayMs), now)
+    if (best === undefined || opens < best.opens) best = { name, opens, ownDue, own, queue }
   }
   if (best === undefined) throw new Error('a visit needs a lane')
   return { until: waitFor(m, now, step, by, best) }
@@ -220,8 +220,8 @@ export function visit(
 const ownWaits = (lane: Lane | undefined): boolean =>
   lane !== undefined &&
   waitingIn(lane) > 0 &&
-  (lane.clock === undefined || lane.why === 'pace-group') &&
-  (lane.lease === undefined || isVisit(lane.lease))
+  (lane.ownDue === undefined || lane.why === 'pace-group') &&
+  (lane.lease === undefined || isSecondary(lane.lease))
 
 /** Its length when there is none. */
 const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
@@ -254,7 +254,7 @@ function waitFor(
   now: number,
   step: number,
   by: string | undefined,
-  { name, opens, clock, own, queue }: { name: string; opens: number; clock: number; own: boolean; queue: Queue },
+  { name, opens, ownDue, own, queue }: { name: string; opens: number; ownDue: number; own: boolean; queue: Queue },
 ): number {
   const lane = m.lanes.get(name)
   const { waiting } = queue
@@ -272,11 +272,11 @@ function waitFor(
   if (lane !== undefined && entry !== undefined) {
     entry.at = opens + ownPlace * step
     if (lane.lease === undefined) {
-      lane.due = Math.max(entry.at, clock)
-      delete lane.clock
-      if (entry.at > clock) lane.clock = ms(clock)
+      lane.due = Math.max(entry.at, ownDue)
+      delete lane.ownDue
+      if (entry.at > ownDue) lane.ownDue = ms(ownDue)
       lane.why = 'pace-group'
-    } else if (isVisit(lane.lease)) lane.lease.before = ownPlace
+    } else if (isSecondary(lane.lease)) lane.lease.before = ownPlace
   }
   keep(m, name, { ...queue, last: Math.max(queue.last, at) }, now)
   return at
@@ -312,7 +312,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     if (end.outcome === undefined && !end.entered) {
       lane.tries++
       lane.triedList = lease.list
-    } else if (!isVisit(lease)) delete lane.why
+    } else if (!isSecondary(lease)) delete lane.why
     const ended = now - Math.min(end.elapsedMs, now - started.at)
     const owed = Math.max(end.delayMs, started.least, leastOf(m, end.lane, started.kind))
     lane.due = ended + owed
@@ -321,13 +321,13 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
     if (waitingIn(lane) > 0) {
       if (lease.before !== undefined)
-        giveBackTill(m, now, lane, 'q', lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
+        makeDueAfter(m, now, lane, 'q', lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
     return 'completed'
   })
 }
 
-/** The first heads of a list leave with their outcomes. */
+/** The first urls of a list leave with their outcomes. */
 function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   for (const kind of kinds) {
     const entry = urlsIn(lane, list).shift()
@@ -380,20 +380,20 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
   return words.map(({ lane: name, fence, dropped, next }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
-    const unused = next.kind === 'release' && lease !== undefined && isVisit(lease)
+    const unused = next.kind === 'release' && lease !== undefined && isSecondary(lease)
     if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
     if (!unused && (lease.started !== undefined) !== (next.kind === 'unused')) return 'stale'
     leave(m, lane, lease.list, dropped)
-    if (next.kind === 'release') giveBack(lane, lease.notBefore)
+    if (next.kind === 'release') makeDue(lane, lease.notBefore)
     else if (next.kind === 'unused') {
       const { delayMs = 0, least = 0, kind = 'page' } = lease.started ?? {}
       const owed = Math.max(delayMs, least, leastOf(m, name, kind))
-      giveBack(lane, Math.max(lease.notBefore, now + owed))
+      makeDue(lane, Math.max(lease.notBefore, now + owed))
     } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
       const over = next.why === 'robots-in-flight' && originAt(m, originOf(name)).question === undefined
-      if (over) giveBack(lane, lease.notBefore)
-      else giveBackTill(m, now, lane, lease.list, lease.notBefore, next.until, next.why)
+      if (over) makeDue(lane, lease.notBefore)
+      else makeDueAfter(m, now, lane, lease.list, lease.notBefore, next.until, next.why)
     }
     return 'completed'
   })

@@ -23,7 +23,7 @@ export function leastDelays(
 
 /** A request of another lane of a pace group owes the delay of the group. */
 export function leastOf(m: Model, lane: string, kind: NonNullable<Lease['started']>['kind']): number {
-  return kind === 'clock' ? 0 : (m.leastDelays?.agents.get(agentOf(lane))?.least ?? 0)
+  return kind === 'pace-group' ? 0 : (m.leastDelays?.agents.get(agentOf(lane))?.least ?? 0)
 }
 
 /** When no delay from before the raise can run any more. */

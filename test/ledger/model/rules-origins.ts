@@ -20,7 +20,7 @@ const { quarantineMs } = SETTINGS
 export type Teaching = {
   lane: string
   fence: number
-  forAsker: boolean
+  withPage: boolean
   notBefore: number
   delays: [string, number][]
   delayMs: number
@@ -35,11 +35,11 @@ export function record(m: Model, call: Call, word: Teaching): string {
   const asker = m.lanes.get(word.lane)
   const lease = asker?.lease?.fence === word.fence ? asker.lease.started : undefined
   const started = lease?.kind === 'robots' ? lease : undefined
-  if (origin.question?.fence !== word.fence || (!word.forAsker && started === undefined)) return 'stale'
+  if (origin.question?.fence !== word.fence || (!word.withPage && started === undefined)) return 'stale'
   delete origin.question
   origin.version++
   origin.notBefore = word.notBefore
-  if (!word.forAsker && asker !== undefined && started !== undefined) {
+  if (!word.withPage && asker !== undefined && started !== undefined) {
     const agent = agentOf(word.lane)
     const recorded = word.delays.find(([one]) => one === agent)?.[1] ?? 0
     const own = Math.max(recorded, origin.delays.get(agent) ?? 0)
@@ -53,10 +53,10 @@ export function record(m: Model, call: Call, word: Teaching): string {
     origin.delays.set(agent, delayMs)
     const laneName = `${agent} ${name}`
     const lane = m.lanes.get(laneName)
-    if (lane === undefined || (laneName === word.lane && !word.forAsker)) continue
-    if (lane.clock !== undefined && lane.due !== undefined) {
-      lane.due = lane.clock + longer
-      delete lane.clock
+    if (lane === undefined || (laneName === word.lane && !word.withPage)) continue
+    if (lane.ownDue !== undefined && lane.due !== undefined) {
+      lane.due = lane.ownDue + longer
+      delete lane.ownDue
     } else if (lane.due !== undefined) lane.due += longer
     else if (lane.lease?.started !== undefined) lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
     else if (lane.lease !== undefined) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
@@ -64,7 +64,7 @@ export function record(m: Model, call: Call, word: Teaching): string {
   return 'completed'
 }
 
-/** The facts stay; lanes that wait are woken to their own clocks. */
+/** The facts stay; lanes that wait are woken at their own due times. */
 export function endRobotsFetch(m: Model, call: Call, name: string, fence: number): string {
   if (openUnlessInDoubt(m, call).now === undefined) return 'doubt'
   const origin = originAt(m, name)
@@ -73,9 +73,9 @@ export function endRobotsFetch(m: Model, call: Call, name: string, fence: number
   for (const agent of AGENTS) {
     const lane = m.lanes.get(`${agent} ${name}`)
     const delayMs = origin.delays.get(agent) ?? 0
-    if (lane?.clock !== undefined && lane.due !== undefined) {
-      lane.due = lane.clock
-      delete lane.clock
+    if (lane?.ownDue !== undefined && lane.due !== undefined) {
+      lane.due = lane.ownDue
+      delete lane.ownDue
     } else if (lane?.lease?.started !== undefined)
       lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
   }
@@ -84,9 +84,9 @@ export function endRobotsFetch(m: Model, call: Call, name: string, fence: number
 
 export type Question = { lane: string; fence: number; version: number }
 
-export function reap(m: Model, call: Call): { started: number; unstarted: number; questions: Question[] } {
+export function reap(m: Model, call: Call): { started: number; unstarted: number; robotsFetches: Question[] } {
   const { now } = open(m, call)
-  const result = { started: 0, unstarted: 0, questions: [] as Question[] }
+  const result = { started: 0, unstarted: 0, robotsFetches: [] as Question[] }
   const ended = [...m.lanes]
     .filter(([, { lease }]) => lease !== undefined && lease.looked <= now)
     .sort(([a, { lease: x }], [b, { lease: y }]) => x!.looked - y!.looked || (a < b ? -1 : 1))
@@ -108,7 +108,7 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
       lane.tries++
       lane.triedList = lease.list
     } else if (lease.started.kind === 'robots' && origin.question?.fence === lease.fence) {
-      result.questions.push({ lane: name, fence: lease.fence, version: origin.version })
+      result.robotsFetches.push({ lane: name, fence: lease.fence, version: origin.version })
     }
   }
   for (const [name, { last }] of m.queues) if (last + 3_600_000 < now) m.queues.delete(name)
@@ -138,8 +138,8 @@ export function operate(m: Model, call: Call, { origin: name, action, delayMs, u
     if (lane === undefined) continue
     const longer = action === 'delay' ? Math.max(0, delayMs - (origin.delays.get(agent) ?? 0)) : 0
     if (lane.due !== undefined) {
-      lane.due = (lane.clock ?? lane.due) + longer
-      delete lane.clock
+      lane.due = (lane.ownDue ?? lane.due) + longer
+      delete lane.ownDue
     } else if (lane.lease?.started === undefined) {
       if (lane.lease !== undefined && longer > 0) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
     } else if (longer > 0) lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)

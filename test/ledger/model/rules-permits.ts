@@ -1,13 +1,13 @@
 /** The rules of grant, extend and claim. */
-import { visit } from './rules-leases.ts'
+import { acquireLease } from './rules-leases.ts'
 import { stoppedUntil } from './rules-stops.ts'
 import {
   type Call,
-  giveBack,
-  isVisit,
+  isSecondary,
   type Lane,
   laneOf,
   type Model,
+  makeDue,
   ms,
   open,
   openUnlessInDoubt,
@@ -41,14 +41,14 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
     if (origin.version !== version) return { kind: 'rules-changed' }
     const closed = closedBy(m, lane, now, held)
     const before = { fence: m.fence, planned: m.planned }
-    const own = visit(m, now, held, { lanes: [lane], kind: 'hop', delayMs, by, leaseMs })
+    const own = acquireLease(m, now, held, { lanes: [lane], kind: 'hop', delayMs, by, leaseMs })
     if ('until' in own) return { kind: 'wait', waitMs: Math.max(1, own.until - now), ...closed }
-    if (paceLane === undefined) return { kind: 'granted', own: own.clock }
-    const asked = { lanes: [paceLane], kind: 'clock' as const, delayMs: own.clock.delayMs, by, leaseMs }
-    const pace = visit(m, now, held, asked)
-    if ('clock' in pace) return { kind: 'granted', own: own.clock, pace: pace.clock }
+    if (paceLane === undefined) return { kind: 'granted', own: own.lease }
+    const asked = { lanes: [paceLane], kind: 'pace-group' as const, delayMs: own.lease.delayMs, by, leaseMs }
+    const pace = acquireLease(m, now, held, asked)
+    if ('lease' in pace) return { kind: 'granted', own: own.lease, pace: pace.lease }
     const given = laneOf(m, lane)
-    giveBack(given, Math.max(given.lease?.notBefore ?? 0, now))
+    makeDue(given, Math.max(given.lease?.notBefore ?? 0, now))
     Object.assign(m, before) // as if nothing had been granted
     return { kind: 'wait', waitMs: Math.max(1, pace.until - now), gate: 'pace-group' }
   })
@@ -61,7 +61,7 @@ function closedBy(m: Model, name: string, now: number, held: number): { gate: st
   if (stoppedUntil(m, originOf(name), now) > now) return { gate: 'stopped' }
   if (Math.max(closedUntil, pausedUntil) > now) return { gate: pausedUntil >= closedUntil ? 'paused' : 'back-off' }
   if (lease === undefined) return { gate: 'delay' }
-  return { gate: 'lane-busy', holder: isVisit(lease) ? 'permit' : 'url' }
+  return { gate: 'lane-busy', holder: isSecondary(lease) ? 'permit' : 'url' }
 }
 
 export type Extended = { kind: string; stop?: string } | 'doubt'
@@ -76,10 +76,10 @@ export function extend(m: Model, call: Call, held: { lane: string; fence: number
     const lane = m.lanes.get(name)
     const lease = lane?.lease
     if (lane === undefined || lease?.started === undefined || lease.fence !== fence) return { kind: 'stale' }
-    if ((isVisit(lease) ? lease.looked : lease.ends) <= now) return { kind: 'stale' }
+    if ((isSecondary(lease) ? lease.looked : lease.ends) <= now) return { kind: 'stale' }
     lanes.push(lane)
     const { blockedUntil, pausedUntil, closedUntil } = originAt(m, originOf(name))
-    if (lease.started.kind === 'clock' || stop !== undefined) continue
+    if (lease.started.kind === 'pace-group' || stop !== undefined) continue
     if (stoppedUntil(m, originOf(name), now) > now) stop = 'stopped'
     else if (blockedUntil > now) stop = 'blocked'
     else if (pausedUntil > now) stop = 'paused'
@@ -96,7 +96,7 @@ export function claim(m: Model, call: Call, name: string): Claimed {
   const { now, held } = open(m, call)
   const { closedUntil, pausedUntil, question, version } = originAt(m, originOf(name))
   const lane = m.lanes.get(name)
-  const due = lane?.clock ?? lane?.due ?? 0
+  const due = lane?.ownDue ?? lane?.due ?? 0
   const wait = (until: number, gate: string): Claimed => ({ waitMs: Math.max(1, until - now), gate })
   const closed = Math.max(closedUntil, pausedUntil)
   if (held > now) return wait(held, 'startup-hold')
@@ -108,7 +108,7 @@ export function claim(m: Model, call: Call, name: string): Claimed {
   if (due > now) return wait(due, 'delay')
   const claimed = laneOf(m, name)
   delete claimed.due
-  delete claimed.clock
+  delete claimed.ownDue
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   const ends = ms(now + SETTINGS.reserveMs)
   claimed.lease = { fence: m.fence, list: 'q', notBefore: now, ends, looked: ends }

@@ -50,7 +50,7 @@ const originOf = (lane: string): string => lane.slice(lane.indexOf(' ') + 1)
 export function openSite(): Site {
   const fences = new Map<string, number>()
   const visits = new Map<string, Visit>()
-  const questions = new Map<string, Visit>()
+  const robotsFetches = new Map<string, Visit>()
   const silences = new Map<string, number>()
   const delays = new Map<string, number>()
   const leasts = new Map<string, number>()
@@ -86,14 +86,14 @@ export function openSite(): Site {
         owedMs: 0,
         fence,
         before: before && { ...before, before: undefined },
-        isOthers: kind === 'clock',
+        isOthers: kind === 'pace-group',
       }
       visits.set(lane, visit)
       if (!asks) return
-      const asked = questions.get(originOf(lane))
+      const asked = robotsFetches.get(originOf(lane))
       if (asked !== undefined && asked.endedAt === undefined && now < asked.startedAt + SETTINGS.leaseMs)
         rude(`${lane} asks for robots.txt at ${now}: so does ${JSON.stringify(asked)}`)
-      questions.set(originOf(lane), visit)
+      robotsFetches.set(originOf(lane), visit)
     },
     sent(lane, fence, now) {
       const visit = visits.get(lane)

@@ -1,6 +1,6 @@
 /**
  * The ledger's rules as a small pure model: no Redis, no I/O, one partition. It knows nothing of keys and scripts, only of
- * lanes, clocks, leases and what is owed; `world.ts` plays the real ones beside it, and the acts compare. Here: what the
+ * lanes, leases and what is owed; `world.ts` plays the real ones beside it, and the acts compare. Here: what the
  * model remembers, and what every call does first.
  */
 export const AGENTS = ['ant', 'bee'] as const
@@ -31,7 +31,7 @@ export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
-export type Entry = { id: string; expiresAt: number }
+export type AcquireAnswer = { id: string; expiresAt: number }
 export type Lease = {
   fence: number
   list: List
@@ -42,7 +42,7 @@ export type Lease = {
   started?: {
     at: number
     delayMs: number
-    kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'clock'
+    kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'pace-group'
     wasFailing: boolean
     least: number
   }
@@ -50,20 +50,20 @@ export type Lease = {
   before?: number | undefined
 }
 /** no URL of the lane asked for it */
-export const isVisit = ({ started }: Lease): boolean => started?.kind === 'hop' || started?.kind === 'clock'
+export const isSecondary = ({ started }: Lease): boolean => started?.kind === 'hop' || started?.kind === 'pace-group'
 export type Lane = {
-  q: Entry[]
-  h: Entry[]
+  q: AcquireAnswer[]
+  h: AcquireAnswer[]
   /** the lists of other crawls than the default one */
-  others: Map<List, Entry[]>
+  others: Map<List, AcquireAnswer[]>
   /** while there are URLs of another crawl: when each crawl's next turn is */
   turns?: Map<string, number>
   due?: number
   lease?: Lease
   tries: number
   triedList: List
-  /** its own clock, while it is deferred */
-  clock?: number
+  /** its own due time, while it is deferred */
+  ownDue?: number
   why?: string
 }
 export type Origin = {
@@ -100,7 +100,7 @@ export type Model = {
   origins: Map<string, Origin>
   ids: Set<string>
   marks: Set<string>
-  /** jobs that exist, with the chunks that are parked */
+  /** jobs that exist, with the chunks that are stored */
   jobs: Map<string, Set<number>>
   /** of these, jobs whose lock another worker holds, or nobody does */
   lostLocks: Set<string>
@@ -148,7 +148,7 @@ export const laneOf = (m: Model, name: string): Lane => {
   m.lanes.set(name, lane)
   return lane
 }
-export function urlsIn(lane: Lane, list: List): Entry[] {
+export function urlsIn(lane: Lane, list: List): AcquireAnswer[] {
   if (list === 'q' || list === 'h') return lane[list]
   const urls = lane.others.get(list) ?? []
   lane.others.set(list, urls)
@@ -278,31 +278,32 @@ function unseenOf(now: number, last: number, most: number | undefined): number {
   return now > Math.max(most, last) + BELIEVED_MS ? now - Math.max(last, most) : 0
 }
 
-export function giveBack(lane: Lane, clock: number, till = 0, why = ''): void {
+export function makeDue(lane: Lane, ownDue: number, till = 0, why = ''): void {
   delete lane.lease
-  lane.due = Math.max(clock, till)
-  if (till > clock) {
-    lane.clock = ms(clock)
+  lane.due = Math.max(ownDue, till)
+  if (till > ownDue) {
+    lane.ownDue = ms(ownDue)
     lane.why = why
   }
 }
 
 /** The same where a gate holds the lane until then: it holds no URL beyond its expiry. @param list  the one whose head is in flight */
-export function giveBackTill(
+export function makeDueAfter(
   m: Model,
   now: number,
   lane: Lane,
   list: List,
-  clock: number,
+  ownDue: number,
   till: number,
   why: string,
 ): void {
   const head = till > now ? urlsIn(lane, list)[0] : undefined
-  giveBack(lane, clock, head === undefined ? till : Math.min(till, expiryOf(m, head)), why)
+  makeDue(lane, ownDue, head === undefined ? till : Math.min(till, expiryOf(m, head)), why)
 }
 
 /** On the ledger's time. */
-export const expiryOf = (m: Model, { expiresAt }: Entry): number => Math.ceil(expiresAt / 1_000) * 1_000 + m.shift
+export const expiryOf = (m: Model, { expiresAt }: AcquireAnswer): number =>
+  Math.ceil(expiresAt / 1_000) * 1_000 + m.shift
 
 /** A call that only looks still tells the epoch and moves the clock. */
 export function see(m: Model, call: Call): void {

@@ -1,5 +1,5 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
-import { acquire, complete, confirm, park, release, reserve, resolve, startOrders } from './acts.ts'
+import { acquire, complete, confirm, release, reserve, resolve, startOrders, store } from './acts.ts'
 import { cancel, setCrawl } from './acts-crawls.ts'
 import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant } from './acts-permits.ts'
@@ -10,7 +10,7 @@ import * as rules from './rules.ts'
 
 /** How often each act comes. */
 const ACTS: [number, Act][] = [
-  [140, park],
+  [140, store],
   [190, reserve],
   [160, startOrders],
   [130, complete],

@@ -85,7 +85,7 @@ async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<Runni
     case 'permits':
       // Services do not import each other, so the sink for the pages of orders is passed in.
       return (await import('@decorum/permits')).main(await env, async (which, options) =>
-        (await import('@decorum/fetcher/told-pages')).openToldPages(which, options),
+        (await import('@decorum/fetcher/announced-pages')).openAnnouncedPages(which, options),
       )
     default:
       return role satisfies never

@@ -53,7 +53,7 @@ export async function listStops(options: { ended?: boolean; json?: boolean }): P
 type Change = () => Promise<{ record: StopRecord; unreached: number }>
 
 async function changed(change: Change, ledger: Ledger, options: Named): Promise<ExitCode> {
-  const { record, unreached } = await told(change)
+  const { record, unreached } = await reported(change)
   show(record, ledger.wall(), options)
   if (unreached === 0) return DONE
   warn(
@@ -62,7 +62,7 @@ async function changed(change: Change, ledger: Ledger, options: Named): Promise<
   return FAILED
 }
 
-async function told<T>(work: () => Promise<T>): Promise<T> {
+async function reported<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

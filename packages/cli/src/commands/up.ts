@@ -10,7 +10,7 @@ import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { aborted, catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { called, troubleTeller, type Voice, voiceOf } from '../say.ts'
+import { called, troubleReporter, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
@@ -76,10 +76,10 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
 }
 
 function listener(voice: Voice): (event: RoleEvent) => void {
-  const tellTrouble = troubleTeller(voice)
+  const reportTrouble = troubleReporter(voice)
   return (event) => {
     if (event.kind === 'ready') voice.say('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
-    else tellTrouble(event)
+    else reportTrouble(event)
   }
 }
 

@@ -27,10 +27,10 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
   const outcomes = new Map<string, Outcome>()
   const complaints: (string | false | undefined)[] = []
   for (const [id] of urls) {
-    const told = evidence.outcomes.get(`${name}.${id}`) ?? []
-    if (told.length !== 1 && name !== 'terminated')
-      complaints.push(`${id}: ${told.length === 0 ? 'no outcome' : 'a second outcome'}`)
-    if (told[0] !== undefined) outcomes.set(id, told[0])
+    const reported = evidence.outcomes.get(`${name}.${id}`) ?? []
+    if (reported.length !== 1 && name !== 'terminated')
+      complaints.push(`${id}: ${reported.length === 0 ? 'no outcome' : 'a second outcome'}`)
+    if (reported[0] !== undefined) outcomes.set(id, reported[0])
   }
   for (const { offence, origin, path, because } of evidence.violations)
     if (own.has(origin)) complaints.push(`${path}: ${offence}: ${because}`)

@@ -46,8 +46,8 @@ export const isFetched = (seen: Seen, id: string, wanted: Partial<Extract<Outcom
   const outcome = of(seen, id)
   if (outcome?.kind !== 'fetched') return [isKind(seen, id, 'fetched')]
   return Object.entries(wanted).map(([field, value]) => {
-    const told = outcome[field as keyof typeof outcome]
-    return told !== value && `${id}: ${field} is ${JSON.stringify(told)}, not ${JSON.stringify(value)}`
+    const reported = outcome[field as keyof typeof outcome]
+    return reported !== value && `${id}: ${field} is ${JSON.stringify(reported)}, not ${JSON.stringify(value)}`
   })
 }
 /** The one URL of a situation with one site, called `page`. */
@@ -58,9 +58,9 @@ export const SLACK_MS = 3_000
 const CLOCKS_MS = 500
 /** An outcome from before the last byte of its answer: the delay of the lane began too early, whether or not another request suffered. */
 export function isEarly({ requests, outcomes }: Seen, id: string, path: string): string | false {
-  const [told, end] = [outcomes.get(id)?.at, requests.findLast((one) => one.path === path)?.end]
-  if (told === undefined || end === undefined || told >= end - CLOCKS_MS) return false
-  return `${id}: completed ${Math.round(end - told)} ms before its answer had ended`
+  const [reported, end] = [outcomes.get(id)?.at, requests.findLast((one) => one.path === path)?.end]
+  if (reported === undefined || end === undefined || reported >= end - CLOCKS_MS) return false
+  return `${id}: completed ${Math.round(end - reported)} ms before its answer had ended`
 }
 
 /** A site that was kept from running notices late that a request came, and late that it was given up. */

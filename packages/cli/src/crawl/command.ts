@@ -11,7 +11,7 @@ import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { called, troubleTeller, voiceOf } from '../say.ts'
+import { called, troubleReporter, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
 import { type Display, displayOn } from './display.ts'
@@ -128,7 +128,7 @@ async function start(
   // The log is for reading only: a failure to write it must not end the crawl.
   log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
   const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
-  const tellTrouble = troubleTeller(voice)
+  const reportTrouble = troubleReporter(voice)
   const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
@@ -141,7 +141,7 @@ async function start(
     log: (line) => voice.say('redis', line),
     onEvent: (event: RoleEvent) => {
       log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
-      tellTrouble(event)
+      reportTrouble(event)
     },
   })
   if (local.redis.kind === 'joined')

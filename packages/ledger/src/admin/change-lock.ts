@@ -20,7 +20,7 @@ const RENEW = `if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('SET', K
 
 const RELEASE = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`
 
-const SHUT = `if tonumber(redis.call('HGET', KEYS[1], '${EPOCH.change}') or '0') >= tonumber(ARGV[1]) then return redis.error_reply('OVERTAKEN change') end
+const CLOSE = `if tonumber(redis.call('HGET', KEYS[1], '${EPOCH.change}') or '0') >= tonumber(ARGV[1]) then return redis.error_reply('OVERTAKEN change') end
 redis.call('HSET', KEYS[1], '${EPOCH.change}', ARGV[1])
 if ARGV[2] then redis.call('HSET', KEYS[1], '${EPOCH.partitions}', ARGV[2]) end`
 
@@ -37,7 +37,7 @@ export type Change = {
   /** From here on this change may write to a partition, and no earlier one. */
   take(tag: string): Promise<void>
   /** Closes a partition to all that know another number; from then on this change may write there. */
-  shut(tag: string, gate: string): Promise<void>
+  close(tag: string, gate: string): Promise<void>
   /** @param script  of one partition; its arguments are ARGV[2] and on */
   write(tag: string, script: string, ...args: Arg[]): Promise<unknown>
   writeTags(tags: string[], retired: string[]): Promise<void>
@@ -75,11 +75,11 @@ function changeOf(redis: RedisLink, number: number): Change {
   // The second key never exists, so that a partition whose slot is half moved refuses (KEY.partitions in layout.ts).
   const keys = (tag: string): string[] => [keysOf(tag).epoch, keysOf(tag).count('change')]
   return {
-    async shut(tag, gate) {
-      await run(SHUT, keys(tag), [gate])
+    async close(tag, gate) {
+      await run(CLOSE, keys(tag), [gate])
     },
     async take(tag) {
-      await run(SHUT, keys(tag), [])
+      await run(CLOSE, keys(tag), [])
     },
     write: (tag, script, ...args) => run(GUARD + script, keys(tag), args),
     async writeTags(tags, retired) {

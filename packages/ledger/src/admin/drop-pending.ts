@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { crawlField, type Outcome } from '@decorum/protocol'
 import type { Keys, List } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { headsOf, isEmpty, lastOf, placeOf } from '../records/lane-lists.ts'
+import { firstUrlsOf, isEmpty, lastOf, placeOf } from '../records/lane-lists.ts'
 import type { Scripts } from '../scripts.ts'
-import type { LaneRef, Parked } from '../types.ts'
+import type { LaneRef, Pending } from '../types.ts'
 import type { Verbs } from '../verbs.ts'
 import { writeOperation } from './operate.ts'
 
@@ -61,8 +61,8 @@ async function* dropUpTo(
       if (left === 0) return
       while (left > 0) {
         signal?.throwIfAborted()
-        const heads = await headsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
-        const outcomes = heads.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
+        const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
+        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
         if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
         yield outcomes.length
@@ -75,7 +75,7 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Parked, attempts: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number): Outcome {
   return {
     id,
     url: lane.origin + path,

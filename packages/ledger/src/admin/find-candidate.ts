@@ -5,7 +5,7 @@
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { decodeIn } from '../records/entry.ts'
+import { decodeIn } from '../records/pending-text.ts'
 import type { LaneRef, PendingUrl, WantedCandidate } from '../types.ts'
 
 /** URLs that are read by one command. */
@@ -42,8 +42,8 @@ export async function findPending(
   /** A text holds its path first: few entries have to be taken apart. */
   const look = (entry: string, list: List, place: number): void => {
     if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
-    const parked = decodeIn(list, entry)
-    if (isWanted(wanted, parked)) found.push({ ...lane, list, entry, place, parked })
+    const pending = decodeIn(list, entry)
+    if (isWanted(wanted, pending)) found.push({ ...lane, list, entry, place, pending })
   }
   let looked = 0
   let place = 0

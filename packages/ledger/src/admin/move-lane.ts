@@ -19,8 +19,8 @@ import {
   writeLaneRecord,
 } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { decodeIn, idSlot } from '../records/entry.ts'
 import { listsIn } from '../records/lane-lists.ts'
+import { decodeIn, idSlot } from '../records/pending-text.ts'
 import { readState } from '../records/state-text.ts'
 import { valuesOf } from '../scripts.ts'
 import type { Change } from './change-lock.ts'
@@ -38,7 +38,7 @@ for i = 5, #ARGV, 2 do
   local crawl = ARGV[i]
   redis.call('UNLINK', P .. ':${LIST.normal}@' .. crawl .. ':' .. lane, P .. ':${LIST.high}@' .. crawl .. ':' .. lane)
   redis.call('SREM', P .. ':${KEY.lanesOf}' .. crawl, lane)
-  redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.parked}', ARGV[i + 1])
+  redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.storedEver}', ARGV[i + 1])
 end
 return redis.call('ZREM', P .. ':${KEY.due}', lane)`
 
@@ -46,7 +46,7 @@ return redis.call('ZREM', P .. ':${KEY.due}', lane)`
 const PUT_CRAWL = `local P, lane, crawl = ARGV[2], ARGV[3], ARGV[4]
 redis.call('HSET', KEYS[1], '${EPOCH.layout}', '${LAYOUT.withCrawls}')
 redis.call('HSETNX', P .. ':${KEY.crawls}', crawl, '0')
-if redis.call('SADD', P .. ':${KEY.lanesOf}' .. crawl, lane) == 1 then redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.parked}', ARGV[5]) end`
+if redis.call('SADD', P .. ':${KEY.lanesOf}' .. crawl, lane) == 1 then redis.call('HINCRBY', P .. ':${KEY.crawl}' .. crawl, '${CRAWL.storedEver}', ARGV[5]) end`
 
 /** Puts a lane into its new partition, where it is counted once: the set of lanes that came stays until all have come. */
 const PUT_LANE = `local P, lane = ARGV[2], ARGV[3]

@@ -78,7 +78,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   const all = [...new Set([...there, ...tags])]
   const gate = `${from}>${to}`
   if (began === undefined) await quiet(options, there, from)
-  for (const tag of all) await change.shut(tag, gate)
+  for (const tag of all) await change.close(tag, gate)
   if (moving !== gate) await stillQuiet(options, change, { there, all, gate, from })
   await leasesEnd(options, there, gate, (leases, holdMs) => onProgress({ kind: 'waiting', leases, holdMs }))
 
@@ -105,7 +105,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
 
 /**
  * A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on it
- * can park nothing. After that no job can be half way in, and a change that is taken up again need not check.
+ * can store nothing. After that no job can be half way in, and a change that is taken up again need not check.
  */
 async function stillQuiet(
   options: RepartitionOptions,

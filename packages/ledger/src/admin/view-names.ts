@@ -1,19 +1,19 @@
-/** Lists origins by the gate that holds them (view-shut), and lanes by the domain of their host (scan-lanes). */
+/** Lists origins by the gate that holds them (view-closed), and lanes by the domain of their host (scan-lanes). */
 import { LANE_ROW } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
-import type { LaneInOrigin, LaneScan, OriginView, ShutList } from '../types.ts'
+import type { ClosedList, LaneInOrigin, LaneScan, OriginView } from '../types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'
 
 /** Origins or lanes of one call: about 1 ms of Redis. */
 const MAX_SHOWN = 200
 
-export async function viewShut(
+export async function viewClosed(
   scripts: Scripts,
-  { gate, skip, limit, domain }: ShutList,
+  { gate, skip, limit, domain }: ClosedList,
   agents: string[],
 ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }> {
   const args = { gate, skip, limit: Math.min(limit, MAX_SHOWN), domain }
-  const { now, values } = await scripts.call('view-shut', args, agents)
+  const { now, values } = await scripts.call('view-closed', args, agents)
   const origins: (OriginView & { place: number })[] = []
   for (let at = 1; at < values.length; ) {
     const fields = at + 2

@@ -2,7 +2,7 @@
 import type { Gate } from '@decorum/protocol'
 import { LANE_ROW } from '../calls.ts'
 import { FIELD, type List, readLaneName } from '../layout.ts'
-import { decodeIn } from '../records/entry.ts'
+import { decodeIn } from '../records/pending-text.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
 import type { LaneView, OriginView } from '../types.ts'
 

@@ -3,8 +3,8 @@ import { DEFAULT_CRAWL } from '@decorum/protocol'
 import type { Keys } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { answersOf } from '../scripts.ts'
-import type { ParkItem } from '../types.ts'
-import { type Elsewhere, limitedDomain } from '../verbs/park.ts'
+import type { StoreItem } from '../types.ts'
+import { type Elsewhere, limitedDomain } from '../verbs/store.ts'
 import type { CrawlBook } from './keeper.ts'
 
 /**
@@ -16,23 +16,23 @@ import type { CrawlBook } from './keeper.ts'
 export async function takenElsewhere(
   { redis, others, callDeadlineMs }: { redis: RedisLink; others: readonly Keys[]; callDeadlineMs: number },
   book: CrawlBook,
-  items: readonly ParkItem[],
+  items: readonly StoreItem[],
 ): Promise<Elsewhere | undefined> {
   if (others.length === 0) return undefined
   const wanted = new Map<string, Set<string>>()
   for (const item of items) {
-    if (!('parked' in item)) continue
-    const { crawl = DEFAULT_CRAWL } = item.parked
+    if (!('pending' in item)) continue
+    const { crawl = DEFAULT_CRAWL } = item.pending
     if (book.recordOf(crawl).limits?.pagesPerDomain === undefined) continue
     wanted.set(crawl, (wanted.get(crawl) ?? new Set()).add(limitedDomain(item.lane.origin)))
   }
   if (wanted.size === 0) return undefined
   const asked = [...wanted].map(([crawl, domains]) => ({ crawl, domains: [...domains] }))
-  const told = await Promise.all(
+  const counted = await Promise.all(
     others.map((keys) => {
       const pipeline = redis.pipeline()
       for (const { crawl, domains } of asked) pipeline.hmget(keys.hostsOf(crawl), ...domains.map((one) => `@${one}`))
-      return answersOf(pipeline, callDeadlineMs, 'park') as Promise<(string | null)[][]>
+      return answersOf(pipeline, callDeadlineMs, 'store') as Promise<(string | null)[][]>
     }),
   )
   const taken = new Map<string, number>()
@@ -40,7 +40,7 @@ export async function takenElsewhere(
     for (const [n, domain] of domains.entries())
       taken.set(
         `${crawl} ${domain}`,
-        told.reduce((sum, counts) => sum + Number(counts[at]?.[n] ?? 0), 0),
+        counted.reduce((sum, counts) => sum + Number(counts[at]?.[n] ?? 0), 0),
       )
   return (crawl, domain) => taken.get(`${crawl} ${domain}`) ?? 0
 }

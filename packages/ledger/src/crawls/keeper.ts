@@ -8,7 +8,7 @@ import { LedgerUnavailableError } from '../errors.ts'
 import { CRAWL, KEY, type Keys, laneName, listsOf, readLaneName } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { crawlsIn } from '../outcomes.ts'
-import { decodeIn } from '../records/entry.ts'
+import { decodeIn } from '../records/pending-text.ts'
 import { ALLOWED_WHEN_FULL } from '../script-text.ts'
 import { answersOf, withDeadline } from '../scripts.ts'
 import { thatAnswer } from '../that-answer.ts'
@@ -56,12 +56,12 @@ export async function listCrawls(from: Places, names?: readonly string[]): Promi
     DEFAULT_CRAWL,
     ...(await withDeadline(crawlsIn(redis, tags), callDeadlineMs, 'crawls')).sort(),
   ]
-  const told = await thatAnswer(all.map((keys) => factsOf(from, keys, known)))
+  const answered = await thatAnswer(all.map((keys) => factsOf(from, keys, known)))
   const totals = names === undefined || names.includes(DEFAULT_CRAWL) ? await countsOf(from) : {}
   const crawls = known.map((name, at) =>
     crawlOf(
       name,
-      told.map((facts) => facts[at] ?? NOTHING),
+      answered.map((facts) => facts[at] ?? NOTHING),
     ),
   )
   const [first] = crawls
@@ -101,22 +101,22 @@ async function factsOf({ redis, callDeadlineMs }: Places, keys: Keys, names: rea
   }))
 }
 
-function crawlOf(name: string, told: readonly Facts[]): Crawl {
+function crawlOf(name: string, answered: readonly Facts[]): Crawl {
   const number = ({ fields }: Facts, field: string): number => Number(fields[field] ?? 0)
   const counts: Record<string, number> = {}
   for (const kind of OUTCOMES_COUNTED) {
-    const count = told.reduce((sum, one) => sum + number(one, kind), 0)
+    const count = answered.reduce((sum, one) => sum + number(one, kind), 0)
     if (count > 0) counts[kind] = count
   }
-  const records = told.map(({ fields }) => readRecord(fields[CRAWL.record]))
+  const records = answered.map(({ fields }) => readRecord(fields[CRAWL.record]))
   return {
     name,
     record: records.reduce((one, other) => (other.version > one.version ? other : one), USUAL),
-    waiting: told.reduce((sum, one) => sum + number(one, CRAWL.parked) - number(one, CRAWL.left), 0),
-    unread: told.reduce((sum, one) => sum + one.unread, 0),
-    unreadInOne: Math.max(0, ...told.map((one) => one.unread)),
+    waiting: answered.reduce((sum, one) => sum + number(one, CRAWL.storedEver) - number(one, CRAWL.left), 0),
+    unread: answered.reduce((sum, one) => sum + one.unread, 0),
+    unreadInOne: Math.max(0, ...answered.map((one) => one.unread)),
     counts,
-    bytes: told.reduce((sum, one) => sum + number(one, CRAWL.bytes), 0),
+    bytes: answered.reduce((sum, one) => sum + number(one, CRAWL.bytes), 0),
   }
 }
 
@@ -141,8 +141,8 @@ export async function changeCrawl(
     const before = readRecord(text as string | null)
     const next = changed(before, changing, now())
     if ((await first.verbs.crawl(changing.name, next, before.version)).kind !== 'written') continue
-    const told = await Promise.allSettled(others.map(({ verbs }) => verbs.crawl(changing.name, next)))
-    return { record: next, unreached: told.filter(({ status }) => status === 'rejected').length }
+    const answered = await Promise.allSettled(others.map(({ verbs }) => verbs.crawl(changing.name, next)))
+    return { record: next, unreached: answered.filter(({ status }) => status === 'rejected').length }
   }
   throw new CrawlError(`others change the crawl '${changing.name}' at the same time: try again`)
 }
@@ -151,7 +151,7 @@ export async function changeCrawl(
 const FORGET = `${ALLOWED_WHEN_FULL}
 local tag, name = string.match(KEYS[1], '^{.-}:'), ARGV[1]
 local crawl, stream = tag .. '${KEY.crawl}' .. name, tag .. '${KEY.outcomes}:' .. name
-local stored, gone = unpack(redis.call('HMGET', crawl, '${CRAWL.parked}', '${CRAWL.left}'))
+local stored, gone = unpack(redis.call('HMGET', crawl, '${CRAWL.storedEver}', '${CRAWL.left}'))
 if tonumber(stored or '0') > tonumber(gone or '0') then return 'stored' end
 if redis.call('EXISTS', stream) == 1 and #redis.call('XINFO', 'GROUPS', stream) > 0 then return 'read' end
 redis.call('UNLINK', crawl, stream, tag .. '${KEY.hostsOf}' .. name, tag .. '${KEY.lanesOf}' .. name)
@@ -249,9 +249,9 @@ export async function healCrawls(from: Places, partition: number, book: CrawlBoo
   // A crawl that the first partition does not list is added there, so that every list has it.
   if (partition === 0 || first === undefined) return
   const pipeline = redis.pipeline()
-  const unheard = [...known.keys()].filter((name) => ![...book.names()].includes(name))
-  for (const name of unheard) pipeline.hsetnx(first.keys.crawls, name, '0')
-  if (unheard.length > 0) await answersOf(pipeline, callDeadlineMs, 'crawls')
+  const unlisted = [...known.keys()].filter((name) => ![...book.names()].includes(name))
+  for (const name of unlisted) pipeline.hsetnx(first.keys.crawls, name, '0')
+  if (unlisted.length > 0) await answersOf(pipeline, callDeadlineMs, 'crawls')
 }
 
 /** Ends crawls whose end has come, and shares limits among the partitions. Once a second is enough. */
@@ -262,10 +262,10 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
     return expiresAt !== undefined || limits !== undefined
   })
   if (names.length === 0) return
-  const told = await Promise.all(places.map(({ keys }) => factsOf(from, keys, names)))
+  const answered = await Promise.all(places.map(({ keys }) => factsOf(from, keys, names)))
   const today = String(Math.floor(now / DAY))
   for (const [at, name] of names.entries()) {
-    const facts = told.map((one) => one[at] ?? NOTHING)
+    const facts = answered.map((one) => one[at] ?? NOTHING)
     const { record, bytes, waiting } = crawlOf(name, facts)
     const end = endedBy(record, bytes, now)
     if (end !== undefined) {
@@ -278,7 +278,7 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
     const inAll = facts.reduce((sum, one) => sum + takenIn(one), 0)
     const shares = places.map(({ keys }, place) => {
       const one = facts[place] ?? NOTHING
-      const here = Number(one.fields[CRAWL.parked] ?? 0) - Number(one.fields[CRAWL.left] ?? 0)
+      const here = Number(one.fields[CRAWL.storedEver] ?? 0) - Number(one.fields[CRAWL.left] ?? 0)
       const pipeline = redis.pipeline()
       if (stored !== undefined) pipeline.hset(keys.crawl(name), CRAWL.stored, Math.max(0, stored - waiting + here))
       if (pagesPerDay !== undefined)

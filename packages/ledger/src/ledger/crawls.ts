@@ -44,7 +44,7 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
       changeCrawl(places, changing, wall),
     /** Forgets a crawl that holds no URLs and that no group reads. */
     forgetCrawl: (name: string) => forgetCrawl(places, name),
-    /** Tells a partition what it does not know yet of crawls. */
+    /** Writes to a partition what it does not have yet of crawls. */
     healCrawls: (partition: number): Promise<void> => healCrawls(places, partition, book),
     /** Ends crawls whose end has come, and shares limits among the partitions. */
     limitCrawls: (): Promise<void> => limitCrawls(places, book, wall()),

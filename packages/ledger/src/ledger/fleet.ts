@@ -1,9 +1,9 @@
-/** What is told to every partition and heard from all of them: who runs, what is stopped, delays and policies, where pages are kept. */
+/** What is written to every partition and read from all of them: who runs, what is stopped, delays and policies, where pages are kept. */
 import { MINUTE } from '@decorum/protocol'
 import { ANNOUNCED, contentKey, EPOCH } from '../layout.ts'
 import { type Lifting, type Stopping, type StopRecord, withoutStops, withStops } from '../stops/record.ts'
 import { thatAnswer } from '../that-answer.ts'
-import type { SitePolicyToTell } from '../types.ts'
+import type { SitePolicyRecord } from '../types.ts'
 import { type Member, type Roll, readMembers } from '../verbs/fleet.ts'
 import type { LeastDelay } from '../verbs/least-delays.ts'
 import type { Partitions } from './partitions.ts'
@@ -12,7 +12,7 @@ const MEMBER_LIFE_MS = 5_000
 
 export function fleetCalls({ redis, tags, all, active, timed, stops }: Partitions) {
   const inFlight = tags.map(() => 0)
-  // Every partition hears from every process: one that lost its data learns which epoch running processes remember, and when the
+  // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
   // master of one is away, the others still know which processes run.
   const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
     thatAnswer(
@@ -45,7 +45,7 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
       await Promise.all(active.map(({ verbs }) => verbs['least-delays'](version, leastDelays)))
     },
     /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
-    async setSitePolicies(version: number, policies: readonly SitePolicyToTell[]): Promise<void> {
+    async setSitePolicies(version: number, policies: readonly SitePolicyRecord[]): Promise<void> {
       await Promise.all(active.map(({ verbs }) => verbs.policies(version, policies)))
     },
     /**

@@ -5,32 +5,32 @@ import type { CrawlBook } from '../crawls/keeper.ts'
 import { listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
-import { headOf, poolLists } from '../pools.ts'
+import { firstUrlOf, poolLists } from '../pools.ts'
 import type {
   CompleteResult,
   Completion,
   GrantRequest,
-  HeldLane,
   LaneRef,
-  LearnResult,
+  LeasedLane,
   OriginView,
-  Parked,
-  ParkItem,
-  ParkMark,
-  ParkResult,
+  Pending,
+  RecordResult,
   ReserveRequest,
   Resolution,
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
   StartRequest,
+  StoreItem,
+  StoreMark,
+  StoreResult,
 } from '../types.ts'
-import { DONE_MARK_MS } from '../verbs/park.ts'
+import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
 export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
 
-/** Notes only listen: the error of a call is told to its caller. */
+/** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
 
 /** @param notes  undefined: none are written */
@@ -42,11 +42,11 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   return {
-    async park(partition: number, items: ParkItem[], mark?: ParkMark): Promise<ParkResult> {
+    async store(partition: number, items: StoreItem[], mark?: StoreMark): Promise<StoreResult> {
       const { keys: own, verbs } = of(partition)
       const others = all.map(({ keys }) => keys).filter((keys) => keys !== own)
       const elsewhere = await takenElsewhere({ redis, others, callDeadlineMs }, book, items)
-      const result = await verbs.park(items, mark, elsewhere)
+      const result = await verbs.store(items, mark, elsewhere)
       for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
     },
@@ -72,15 +72,15 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     /** Orders on their way to the workers of a pool. */
     pool: (partition: number, name: string) =>
       poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, callDeadlineMs }),
-    /** The URL of a lane that is in flight, by the priority and the crawl that its order tells. */
-    headOf: (lane: LaneRef, priority: Parked['priority'], crawl: string): Promise<Parked | undefined> =>
-      headOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), callDeadlineMs),
+    /** The URL of a lane that is in flight, by the priority and the crawl of its order. */
+    firstUrlOf: (lane: LaneRef, priority: Pending['priority'], crawl: string): Promise<Pending | undefined> =>
+      firstUrlOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), callDeadlineMs),
     start: (request: StartRequest) => ofOrigin(request.origin).verbs.start(request),
     /**
      * Asks whether a request that was started some time ago may still be sent, for the lanes of one partition that it holds. When it
      * is refused they are given back by `resolve`: `unused` for a lease that was started, `release` for a secondary lease.
      */
-    confirm: (held: HeldLane[]) => ofOrigin(held[0]?.origin ?? '').verbs.confirm(held),
+    confirm: (held: LeasedLane[]) => ofOrigin(held[0]?.origin ?? '').verbs.confirm(held),
     /** A secondary lease, at once or later. It ends by `complete` with `secondary`, or by `resolve` with `release`. */
     acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
     /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
@@ -88,7 +88,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     /**
      * The leases that one permit, or one order of a pool, holds in one partition last so much longer from now on: all of them, or none.
      */
-    extend: (held: HeldLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
+    extend: (held: LeasedLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
     complete(completion: Completion): Promise<CompleteResult> {
       const ended = ofOrigin(completion.origin).verbs.complete(completion)
       ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
@@ -102,7 +102,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       }, ignored)
       return ended
     },
-    async record(robotsRecord: RobotsRecord): Promise<LearnResult> {
+    async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
       if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)

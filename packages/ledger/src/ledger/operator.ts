@@ -11,6 +11,7 @@ import { EVERYTHING, stopsInForce } from '../stops/record.ts'
 import { thatAnswer } from '../that-answer.ts'
 import type {
   Cancelled,
+  ClosedList,
   LaneList,
   LaneRef,
   LaneScan,
@@ -19,7 +20,6 @@ import type {
   Outcome,
   PartitionView,
   PendingUrl,
-  ShutList,
   WantedCandidate,
 } from '../types.ts'
 import type { Sample } from '../verbs/sample.ts'
@@ -40,7 +40,8 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       })
     },
     /** Origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: of the list, those of other domains too. */
-    viewShut: (partition: number, list: ShutList, agents: string[]) => of(partition).verbs['view-shut'](list, agents),
+    viewClosed: (partition: number, list: ClosedList, agents: string[]) =>
+      of(partition).verbs['view-closed'](list, agents),
     /** Lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last. */
     scanLanes: (partition: number, scan: LaneScan) => of(partition).verbs['scan-lanes'](scan),
     /** What happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition. */

@@ -72,7 +72,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
     })),
     wall,
   )
-  // The first calls also tell the clock and the epoch.
+  // The first calls also bring the time and the epoch.
   const seen = await thatAnswer(active.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
   await stops.settled() // a partition without the stops gets them before this process grants anything in it
@@ -83,7 +83,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
   return {
     redis,
     callDeadlineMs,
-    /** what the verbs are told with each call; some of it may change while the ledger is open */
+    /** what the verbs are given with each call; some of it may change while the ledger is open */
     settings,
     warnings,
     tags,

@@ -3,8 +3,8 @@ import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { valuesOf } from '../scripts.ts'
-import type { LaneRef, Parked } from '../types.ts'
-import { decodeIn } from './entry.ts'
+import type { LaneRef, Pending } from '../types.ts'
+import { decodeIn } from './pending-text.ts'
 
 const firstOf = (record: string | null): string => readLaneRecord(record ?? '').first
 
@@ -54,20 +54,20 @@ export async function isEmpty(redis: RedisLink, keys: Keys, lane: LaneRef, list:
 }
 
 /** The first URLs of a list. */
-export async function headsOf(
+export async function firstUrlsOf(
   redis: RedisLink,
   keys: Keys,
   lane: LaneRef,
   list: List,
   most: number,
-): Promise<Parked[]> {
+): Promise<Pending[]> {
   const name = laneName(lane.agent, lane.origin)
   const answers = await redis
     .multi()
     .hget(keys.lanes, name)
     .lrange(keys.list(list, name), 0, most - 1)
     .exec()
-  const [record, behind] = valuesOf(answers, 'headsOf') as [string | null, string[]]
+  const [record, behind] = valuesOf(answers, 'firstUrlsOf') as [string | null, string[]]
   const first = list === LIST.normal ? firstOf(record) : ''
   const entries = [...(first === '' ? [] : [first]), ...behind].slice(0, most)
   return entries.map((entry) => decodeIn(list, entry))

@@ -21,7 +21,7 @@ export type StopKeeper = {
   /** the version that this process knows */
   readonly version: number
   readonly record: StopRecord
-  /** a reply of this partition told this version, which is another one */
+  /** a reply of this partition came under this version, which is another one */
   seen(place: number, version: number): void
   /** why nothing may be sent to an origin, or to an address, or undefined; without a call of Redis */
   why(origin: string, address: string | undefined): string | undefined
@@ -35,7 +35,7 @@ export type StopKeeper = {
   change(edit: (record: StopRecord, now: number) => StopRecord): Promise<{ record: StopRecord; unreached: number }>
   /** as the partitions that answer hold it now */
   latest(): Promise<StopRecord>
-  /** resolves when what was seen so far has been read or told */
+  /** resolves when what was seen so far has been read or written */
   settled(): Promise<void>
 }
 
@@ -48,13 +48,13 @@ const AGAIN_MS = 250
 /** @param now  Redis's clock, ms */
 export function stopKeeper(places: StopPlace[], now: () => number): StopKeeper {
   let known = NO_STOPS
-  let latest = 0 // version that some partition has told
+  let latest = 0 // version that some partition has
   let names = new Map<string, number>() // name → end
   let addresses = false
-  const versions = places.map(() => 0) // the latest that each partition has told
+  const versions = places.map(() => 0) // the latest that each partition has
   const busy = new Map<number, Promise<void>>()
 
-  const learn = (record: StopRecord): void => {
+  const takeOver = (record: StopRecord): void => {
     if (record.version <= known.version) return
     known = record
     latest = Math.max(latest, record.version)
@@ -79,7 +79,7 @@ export function stopKeeper(places: StopPlace[], now: () => number): StopKeeper {
       done.then(() => undefined),
     )
   }
-  const tellThoseBehind = (): void => {
+  const announcePlaces = (): void => {
     for (const [at, version] of versions.entries())
       if (version < known.version)
         work(at, async (place) => {
@@ -91,10 +91,10 @@ export function stopKeeper(places: StopPlace[], now: () => number): StopKeeper {
     latest = Math.max(latest, version)
     if (version > known.version)
       work(at, async (place) => {
-        learn(await readAt(place))
-        tellThoseBehind()
+        takeOver(await readAt(place))
+        announcePlaces()
       })
-    else tellThoseBehind()
+    else announcePlaces()
   }
   const isStopped = (name: string): boolean => (names.get(name) ?? 0) > now()
 
@@ -110,7 +110,7 @@ export function stopKeeper(places: StopPlace[], now: () => number): StopKeeper {
     if ((found[first] as PromiseFulfilledResult<StopRecord>).value.version < base.version)
       await place.write(base, undefined)
     if ((await place.write(next, base.version)).kind !== 'written') return undefined
-    learn(next)
+    takeOver(next)
     const others = await Promise.allSettled(
       places.filter((_, at) => at !== first).map((one) => one.write(next, undefined)),
     )
@@ -151,7 +151,7 @@ export function stopKeeper(places: StopPlace[], now: () => number): StopKeeper {
     },
     async latest() {
       const found = await thatAnswer(places.map(readAt))
-      for (const record of found) learn(record)
+      for (const record of found) takeOver(record)
       return known
     },
     async settled() {

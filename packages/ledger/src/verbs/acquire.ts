@@ -3,22 +3,22 @@ import { ACQUIRED } from '../calls.ts'
 import { KIND, laneName, readLaneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { Entry, LaneRef, SecondaryRequest } from '../types.ts'
+import type { AcquireAnswer, LaneRef, SecondaryRequest } from '../types.ts'
 
 export async function acquire(
   scripts: Scripts,
   { leaseMs }: VerbSettings,
   { lanes, kind, delayMs, of, isRobots, heldFence, by }: SecondaryRequest,
-): Promise<Entry> {
+): Promise<AcquireAnswer> {
   const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
   const args = {
     leaseMs,
     delayMs,
-    kind: kind === 'clock' ? KIND.paceGroup : KIND.hop,
+    kind: kind === 'pace-group' ? KIND.paceGroup : KIND.hop,
     of: nameOf(kind === 'hop' ? lanes[0] : of),
     isRobots: isRobots === true ? 1 : 0,
     heldFence: heldFence ?? '',
-    asker: nameOf(by),
+    requester: nameOf(by),
   }
   const { values } = await scripts.call('acquire', args, lanes.map(nameOf))
   const { answer, value, delayMs: owed, lane } = ACQUIRED.read(values)

@@ -38,8 +38,8 @@ function memberText({ role, id, slots, about }: Member): string {
 export function readMembers(texts: Iterable<string>): Member[] {
   const members = new Map<string, Member>()
   for (const text of texts) {
-    const [role = '', id = '', slots, told] = text.split(' ')
-    const about = told === undefined ? undefined : (JSON.parse(decodeURIComponent(told)) as About)
+    const [role = '', id = '', slots, aboutText] = text.split(' ')
+    const about = aboutText === undefined ? undefined : (JSON.parse(decodeURIComponent(aboutText)) as About)
     const before = members.get(id)?.about
     if (before !== undefined && (about === undefined || about.config < before.config)) continue
     members.set(id, { role, id, slots: Number(slots), ...(about === undefined ? {} : { about }) })

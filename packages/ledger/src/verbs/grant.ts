@@ -11,12 +11,12 @@ export async function grant(
   { grantAheadMs }: VerbSettings,
   requests: GrantRequest[],
 ): Promise<GrantAnswer[]> {
-  const items = requests.flatMap(({ agent, origin, clock, version, delayMs, leaseMs, by, crawl }) =>
+  const items = requests.flatMap(({ agent, origin, paceLane, version, delayMs, leaseMs, by, crawl }) =>
     GRANT_ITEM.write({
       lane: laneName(agent, origin),
-      paceLane: clock === undefined ? '' : laneName(clock.agent, clock.origin),
+      paceLane: paceLane === undefined ? '' : laneName(paceLane.agent, paceLane.origin),
       ...{ version, delayMs, leaseMs },
-      asker: laneName(crawl === undefined ? by.agent : `${by.agent}@${crawl}`, by.origin),
+      requester: laneName(crawl === undefined ? by.agent : `${by.agent}@${crawl}`, by.origin),
     }),
   )
   const { values } = await scripts.call('grant', { aheadMs: grantAheadMs }, items)
@@ -27,8 +27,8 @@ function readAnswer(parts: string[]): GrantAnswer {
   if (parts[0] === 'crawl-held') return { kind: 'crawl-held', record: readRecord(parts.slice(1).join('|')) }
   const { answer, waitMs, fence, delayMs, paceFence, paceDelayMs } = GRANTED.read(parts)
   if (answer === 'granted') {
-    const clock = paceFence === '' ? {} : { clock: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
-    return { kind: answer, waitMs: Number(waitMs), fence: Number(fence), delayMs: Number(delayMs), ...clock }
+    const paceLane = paceFence === '' ? {} : { paceLane: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
+    return { kind: answer, waitMs: Number(waitMs), fence: Number(fence), delayMs: Number(delayMs), ...paceLane }
   }
   if (answer === 'wait') {
     const { gate, holder } = GRANT_WAIT.read(parts)

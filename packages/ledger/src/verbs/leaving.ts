@@ -2,7 +2,7 @@
 import { isAssigned, type Outcome } from '@decorum/protocol'
 import { type Arg, LEAVING } from '../calls.ts'
 import { countedAs } from '../notes.ts'
-import { idSlot } from '../records/entry.ts'
+import { idSlot } from '../records/pending-text.ts'
 
 /** An id that a gateway has assigned is not looked up: its job is accepted once, so there is no second one. */
 export const slotOf = (id: string, crawl?: string): { bucket: string; number: string } =>

@@ -2,7 +2,7 @@
 import { NOTE_ITEM } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 
-/** `reason`: whose example it is, such as `failed/timeout`; '' of none. `backOff`: the note tells the back-off that followed. */
+/** `reason`: whose example it is, such as `failed/timeout`; '' of none. `backOff`: the note is of the back-off that followed. */
 export type NoteItem = { origin: string; reason: string; text: string; backOff: boolean }
 
 export async function note(scripts: Scripts, items: NoteItem[]): Promise<void> {

@@ -9,11 +9,16 @@ import type { Reaped } from '../types.ts'
 export async function reap(scripts: Scripts, { quarantineMs }: Pick<VerbSettings, 'quarantineMs'>): Promise<Reaped> {
   const { values } = await scripts.call('reap', { quarantineMs })
   const [started, reserved, more, ...fetches] = values
-  const questions: Reaped['questions'] = []
+  const robotsFetches: Reaped['robotsFetches'] = []
   for (let at = 0; at < fetches.length; at += REAPED_FETCH.at.size) {
     const { lane, fence, version, state } = REAPED_FETCH.read(fetches, at)
-    questions.push({ ...readLaneName(lane), fence: Number(fence), version: Number(version), state: readState(state) })
+    robotsFetches.push({
+      ...readLaneName(lane),
+      fence: Number(fence),
+      version: Number(version),
+      state: readState(state),
+    })
   }
-  const counted = { started: Number(started), unstarted: Number(reserved), questions }
+  const counted = { started: Number(started), unstarted: Number(reserved), robotsFetches }
   return more === '1' ? { ...counted, more: true } : counted
 }

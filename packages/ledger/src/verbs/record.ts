@@ -7,7 +7,7 @@ import { writeState } from '../records/state-text.ts'
 import { writeBody } from '../records/stored-body.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { CompleteResult, LearnResult, RobotsFetchEnd, RobotsRecord } from '../types.ts'
+import type { CompleteResult, RecordResult, RobotsFetchEnd, RobotsRecord } from '../types.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
@@ -15,12 +15,12 @@ const ORIGIN_LIFE_MS = 31 * 86_400_000
 export async function record(
   scripts: Scripts,
   settings: VerbSettings,
-  { agent, origin, fence, forAsker, state: found, body, delays, delayMs, elapsedMs }: RobotsRecord,
-): Promise<LearnResult> {
+  { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs }: RobotsRecord,
+): Promise<RecordResult> {
   const { question: _over, ...facts } = found
   const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
   const bytes = body === undefined ? '' : await writeBody(body.octets)
-  const lease = forAsker === true ? {} : { lane: laneName(agent, origin), delayMs, elapsedMs }
+  const lease = withPage === true ? {} : { lane: laneName(agent, origin), delayMs, elapsedMs }
   return callRecord(scripts, settings, { origin, fence, delays, state, bytes, ...lease })
 }
 
@@ -45,7 +45,7 @@ type RecordCall = {
   delayMs?: number
   elapsedMs?: number
 }
-async function callRecord<Result extends LearnResult>(
+async function callRecord<Result extends RecordResult>(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,
   { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0 }: RecordCall,

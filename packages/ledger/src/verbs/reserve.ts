@@ -2,7 +2,7 @@
 import type { Gate } from '@decorum/protocol'
 import { CLOSED_FACT, FACT } from '../calls.ts'
 import { type List, laneName, readLaneName } from '../layout.ts'
-import { decodeIn } from '../records/entry.ts'
+import { decodeIn } from '../records/pending-text.ts'
 import { readState, withRobotsFetch } from '../records/state-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -34,7 +34,7 @@ export async function reserve(
   for (let at = 2; at < values.length; ) {
     const reserved = reservedLane(values, at, now, wallAt)
     lanes.push(reserved)
-    at += HEADER + reserved.heads.length
+    at += HEADER + reserved.urls.length
   }
   return { kind: 'reserved', lanes, more: detail === '1' }
 }
@@ -55,7 +55,7 @@ function reservedLane(values: string[], at: number, now: number, wallAt: number)
     waitMs: Math.max(0, notBefore - now),
     tries: Number(facts.attempts),
     robots: { version: Number(facts.version), state: readState(state) },
-    heads: values.slice(first, first + Number(facts.urlCount)).map((entry) => decodeIn(facts.list as List, entry)),
+    urls: values.slice(first, first + Number(facts.urlCount)).map((entry) => decodeIn(facts.list as List, entry)),
     now,
     wallAt,
   }

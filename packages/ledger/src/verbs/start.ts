@@ -10,11 +10,11 @@ export async function start(
   { leaseMs, grantAheadMs }: VerbSettings,
   requests: StartRequest[],
 ): Promise<StartAnswer[]> {
-  const items = requests.flatMap(({ agent, origin, fence, kind, version, delayMs, clock }) =>
+  const items = requests.flatMap(({ agent, origin, fence, kind, version, delayMs, paceLane }) =>
     START_ITEM.write({
       lane: laneName(agent, origin),
       ...{ fence, kind, version, delayMs },
-      paceLane: clock === undefined ? '' : laneName(clock.agent, clock.origin),
+      paceLane: paceLane === undefined ? '' : laneName(paceLane.agent, paceLane.origin),
     }),
   )
   const { values } = await scripts.call('start', { leaseMs, aheadMs: grantAheadMs }, items)
@@ -24,8 +24,8 @@ export async function start(
 function readAnswer(text: string, leaseMs: number): StartAnswer {
   const { answer, waitMs, paceFence, paceDelayMs } = START_ANSWER.read(text.split('|'))
   if (answer === 'granted') {
-    const clock = paceFence === '' ? {} : { clock: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
-    return { kind: answer, leaseMs, ...(Number(waitMs) > 0 ? { waitMs: Number(waitMs) } : {}), ...clock }
+    const paceLane = paceFence === '' ? {} : { paceLane: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
+    return { kind: answer, leaseMs, ...(Number(waitMs) > 0 ? { waitMs: Number(waitMs) } : {}), ...paceLane }
   }
   if (answer === 'early') return { kind: answer, waitMs: Number(waitMs) }
   return { kind: 'refused', why: answer as Extract<StartAnswer, { kind: 'refused' }>['why'] }

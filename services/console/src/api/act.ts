@@ -90,21 +90,31 @@ export function unknownAgent(agents: Agents): Refusal {
 export async function listOperations(ledger: Ledger, most: number, origin?: string): Promise<Operation[]> {
   if (origin !== undefined) {
     const all = await ledger.operations(ledger.partitionOf(origin), AMONG)
-    return all.flatMap((one) => (one.origin === origin ? told(one) : [])).slice(0, most)
+    return all.flatMap((one) => (one.origin === origin ? operationsOf(one) : [])).slice(0, most)
   }
   const all = await thatAnswer(ledger.tags.map((_, partition) => ledger.operations(partition, most)))
   return all
     .flat()
     .sort((a, b) => b.at - a.at)
     .slice(0, most)
-    .flatMap(told)
+    .flatMap(operationsOf)
 }
 
 /** Of one origin: found among so many of its partition. */
 const AMONG = 1_000
 const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 
-function told({ at, origin, action: written, by, reason, until, value, crawl, group }: OperationRecord): Operation[] {
+function operationsOf({
+  at,
+  origin,
+  action: written,
+  by,
+  reason,
+  until,
+  value,
+  crawl,
+  group,
+}: OperationRecord): Operation[] {
   const word = written === 'delay' && value === '0' ? 'restore-delay' : written
   const action = OPERATIONS.find((one) => one === word)
   if (action === undefined) return [] // of a newer ledger than this console

@@ -15,7 +15,11 @@ function whichOf(agents: Agents, { id, url, agent, crawl }: Asked) {
   return { id, agents: keys, crawl, ...(url === undefined ? {} : { at: url }) }
 }
 
-export async function tellCandidate(ledger: Ledger, agents: Agents, asked: Asked): Promise<CandidateStatus | Refusal> {
+export async function reportCandidate(
+  ledger: Ledger,
+  agents: Agents,
+  asked: Asked,
+): Promise<CandidateStatus | Refusal> {
   const which = whichOf(agents, asked)
   if (which instanceof Refusal) return which
   const { found, notKnown } = await candidateStatus(ledger, which)

@@ -5,8 +5,12 @@ import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
 import { type DelayOwed, delayOwed } from '@decorum/politeness'
 import { robotsWord, type Why, whyItWaits } from '../why.ts'
 
-export type ToldLane = LaneView & { why: Why; delay?: DelayOwed }
-export type ToldOrigin = Omit<OriginView, 'lanes'> & { robots: string; sitemaps?: string[]; lanes: ToldLane[] }
+export type DescribedLane = LaneView & { why: Why; delay?: DelayOwed }
+export type DescribedOrigin = Omit<OriginView, 'lanes'> & {
+  robots: string
+  sitemaps?: string[]
+  lanes: DescribedLane[]
+}
 
 /** @param lanes  those that are shown; a lane of an agent that is configured no more has no delay of its own */
 export function describeOrigin(
@@ -14,13 +18,13 @@ export function describeOrigin(
   part: Pick<PartitionView, 'holdUntil'>,
   agents: Agents,
   lanes: LaneView[] = origin.lanes,
-): ToldOrigin {
+): DescribedOrigin {
   // One clock for all that is compared: that of the reading itself
   const at = { now: origin.now, ...(part.holdUntil === undefined ? {} : { holdUntil: part.holdUntil }) }
   return {
     ...origin,
     robots: robotsWord(origin.state),
-    lanes: lanes.map((lane): ToldLane => {
+    lanes: lanes.map((lane): DescribedLane => {
       const agent = agents.find(lane.agent)
       const why = whyItWaits(lane, origin, at)
       return { ...lane, why, ...(agent === undefined ? {} : { delay: delayOwed(origin, agent) }) }

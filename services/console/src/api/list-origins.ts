@@ -6,7 +6,7 @@ import type { Agents } from '@decorum/config'
 import { INDEXED_GATES, type IndexedGate, type LaneList, type Ledger, type PartitionView } from '@decorum/ledger'
 import { type Gate, readUrl } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
-import { describeOrigin, type ToldLane, type ToldOrigin } from './describe-origin.ts'
+import { type DescribedLane, type DescribedOrigin, describeOrigin } from './describe-origin.ts'
 import { Refusal } from './route.ts'
 
 export type ListWish = {
@@ -21,7 +21,7 @@ export type ListWish = {
   after?: string | undefined
 }
 export type OriginList = {
-  origins: ToldOrigin[]
+  origins: DescribedOrigin[]
   /** lanes looked at */
   looked: number
   /** these are all: there is no next page, and every partition has answered */
@@ -36,7 +36,7 @@ const AT_ONCE = 200
 const SCANS = 3
 
 /** A lane, or the lanes of one origin, with its place: `at` is where a page that begins with it goes on. */
-type Found = { origin: ToldOrigin; rank: number; at: string }
+type Found = { origin: DescribedOrigin; rank: number; at: string }
 /** `next`: where the list goes on behind what was found; undefined: nowhere */
 type Part = { found: Found[]; looked: number; next: string | undefined }
 type Source = (partition: number, from: string) => Promise<Part>
@@ -62,13 +62,13 @@ export async function listOrigins(ledger: Ledger, agents: Agents, wish: ListWish
 function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginList {
   const all = parts.flatMap((part, partition) => part?.found.map((one) => ({ ...one, partition })) ?? [])
   all.sort((a, b) => (sort === 'latest' ? b.rank - a.rank : a.rank - b.rank))
-  const origins = new Map<string, ToldOrigin>()
+  const origins = new Map<string, DescribedOrigin>()
   const places = parts.map((part) => part?.next ?? END)
   const cut = new Set<number>()
   for (const { origin, partition, at } of all) {
-    const told = origins.get(origin.origin)
+    const described = origins.get(origin.origin)
     if (cut.has(partition)) continue
-    if (told !== undefined) told.lanes.push(...origin.lanes)
+    if (described !== undefined) described.lanes.push(...origin.lanes)
     else if (origins.size < limit) origins.set(origin.origin, { ...origin, lanes: [...origin.lanes] })
     else {
       cut.add(partition)
@@ -87,7 +87,7 @@ function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginL
 function sourceOf(ledger: Ledger, agents: Agents, wish: ListWish): Source {
   const { sort, state, reason, domain } = wish
   const gate = sort === undefined ? indexed(reason ?? STATE_GATES[state ?? 'idle']) : undefined
-  if (gate !== undefined) return shut(ledger, agents, gate, wish)
+  if (gate !== undefined) return closedBy(ledger, agents, gate, wish)
   if (domain !== undefined) return named(ledger, agents, domain, wish)
   return ordered(ledger, agents, wish)
 }
@@ -116,10 +116,10 @@ function ordered(ledger: Ledger, agents: Agents, wish: ListWish): Source {
     while (looked < LOOK_AT && seen.size <= wish.limit) {
       const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip: first + looked })
       for (const [n, { lane, origin }] of rows.entries()) {
-        const told = describeOrigin(origin, part, agents, [lane])
-        if (!told.lanes.some((one) => isWanted(one, told, wish))) continue
+        const described = describeOrigin(origin, part, agents, [lane])
+        if (!described.lanes.some((one) => isWanted(one, described, wish))) continue
         const place = first + looked + n
-        found.push({ origin: told, rank: order === 'in-flight' ? place : (lane.due ?? 0), at: String(place) })
+        found.push({ origin: described, rank: order === 'in-flight' ? place : (lane.due ?? 0), at: String(place) })
         seen.add(origin.origin)
       }
       looked += rows.length
@@ -129,13 +129,13 @@ function ordered(ledger: Ledger, agents: Agents, wish: ListWish): Source {
   }
 }
 
-function isWanted(lane: ToldLane, origin: ToldOrigin, { state, reason }: ListWish): boolean {
+function isWanted(lane: DescribedLane, origin: DescribedOrigin, { state, reason }: ListWish): boolean {
   if (state === undefined ? lane.state === 'idle' : lane.why.state !== state) return false
   return reason === undefined || (reason === 'blocked' ? origin.blocked !== undefined : lane.heldBy === reason)
 }
 
 /** Origins that a gate holds, by the index of them. */
-function shut(
+function closedBy(
   ledger: Ledger,
   agents: Agents,
   gate: IndexedGate,
@@ -148,15 +148,15 @@ function shut(
     const first = Number(from)
     let looked = 0
     while (looked < LOOK_AT && found.length <= limit) {
-      const list = await ledger.viewShut(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
+      const list = await ledger.viewClosed(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
       for (const { place, ...view } of list.origins) {
-        const told = describeOrigin(view, part, agents)
-        const lanes = told.lanes.filter((lane) => lane.state !== 'idle')
+        const described = describeOrigin(view, part, agents)
+        const lanes = described.lanes.filter((lane) => lane.state !== 'idle')
         // The index lags behind a gate that was opened by hand
-        const isHeld = isStillShut(gate, told) || lanes.some(({ heldBy }) => heldBy === gate)
+        const isHeld = isStillClosed(gate, described) || lanes.some(({ heldBy }) => heldBy === gate)
         const fits = state === undefined || reason !== undefined || lanes.every(({ why }) => why.state === state)
         if (isHeld && (fits || lanes.some(({ why }) => why.state === state)))
-          found.push({ origin: { ...told, lanes }, rank: place, at: String(place) })
+          found.push({ origin: { ...described, lanes }, rank: place, at: String(place) })
       }
       looked += list.looked
       if (list.looked < AT_ONCE) return { found, looked, next: undefined }
@@ -165,7 +165,7 @@ function shut(
   }
 }
 
-function isStillShut(gate: IndexedGate, { backOff, paused, blocked }: ToldOrigin): boolean {
+function isStillClosed(gate: IndexedGate, { backOff, paused, blocked }: DescribedOrigin): boolean {
   if (gate === 'back-off') return backOff !== undefined
   if (gate === 'paused') return paused !== undefined
   return gate === 'blocked' && blocked !== undefined
@@ -183,11 +183,11 @@ function named(ledger: Ledger, agents: Agents, domain: string, wish: ListWish): 
     for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
       const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })
       for (const { lane, origin, place } of page.lanes) {
-        const told = describeOrigin(origin, part, agents, [lane])
+        const described = describeOrigin(origin, part, agents, [lane])
         const name = `${lane.agent} ${lane.origin}`
-        if (seen.has(name) || !told.lanes.some((one) => isWanted(one, told, wish))) continue
+        if (seen.has(name) || !described.lanes.some((one) => isWanted(one, described, wish))) continue
         seen.add(name)
-        found.push({ origin: told, rank: 0, at: place })
+        found.push({ origin: described, rank: 0, at: place })
       }
       looked += page.looked
       cursor = page.cursor

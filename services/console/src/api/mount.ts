@@ -6,12 +6,12 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
-import { cancel, tellCandidate } from './candidates.ts'
+import { cancel, reportCandidate } from './candidates.ts'
 import { check } from './check.ts'
 import { contentHandler } from './content.ts'
 import { routes } from './contract.ts'
 import { changeCrawl, forgetCrawl } from './crawls.ts'
-import { describeOrigin, type ToldOrigin } from './describe-origin.ts'
+import { type DescribedOrigin, describeOrigin } from './describe-origin.ts'
 import { viewConfiguration, viewFleet } from './fleet.ts'
 import { listOrigins } from './list-origins.ts'
 import { addIntake } from './mount-intake.ts'
@@ -34,7 +34,7 @@ export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<
 }
 
 /** The origin afterwards, or as it is. */
-export async function tellOrigin({ ledger, config }: ApiParts, origin: string): Promise<ToldOrigin> {
+export async function reportOrigin({ ledger, config }: ApiParts, origin: string): Promise<DescribedOrigin> {
   const agents = config.agents.list.map((agent) => agent.key)
   const [view, part] = await Promise.all([
     ledger.viewOrigin(origin, agents),
@@ -57,7 +57,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({ ...routes.listStops, handler: ({ query }) => listStops(ledger, query.ended) })
   api.route({ ...routes.changeStops, handler: (request) => changeStops(ledger, request.body, defaultBy(request)) })
-  api.route({ ...routes.viewOrigin, handler: ({ params }) => tellOrigin(parts, params.origin) })
+  api.route({ ...routes.viewOrigin, handler: ({ params }) => reportOrigin(parts, params.origin) })
   api.route({ ...routes.listOrigins, handler: ({ query }) => listOrigins(ledger, agents, query) })
   api.route({
     ...routes.listOperations,
@@ -93,7 +93,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   api.route({ ...routes.viewConfiguration, handler: () => viewConfiguration(parts) })
   api.route({
     ...routes.viewCandidate,
-    handler: ({ params, query }) => tellCandidate(ledger, agents, { ...query, ...params }),
+    handler: ({ params, query }) => reportCandidate(ledger, agents, { ...query, ...params }),
   })
   api.route({
     ...routes.cancelCandidate,
@@ -124,7 +124,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
     async handler(request) {
       const { params, body } = request
       const done = await act(ledger, agents, params.origin, body, defaultBy(request))
-      return done instanceof Refusal ? done : { ...(await tellOrigin(parts, params.origin)), ...done }
+      return done instanceof Refusal ? done : { ...(await reportOrigin(parts, params.origin)), ...done }
     },
   })
 }

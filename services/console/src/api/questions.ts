@@ -186,7 +186,7 @@ const For = z
   .max(3_650 * DAY)
   .meta({ description: 'from now, ms' })
 
-const shut = <T extends 'pause' | 'block'>(action: T) =>
+const closing = <T extends 'pause' | 'block'>(action: T) =>
   z.strictObject({ action: z.literal(action), until: Until.optional(), forMs: For.optional(), reason: Reason, by: By })
 const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(action: T) =>
   z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
@@ -194,9 +194,9 @@ const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(acti
 /** What an operator can do. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
 export const ActionBody = z
   .discriminatedUnion('action', [
-    shut('pause'),
+    closing('pause'),
     lift('resume'),
-    shut('block'),
+    closing('block'),
     lift('unblock'),
     z.strictObject({
       action: z.literal('delay'),

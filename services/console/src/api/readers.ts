@@ -6,10 +6,10 @@ import { Refusal } from './route.ts'
 export async function listReaders(ledger: Ledger, crawl: string, outcomesLimit: number): Promise<ReaderAnswer[]> {
   const [readers, unread] = await Promise.all([ledger.readers(crawl), ledger.unread(crawl)])
   const inTheWay = readerInTheWay(readers, unread, outcomesLimit)
-  return readers.map((reader) => told(reader, reader === inTheWay))
+  return readers.map((reader) => answerOf(reader, reader === inTheWay))
 }
 
-const told = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
+const answerOf = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
   ...reader,
   isRead: isRead(reader),
   pausesCrawl: isInTheWay,

@@ -3,19 +3,19 @@ import { EVERYTHING, type Ledger, type Stop, StopError, type StopRecord, stopsIn
 import type { StopRequest } from './questions.ts'
 import { Refusal } from './route.ts'
 
-export type ToldStops = { version: number; stops: Stop[]; unreached?: number }
+export type StopsAnswer = { version: number; stops: Stop[]; unreached?: number }
 
-export async function listStops(ledger: Ledger, ended: boolean): Promise<ToldStops> {
+export async function listStops(ledger: Ledger, ended: boolean): Promise<StopsAnswer> {
   return shown(await ledger.stops.latest(), ledger, ended)
 }
 
-const shown = (record: StopRecord, ledger: Ledger, ended: boolean): ToldStops => ({
+const shown = (record: StopRecord, ledger: Ledger, ended: boolean): StopsAnswer => ({
   version: record.version,
   stops: ended ? record.stops : stopsInForce(record, ledger.wall()),
 })
 
 /** @param by  who it is when the request does not say */
-export async function changeStops(ledger: Ledger, asked: StopRequest, by: string): Promise<ToldStops | Refusal> {
+export async function changeStops(ledger: Ledger, asked: StopRequest, by: string): Promise<StopsAnswer | Refusal> {
   const who = { names: asked.names ?? [EVERYTHING], by: asked.by ?? by, reason: asked.reason }
   const change = asked.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(asked, ledger) })
   try {

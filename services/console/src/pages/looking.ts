@@ -88,7 +88,7 @@ const textsOf = (asked: Record<string, unknown>): OriginsAsked =>
   Object.fromEntries(Object.entries(asked).filter(([, value]) => typeof value === 'string'))
 
 /** URLs that are shown; the same URL may be stored under many ids. */
-const MOST_TOLD = 20
+const MOST_SHOWN = 20
 
 function addUrls(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
@@ -106,6 +106,6 @@ function addUrls(scope: FastifyInstance, parts: PageParts): void {
     const which = { agents, crawl: DEFAULT_CRAWL, ...(at === undefined ? { id: asked } : { at }) }
     const { found, notKnown } = await candidateStatus(ledger, which)
     const problem = found.length === 0 ? { problem: `Not found; ${notKnown}.` } : {}
-    return page(reply, urlsPage({ ...facts, found: found.slice(0, MOST_TOLD), ...problem }))
+    return page(reply, urlsPage({ ...facts, found: found.slice(0, MOST_SHOWN), ...problem }))
   })
 }

@@ -1,5 +1,5 @@
 /** The actions of operators as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
-import type { ToldOrigin } from '../api/describe-origin.ts'
+import type { DescribedOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
 import { lasting, length } from '../words.ts'
 import { type Html, html } from './html.ts'
@@ -25,7 +25,7 @@ const LENGTHS: [ms: number, text: string][] = [
 ]
 
 export function operatorForms(
-  origin: ToldOrigin,
+  origin: DescribedOrigin,
   by: string,
   failed: { problem: Problem; fields: FormFields } | undefined,
 ): Html {
@@ -52,7 +52,7 @@ ${inForce(origin, action)}
 }
 
 /** What holds now, each with the button that ends it. */
-function inForce({ paused, blocked, override, now }: ToldOrigin, action: string): Html | undefined {
+function inForce({ paused, blocked, override, now }: DescribedOrigin, action: string): Html | undefined {
   const list = [
     blocked && { text: `blocked ${lasting(blocked.until, now)}: ${blocked.reason}`, end: 'unblock', label: 'Unblock' },
     paused && { text: `paused ${lasting(paused.until, now)}: ${paused.reason}`, end: 'resume', label: 'Resume' },

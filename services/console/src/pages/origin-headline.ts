@@ -1,5 +1,5 @@
 /** The one sentence about an origin: the strongest reason among its lanes. Pure. */
-import type { ToldOrigin } from '../api/describe-origin.ts'
+import type { DescribedOrigin } from '../api/describe-origin.ts'
 import type { WaitState, Why } from '../why.ts'
 import { count, length } from '../words.ts'
 
@@ -24,7 +24,7 @@ const RANKED: [state: WaitState, tone: OriginHeadline['tone'], title: string][] 
   ['idle', 'calm', 'Nothing waits'],
 ]
 
-export function originHeadline(origin: ToldOrigin): OriginHeadline {
+export function originHeadline(origin: DescribedOrigin): OriginHeadline {
   const waiting = origin.lanes.reduce((sum, lane) => sum + lane.waiting, 0)
   const urls = waiting === 0 ? '' : ` ${count(waiting)} ${waiting === 1 ? 'URL waits' : 'URLs wait'}.`
   for (const [state, tone, title] of RANKED) {

@@ -2,7 +2,7 @@
 import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
-import type { ToldLane, ToldOrigin } from '../api/describe-origin.ts'
+import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
 import { opensIn } from '../why.ts'
 import { clock, count, day, lasting, length, some } from '../words.ts'
@@ -13,7 +13,7 @@ import { originHeadline } from './origin-headline.ts'
 import { originHistory } from './origin-history.ts'
 import { table } from './table.ts'
 
-export type OriginFacts = { origin: ToldOrigin; operations: Operation[]; notes: Note[] }
+export type OriginFacts = { origin: DescribedOrigin; operations: Operation[]; notes: Note[] }
 export type OriginPageFacts = OriginFacts & {
   frame: Frame
   agents: { key: string; name: string }[]
@@ -49,7 +49,7 @@ ${originHistory(notes)}
 ${operationsTable(operations)}`
 }
 
-function known(origin: ToldOrigin): Html {
+function known(origin: DescribedOrigin): Html {
   const { backOff, paused, blocked, override, policy, now } = origin
   const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
   const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
@@ -74,7 +74,7 @@ ${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator 
 const tile = (label: string, value: string, note: Piece): Html =>
   html`<div class="tile"><h2>${label}</h2><b>${value}</b><small>${note}</small></div>`
 
-function robotsNote({ origin, state, now }: ToldOrigin): Piece {
+function robotsNote({ origin, state, now }: DescribedOrigin): Piece {
   const { answer, copy, question, notBefore } = state
   const notes: Piece[] = []
   if (answer !== undefined)
@@ -89,7 +89,7 @@ function robotsNote({ origin, state, now }: ToldOrigin): Piece {
   return notes.flatMap((note, i) => (i === 0 ? [note] : [' · ', note]))
 }
 
-function lanesTable(origin: ToldOrigin): Html {
+function lanesTable(origin: DescribedOrigin): Html {
   return html`<section><h2>Lanes<small>one request at a time each, then its delay</small></h2>
 ${table(
   'Lanes',
@@ -108,7 +108,7 @@ const LANE_COLUMNS = [
   ['Next', 'long'],
 ] as const
 
-function laneRow(lane: ToldLane, origin: ToldOrigin): Piece[] {
+function laneRow(lane: DescribedLane, origin: DescribedOrigin): Piece[] {
   const { why, delay, head } = lane
   const tries = lane.tries > 0 ? html`<small>${some(lane.tries, 'try', 'tries')} made</small>` : ''
   const next =

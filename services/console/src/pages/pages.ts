@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
-import { defaultBy, tellOrigin } from '../api/mount.ts'
+import { defaultBy, reportOrigin } from '../api/mount.ts'
 import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
 import { Refusal, read, refuse } from '../api/route.ts'
 import { changeStops, listStops } from '../api/stops.ts'
@@ -104,7 +104,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
   const { agents } = config
   const factsOf = async (origin: string): Promise<OriginFacts> => {
     const [told, operations, notes] = await Promise.all([
-      tellOrigin(parts, origin),
+      reportOrigin(parts, origin),
       listOperations(ledger, OPERATIONS_SHOWN, origin),
       ledger.notesOf(origin),
     ])

@@ -1,6 +1,6 @@
 /** The page at `/stops`: the emergency stop with its confirmation, what is stopped, and how that ends. Pure. */
 import { EVERYTHING, nameForPeople, type Stop } from '@decorum/ledger'
-import type { ToldStops } from '../api/stops.ts'
+import type { StopsAnswer } from '../api/stops.ts'
 import { day } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
@@ -15,7 +15,7 @@ export type StopFields = {
 }
 
 export type StopsPageFacts = {
-  told: ToldStops
+  told: StopsAnswer
   /** who acts when the form names nobody */
   by: string
   frame: Frame
@@ -44,7 +44,7 @@ ${inForce(told.stops)}
   return layout({ title: 'Emergency stop · Decorum', body, frame, place: '/stops' })
 }
 
-function sentence({ stops }: ToldStops): string {
+function sentence({ stops }: StopsAnswer): string {
   if (stops.length === 0) return 'Nothing is stopped.'
   if (stops.some(({ name }) => name === EVERYTHING)) return 'Everything is stopped: no process sends anything.'
   return 'Part is stopped: no process sends anything to what is named here.'

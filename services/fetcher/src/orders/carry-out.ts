@@ -7,7 +7,7 @@ import { type Order, orderUrl } from '@decorum/protocol'
 import { fetchPage } from '../page/fetch-page.ts'
 import { fetchRobots } from '../robots/fetch-robots.ts'
 import { complete, type Fetched } from './complete.ts'
-import { giveBack } from './give-back.ts'
+import { endUnused } from './end-unused.ts'
 import { startLease } from './lease.ts'
 import type { Tools } from './tools.ts'
 import { waitForTurn } from './wait.ts'
@@ -33,7 +33,7 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
     const { agent, groups } = turn
     const started = await startLease(ledger, order, tools, groups)
     if (started.kind === 'refused') {
-      if (started.why === 'too-early') await giveBack(order, tools, started.why)
+      if (started.why === 'too-early') await endUnused(order, tools, started.why)
       else stats.refused(started.why)
       return await groups.release()
     }
@@ -46,7 +46,7 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
         order.kind === 'robots'
           ? await fetchRobots(order, agent, held, tools)
           : await fetchPage(order, agent, held, tools)
-      span?.set(told(fetched))
+      span?.set(attributesOf(fetched))
       await complete(order, agent, held, fetched, tools)
     } finally {
       stats.ended++
@@ -62,7 +62,7 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
 }
 
 /** What a span says of the exchange. */
-function told({ what, bytes, outcome }: Fetched): Record<string, string | number> {
+function attributesOf({ what, bytes, outcome }: Fetched): Record<string, string | number> {
   const status = outcome !== undefined && 'status' in outcome ? outcome.status : undefined
   return {
     'decorum.answer': what,

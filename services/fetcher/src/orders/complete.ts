@@ -62,10 +62,10 @@ export async function complete(
   const { endedAt, load } = fetched
   stats.exchanged(order.kind, fetched.what, fetched.bytes)
   let groupsEnded: Promise<void> | undefined
-  const handBack = (tell: Tell): Promise<void> => tellLedger(lease, endedAt, tools, tell)
+  const handBack = (report: Report): Promise<void> => reportToLedger(lease, endedAt, tools, report)
   if (fetched.what === 'not-sent') {
     groupsEnded = groups.release()
-    await handBack(() => giveBackUnused(order, ledger))
+    await handBack(() => resolveUnused(order, ledger))
   } else {
     const delayMs = delayOwed(order, agent, groups, fetched)
     groupsEnded = groups.complete({ endedAt, load, delayMs }) // in the same call to the ledger where they share a partition
@@ -92,8 +92,8 @@ export async function complete(
 
 /** A delay that this very answer asked for is owed already, to the lane and to its pace groups. */
 function delayOwed(order: CompletedOrder, agent: Agent, groups: HeldGroups, { tookMs, record }: Fetched): number {
-  const learned = record?.robots.delays.find((delay) => delay.agent === order.agent)
-  return Math.max(delayAfter(agent, order.delayMs, tookMs), learned?.delayMs ?? 0, groups.owedByHopsMs)
+  const recorded = record?.robots.delays.find((delay) => delay.agent === order.agent)
+  return Math.max(delayAfter(agent, order.delayMs, tookMs), recorded?.delayMs ?? 0, groups.owedByHopsMs)
 }
 
 function completionOf(order: CompletedOrder, fetched: Fetched, load: SiteLoad, delayMs: number): Completion {
@@ -115,7 +115,7 @@ async function recordRobots(
 ): Promise<CompleteResult> {
   // A process that was frozen for longer than its lease would record an old answer as a new one.
   if (lease.isOver()) return 'stale'
-  const more = { ...owed, ...(secondary ? { forAsker: true } : {}) }
+  const more = { ...owed, ...(secondary ? { withPage: true } : {}) }
   const result = await ledger.record({ ...robots, ...more })
   if (result !== 'full') return result
   log.warn(
@@ -127,7 +127,7 @@ async function recordRobots(
 }
 
 /** Nothing has left this machine: the lane is due as before, and its URL has not been tried. */
-async function giveBackUnused({ agent, origin, fence }: CompletedOrder, ledger: OrdersLedger): Promise<CompleteResult> {
+async function resolveUnused({ agent, origin, fence }: CompletedOrder, ledger: OrdersLedger): Promise<CompleteResult> {
   const resolution: Resolution = { agent, origin, fence, dropped: [], next: { kind: 'unused' } }
   return (await ledger.resolve(ledger.partitionOf(origin), [resolution]))[0] ?? 'stale'
 }
@@ -142,21 +142,21 @@ export async function endRobotsFetch(
   await ledger.endRobotsFetch({ origin, fence, agents: agents.list.map(({ key }) => key) }).catch(() => {})
 }
 
-type Tell = (elapsedMs: number) => Promise<CompleteResult>
+type Report = (elapsedMs: number) => Promise<CompleteResult>
 
 /** Between two tries to report to a ledger that does not answer. */
 const TELL_AGAIN_MS = 250
 
 /** Reports to the ledger until it answers or the lease is over. The fence makes a repeated report harmless. */
-async function tellLedger(
+async function reportToLedger(
   lease: Lease,
   endedAt: number,
   { stats }: Pick<ExchangeTools, 'stats'>,
-  tell: Tell,
+  report: Report,
 ): Promise<void> {
   let isFirst = true
   const result = await retry(
-    () => tell(Math.max(0, performance.now() - endedAt)),
+    () => report(Math.max(0, performance.now() - endedAt)),
     TELL_AGAIN_MS,
     (error) => {
       if (!(error instanceof LedgerUnavailableError)) throw error

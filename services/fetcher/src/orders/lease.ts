@@ -1,5 +1,5 @@
 /** A lease as this process holds it: since when, how long it lasts, and whether it may still be used. */
-import type { HeldLane, Ledger, StartAnswer } from '@decorum/ledger'
+import type { LeasedLane, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint, passed, pause, type Since, sinceNow } from '@decorum/runtime'
@@ -16,7 +16,7 @@ export type ConfirmLedger = Pick<Ledger, 'confirm' | 'partitionOf'>
  * @param since  when the first of the leases was asked for
  * @param held   every lane that the request holds
  */
-export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => HeldLane[]): Confirmed {
+export function confirmedBy(ledger: ConfirmLedger, since: Since, held: () => LeasedLane[]): Confirmed {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
@@ -112,7 +112,7 @@ export async function startLease(
   const kind = isRobotsPage ? ('robots-page' as const) : order.kind
   const lane = { kind, agent, origin, fence, version, delayMs }
   const hostLane = groups?.hostLane
-  const request = hostLane === undefined ? lane : { ...lane, clock: hostLane }
+  const request = hostLane === undefined ? lane : { ...lane, paceLane: hostLane }
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     const own = sinceNow()
     const asked = { first: groups?.since ?? own, own }
@@ -129,8 +129,8 @@ export async function startLease(
       crashPoint('start.after')
       // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
       if (answer.waitMs !== undefined) await exactly(answer.waitMs)
-      groups?.started(answer.clock)
-      const held = (): HeldLane[] => [{ agent, origin, fence, version }, ...(groups?.held() ?? [])]
+      groups?.started(answer.paceLane)
+      const held = (): LeasedLane[] => [{ agent, origin, fence, version }, ...(groups?.held() ?? [])]
       const confirmed = confirmedBy(ledger, asked.first, held)
       return { kind: 'lease', lease: heldLease(asked, confirmed, answer.leaseMs, settings) }
     }

@@ -3,7 +3,7 @@
  * released, and the request tries again when the ledger says that its turn may come.
  */
 import type { Agent } from '@decorum/config'
-import type { HeldLane, LaneRef } from '@decorum/ledger'
+import type { LaneRef, LeasedLane } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
 import type { LastCheck } from '../http/exchange.ts'
@@ -12,8 +12,8 @@ import {
   completeAll,
   type End,
   type HostLease,
-  heldLanes,
   type LeasesLedger,
+  leasedLanes,
   type NotAcquired,
   releaseAll,
   type SecondaryLease,
@@ -71,7 +71,7 @@ export async function groupsOf(
   const of = { agent: agent.key, origin }
   const wanted = groups.above(agent.key, origin, address).map((group): Wanted => {
     const owed = group.delayMs === undefined ? { delayMs, of } : { delayMs: group.delayMs }
-    return { lanes: group.lanes, kind: 'clock', ofSite: false, ...owed }
+    return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
   })
   if (!groups.needsAddress) return { wanted, wrongAddress: noAddress }
   // A name is looked up again when a connection is made, and may lead to another address by then.
@@ -114,8 +114,8 @@ export class HeldGroups {
     this.#leases = [...this.#leases, { ...this.hostLane, ...hostLease, ofSite: true, isShared: false }]
   }
 
-  held(): HeldLane[] {
-    return heldLanes(this.#leases)
+  held(): LeasedLane[] {
+    return leasedLanes(this.#leases)
   }
 
   /** The delay between two requests under these leases, ms. */

@@ -2,7 +2,7 @@
  * Secondary leases: lanes and pace groups that one request holds besides its own lane. A request acquires all that it needs or
  * none, so that it waits for none while it holds another.
  */
-import type { HeldLane, LaneRef, Ledger, SecondaryRequest, SiteLoad } from '@decorum/ledger'
+import type { LaneRef, LeasedLane, Ledger, SecondaryRequest, SiteLoad } from '@decorum/ledger'
 import { crashPoint, retry } from '@decorum/runtime'
 import { NORMAL_LOAD } from '../http/read-answer.ts'
 
@@ -30,7 +30,7 @@ export type End = { endedAt: number; load?: SiteLoad; delayMs: number }
 /** A lease could not be acquired; `waitMs` is Infinity when an operator has blocked the origin of a hop. */
 export type NotAcquired = { waitMs: number }
 
-const TELL_TRIES = 3
+const REPORT_TRIES = 3
 const AGAIN_MS = 250
 
 /** Acquires all; what was acquired before one that is not free is released. @param by  the lane that keeps its place in line */
@@ -63,7 +63,7 @@ export async function completeAll(
   const siteLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   const complete = ({ agent, origin, fence, delayMs, ofSite }: SecondaryLease): Promise<unknown> => {
     const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: siteLoad } : { delayMs, load: NORMAL_LOAD }
-    return told(() => {
+    return reported(() => {
       const elapsedMs = Math.max(0, performance.now() - endedAt)
       return ledger.complete({ agent, origin, fence, ...owed, elapsedMs, secondary: true })
     })
@@ -75,15 +75,15 @@ export async function completeAll(
 export async function releaseAll(ledger: LeasesLedger, leases: readonly SecondaryLease[]): Promise<void> {
   const release = ({ agent, origin, fence }: SecondaryLease): Promise<unknown> => {
     const resolution = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
-    return told(() => ledger.resolve(ledger.partitionOf(origin), [resolution]))
+    return reported(() => ledger.resolve(ledger.partitionOf(origin), [resolution]))
   }
   await Promise.all(leases.map(release))
 }
 
 /** The fence makes a second telling harmless. */
-const told = (tell: () => Promise<unknown>): Promise<unknown> =>
-  retry(tell, AGAIN_MS, (_, failures) => failures < TELL_TRIES)
+const reported = (tell: () => Promise<unknown>): Promise<unknown> =>
+  retry(tell, AGAIN_MS, (_, failures) => failures < REPORT_TRIES)
 
 /** These leases as `confirm` takes them. */
-export const heldLanes = (leases: readonly SecondaryLease[]): HeldLane[] =>
+export const leasedLanes = (leases: readonly SecondaryLease[]): LeasedLane[] =>
   leases.map(({ agent, origin, fence }) => ({ agent, origin, fence }))

@@ -3,7 +3,7 @@ import { type Agent, type Agents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { Order } from '@decorum/protocol'
 import { pause } from '@decorum/runtime'
 import { START_AHEAD_MS, START_TOGETHER_MS, START_TRIP_MS } from '../limits.ts'
-import { giveBack } from './give-back.ts'
+import { endUnused } from './end-unused.ts'
 import type { HeldGroups } from './pace.ts'
 import type { Tools } from './tools.ts'
 
@@ -26,19 +26,19 @@ export async function waitForTurn(
         { agent: order.agent, origin: order.origin },
         'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
       )
-    return await giveBack(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS)
+    return await endUnused(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }
   const opensInMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_TRIP_MS
   const waitMs = pace.hostsAlone ? togetherIn(opensInMs) : opensInMs
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
   const egressWaitMs = connections.egressWaitMs(agent)
-  if (egressWaitMs > 0) return await giveBack(order, tools, 'egress', egressWaitMs)
-  if (isStopping()) return await giveBack(order, tools, 'stopping')
-  if (await isStoppedThere(order.origin, agent, tools)) return await giveBack(order, tools, 'stopped', STOPPED_WAIT_MS)
+  if (egressWaitMs > 0) return await endUnused(order, tools, 'egress', egressWaitMs)
+  if (isStopping()) return await endUnused(order, tools, 'stopping')
+  if (await isStoppedThere(order.origin, agent, tools)) return await endUnused(order, tools, 'stopped', STOPPED_WAIT_MS)
   const acquired = pace.acquire(agent, order.origin, order.delayMs)
   const groups = acquired instanceof Promise ? await acquired : acquired
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
-  if ('waitMs' in groups) return await giveBack(order, tools, 'paced', groups.waitMs + START_AHEAD_MS)
+  if ('waitMs' in groups) return await endUnused(order, tools, 'paced', groups.waitMs + START_AHEAD_MS)
   return { agent, groups }
 }
 

@@ -87,7 +87,7 @@ export function readPage(
   },
 ): Fetched & { outcome: Outcome } {
   const { status, headers, body, truncated, startedAt, timing, address, protocol, tls } = answer
-  const told: Extract<OutcomeBody, { kind: 'fetched' }> = {
+  const outcomeBody: Extract<OutcomeBody, { kind: 'fetched' }> = {
     kind: 'fetched',
     status,
     headers,
@@ -100,18 +100,18 @@ export function readPage(
     timing: inTenths(timing),
     protocol,
   }
-  if (made.decodedBytes !== undefined) told.decodedBytes = made.decodedBytes
-  if (made.archive !== undefined) told.archive = made.archive
-  if (made.says !== undefined) told.says = made.says
-  if (tls !== undefined) told.tls = tls
+  if (made.decodedBytes !== undefined) outcomeBody.decodedBytes = made.decodedBytes
+  if (made.archive !== undefined) outcomeBody.archive = made.archive
+  if (made.says !== undefined) outcomeBody.says = made.says
+  if (tls !== undefined) outcomeBody.tls = tls
   const { request } = about.order
-  if (revisitOf(about.order, answer, told.digest) !== undefined) told.unchanged = true
+  if (revisitOf(about.order, answer, outcomeBody.digest) !== undefined) outcomeBody.unchanged = true
   if (request?.redirects === 'report' && meaningOf(status) === 'redirect') {
     const target = targetOf(headers, orderUrl(about.order))
-    if (target.kind === 'target') told.to = target.url
+    if (target.kind === 'target') outcomeBody.to = target.url
   }
   const load = status === 403 ? TURNED_AWAY : NORMAL_LOAD
-  return { ...doneBy(answer), what: 'fetched', load, outcome: outcome(about, told) }
+  return { ...doneBy(answer), what: 'fetched', load, outcome: outcome(about, outcomeBody) }
 }
 
 const doneBy = ({ endedAt, timing, body }: Answer) => ({

@@ -60,7 +60,7 @@ export async function fetchRobots(
   const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load: NORMAL_LOAD }
   if (tookMs !== undefined) fetched.tookMs = tookMs
   if (event !== undefined) {
-    const state = tools.siteAnswers.toldTo(old.state, origin, event)
+    const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
       return { agent: order.agent, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
     }

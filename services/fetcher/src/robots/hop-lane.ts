@@ -9,7 +9,7 @@ import { groupsOf, type HeldGroups } from '../orders/pace.ts'
 import {
   acquireAll,
   completeAll,
-  heldLanes,
+  leasedLanes,
   releaseAll,
   type SecondaryLease,
   type Wanted,
@@ -79,7 +79,7 @@ export const hopLanes =
         return 'late'
       }
       if (missingMs > 0) await pause(missingMs)
-      const confirmed = confirmedBy(ledger, since, () => [...heldLanes(leases), ...groups.held()])
+      const confirmed = confirmedBy(ledger, since, () => [...leasedLanes(leases), ...groups.held()])
       return {
         fence: leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
         isShared: shared,
@@ -110,7 +110,11 @@ async function wantedFor(
   const site = { delayMs: agent.minDelayMs, ofSite: true }
   const { wanted: above, wrongAddress } = await groupsOf(options, agent, origin, agent.minDelayMs)
   const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots, ...(heldFence !== undefined && { heldFence }) }
-  const all: Wanted[] = [...above, ...(host ? [{ ...site, lanes: [host], kind: 'clock' as const, of: lane }] : []), hop]
+  const all: Wanted[] = [
+    ...above,
+    ...(host ? [{ ...site, lanes: [host], kind: 'pace-group' as const, of: lane }] : []),
+    hop,
+  ]
   const isHeld = ({ lanes }: Wanted): boolean => lanes.some((one) => groups.fenceOf(one, ownFence) !== undefined)
   return {
     wanted: all.filter((one) => one.kind === 'hop' || !isHeld(one)),

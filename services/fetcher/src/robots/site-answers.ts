@@ -10,7 +10,7 @@ export type SiteAnswers = {
   /** A page of the origin answered with this status. */
   heard(origin: string, status: number, at: Instant): void
   /** The state before `event`; when the event is a failure, with the time of the last page that answered. */
-  toldTo(state: RobotsState, origin: string, event: RobotsEvent): RobotsState
+  stateAfter(state: RobotsState, origin: string, event: RobotsEvent): RobotsState
 }
 
 /** Origins remembered at once, the latest ones. */
@@ -28,7 +28,7 @@ export function siteAnswers({ list }: Agents): SiteAnswers {
       const [oldest] = latest.size > REMEMBERED ? latest.keys() : []
       if (oldest !== undefined) latest.delete(oldest)
     },
-    toldTo(state, origin, event) {
+    stateAfter(state, origin, event) {
       const at = latest.get(origin)
       const isFailure =
         event.kind === 'unanswered' || (event.kind === 'answered' && (event.status === 429 || event.status >= 500))

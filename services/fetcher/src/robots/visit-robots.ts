@@ -3,7 +3,7 @@
  * fleet, which waits for its lane and pace groups. Without one it keeps the agent's own delay between its hops.
  */
 import type { Agent } from '@decorum/config'
-import type { Entry, Ledger, OriginView } from '@decorum/ledger'
+import type { AcquireAnswer, Ledger, OriginView } from '@decorum/ledger'
 import { pause, sinceNow } from '@decorum/runtime'
 import { type Config, readConfig } from '../config.ts'
 import { type LaneConnections, openConnections } from '../http/connections.ts'
@@ -171,7 +171,7 @@ async function acquireLane({ origin, agent }: RobotsVisit, delayMs: number, ledg
   const request = { delayMs, of }
   if (groups.hostLane !== undefined) {
     const own = sinceNow()
-    const lane = await ledger.acquire({ ...request, lanes: [groups.hostLane], kind: 'clock' })
+    const lane = await ledger.acquire({ ...request, lanes: [groups.hostLane], kind: 'pace-group' })
     if (lane.kind !== 'granted') return { lane, own }
     groups.started(lane)
   }
@@ -180,7 +180,7 @@ async function acquireLane({ origin, agent }: RobotsVisit, delayMs: number, ledg
 }
 
 /** @throws OriginBlockedError when an operator has blocked the origin: waiting would not help */
-function notNow(entry: Exclude<Entry, { kind: 'granted' }>): { waitMs: number } {
+function notNow(entry: Exclude<AcquireAnswer, { kind: 'granted' }>): { waitMs: number } {
   if (entry.kind === 'blocked') throw new OriginBlockedError()
   return entry
 }

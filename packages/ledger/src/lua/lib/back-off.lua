@@ -1,5 +1,5 @@
 --- @include "lib/origin"
---- @include "lib/shut"
+--- @include "lib/closed-index"
 --[[
   back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
   escalation per incident, however many agents see it: an exchange that was started before the origin was closed only extends the
@@ -29,7 +29,7 @@ local function backOff(origin, load, startedAt, ended)
   local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
   local key = originKey(origin)
   local known = call('HMGET', key, FIELD.backOffUntil, FIELD.incidents, FIELD.failures)
-  --[[rule:a-back-off-is-noted]] noteChange(origin) --[[end]]
+  --[[rule:a-back-off-is-marked]] markChanged(origin) --[[end]]
   local till, incidents, failures = tonumber(known[1] or '0'), tonumber(known[2] or '0'), tonumber(known[3] or '0')
   local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
   local length
@@ -51,7 +51,7 @@ local function backOff(origin, load, startedAt, ended)
   if length then
     till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]]))
     call('HSET', key, FIELD.backOffUntil, ms(till))
-    noteShut(GATE.backOff, origin, till, 'GT')
+    indexClosed(GATE.backOff, origin, till, 'GT')
   end
   local life = math.ceil(math.max(till - now, 0) + QUIET)
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end

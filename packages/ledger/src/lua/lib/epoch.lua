@@ -6,7 +6,7 @@
 ]]
 local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
 local epochId
-local leastDelaysText -- least-delay.lua; false before any process has told them
+local leastDelaysText -- least-delay.lua; false before any process has written them
 local policiesText -- site-policy.lua; false while there has never been a policy
 local stopsText -- stops.lua; false while there has never been a stop
 local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
@@ -81,7 +81,7 @@ local function openEpoch()
       call('HDEL', KEYS[1], EPOCH.restartAnnounced)
       restartAnnounced = false
     end
-  elseif --[[rule:another-epoch-is-heard]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
+  elseif --[[rule:another-epoch-is-noticed]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
     -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the wire.
     raiseTime(vouched)
     holdUntil = math.max(holdUntil, now + holdMs)

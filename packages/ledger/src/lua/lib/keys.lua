@@ -27,7 +27,7 @@
     o:<origin>   hash   what is known of an origin; its fields are FIELD in layout.ts
     changed      zset   origin → the latest fence handed out when one of its gates changed
     ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets
-    mark:<…>     what was parked already
+    mark:<…>     what was stored already
     b:<hash>     a robots.txt body;  spent, spent-beyond, and both with :<domain>: what was used of the budgets of bodies
     outcomes     stream of outcomes, and outcomes:<crawl> those of another crawl than the default one;  outbox: stream of the candidates that redirects gave;  operations: what operators did
     counts       hash   name → how often since the beginning
@@ -37,8 +37,8 @@
     n:<origin>   list   what happened to an origin lately (notes.lua);  noted: zset origin → instant of its latest note
     f:<reason>   list   examples of outcomes with a reason
     ring         list   samples of the last hours, the latest first (verbs/sample.lua)
-    shut:<gate>  zset   origin → when the gate that holds it opens (shut.lua)
-    wake         channel, told when a lane becomes due before all others
+    shut:<gate>  zset   origin → when the gate that holds it opens (closed-index.lua)
+    wake         channel, published to when a lane becomes due before all others
 
   A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), with three decimals.
 ]]

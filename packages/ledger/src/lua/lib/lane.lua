@@ -1,8 +1,8 @@
 --- @include "lib/writes"
---- @include "lib/shut"
+--- @include "lib/closed-index"
 --[[
   lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
-  entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
+  pending-text.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
   in front when more may stand in the list q.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
@@ -74,7 +74,7 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
 end
 
--- One more request was made for the URL at the head of a list.
+-- One more request was made for the first URL of a list.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
   memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
@@ -83,25 +83,25 @@ end
 
 local function isByPolicy(gate) return gate == GATE.visitingHours or gate == GATE.budget end
 
--- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: entry.ts.
+-- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: pending-text.ts.
 local function expiryOf(url)
   return tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
 end
-local function headOf(lane, list)
+local function firstOfList(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', TAG .. list .. ':' .. lane, 0)
 end
 
 -- Gives a lane back: it is due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
--- a verb that wakes it before. No gate holds it longer than until the URL at the head of the list expires, whose outcome comes then.
-local function giveBack(lane, ownDue, till, heldBy, list)
-  local head = till and till > now and headOf(lane, list)
+-- a verb that wakes it before. No gate holds it longer than until the first URL of the list expires, whose outcome comes then.
+local function makeDue(lane, ownDue, till, heldBy, list)
+  local head = till and till > now and firstOfList(lane, list)
   if head then till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, expiryOf(head)) --[[end]] end
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
-    if isByPolicy(heldBy) then call('SADD', TAG .. KEY.closed, lane) end -- a change of policies wakes it
-    noteShut(heldBy, originOf(lane), till, 'GT')
+    if isByPolicy(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end -- a change of policies wakes it
+    indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else
     setDue(lane, ownDue)

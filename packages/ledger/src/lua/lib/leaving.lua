@@ -17,12 +17,12 @@ end
 
 -- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs of the lane they end.
 local function leave(first, last, list)
-  local heads = 0
+  local urls = 0
   for k = first, last, LEAVING.size do
     local json, kind, id = ARGV[k + LEAVING.json], ARGV[k + LEAVING.kind], ARGV[k + LEAVING.id]
     if kind == KIND.candidate then call('XADD', TAG .. KEY.outbox, '*', 'c', json)
     else
-      heads = heads + 1
+      urls = urls + 1
       writeOutcome(json, kind, list)
       if id ~= '' then
         local colon = string.find(id, ':', 1, true)
@@ -30,14 +30,14 @@ local function leave(first, last, list)
       end
     end
   end
-  return heads
+  return urls
 end
 
 local left = 0 -- URLs that leave their lanes by this call
 
--- The first n URLs leave a list, and with them the attempts that were made for its head.
+-- The first n URLs leave a list, and with them the attempts that were made for the first.
 local function dropFirst(lane, list, n)
-  if --[[rule:the-head-leaves-its-own-list]] list ~= LIST.normal --[[end]] then call('LPOP', TAG .. list .. ':' .. lane, n)
+  if --[[rule:the-first-url-leaves-its-own-list]] list ~= LIST.normal --[[end]] then call('LPOP', TAG .. list .. ':' .. lane, n)
   else
     local _, more = firstOf(lane)
     local rest = more and call('LPOP', normalList(lane), n)

@@ -9,7 +9,7 @@
 local CHANGES_KEPT_MS = 60000 -- a reservation older than this does not rely on its lease either
 local DAY_MS = 86400000
 
-local function noteChange(origin)
+local function markChanged(origin)
   call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
   --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
 end
@@ -29,7 +29,7 @@ local function startRobotsFetch(origin, fence, leaseMs)
   local key = originKey(origin)
   local ends = now + --[[rule:a-robots-fetch-outlasts-its-lease]] math.max(tonumber(ARGV[ARG.holdMs]), leaseMs) --[[end]]
   call('HSET', key, FIELD.fetchFence, fence, FIELD.fetchUntil, ms(ends))
-  noteChange(origin)
+  markChanged(origin)
   -- An origin of which nothing else is known ends by itself, but not before that; record.lua sets the real life.
   local life = math.ceil(ends - now) + DAY_MS
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end

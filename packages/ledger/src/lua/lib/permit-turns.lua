@@ -15,8 +15,8 @@ local function weightOf(crawl)
   weights[crawl] = weights[crawl] or tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
   return weights[crawl]
 end
-local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
-takesTurns = function(asker) return hasCrawls and crawlAsking(asker) end
+local function crawlOfRequester(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
+takesTurns = function(requester) return hasCrawls and crawlOfRequester(requester) end
 local function turnOf(lane, crawl)
   local stored = call('ZSCORE', TAG .. KEY.turns .. lane, crawl)
   return tonumber(stored or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)), stored
@@ -37,13 +37,13 @@ local function turnOfOwn(lane)
 end
 
 -- Puts a line in the order of turns. The request of the crawl stands in it already; so do its own URLs where they wait.
-orderByTurns = function(lane, queue, asker)
-  local crawl = crawlAsking(asker)
+orderByTurns = function(lane, queue, requester)
+  local crawl = crawlOfRequester(requester)
   local places, entries, soonest = {}, {}, nil
   for i = 1, #queue do
     local name = queue[i].name
     local own = name == lane
-    local other = not own and crawlAsking(name)
+    local other = not own and crawlOfRequester(name)
     if own or other then
       local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
       places[#places + 1] = i
@@ -72,15 +72,15 @@ orderByTurns = function(lane, queue, asker)
 end
 
 -- A permit of the crawl was granted.
-local function takeTurn(lane, asker)
-  local crawl = takesTurns(asker)
+local function takeTurn(lane, requester)
+  local crawl = takesTurns(requester)
   if not crawl then return end
   local _, stored = turnOf(lane, crawl)
   call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, string.format('%.17g', 1 / weightOf(crawl)), crawl)
 end
 -- Its record where none of its requests goes out, paused or over; nil where they do.
-local function heldCrawl(asker)
-  local crawl = takesTurns(asker)
+local function heldCrawl(requester)
+  local crawl = takesTurns(requester)
   if not crawl then return nil end
   local held, record = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.held, CRAWL.record))
   return held == '1' and record or nil

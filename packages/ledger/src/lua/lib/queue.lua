@@ -2,10 +2,10 @@
 --- @include "lib/lease"
 --[[
   queue: who waits for a secondary lease of a lane. A request that finds the lane closed, or others waiting for it, is put into the lane's
-  queue and told when to come again: first come, first served. The lane's own URLs have a place in that queue like everybody else.
+  queue and answered when to come again: first come, first served. The lane's own URLs have a place in that queue like everybody else.
 
-  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was told; then those that wait, in
-                      order: when each was told to come, and the lane it belongs to. The hash ends two hours after its last change.
+  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then those that wait, in
+                      order: when each is to come, and the lane it belongs to. The hash ends two hours after its last change.
 ]]
 local LONGEST_WAIT_MS = 3600000 -- a request that would wait longer asks again: URLs end by their own expiry, not by a queue
 local LEAST_STEP_MS = 50
@@ -20,7 +20,7 @@ local function placeIn(queue, name)
 end
 
 -- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in turn.
-local function queueOf(lane, asker, ownWaits, step)
+local function queueOf(lane, requester, ownWaits, step)
   local queue, last, text = {}, 0, queueRead[lane]
   if not text then return queue, last end
   local grace = math.max(step, LEAST_GRACE_MS)
@@ -32,7 +32,7 @@ local function queueOf(lane, asker, ownWaits, step)
       waits = ownWaits
       at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, they come when that has ended
     end
-    if waits and (--[[rule:a-missed-place-is-lost]] name == asker or at + grace >= now --[[end]]) then
+    if waits and (--[[rule:a-missed-place-is-lost]] name == requester or at + grace >= now --[[end]]) then
       queue[#queue + 1] = { name = name, at = at }
     end
   end
@@ -56,11 +56,11 @@ local function keepQueue(lane, queue, last)
 end
 
 -- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to come again.
-local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
-  local place = placeIn(queue, asker)
-  if not place and asker ~= '' and #queue < MOST_WAITING then
+local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, step)
+  local place = placeIn(queue, requester)
+  if not place and requester ~= '' and #queue < MOST_WAITING then
     place = #queue + 1
-    queue[place] = { name = asker }
+    queue[place] = { name = requester }
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
@@ -86,13 +86,13 @@ local function waitFor(lane, asker, opens, ownDue, ownWaits, queue, last, step)
 end
 
 -- One place is enough: the request leaves the queues of the other lanes that it might have had.
-local function leaveOtherQueues(lanes, lane, asker, step)
-  if asker == '' then return end
+local function leaveOtherQueues(lanes, lane, requester, step)
+  if requester == '' then return end
   for k = 1, #lanes do
     local other = lanes[k]
-    if other ~= lane and queueRead[other] and string.find(queueRead[other], ' ' .. asker, 1, true) then
-      local rest, latest = queueOf(other, asker, true, step)
-      local place = placeIn(rest, asker)
+    if other ~= lane and queueRead[other] and string.find(queueRead[other], ' ' .. requester, 1, true) then
+      local rest, latest = queueOf(other, requester, true, step)
+      local place = placeIn(rest, requester)
       if place then table.remove(rest, place) end
       keepQueue(other, rest, latest)
     end

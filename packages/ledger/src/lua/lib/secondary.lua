@@ -63,8 +63,8 @@ end
 -- The first of these lanes (readLeases, readForSecondary) that is due, or will be within `ahead`, and for which no earlier request
 -- waits, is leased: returns the fence, the instant at which it opens, and the delay owed. None: nil and the instant to come again.
 -- `delayText` is the delay as text where the caller has one.
-local function acquire(lanes, kind, delay, leaseMs, ahead, asker, delayText)
-  if #lanes == 1 and not (takesTurns and kind == KIND.hop and takesTurns(asker)) then
+local function acquire(lanes, kind, delay, leaseMs, ahead, requester, delayText)
+  if #lanes == 1 and not (takesTurns and kind == KIND.hop and takesTurns(requester)) then
     local given, opens, owed = acquireFree(lanes[1], kind, delay, delayText or ms(delay), leaseMs, ahead)
     if given then return given, opens, owed end
   end
@@ -85,15 +85,15 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker, delayText)
     local held = leaseOf(lane)
     -- Its own URLs wait like others, unless one of them is in flight or another gate holds them.
     local ownWaits = (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
-    local queue, last = queueOf(lane, asker, ownWaits and heldBy == GATE.paceGroup, step)
-    local place = placeIn(queue, asker)
-    isByTurn = takesTurns and kind == KIND.hop and takesTurns(asker) and (place or #queue < MOST_WAITING)
+    local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
+    local place = placeIn(queue, requester)
+    isByTurn = takesTurns and kind == KIND.hop and takesTurns(requester) and (place or #queue < MOST_WAITING)
     if isByTurn then
-      if not place then queue[#queue + 1] = { name = asker, at = now } end
+      if not place then queue[#queue + 1] = { name = requester, at = now } end
       -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
       if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then queue[#queue + 1] = { name = lane, at = ownDue } end
-      orderByTurns(lane, queue, asker)
-      place = placeIn(queue, asker)
+      orderByTurns(lane, queue, requester)
+      place = placeIn(queue, requester)
     end
     local isFirst = true
     for k = 1, (place or #queue + 1) - 1 do
@@ -106,7 +106,7 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker, delayText)
       if place then table.remove(queue, place) end
       if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = now + delay } end
       keepQueue(lane, queue, last)
-      leaveOtherQueues(lanes, lane, asker, step)
+      leaveOtherQueues(lanes, lane, requester, step)
       -- What wakes the lane later must not find its due time from before this lease.
       if kept ~= '' or ownWaits then
         local changed = changeMemory(lane)
@@ -124,7 +124,7 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, asker, delayText)
       return f, math.max(ownDue, now), owed
     end
     local opens = math.max(closed, held and now + math.max(held[LEASE.delayMs], delay) or ownDue, now)
-    if not best or opens < best[3] then best = { lane, asker, opens, ownDue, ownWaits, queue, last, step } end
+    if not best or opens < best[3] then best = { lane, requester, opens, ownDue, ownWaits, queue, last, step } end
   end
   return nil, waitFor(unpack(best))
 end

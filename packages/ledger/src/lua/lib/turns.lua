@@ -66,7 +66,7 @@ if hasCrawls then
     call('ZADD', turns, unpack(moved))
     if not chosen then return isTried and list or nextListOf(found[1], lane), #found < 2 * MOST_LOOKED_AT and laterLook() or now + SOON_MS end
     local next = nextListOf(chosen, lane)
-    if isTried then -- the tries of a head that waits with its crawl are forgotten
+    if isTried then -- the tries of a URL that waits with its crawl are forgotten
       local memory = changeMemory(lane)
       memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
     end

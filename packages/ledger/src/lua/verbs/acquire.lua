@@ -8,9 +8,9 @@
                      hop, its own lane
           isRobots   '1': the hop is the robots fetch of its origin
           heldFence  the fence under which the caller holds the lane of the hop already, or ''; then only the gates are looked at
-          asker      the lane that asks, by which it keeps its place in line, or ''
+          requester      the lane that asks, by which it keeps its place in line, or ''
   Returns 'granted', fence, delayMs, lane; or 'wait', ms; or 'blocked'
-  Keeps   the lease is a started one: it ends by complete, by resolve or by reap, and counts no attempt of the URL at the head. A hop
+  Keeps   the lease is a started one: it ends by complete, by resolve or by reap, and counts no attempt of the first URL. A hop
           waits while a robots fetch of its origin is in flight, whoever holds the lane.
 ]]
 local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and nothing tells those that wait for it here
@@ -49,7 +49,7 @@ if lane ~= '' then
     end
   end
 end
-local given, instant, owed = acquire(lanes, kind, delay, leaseMs, 0, ARGV[ARG.asker])
+local given, instant, owed = acquire(lanes, kind, delay, leaseMs, 0, ARGV[ARG.requester])
 if not given then return answer('wait', ms(math.max(1, instant - now))) end
 if kind == KIND.hop then countRequest(originOf(lane)) end
 if --[[rule:a-hop-that-fetches-robots-is-noted]] isRobots --[[end]] then startRobotsFetch(originOf(lane), given, leaseMs) end

@@ -37,7 +37,7 @@ for k = ARG.items, #ARGV, CANCEL_ITEM.size do
 end
 if --[[rule:a-cancel-ends-the-reservation]] hasLeft and isLeased and not isStarted(lease) --[[end]] then
   endLease(lane, lease[LEASE.kind])
-  giveBack(lane, lease[LEASE.notBefore])
+  makeDue(lane, lease[LEASE.notBefore])
 end
 flush()
 return out

@@ -2,12 +2,12 @@
 --- @include "lib/leaving"
 --- @include "lib/back-off"
 --[[
-  complete: the exchange of a started lease is over: outcome, head and next due time of the lane in one step.
+  complete: the exchange of a started lease is over: outcome, first URL and next due time of the lane in one step.
   ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over' OVER:
           done    what most completions are: load normal, one outcome, and its id is not stored
           over    what most ends of secondary leases are: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
-          again   the URL stays at the head, and its attempt is counted
+          again   the URL stays first, and its attempt is counted
           delayMs is the delay owed, elapsedMs how much of it has passed since the last byte
           load is 'normal', or what back-off.lua reads
   Returns per lane 'completed' or 'stale'
@@ -37,7 +37,7 @@ local function schedule(lane, startedAt, ended, owed, turnsAhead)
   -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
   if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then forgetMemory(lane)
   elseif --[[rule:own-urls-wait-their-turn]] turnsAhead > 0 --[[end]] and hasWork(lane) then
-    giveBack(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup, LIST.normal)
+    makeDue(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup, LIST.normal)
   else --[[rule:an-empty-lane-is-still-due]] setDue(lane, opens) --[[end]] end
 end
 
@@ -55,8 +55,8 @@ local function completeOne(lane, i)
   elseif ending ~= 'over' then
     load = ARGV[i + COMPLETION.load]
     local first = i + COMPLETION.size
-    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
-    if heads > 0 then dropFirst(lane, list, heads) end
+    local urls = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
+    if urls > 0 then dropFirst(lane, list, urls) end
   end
   local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
   endLease(lane, kind)

@@ -2,7 +2,7 @@
 --[[
   crawl: writes what an operator or a frontier has set of a crawl.
   ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version that is to be replaced, '' for any older one; the record's version;
-          its weight; held, '1' while none of its URLs may go out, else ''; the limits that park counts by, '' for none; the record as JSON
+          its weight; held, '1' while none of its URLs may go out, else ''; the limits that store counts by, '' for none; the record as JSON
   Returns 'written', or 'newer' and the record that stays
   Keeps   a record is replaced by a later one alone, so that a change which died between two partitions can be written again.
 ]]

@@ -24,7 +24,7 @@ end
 local function gateOf(lane)
   if leaseOf(lane)[LEASE.kind] == KIND.paceGroup then return '' end
   local held, gate = heldUntil(originOf(lane), true)
-  if --[[rule:extend-tells-of-a-stop]] held > now --[[end]] then return gate end
+  if --[[rule:extend-answers-a-stop]] held > now --[[end]] then return gate end
   local blockedUntil, pausedUntil, backOffUntil = unpack(call('HMGET', originKey(originOf(lane)), FIELD.blockedUntil,
     FIELD.pausedUntil, FIELD.backOffUntil))
   return isAhead(blockedUntil) and 'blocked' or isAhead(pausedUntil) and GATE.paused

@@ -6,7 +6,7 @@
           paceLane   a lane that shares its pace with this one, or ''
           version    of the rules that the URL was judged by
           delayMs    owed if no longer delay is known
-          asker      whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a crawl, which takes its
+          requester      whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a crawl, which takes its
                      turn by the crawl's weight
   Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
@@ -30,7 +30,7 @@ readForSecondary(lanes)
 local function closedBy(lane, backOff, pause)
   if holdUntil > now then return 'startup-hold', '' end
   local held, gate = heldUntil(originOf(lane))
-  if --[[rule:a-permit-is-told-of-a-stop]] held > now --[[end]] then return gate, '' end
+  if --[[rule:a-stop-is-the-answer-to-a-permit]] held > now --[[end]] then return gate, '' end
   if math.max(backOff, pause) > now then return pause >= backOff and GATE.paused or GATE.backOff, '' end
   local lease = leaseOf(lane)
   if not lease then return 'delay', '' end
@@ -46,36 +46,36 @@ local function giveUp(lane, opens)
   fence = fence - 1
   acquired[#acquired] = nil
   acquiredEnds[#acquiredEnds] = nil; acquiredEnds[#acquiredEnds] = nil
-  endLease(lane, KIND.hop); giveBack(lane, opens)
+  endLease(lane, KIND.hop); makeDue(lane, opens)
 end
 
 -- One permit, whose item of ARGV begins at i.
 local function grantOne(i)
   local lane, paceLane, delay = ARGV[i + GRANT_ITEM.lane], ARGV[i + GRANT_ITEM.paceLane], tonumber(ARGV[i + GRANT_ITEM.delayMs])
-  local leaseMs, asker = tonumber(ARGV[i + GRANT_ITEM.leaseMs]), ARGV[i + GRANT_ITEM.asker]
+  local leaseMs, requester = tonumber(ARGV[i + GRANT_ITEM.leaseMs]), ARGV[i + GRANT_ITEM.requester]
   local version, refetchVersion, blockedUntil, backOffUntil, pausedUntil = unpack(call('HMGET', originKey(originOf(lane)),
     FIELD.version, FIELD.refetchVersion, FIELD.blockedUntil, FIELD.backOffUntil, FIELD.pausedUntil))
   version = version or '0'
   if --[[rule:a-blocked-permit-ends]] isAhead(blockedUntil) --[[end]] then return 'blocked' end
   if --[[rule:grant-minds-the-rules]] version ~= ARGV[i + GRANT_ITEM.version] --[[end]] then return 'rules-changed' end
   if refetchVersion == version then return 'refetch' end
-  local held = heldCrawl(asker)
+  local held = heldCrawl(requester)
   if held then return 'crawl-held|' .. held end
   local gate, holder = closedBy(lane, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'))
-  local given, opens, owed = acquire({ lane }, KIND.hop, delay, leaseMs, ahead, asker)
+  local given, opens, owed = acquire({ lane }, KIND.hop, delay, leaseMs, ahead, requester)
   if not given then return wait(opens, gate, holder) end
   if paceLane == '' then
-    takeTurn(lane, asker)
+    takeTurn(lane, requester)
     countRequest(originOf(lane))
     return table.concat({ 'granted', ms(math.max(0, opens - now)), given, owed }, '|')
   end
   local paceDelay = --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] tonumber(owed) --[[end]]
-  local paceFence, paceOpens, paceOwed = acquire({ paceLane }, KIND.paceGroup, paceDelay, leaseMs, ahead, asker)
+  local paceFence, paceOpens, paceOwed = acquire({ paceLane }, KIND.paceGroup, paceDelay, leaseMs, ahead, requester)
   if not paceFence then
     --[[rule:a-closed-pace-lane-gives-the-lane-back]] giveUp(lane, opens) --[[end]]
     return wait(paceOpens, GATE.paceGroup, '')
   end
-  takeTurn(lane, asker)
+  takeTurn(lane, requester)
   countRequest(originOf(lane))
   return table.concat({ 'granted', ms(math.max(0, math.max(opens, paceOpens) - now)),
     given, owed, paceFence, paceOwed }, '|')

@@ -10,9 +10,9 @@ if --[[rule:least-delays-wait-for-the-clock]] inDoubt --[[end]] then return inDo
 local version = ARGV[ARG.version]
 local known = leastDelaysText and string.match(leastDelaysText, '^%d+') or '0'
 if --[[rule:an-older-configuration-changes-nothing]] tonumber(version) < tonumber(known) --[[end]] then return reply(known) end
-local text, told = { version }, {}
+local text, given = { version }, {}
 for i = ARG.items, #ARGV, LEAST_DELAY_ITEM.size do
-  told[ARGV[i + LEAST_DELAY_ITEM.agent]] = tonumber(ARGV[i + LEAST_DELAY_ITEM.delayMs])
+  given[ARGV[i + LEAST_DELAY_ITEM.agent]] = tonumber(ARGV[i + LEAST_DELAY_ITEM.delayMs])
 end
 local function write(agent, before, least)
   local from, raisedAt = least, now
@@ -26,12 +26,12 @@ local function write(agent, before, least)
 end
 for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
   local before = leastDelayOf(agent)
-  local least = told[agent] or --[[rule:an-agent-that-is-not-named-keeps-its-own]] before.least --[[end]]
+  local least = given[agent] or --[[rule:an-agent-that-is-not-named-keeps-its-own]] before.least --[[end]]
   if least then write(agent, before, least) end
 end
 for i = ARG.items, #ARGV, LEAST_DELAY_ITEM.size do
   local agent = ARGV[i + LEAST_DELAY_ITEM.agent]
-  if not leastDelayOf(agent) then write(agent, nil, told[agent]) end
+  if not leastDelayOf(agent) then write(agent, nil, given[agent]) end
 end
 local stored = table.concat(text)
 if stored ~= leastDelaysText then call('HSET', KEYS[1], EPOCH.leastDelays, stored) end -- gateways say it again each second

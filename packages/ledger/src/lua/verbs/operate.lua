@@ -41,18 +41,18 @@ end
 
 if action == 'pause' then
   call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
-  noteShut(GATE.paused, origin, till)
+  indexClosed(GATE.paused, origin, till)
 elseif action == 'resume' then
   call('HDEL', key, FIELD.pausedUntil, FIELD.pauseReason)
-  noteOpen(GATE.paused, origin)
+  indexOpened(GATE.paused, origin)
   wakeLanes()
 elseif action == 'block' then
   call('HSET', key, FIELD.blockedUntil, ms(till), FIELD.blockReason, reason)
-  noteShut('blocked', origin, till)
+  indexClosed('blocked', origin, till)
   wakeLanes()
 elseif action == 'unblock' then
   call('HDEL', key, FIELD.blockedUntil, FIELD.blockReason)
-  noteOpen('blocked', origin)
+  indexOpened('blocked', origin)
 elseif action == 'delay' then
   call('HSET', key, FIELD.overrideDelay, value, FIELD.overrideUntil, ms(till), FIELD.overrideReason, reason)
   wakeLanes(function(agent)
@@ -62,7 +62,7 @@ elseif action == 'refetch' then
   call('HSET', key, FIELD.refetchVersion, call('HGET', key, FIELD.version) or '0')
   wakeLanes()
 end
---[[rule:an-operation-is-noted]] noteChange(origin) --[[end]]
+--[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 local left = call('PTTL', key)
 if left < life then
   -- The robots state does not live longer by this: it ends with its bodies.

@@ -10,12 +10,12 @@
 ]]
 if inDoubt then return inDoubt end
 local MOST_WOKEN = 200
-local CLOSED, WAKING = TAG .. KEY.closed, TAG .. KEY.waking
+local CLOSED, WAKING = TAG .. KEY.heldByPolicy, TAG .. KEY.waking
 local version, known = ARGV[ARG.version], policiesText and string.match(policiesText, '^%d+') or '0'
 
 local function write()
   local key, nowText = TAG .. KEY.policies, ms(now)
-  local before, fields, told, count = {}, {}, {}, 0
+  local before, fields, given, count = {}, {}, {}, 0
   local stored = call('HGETALL', key)
   for i = 1, #stored, 2 do before[stored[i]] = stored[i + 1] end
   for i = ARG.items, #ARGV, POLICY_ITEM.size do
@@ -23,12 +23,12 @@ local function write()
     local changedAt, text = string.match(before[site] or '', '^(%S+) (.*)$')
     fields[#fields + 1] = site
     fields[#fields + 1] = (text == policy and changedAt or nowText) .. ' ' .. policy
-    told[site], count = true, count + 1
+    given[site], count = true, count + 1
   end
   for site, value in pairs(before) do
     local changedAt, text = string.match(value, '^(%S+) (.*)$')
     local isGone = text == POLICY.dropped
-    if not told[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
+    if not given[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
       fields[#fields + 1] = site
       fields[#fields + 1] = isGone and value or nowText .. ' ' .. POLICY.dropped
     end

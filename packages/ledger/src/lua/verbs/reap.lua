@@ -6,10 +6,10 @@
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still be sending.
   Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose fetcher is
           gone REAPED_FETCH in calls.ts
-  Keeps   the URL stays at the head of its lane. A started lease counts an attempt, a reservation counts nothing.
+  Keeps   the URL stays first in its lane. A started lease counts an attempt, a reservation counts nothing.
 ]]
 local BATCH = 200
-local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
+local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was given
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
 local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
 local own = #found
@@ -28,7 +28,7 @@ local function endStarted(lane, lease)
   setDue(lane, now + owedBy(lane, lease) + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]])
   local kind = lease[LEASE.kind]
   if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then countAttempt(lane, lease[LEASE.list])
-  elseif --[[rule:robots-leases-alone-are-told]] kind == KIND.robots and --[[end]] fetchFence == lease[LEASE.fence] then
+  elseif --[[rule:robots-leases-alone-are-returned]] kind == KIND.robots and --[[end]] fetchFence == lease[LEASE.fence] then
     local at = #fetches
     fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, fetchFence
     fetches[at + REAPED_FETCH.version], fetches[at + REAPED_FETCH.state] = version or '0', stateOf(state, stateEnds)

@@ -50,7 +50,7 @@ if isRecorded then
   else call('HSET', key, FIELD.robotsStateEnds, ms(now + life)) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
-if isRecorded then noteOpen('robots-unreachable', origin) end
+if isRecorded then indexOpened('robots-unreachable', origin) end
 
 -- Operations that are over are forgotten here; reserve takes a shortcut for an origin without a closed gate.
 local function openGates()

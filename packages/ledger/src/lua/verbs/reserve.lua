@@ -102,9 +102,9 @@ for i = 1, #lanes do
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)
   elseif namedList ~= '' then
-    if list ~= namedList then attempts = '' end -- the attempts were made for the head of the other list
+    if list ~= namedList then attempts = '' end -- the attempts were made for the first URL of the other list
     list = namedList; urls = urlsOf(list, lane)
-  elseif --[[rule:a-tried-head-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
+  elseif --[[rule:a-tried-url-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
   else
     list = LIST.high
     urls = others ~= '' and urlsOf(list, lane) or {}
@@ -121,7 +121,7 @@ for i = 1, #lanes do
     if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, string.match(chosen, '@(.*)') or CRAWLS.default) -- others may have URLs
     elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
       gone[#gone + 1] = lane; forgetMemory(lane)
-      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
+      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
     end
   else
     local key = originKey(originOf(lane))
@@ -152,12 +152,12 @@ for i = 1, #lanes do
     if crawlsHeldUntil > closedUntil then closedUntil, gate = crawlsHeldUntil, GATE.crawlHeld end
     local expires = closedUntil > now and expiryOf(urls[1])
     if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not isBlocked and not isNamed then
-      giveBack(lane, ownDue ~= '' and tonumber(ownDue) or due, closedUntil, gate, list)
+      makeDue(lane, ownDue ~= '' and tonumber(ownDue) or due, closedUntil, gate, list)
     else
       if ownDue ~= '' and not isNamed then
         local memory = changeMemory(lane)
         memory[MEMORY.ownDue] = ''
-        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.closed, lane) end
+        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
         if attempts == '' then memory[MEMORY.list] = '' end
       end
       latestFence = latestFence + 1

@@ -30,8 +30,8 @@ end
 local function defer(lane, notBefore, till, gate, list)
   -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
   if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight --[[end]]
-    and call('HEXISTS', originKey(originOf(lane)), FIELD.fetchFence) == 0 then giveBack(lane, notBefore)
-  else giveBack(lane, notBefore, till, gate, list) end
+    and call('HEXISTS', originKey(originOf(lane)), FIELD.fetchFence) == 0 then makeDue(lane, notBefore)
+  else makeDue(lane, notBefore, till, gate, list) end
 end
 
 local out = reply()
@@ -46,12 +46,12 @@ for n = 1, #lanes do
     out[#out + 1] = 'completed'
     local notBefore, kind = lease[LEASE.notBefore], lease[LEASE.kind]
     local first = i + RESOLUTION.size
-    local heads = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
-    if heads > 0 then dropFirst(lane, lease[LEASE.list], heads) end
-    if next == 'release' then endLease(lane, kind); giveBack(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
+    local urls = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
+    if urls > 0 then dropFirst(lane, lease[LEASE.list], urls) end
+    if next == 'release' then endLease(lane, kind); makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
       endLease(lane, kind)
-      giveBack(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
+      makeDue(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
     elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate], lease[LEASE.list]) end
   end
 end

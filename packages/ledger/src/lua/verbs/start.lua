@@ -72,19 +72,19 @@ local function startOne(lane, origin, i)
   if stopsText or policiesText then held, gate = heldUntil(origin) end
   kind = ARGV[i + START_ITEM.kind]
   if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
-    endLease(lane); giveBack(lane, opens, holdUntil, GATE.laneBusy, list)
+    endLease(lane); makeDue(lane, opens, holdUntil, GATE.laneBusy, list)
     return 'startup-hold'
   elseif --[[rule:start-minds-a-stop]] held > now --[[end]] then
-    endLease(lane); giveBack(lane, opens, held, gate, list)
+    endLease(lane); makeDue(lane, opens, held, gate, list)
     return gate == GATE.stopped and 'stopped' or 'back-off'
   elseif --[[rule:start-minds-the-back-off]] closedUntil > now --[[end]] then
-    endLease(lane); giveBack(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff, list)
+    endLease(lane); makeDue(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff, list)
     return 'back-off'
   elseif --[[rule:start-minds-the-rules]] version ~= ARGV[i + START_ITEM.version] --[[end]] then
-    endLease(lane); giveBack(lane, opens)
+    endLease(lane); makeDue(lane, opens)
     return 'rules-changed'
   elseif --[[rule:one-robots-fetch-at-a-time]] kind ~= KIND.page --[[end]] and fetchFence and tonumber(fetchUntil) > now then
-    endLease(lane); giveBack(lane, opens, tonumber(fetchUntil), GATE.robotsInFlight, list)
+    endLease(lane); makeDue(lane, opens, tonumber(fetchUntil), GATE.robotsInFlight, list)
     return 'robots-in-flight'
   elseif --[[rule:start-waits-until-due]] opens > now + ahead --[[end]] then
     answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(opens - now - ahead)
@@ -92,11 +92,11 @@ local function startOne(lane, origin, i)
   elseif --[[rule:start-minds-a-raised-delay]] (raised(lane, opens)) > now + ahead --[[end]] then
     -- Until then a delay from before the raise may still run.
     local _, over = raised(lane, opens)
-    endLease(lane); giveBack(lane, opens, over, GATE.paceGroup, list)
+    endLease(lane); makeDue(lane, opens, over, GATE.paceGroup, list)
     return 'paced'
   elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane,
     least <= delay and ARGV[i + START_ITEM.delayMs]) then
-    endLease(lane); giveBack(lane, opens, paceOpens, GATE.paceGroup, list)
+    endLease(lane); makeDue(lane, opens, paceOpens, GATE.paceGroup, list)
     return 'paced'
   end
   started = true

@@ -15,15 +15,15 @@ if version == known then return reply('kept', known) end
 if (expected ~= '' and expected ~= known) or --[[rule:older-stops-change-nothing]] tonumber(version) < tonumber(known) --[[end]] then
   return reply('overtaken', known)
 end
-local function onLedgersClock(till) return till == STOPS.never and till or ms(tonumber(till) + --[[rule:a-stop-ends-by-the-clock-of-redis]] shift --[[end]]) end
+local function inLedgerTime(till) return till == STOPS.never and till or ms(tonumber(till) + --[[rule:a-stop-ends-by-the-clock-of-redis]] shift --[[end]]) end
 local key, fields = TAG .. KEY.stops, { STOPS.record, ARGV[ARG.record] }
 for i = ARG.items, #ARGV, STOP_ITEM.size do
-  fields[#fields + 1], fields[#fields + 2] = ARGV[i + STOP_ITEM.name], onLedgersClock(ARGV[i + STOP_ITEM.till])
+  fields[#fields + 1], fields[#fields + 2] = ARGV[i + STOP_ITEM.name], inLedgerTime(ARGV[i + STOP_ITEM.till])
 end
 call('DEL', key)
 call('HSET', key, unpack(fields))
 local names = (#fields - 2) / 2
-call('HSET', KEYS[1], EPOCH.stops, string.format('%s %s %d', version, onLedgersClock(ARGV[ARG.everything]), names))
+call('HSET', KEYS[1], EPOCH.stops, string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), names))
 call('PUBLISH', TAG .. KEY.wake, ms(now)) -- what was lifted goes on at once, where everything was stopped
 epochId = string.match(epochId, '^[^#]*') .. '#' .. version
 return reply('written', version)

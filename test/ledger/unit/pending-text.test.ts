@@ -1,11 +1,11 @@
 /** How a URL lies in its lane's list, and where an id is remembered. */
 
-import { decodeEntry, encodeEntry, idSlot, laneName, readLaneName } from '@decorum/ledger/testing'
+import { idSlot, laneName, readLaneName, readPending, writePending } from '@decorum/ledger/testing'
 import { LAST_INSTANT, type RequestShape } from '@decorum/protocol'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-const parked = { id: 'a', path: '/', expiresAt: 1_800_000_000_000, hops: 0, priority: 'normal' as const }
+const pending = { id: 'a', path: '/', expiresAt: 1_800_000_000_000, hops: 0, priority: 'normal' as const }
 
 test('what goes in comes out, whatever the id and meta are made of', () => {
   const any = fc.record(
@@ -25,35 +25,35 @@ test('what goes in comes out, whatever the id and meta are made of', () => {
   )
   fc.assert(
     fc.property(any, (one) => {
-      expect(decodeEntry(encodeEntry(one), one.priority)).toEqual(JSON.parse(JSON.stringify(one)))
+      expect(readPending(writePending(one), one.priority)).toEqual(JSON.parse(JSON.stringify(one)))
     }),
   )
 })
 
 test('a lone surrogate in an id does not break the lane', () => {
-  expect(() => decodeEntry(encodeEntry({ ...parked, id: 'a\ud800b' }), 'normal')).not.toThrow()
+  expect(() => readPending(writePending({ ...pending, id: 'a\ud800b' }), 'normal')).not.toThrow()
 })
 
 test('an entry costs about twenty octets beside its path and id', () => {
   const path = `/${'p'.repeat(70)}`
-  expect(encodeEntry({ ...parked, id: 'u1k9', path }).length - path.length - 'u1k9'.length).toBeLessThanOrEqual(20)
+  expect(writePending({ ...pending, id: 'u1k9', path }).length - path.length - 'u1k9'.length).toBeLessThanOrEqual(20)
 })
 
 test('expiry is kept in seconds, rounded up: a URL never expires early', () => {
-  expect(decodeEntry(encodeEntry({ ...parked, expiresAt: 1_800_000_000_001 }), 'normal').expiresAt).toBe(
+  expect(readPending(writePending({ ...pending, expiresAt: 1_800_000_000_001 }), 'normal').expiresAt).toBe(
     1_800_000_001_000,
   )
 })
 
 test('an expiry that an earlier version stored beyond all instants is read as the last one', () => {
-  const entry = encodeEntry({ ...parked, expiresAt: Number.MAX_VALUE })
-  expect(decodeEntry(entry, 'normal').expiresAt).toBe(LAST_INSTANT)
+  const entry = writePending({ ...pending, expiresAt: Number.MAX_VALUE })
+  expect(readPending(entry, 'normal').expiresAt).toBe(LAST_INSTANT)
 })
 
 test('any expiry that intake accepts is read as an instant no earlier, at most a second later', () => {
   fc.assert(
     fc.property(fc.double({ min: 1, max: LAST_INSTANT, noNaN: true }), (expiresAt) => {
-      const read = decodeEntry(encodeEntry({ ...parked, expiresAt }), 'normal').expiresAt
+      const read = readPending(writePending({ ...pending, expiresAt }), 'normal').expiresAt
       expect(read).toBeGreaterThanOrEqual(expiresAt)
       expect(read).toBeLessThan(expiresAt + 1_000 + 1)
     }),

@@ -6,25 +6,25 @@
 import { hash } from 'node:crypto'
 import { DEFAULT_CRAWL, LAST_INSTANT, type RequestShape } from '@decorum/protocol'
 import { crawlOf, type List, priorityOf } from '../layout.ts'
-import type { Parked } from '../types.ts'
+import type { Pending } from '../types.ts'
 
-export function encodeEntry(parked: Parked): string {
-  const head = `${parked.path} ${Math.ceil(parked.expiresAt / 1_000).toString(36)} ${parked.hops.toString(36)} ${escapeId(parked.id)}`
-  const { meta, request } = parked
+export function writePending(pending: Pending): string {
+  const head = `${pending.path} ${Math.ceil(pending.expiresAt / 1_000).toString(36)} ${pending.hops.toString(36)} ${escapeId(pending.id)}`
+  const { meta, request } = pending
   if (request !== undefined) return `${head} ${JSON.stringify(meta === undefined ? [request] : [request, meta])}`
   return meta === undefined ? head : `${head} ${JSON.stringify(meta)}`
 }
 
 /** As it is read from a list, which says priority and crawl. */
-export function decodeIn(list: List, entry: string): Parked {
-  const parked = decodeEntry(entry, priorityOf(list))
+export function decodeIn(list: List, entry: string): Pending {
+  const pending = readPending(entry, priorityOf(list))
   const crawl = crawlOf(list)
-  if (crawl !== DEFAULT_CRAWL) parked.crawl = crawl
-  return parked
+  if (crawl !== DEFAULT_CRAWL) pending.crawl = crawl
+  return pending
 }
 
-/** The other way round; entries are only ever written by `encodeEntry`. */
-export function decodeEntry(entry: string, priority: Parked['priority']): Parked {
+/** The other way round; entries are only ever written by `writePending`. */
+export function readPending(entry: string, priority: Pending['priority']): Pending {
   const a = entry.indexOf(' ')
   const b = entry.indexOf(' ', a + 1)
   const c = entry.indexOf(' ', b + 1)
@@ -42,7 +42,7 @@ export function decodeEntry(entry: string, priority: Parked['priority']): Parked
 
 type Meta = Record<string, unknown>
 
-function moreOf(more: Meta | [RequestShape, Meta?]): Pick<Parked, 'meta' | 'request'> {
+function moreOf(more: Meta | [RequestShape, Meta?]): Pick<Pending, 'meta' | 'request'> {
   if (!Array.isArray(more)) return { meta: more }
   const [request, meta] = more
   return meta === undefined ? { request } : { request, meta }

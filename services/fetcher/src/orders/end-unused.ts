@@ -8,7 +8,7 @@ import type { ExchangeTools } from './tools.ts'
  * Gives back a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects: when the ledger
  * does not answer, the reservation ends by itself.
  */
-export async function giveBack(
+export async function endUnused(
   { agent, origin, fence }: Order,
   { ledger, stats }: Pick<ExchangeTools, 'ledger' | 'stats'>,
   why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent' | 'egress',

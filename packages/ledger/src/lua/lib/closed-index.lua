@@ -1,6 +1,6 @@
 --- @include "lib/epoch"
 --[[
-  shut: origins by the gate that holds them, each with the instant at which it opens, so that an operator finds them among millions.
+  closed-index: origins by the gate that holds them, each with the instant at which it opens, so that an operator finds them among millions.
   An index and nothing else: no verb decides by it. An entry ends when its gate opens by itself, and is taken out when somebody
   opens it before. Gates that are closed for moments (another URL of the lane, a robots fetch in flight) are left out.
 ]]
@@ -8,13 +8,13 @@ local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = 
   [GATE.budget] = true, ['robots-unreachable'] = true, ['unknown-agent'] = true, blocked = true }
 
 -- `how`: 'GT' where a lane is held for less than its gate is closed, because a URL of it expires before.
-local function noteShut(gate, origin, till, how)
+local function indexClosed(gate, origin, till, how)
   if not INDEXED[gate] then return end
-  local key = TAG .. KEY.shut .. gate
+  local key = TAG .. KEY.closedIndex .. gate
   if how then call('ZADD', key, how, ms(till), origin) else call('ZADD', key, ms(till), origin) end
   call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
-  local beyond = call('ZCARD', key) - KEPT.shut
+  local beyond = call('ZCARD', key) - KEPT.closedIndex
   if beyond > 0 then call('ZREMRANGEBYRANK', key, 0, beyond - 1) end
   call('PEXPIRE', key, 2592000000)
 end
-local function noteOpen(gate, origin) call('ZREM', TAG .. KEY.shut .. gate, origin) end
+local function indexOpened(gate, origin) call('ZREM', TAG .. KEY.closedIndex .. gate, origin) end

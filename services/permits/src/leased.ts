@@ -1,6 +1,6 @@
 /** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
 import type { Agent } from '@decorum/config'
-import type { Parked } from '@decorum/ledger'
+import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
@@ -40,13 +40,13 @@ export class Holding {
     const agent = desk.config.agents.find(permit.agent)
     const delayOf = (tookMs = heldMs): number =>
       agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-    const { delayMs, told, ...end } =
+    const { delayMs, confirmed, ...end } =
       permit.order === undefined
         ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
         : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
     if ((await completeLeases(permit, delayMs, end, desk.ledger)) === 'stale') throw desk.gone(id)
     desk.note(id, 'completed')
-    told?.()
+    confirmed?.()
     this.#onEnded(permit, delayMs)
     return 'completed'
   }
@@ -64,27 +64,27 @@ export class Holding {
     // Loaded with the first answer of a pool: what reads pages takes 60 ms of CPU and 18 MB, and most fleets have no pool
     const { endOfOrder } = await import('./order-end.ts')
     const agent = config.agents.find(permit.agent)
-    // It stays at the head of its lane until this lease ends; the fence tells whether it is still ours.
-    const parked = await ledger.headOf(permit, priority, crawl)
-    if (parked === undefined || agent === undefined) throw this.#desk.gone(id)
+    // It stays first in its lane until this lease ends; by the fence it is known whether the lease is still in force.
+    const pending = await ledger.firstUrlOf(permit, priority, crawl)
+    if (pending === undefined || agent === undefined) throw this.#desk.gone(id)
     const now = ledger.wall(ledger.partitionOf(permit.origin))
     // Only of a request that may be made again does it matter how often its crawl has it made
     if (said.status !== 200) await ledger.crawlBook.look()
-    const own = ledger.crawlBook.recordOf(parked.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
+    const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
     const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
-    const about = { permit, attempt, parked, agent, maxAttempts, now, heldMs }
+    const about = { permit, attempt, pending, agent, maxAttempts, now, heldMs }
     const end = endOfOrder(said, about)
-    await this.#keep(permit, parked, agent, said.body, end.outcome)
-    const told = (): void => traceOrder(this.#desk.traces, pool, about, end)
-    return { ...end, delayMs: delayOf(said.tookMs), told }
+    await this.#keep(permit, pending, agent, said.body, end.outcome)
+    const confirmed = (): void => traceOrder(this.#desk.traces, pool, about, end)
+    return { ...end, delayMs: delayOf(said.tookMs), confirmed }
   }
 
   /** Keeps the body that was handed over, before the outcome is written, which then says where. */
-  async #keep(permit: Permit, parked: Parked, agent: Agent, body: Buffer | undefined, outcome: Outcome | undefined) {
+  async #keep(permit: Permit, pending: Pending, agent: Agent, body: Buffer | undefined, outcome: Outcome | undefined) {
     const { config, pages } = this.#desk
     if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
     if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
-    const { id, path, meta, request } = parked
+    const { id, path, meta, request } = pending
     const { status, headers, truncated, startedAt, ms, address } = outcome
     const about = { origin: permit.origin, path, id, agent, ...(meta === undefined ? {} : { meta }) }
     const requestHeaders = headersFor(agent, request)
@@ -117,9 +117,9 @@ export class Holding {
     if (answer.kind === 'stale') throw desk.gone(id)
     let stop: Held['stop'] = answer.stop
     if (order !== undefined && stop === undefined) {
-      const told = await desk.ledger.confirm([{ agent, origin, fence, version: order.version }])
-      if (told === 'stale') throw desk.gone(id)
-      if (told !== 'granted') stop = told
+      const confirmed = await desk.ledger.confirm([{ agent, origin, fence, version: order.version }])
+      if (confirmed === 'stale') throw desk.gone(id)
+      if (confirmed !== 'granted') stop = confirmed
     }
     if (desk.isTooLate(since)) throw tooLate()
     if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
@@ -131,12 +131,12 @@ export class Holding {
   async view(id: string, token: Token): Promise<Held> {
     const desk = this.#desk
     const { agent, origin, fence } = await desk.read(id, token)
-    const told = await desk.ledger.confirm([{ agent, origin, fence }])
-    if (told === 'stale') throw desk.gone(id)
-    return { permit: id, agent, origin, ...(told === 'granted' ? {} : { stop: told }) }
+    const confirmed = await desk.ledger.confirm([{ agent, origin, fence }])
+    if (confirmed === 'stale') throw desk.gone(id)
+    return { permit: id, agent, origin, ...(confirmed === 'granted' ? {} : { stop: confirmed }) }
   }
 }
 
 function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
-  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const, told: undefined }
+  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const, confirmed: undefined }
 }

@@ -7,7 +7,7 @@ import { requestHead } from '../http/request-head.ts'
 import { openSink } from './open-sink.ts'
 import type { SinkOptions } from './sink.ts'
 
-export type ToldPage = {
+export type AnnouncedPage = {
   origin: string
   path: string
   id: string
@@ -25,37 +25,37 @@ export type ToldPage = {
   ms: number
   address: string
 }
-export type ToldPages = {
+export type AnnouncedPages = {
   /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
-  keep(page: ToldPage, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  keep(page: AnnouncedPage, signal: AbortSignal): Promise<ArchiveRef | undefined>
   /** as that of a sink */
   room(): Promise<void> | undefined
   close(): Promise<void>
 }
 
 /** @returns undefined when nothing is kept. @throws SettingsError */
-export async function openToldPages(which: string, options: SinkOptions): Promise<ToldPages | undefined> {
+export async function openAnnouncedPages(which: string, options: SinkOptions): Promise<AnnouncedPages | undefined> {
   const sink = await openSink(which, options)
   if (!sink.keepsBodies) return undefined
   return {
-    async keep({ origin, path, id, meta, agent, requestHeaders, body: octets, ...told }, signal) {
+    async keep({ origin, path, id, meta, agent, requestHeaders, body: octets, ...given }, signal) {
       const body = new Body(true)
       await body.write(octets)
       const answer = {
         kind: 'answered' as const,
         protocol: 'http/1.1' as const, // workers do not report the protocol
-        status: told.status,
+        status: given.status,
         statusText: '',
-        headers: told.headers.map(([name, value]): [string, string] => [
+        headers: given.headers.map(([name, value]): [string, string] => [
           asStored(name),
           value.replace(/[\r\n\0]+/g, ' '),
         ]),
         body,
-        truncated: told.truncated,
-        startedAt: told.startedAt,
+        truncated: given.truncated,
+        startedAt: given.startedAt,
         endedAt: performance.now(),
-        timing: { totalMs: told.ms },
-        address: told.address,
+        timing: { totalMs: given.ms },
+        address: given.address,
       }
       const head = requestHead(origin, path, requestHeaders.flat(), 'http/1.1')
       const page = { kind: 'page' as const, url: origin + path, agent: agent.name, requestHead: head, answer, id }

@@ -1,6 +1,6 @@
-/** What the gate says of lost rules, and of a robots.txt that somebody wants as a page. */
+/** What the robots says of lost rules, and of a robots.txt that somebody wants as a page. */
 
-import { robotsGate } from '@decorum/admission'
+import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
@@ -21,7 +21,7 @@ const agents = loadAgents({
   maxDelayMs: 10_000,
 })
 /** No body can be read. */
-const gate = robotsGate(
+const robots = robotsJudge(
   { partitionOf: () => 0, body: async () => undefined, now: () => NOW } as unknown as Ledger,
   undefined,
 )
@@ -29,8 +29,8 @@ const [polite] = agents.list
 if (polite === undefined) throw new Error('an agent')
 
 async function verdict(state: RobotsState, path = '/a', agent = polite as (typeof agents.list)[number]) {
-  const rules = await gate.rules(agent, ORIGIN, state, NOW)
-  return gate.judge(agent, ORIGIN, path, state, rules, NOW)
+  const rules = await robots.rules(agent, ORIGIN, state, NOW)
+  return robots.judge(agent, ORIGIN, path, state, rules, NOW)
 }
 const served = (at: number, before: RobotsState = unknownOrigin) =>
   step(before, { kind: 'answered', status: 200, hash: 'h', jitter: 0 }, at)
@@ -45,7 +45,7 @@ test('rules that are in force and lost are asked for at once, by one', async () 
   expect(await verdict({ ...state, question: { fence: 1, until: NOW } })).toEqual({ kind: 'ask' })
 })
 
-test('after a failure they are asked for when the retry is due, and nobody is let in meanwhile', async () => {
+test('after a failure they are asked for when the retry is due, and no page is requested meanwhile', async () => {
   const since = NOW - 13 * HOUR // the old copy would be in force by now
   const outage = (agoMs: number) => failed(NOW - agoMs, failed(since, served(since - HOUR)))
   for (const agent of agents.list) {

@@ -1,4 +1,4 @@
-/** park: URLs into their lanes, and outcomes that are known already into the stream. */
+/** store: URLs into their lanes, and outcomes that are known already into the stream. */
 import {
   crawlField,
   DEFAULT_CRAWL,
@@ -11,13 +11,13 @@ import {
 import { type Arg, GROUP, OUTCOME_ITEM, SINGLE, URL_ITEM } from '../calls.ts'
 import { LIST, type List, laneName, listOf } from '../layout.ts'
 import { countedAs } from '../notes.ts'
-import { encodeEntry } from '../records/entry.ts'
+import { writePending } from '../records/pending-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { ParkItem, ParkMark, ParkResult } from '../types.ts'
+import type { StoreItem, StoreMark, StoreResult } from '../types.ts'
 import { slotOf } from './leaving.ts'
 
-/** How long it is remembered that something was parked, where nothing else says so. */
+/** How long it is remembered that something was stored, where nothing else says so. */
 const MARK_MS = 7 * 86_400_000
 /** The same once its job is done. */
 export const DONE_MARK_MS = 3_600_000
@@ -29,28 +29,28 @@ export const limitedDomain = (origin: string): string => registrableDomain(hostO
 export type Elsewhere = (crawl: string, domain: string) => number
 
 /** @param elsewhere  of crawls that have a limit per domain; absent: there is no other partition */
-export async function park(
+export async function store(
   scripts: Scripts,
   { laneLimit }: VerbSettings,
-  items: ParkItem[],
-  mark?: ParkMark,
+  items: StoreItem[],
+  mark?: StoreMark,
   elsewhere: Elsewhere = () => 0,
-): Promise<ParkResult> {
+): Promise<StoreResult> {
   let todo = items
   for (;;) {
     const { singles, others, outcomes } = sorted(todo)
-    const { values } = await scripts.call('park', { laneLimit, ...markArgs(mark), singles: singles.length }, [
+    const { values } = await scripts.call('store', { laneLimit, ...markArgs(mark), singles: singles.length }, [
       ...singles.flatMap(({ lane, group: [one] }) =>
-        SINGLE.write({ lane, url: encodeEntry((one as Parkable).parked) }),
+        SINGLE.write({ lane, url: writePending((one as UrlItem).pending) }),
       ),
       others.length,
       ...others.flatMap((group) => groupArgs(group, elsewhere)),
       ...outcomes,
     ])
-    const [parked, absorbed, written] = values
-    if (parked !== 'full')
+    const [stored, absorbed, written] = values
+    if (stored !== 'full')
       return {
-        parked: Number(parked),
+        stored: Number(stored),
         absorbed: absorbed === 'again' ? items.length : Number(absorbed),
         outcomes: Number(written),
       }
@@ -58,7 +58,7 @@ export async function park(
   }
 }
 
-function markArgs(mark: ParkMark | undefined) {
+function markArgs(mark: StoreMark | undefined) {
   const args = { markBy: '', markName: '', chunk: '' as Arg, markLifeMs: MARK_MS, beyondMs: 0 }
   if (mark === undefined) return args
   if ('key' in mark) return { ...args, markBy: 'key', markName: mark.key, chunk: 0 }
@@ -66,13 +66,13 @@ function markArgs(mark: ParkMark | undefined) {
   return { ...args, markBy: mark.token, markName: mark.job, chunk: mark.chunk, beyondMs }
 }
 
-type Parkable = Extract<ParkItem, { parked: unknown }>
+type UrlItem = Extract<StoreItem, { pending: unknown }>
 /** What goes into one lane of one crawl: its name, its URLs, and the list of all of them if they are plain. */
-type LaneGroup = { lane: string; group: Parkable[]; list: List | undefined }
+type LaneGroup = { lane: string; group: UrlItem[]; list: List | undefined }
 
 /** Items by lane, those with one plain URL apart: in a wide crawl that is most of them. */
-function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[]; outcomes: Arg[] } {
-  const byLane = new Map<string, Parkable[]>()
+function sorted(items: StoreItem[]): { singles: LaneGroup[]; others: LaneGroup[]; outcomes: Arg[] } {
+  const byLane = new Map<string, UrlItem[]>()
   const outcomes: Arg[] = []
   for (const item of items) {
     if ('outcome' in item) {
@@ -87,7 +87,7 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
         }),
       )
     } else {
-      const { crawl = DEFAULT_CRAWL } = item.parked
+      const { crawl = DEFAULT_CRAWL } = item.pending
       const lane = laneName(item.lane.agent, item.lane.origin)
       const name = crawl === DEFAULT_CRAWL ? lane : `${lane} ${crawl}` // an origin holds no blank
       const group = byLane.get(name)
@@ -97,7 +97,7 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
   }
   const [singles, others]: [LaneGroup[], LaneGroup[]] = [[], []]
   for (const group of byLane.values()) {
-    const [{ lane: at }] = group as [Parkable]
+    const [{ lane: at }] = group as [UrlItem]
     const lane = laneName(at.agent, at.origin)
     const list = plainList(group)
     const isSingle = group.length === 1 && list === LIST.normal
@@ -107,27 +107,27 @@ function sorted(items: ParkItem[]): { singles: LaneGroup[]; others: LaneGroup[];
 }
 
 /** The list that all of them go to, when none is looked up and no mark tells them apart. */
-function plainList(group: Parkable[]): List | undefined {
-  const priority = group[0]?.parked.priority
+function plainList(group: UrlItem[]): List | undefined {
+  const priority = group[0]?.pending.priority
   const isPlain = group.every(
-    ({ parked, mark }) =>
-      mark === undefined && parked.priority === priority && slotOf(parked.id, parked.crawl).bucket === '',
+    ({ pending, mark }) =>
+      mark === undefined && pending.priority === priority && slotOf(pending.id, pending.crawl).bucket === '',
   )
-  return isPlain ? listOf(priority, group[0]?.parked.crawl) : undefined
+  return isPlain ? listOf(priority, group[0]?.pending.crawl) : undefined
 }
 
 function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[] {
-  const [{ lane: at, parked: first }] = group as [Parkable]
+  const [{ lane: at, pending: first }] = group as [UrlItem]
   const { crawl = DEFAULT_CRAWL } = first
   const domain = crawl === DEFAULT_CRAWL ? '' : limitedDomain(at.origin)
   const others = crawl === DEFAULT_CRAWL ? 0 : elsewhere(crawl, domain)
   const header = GROUP.write({ lane, form: list ?? '*', domain, elsewhere: others, urls: group.length })
-  if (list !== undefined) return [...header, ...group.map(({ parked }) => encodeEntry(parked))]
-  const urls = group.flatMap(({ parked, mark = '' }) =>
+  if (list !== undefined) return [...header, ...group.map(({ pending }) => writePending(pending))]
+  const urls = group.flatMap(({ pending, mark = '' }) =>
     URL_ITEM.write({
-      list: listOf(parked.priority, parked.crawl),
-      url: encodeEntry(parked),
-      ...slotOf(parked.id, parked.crawl),
+      list: listOf(pending.priority, pending.crawl),
+      url: writePending(pending),
+      ...slotOf(pending.id, pending.crawl),
       mark,
     }),
   )
@@ -135,8 +135,8 @@ function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[
 }
 
 /** A URL without room in its lane, or within the limits of its crawl, becomes an outcome; earlier ones stay. */
-function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): ParkItem[] {
-  const beyond = new Map<ParkItem, RefusedReason>()
+function refuseBeyond(items: StoreItem[], lanes: LaneGroup[], full: string[]): StoreItem[] {
+  const beyond = new Map<StoreItem, RefusedReason>()
   for (let at = 0; at < full.length; at += 3) {
     const group = lanes[Number(full[at]) - 1]?.group ?? []
     const reason = full[at + 2] as RefusedReason
@@ -145,17 +145,17 @@ function refuseBeyond(items: ParkItem[], lanes: LaneGroup[], full: string[]): Pa
   return items.map((item) => {
     const reason = beyond.get(item)
     if (reason === undefined || 'outcome' in item) return item
-    const { lane, parked, mark } = item
+    const { lane, pending, mark } = item
     const outcome: Outcome = {
-      id: parked.id,
-      url: lane.origin + parked.path,
+      id: pending.id,
+      url: lane.origin + pending.path,
       agent: lane.agent,
       kind: 'refused',
       reason,
       at: Date.now(),
       attempts: 0,
-      ...crawlField(parked.crawl),
-      ...(parked.meta === undefined ? {} : { meta: parked.meta }),
+      ...crawlField(pending.crawl),
+      ...(pending.meta === undefined ? {} : { meta: pending.meta }),
     }
     return mark === undefined ? { outcome } : { outcome, mark }
   })

@@ -32,7 +32,7 @@ type Seen = { state: RobotsState; at: number }
 /** Rules in force; undefined: none are needed. 'lost': they are needed, and the ledger no longer has them. */
 export type RulesInForce = RobotsTxt | undefined | 'lost'
 
-export type RobotsGate = {
+export type RobotsJudge = {
   /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
   rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce>
   /** The verdict for a lane's URL. @param rules  as `rules` gave them for this state and instant */
@@ -40,12 +40,12 @@ export type RobotsGate = {
   /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
   atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
   /** Remembers a state that came with a reserved lane, for intake. */
-  note(origin: string, state: RobotsState, now: number): void
+  remember(origin: string, state: RobotsState, now: number): void
   /** another first retry of an unreachable robots.txt, from the next verdict on */
   setRetry(retryMs: number | undefined): void
 }
 
-export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsGate {
+export function robotsJudge(ledger: Ledger, retryMs: number | undefined): RobotsJudge {
   const seen = new Recent<string, Seen>(ORIGINS)
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
   let policyOf = policiesWith(retryMs)
@@ -57,7 +57,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
     rules.set(ruleKey(agent, hash), compiled, { size: Math.max(RULES_FLOOR_BYTES, body.length * 3) })
     return compiled
   }
-  const self: RobotsGate = {
+  const self: RobotsJudge = {
     rules(agent, origin, state, now) {
       const hash = needsRules(state, policyOf(agent), now)
       return hash === undefined ? undefined : (rules.get(ruleKey(agent, hash)) ?? load(agent, origin, hash))
@@ -80,7 +80,7 @@ export function robotsGate(ledger: Ledger, retryMs: number | undefined): RobotsG
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
     },
-    note: (origin, state, now) => seen.set(origin, { state, at: now }),
+    remember: (origin, state, now) => seen.set(origin, { state, at: now }),
     setRetry(next) {
       policyOf = policiesWith(next)
     },

@@ -1,7 +1,7 @@
 --- @include "lib/lane"
 --[[
-  park: stores URLs in their lanes, and outcomes that are known already in the stream. Calling it again changes nothing.
-  ARGV    ARGS.park in calls.ts:
+  store: stores URLs in their lanes, and outcomes that are known already in the stream. Calling it again changes nothing.
+  ARGV    ARGS.store in calls.ts:
           markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the caller holds
                      the lock of the BullMQ job that brought the chunk: the mark is a field of that job and ends with it
           markName   job or key;  chunk: its number;  markLifeMs: life of marks that are keys
@@ -15,7 +15,7 @@
             A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl that is not the
             default one, GROUP has the registrable domain of the lane's host, and how many URLs of it the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
-  Returns parked, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
+  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
           of what is too much. Nothing was written then, and the caller turns what is too much into outcomes and calls again
   Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time.
 ]]
@@ -26,8 +26,8 @@ local markField = 'parked:' .. ARGV[ARG.chunk]
 local beyond = ARGV[ARG.beyondMs] ~= '0' and TAG .. KEY.mark .. ARGV[ARG.markName] .. ':' .. ARGV[ARG.chunk]
 -- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has finished it,
 -- and a job of the same name may be a later one. The caller cannot complete the job either.
-if (isJob and --[[rule:only-the-job-s-holder-parks]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
-  or --[[rule:a-chunk-is-parked-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
+if (isJob and --[[rule:only-the-job-s-holder-stores]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
+  or --[[rule:a-chunk-is-stored-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
   or (beyond and call('EXISTS', beyond) == 1) then
   return reply('0', 'again', '0')
 end
@@ -62,7 +62,7 @@ for g = 1, #names do
     local crawl = string.sub(list, 3)
     length = call('LLEN', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane) + call('LLEN', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane)
     local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
-      CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.parked, CRAWL.left, CRAWL.day, CRAWL.today))
+      CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.storedEver, CRAWL.left, CRAWL.day, CRAWL.today))
     if stored or perDay or perHost or perDomain then
       if not coming then
         coming, today = {}, string.format('%.0f', math.floor((now - shift) / 86400000))
@@ -103,13 +103,13 @@ end
 local function isNew(bucket, number)
   return bucket == '' or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
-local parked, absorbed, outcomes = 0, 0, 0
+local stored, absorbed, outcomes = 0, 0, 0
 local idle = {}
 local function append(lane, list, n, url, ...)
-  parked = parked + n
+  stored = stored + n
   if list == LIST.normal then
     local first, more = firstOf(lane)
-    if --[[rule:the-head-stays]] not first --[[end]] then
+    if --[[rule:the-first-url-stays]] not first --[[end]] then
       idle[#idle + 1] = lane
       setFirst(lane, url, n > 1)
       if n > 1 then call('RPUSH', normalList(lane), ...) end
@@ -137,7 +137,7 @@ local function append(lane, list, n, url, ...)
     if #list > 1 then call('SADD', TAG .. KEY.lanesOf .. crawl, lane) end
   end
   if #list == 1 then return end
-  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.parked, n)
+  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.storedEver, n)
   if coming and coming[crawl] then
     local perDay, perHost, perDomain, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.day))
     if perDay and day ~= today then call('HSET', TAG .. KEY.crawl .. crawl, CRAWL.day, today, CRAWL.today, n)
@@ -178,7 +178,7 @@ if #idle > 0 then
   end
   if #added > 0 then
     local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
-    local fresh = call('ZADD', DUE, --[[rule:parking-keeps-the-due-time]] 'NX' --[[end]], unpack(added))
+    local fresh = call('ZADD', DUE, --[[rule:storing-keeps-the-due-time]] 'NX' --[[end]], unpack(added))
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
 end
@@ -206,7 +206,7 @@ if hasMark then
   if markBy == 'key' then call('PEXPIRE', markKey, markLife) end
   if beyond then call('SET', beyond, '1', 'PX', ARGV[ARG.beyondMs]) end
 end
-count('parked', parked)
+count('parked', stored)
 count('absorbed', absorbed)
 flush()
-return reply(tostring(parked), tostring(absorbed), tostring(outcomes))
+return reply(tostring(stored), tostring(absorbed), tostring(outcomes))
