@@ -1,6 +1,6 @@
 import { EVERYTHING, openLedger } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
-import { LONG_LEASES, sharedPermitFleet, TIMES, UA } from './fleet.ts'
+import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
 
 const shared = sharedPermitFleet({ env: LONG_LEASES })
 
@@ -110,4 +110,14 @@ test('an emergency stop: while everything is stopped no permit is granted and on
 
   await ledger.lift({ names: [EVERYTHING], by: 'ann', reason: '' })
   expect(await fleet.fetch(other)).toBe(200)
+})
+
+test('no permit lasts longer than PERMIT_MAX_MS, also where that is shorter than a lease', async () => {
+  const { web, ask, call } = await permitFleet([{ name: 'short', robots: { body: '' } }], {
+    env: { ...LONG_LEASES, PERMIT_MAX_MS: '1000' },
+  })
+  const asked = await ask({ url: `${web.origins.short}/1`, waitMs: 20_000 })
+  expect(asked).toMatchObject({ status: 201, body: { leaseMs: 1_000 } })
+  const extended = await call('PATCH', `/v1/permits/${asked.body.permit}`, {})
+  expect(extended.body.leaseMs ?? 0).toBeLessThanOrEqual(1_000)
 })

@@ -1,9 +1,13 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
+import type { Agent } from '@decorum/config'
+import { hostOf } from '@decorum/protocol'
+import { sinceNow } from '@decorum/runtime'
 import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
-import { attempt, type Granted, releaseLeases } from './attempt.ts'
+import { attempt, disallowed, type Granted, releaseLeases, STOPPED_WAIT_MS, type Wait } from './attempt.ts'
 import type { Token } from './config.ts'
 import { type Desk, exactly, tooLate } from './desk.ts'
+import { leftOf } from './end.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
@@ -97,6 +101,44 @@ export class Asking {
         ...ofSeveral,
       },
     }
+  }
+
+  /**
+   * The same question again, after a permit was granted: what is left of that permit, or the gate that has closed since.
+   * @returns a Problem when it has ended, and when rules have come to forbid its URL
+   * @throws  Problem when Redis answers too late · LedgerUnavailableError
+   */
+  async again(answer: Asked, token: Token): Promise<Asked | Problem> {
+    const desk = this.#desk
+    if (answer.status !== 201 || answer.permit === undefined) return answer // shadow mode takes no lane
+    const { permit, body } = answer
+    const since = sinceNow()
+    const left = await leftOf(permit, desk.ledger)
+    if (left.kind === 'stale') return desk.gone(body.permit)
+    const endsAt = Math.min(left.endsAt - desk.marginMs, permit.grantedAt + desk.config.PERMIT_MAX_MS)
+    const leaseMs = Math.floor(endsAt - desk.now(permit))
+    if (leaseMs <= 0) return desk.gone(body.permit)
+    const gate = left.stop ?? (await this.#closedSince(body.url, desk.agentOf(body.agent, token)))
+    if (gate instanceof Problem) return gate
+    if (desk.isTooLate(since)) throw tooLate()
+    if (gate === undefined)
+      return { ...answer, body: { ...body, leaseMs, sendWithinMs: desk.sendWithinMs(since, leaseMs) } }
+    const retryAfterMs = Math.min(leaseMs, STOPPED_WAIT_MS)
+    return { status: 200, body: { decision: 'wait', url: body.url, retryAfterMs, gate, ahead: 0 } }
+  }
+
+  /** What this process knows and the ledger does not: rules, visiting hours of robots.txt, stopped addresses. */
+  async #closedSince(url: string, agent: Agent): Promise<Wait['gate'] | Problem | undefined> {
+    const { config, origins, ledger, tools } = this.#desk
+    const wish = admit(url, agent, config.guard)
+    if (wish instanceof Problem) return wish
+    const { judgement, closedMs } = await origins.judge(agent, wish.origin, wish.path)
+    if (judgement.kind === 'refused') return disallowed(judgement, wish)
+    if (judgement.kind !== 'allowed') return 'robots-unreachable'
+    if (closedMs > 0) return 'visiting-hours'
+    if (!ledger.stops.hasAddresses()) return undefined
+    const address = await tools.addressOf(hostOf(wish.origin))
+    return ledger.stops.why(wish.origin, address) === undefined ? undefined : 'stopped'
   }
 
   /** The answer did not reach the caller. */

@@ -203,7 +203,7 @@ export async function releaseLeases(
 export const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
   lanes.length === 0 ? Promise.resolve() : releaseLeases(ledger, lanes, 'release').catch(() => undefined)
 
-function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
+export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
   const written = `${rule.type}: ${rule.pattern}`
   return new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, {
     url,

@@ -40,8 +40,6 @@ export class Desk {
   readonly origins: Origins
   readonly tools: AttemptTools
   readonly marginMs: number
-  /** of a permit, until it is extended */
-  readonly longestLeaseMs: number
   readonly #ended = new Map<string, Ended>()
 
   constructor({ config, ledger, ids, robots, fetchers, pages, traces }: DeskOptions) {
@@ -51,7 +49,6 @@ export class Desk {
     this.pages = pages
     this.traces = traces
     this.marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
-    this.longestLeaseMs = Math.floor(config.LEASE_MS - this.marginMs)
     this.origins = new Origins(ledger, config.ROBOTS_RETRY_MS)
     this.tools = {
       ledger,
@@ -66,6 +63,12 @@ export class Desk {
           () => undefined,
         ),
     }
+  }
+
+  /** of a permit, until it is extended, ms */
+  get longestLeaseMs(): number {
+    const { LEASE_MS, PERMIT_MAX_MS } = this.config
+    return Math.floor(Math.min(LEASE_MS - this.marginMs, PERMIT_MAX_MS))
   }
 
   /** @throws Problem */

@@ -1,7 +1,7 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
-import type { CompleteResult, Completion, ExtendedStop, Ledger, SiteLoad } from '@decorum/ledger'
+import type { CompleteResult, Completion, ExtendedStop, LeasedLane, Ledger, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
-import { releaseLeases } from './attempt.ts'
+import { type Gate, releaseLeases } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
 
 export type Ended = 'completed' | 'unused'
@@ -56,13 +56,30 @@ export async function completeLeases(
 export const returnUnused = ({ agent, origin, fence, paceLeases }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   releaseLeases(ledger, [{ agent, origin, fence }, ...paceLeases], 'unused')
 
+/** `stop`: why its request may not be sent now */
+export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: Gate }
+
+/** Whether a permit is held, until when by the ledger, and whether its request may be sent now. */
+export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
+  const endsAt = await ledger.leaseEndsAt(permit) // read first: a fence that is confirmed after it was in force before
+  const answers = await Promise.all([...lanesOf(permit, ledger).values()].map((some) => ledger.confirm(some)))
+  if (endsAt === undefined || answers.includes('stale')) return { kind: 'stale' }
+  // Rules are judged by whoever knows the URL: confirm is given no version here.
+  const stop = answers.find((answer) => answer !== 'granted') as Gate | undefined
+  return { kind: 'held', endsAt, ...(stop === undefined ? {} : { stop }) }
+}
+
+/** All that it holds, by partition. */
+function lanesOf(permit: Permit, ledger: Ledger): Map<number, LeasedLane[]> {
+  const held = [permit, ...permit.paceLeases].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
+  return Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
+}
+
 export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
 
 /** All that it holds lasts so much longer from now on. */
 export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {
-  const held = [permit, ...permit.paceLeases].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
-  const groups = Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
-  const answers = await Promise.all([...groups.values()].map((some) => ledger.extend(some, leaseMs)))
+  const answers = await Promise.all([...lanesOf(permit, ledger).values()].map((some) => ledger.extend(some, leaseMs)))
   if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
   return answers.find((answer) => 'stop' in answer) ?? { kind: 'extended' }
 }

@@ -1,37 +1,85 @@
-/** The same request under the same key has the same answer: a retry after a lost reply gets its permit, not a second one. */
+/**
+ * One permit for each Idempotency-Key. The work belongs to the key and not to a connection: the same request on another connection
+ * joins what is under way, which goes on while any of its callers is connected. An answer that granted something is never given
+ * again as it stands: what is left of it is worked out anew.
+ */
 import { Problem } from './problem.ts'
+import type { Caller } from './waiting.ts'
 
-type Kept<T> = { body: string; answer: Promise<T>; until: number }
+export type KeyedWork<Answer> = {
+  /** @param caller  gone once every connection that waits under the key is closed */
+  first: (caller: Caller) => Promise<Answer>
+  /** how long the key stands for this answer at least, ms; 0: the same request is done anew */
+  keepMs: (answer: Answer) => number
+  /** what is left of an answer; a Problem when that is nothing */
+  again: (answer: Answer) => Promise<Answer | Problem>
+}
+type Entry<Answer> = {
+  body: string
+  callers: Set<Caller>
+  shared: Caller
+  work: Promise<Answer>
+  /** undefined while it is under way */
+  answer?: Answer
+  until: number
+}
 const MOST_KEYS = 50_000
 
-export class Keys<T> {
-  readonly #kept = new Map<string, Kept<T>>()
+export class Keys<Answer> {
+  readonly #entries = new Map<string, Entry<Answer>>()
 
   /**
-   * @param body    what was asked, as text
-   * @param work    done once; its answer is kept for as long as it says, ms (0: others ask anew)
-   * @throws Problem when the key came with another body
+   * @param body  what was asked, as text
+   * @throws Problem when the key came with another body, or when what it stands for has ended
    */
-  async once(key: string, body: string, work: () => Promise<T>, keepMs: (answer: T) => number): Promise<T> {
-    const now = performance.now()
-    const known = this.#kept.get(key)
-    if (known !== undefined && known.until > now) {
-      if (known.body !== body) throw new Problem('key-reused', 'use another Idempotency-Key for another request')
-      return known.answer
+  async once(key: string, body: string, caller: Caller, work: KeyedWork<Answer>): Promise<Answer> {
+    const known = this.#entries.get(key)
+    if (known === undefined) return this.#join(key, this.#begin(key, body, work), caller)
+    const isKept = (): boolean => known.until > performance.now()
+    if (known.body !== body && isKept())
+      throw new Problem('key-reused', 'use another Idempotency-Key for another request')
+    if (known.answer === undefined) return this.#join(key, known, caller)
+    if (known.body === body) {
+      const left = await work.again(known.answer)
+      if (!(left instanceof Problem)) return left
+      if (isKept()) throw left
     }
-    if (this.#kept.size >= MOST_KEYS) this.#kept.delete(this.#kept.keys().next().value as string)
-    const entry: Kept<T> = { body, answer: work(), until: Number.POSITIVE_INFINITY }
-    this.#kept.delete(key)
-    this.#kept.set(key, entry)
-    try {
-      const answer = await entry.answer
-      entry.until = performance.now() + keepMs(answer)
-      return answer
-    } catch (error) {
-      entry.until = 0
-      throw error
-    } finally {
-      if (entry.until <= performance.now()) this.#kept.delete(key)
+    this.#forget(key, known)
+    return this.once(key, body, caller, work)
+  }
+
+  #begin(key: string, body: string, { first, keepMs }: KeyedWork<Answer>): Entry<Answer> {
+    if (this.#entries.size >= MOST_KEYS) this.#entries.delete(this.#entries.keys().next().value as string)
+    const shared: Caller = { isGone: false }
+    const until = Number.POSITIVE_INFINITY
+    const entry: Entry<Answer> = { body, callers: new Set(), shared, work: first(shared), until }
+    this.#entries.set(key, entry)
+    entry.work.then(
+      (answer) => {
+        const ms = keepMs(answer)
+        if (ms === 0) this.#forget(key, entry)
+        else Object.assign(entry, { answer, until: performance.now() + ms })
+      },
+      () => this.#forget(key, entry),
+    )
+    return entry
+  }
+
+  #join(key: string, entry: Entry<Answer>, caller: Caller): Promise<Answer> {
+    const { callers, shared } = entry
+    callers.add(caller)
+    caller.onGone = () => {
+      callers.delete(caller)
+      if (callers.size > 0 || entry.answer !== undefined) return
+      this.#forget(key, entry) // a request that comes now begins anew
+      shared.isGone = true
+      shared.onGone?.()
     }
+    if (caller.isGone) caller.onGone()
+    return entry.work
+  }
+
+  #forget(key: string, entry: Entry<Answer>): void {
+    if (this.#entries.get(key) === entry) this.#entries.delete(key)
   }
 }

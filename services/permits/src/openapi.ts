@@ -36,6 +36,7 @@ const PATHS: Record<string, Record<string, Operation>> = {
         200: ['not yet: ask again after retryAfterMs', schema.WaitAnswer],
         403: problem('robots.txt forbids it (disallowed), or the token may not ask for it (forbidden)'),
         409: problem('never visited: blocked, no contact, guarded address or port, robots.txt itself'),
+        410: problem('the permit of this Idempotency-Key has ended'),
         422: problem('this Idempotency-Key came with another request'),
         429: problem('too many callers of this token wait'),
         ...common,

@@ -11,6 +11,7 @@ import { Holding } from './leased.ts'
 import { NextRequests } from './next-request.ts'
 import type { Permit } from './permit-id.ts'
 import { Pools } from './pools.ts'
+import type { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
 import { type AskFor, CompletionBody, type HeldAnswer, type RequestAnswer, type RobotsAnswer } from './schemas.ts'
 import { isShadow } from './shadow.ts'
@@ -30,9 +31,9 @@ export class Permits {
 
   constructor(options: DeskOptions) {
     const desk = new Desk(options)
-    const { origins, longestLeaseMs } = desk
+    const { origins } = desk
     this.#desk = desk
-    this.shadow = new ShadowPermits({ ...options, origins, longestLeaseMs })
+    this.shadow = new ShadowPermits({ ...options, origins, longestLeaseMs: () => desk.longestLeaseMs })
     this.#asking = new Asking(desk, this.shadow)
     this.pools = new Pools(desk)
     this.#holding = new Holding(desk, (permit, delayMs) => {
@@ -54,6 +55,11 @@ export class Permits {
   /** @throws Problem · LedgerUnavailableError · GoneError, as all that follow */
   ask(asked: AskFor, token: Token, caller: Caller): Promise<Asked> {
     return this.#asking.ask(asked, token, caller)
+  }
+
+  /** The same question again, after this answer to it. @returns a Problem when nothing is left of what it granted */
+  again(answer: Asked, token: Token): Promise<Asked | Problem> {
+    return this.#asking.again(answer, token)
   }
 
   releaseUndelivered(permit: Permit): Promise<void> {

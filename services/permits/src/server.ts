@@ -119,13 +119,15 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const caller = callerOf(reply)
     const { traceparent } = request.headers
     const parent = typeof traceparent === 'string' ? traceparent : undefined
-    const ask = () => tracedAsk(traces, parent, asked, () => permits.ask(asked, token, caller))
+    const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => permits.ask(asked, token, by))
     const answer =
       key === undefined
-        ? await ask()
-        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), ask, (answered) =>
-            answered.status === 201 ? answered.body.leaseMs : 0,
-          )
+        ? await ask(caller)
+        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), caller, {
+            first: ask,
+            keepMs: (known) => (known.status === 201 ? known.body.leaseMs : 0),
+            again: (known) => permits.again(known, token),
+          })
     count(answer.status === 201 ? 'granted' : 'wait')
     if (answer.status === 200) return answer.body
     // A caller with an idempotency key comes again for the same permit.

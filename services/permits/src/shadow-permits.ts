@@ -18,7 +18,7 @@ type Options = {
   robots: RobotsOrders
   fetchers: () => number
   origins: Origins
-  longestLeaseMs: number
+  longestLeaseMs: () => number
 }
 
 export class ShadowPermits {
@@ -31,7 +31,8 @@ export class ShadowPermits {
 
   /** @throws Problem when the URL cannot be read · LedgerUnavailableError */
   async ask({ url, urls, leaseMs }: AskFor, agent: Agent, token: Token): Promise<z.output<typeof GrantedAnswer>> {
-    const { config, ledger, robots, fetchers, origins, longestLeaseMs } = this.#options
+    const { config, ledger, robots, fetchers, origins } = this.#options
+    const longestLeaseMs = this.#options.longestLeaseMs()
     const wish = admit(url ?? (urls?.[0] as string), agent, config.guard)
     if (wish instanceof Problem && wish.type === 'bad-request') throw wish
     const heldMs = Math.min(leaseMs ?? longestLeaseMs, longestLeaseMs)
@@ -66,7 +67,7 @@ export class ShadowPermits {
 
   /** @throws Problem */
   extend(id: string, token: Token): z.output<typeof HeldAnswer> {
-    const leaseMs = this.#options.longestLeaseMs
+    const leaseMs = this.#options.longestLeaseMs()
     const lane = this.#shadow.extend(id, token.name, leaseMs)
     if (lane === undefined) throw notHeld()
     return { permit: id, ...lane, leaseMs }

@@ -5,7 +5,7 @@ import type { CrawlBook } from '../crawls/keeper.ts'
 import { listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
-import { firstUrlOf, poolLists } from '../pools.ts'
+import { firstUrlOf, leaseEndsAt, poolLists } from '../pools.ts'
 import type {
   CompleteResult,
   Completion,
@@ -85,6 +85,9 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
     /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
     grant: (request: GrantRequest) => ofOrigin(request.origin).verbs.grant(request),
+    /** When the secondary lease of a lane ends, whoever holds it: the holder is the one whose fence is confirmed afterwards. */
+    leaseEndsAt: (lane: LaneRef): Promise<number | undefined> =>
+      leaseEndsAt(redis, ofOrigin(lane.origin).keys, lane, callDeadlineMs),
     /**
      * The leases that one permit, or one order of a pool, holds in one partition last so much longer from now on: all of them, or none.
      */
