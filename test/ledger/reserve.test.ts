@@ -1,7 +1,20 @@
 /** reserve: lanes that are due are claimed; or how long to wait, and why. */
+import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { AGENT, emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, RESERVE, TAG, url, urls } from './ledger-for-test.ts'
+import {
+  AGENT,
+  emptyLedger,
+  keys,
+  LEASE,
+  ORIGIN,
+  outcomeOf,
+  QUARANTINE,
+  RESERVE,
+  TAG,
+  url,
+  urls,
+} from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
@@ -101,6 +114,52 @@ test('at most limit lanes are reserved, the longest due first, and more says tha
     lanes: [{ urls: [{ id: 'c' }] }],
   })
 })
+
+test('a reservation for a worker of a pool, and the lease that it becomes, take no room of the fetchers, however often it is extended', async () => {
+  const { ledger, clock, raw, startPage, finish } = await emptyLedger(redis)
+  const other = { origin: 'http://other.test' }
+  await ledger.store(0, [...urls('a', 'b'), url('o', other)])
+  const fetchers = { ...ask, limit: 1, inFlightLimit: 1 }
+  const { lanes: [lane] = [] } = (await ledger.reserve(0, { ...fetchers, lane: { agent: AGENT, origin: ORIGIN } })) as {
+    lanes: ReservedLane[]
+  }
+  if (lane === undefined) throw new Error('nothing was reserved')
+  expect(await ledger.reserve(0, fetchers)).toMatchObject({ why: 'slots-full' })
+  const { agent, origin, fence } = lane
+  expect(await ledger.resolve(0, [{ agent, origin, fence, dropped: [], next: { kind: 'pool' } }])).toEqual([
+    'completed',
+  ])
+  expect(await startPage(lane)).toMatchObject({ kind: 'granted' })
+  clock.pass(LEASE - 1)
+  await ledger.extend([{ agent, origin, fence }], LEASE)
+  clock.pass(LEASE - 1)
+  await ledger.reap(0)
+  expect(await ledger.reserve(0, fetchers)).toMatchObject({ kind: 'reserved', lanes: [other] })
+  expect(await ledger.reserve(0, fetchers), 'the other one takes the only slot').toMatchObject({ why: 'slots-full' })
+  await finish(lane, { delayMs: 0 })
+  expect(await raw.scard(keys.pooled), 'nothing of a pool is held').toBe(0)
+})
+
+test.each(['refused', 'released', 'reaped'] as const)(
+  'a reservation for a pool that is %s counts as one no longer',
+  async (how) => {
+    const { ledger, clock, raw, reserveOne, startPage, setOrigin } = await emptyLedger(redis)
+    await ledger.store(0, urls('a'))
+    const lane = await reserveOne()
+    const resolve = (next: Resolution['next']) => ledger.resolve(0, [{ ...lane, dropped: [], next }])
+    await resolve({ kind: 'pool' })
+    expect(await raw.scard(keys.pooled)).toBe(1)
+    if (how === 'refused') {
+      await setOrigin({ pausedUntil: clock.now + 1_000 })
+      expect(await startPage(lane)).toMatchObject({ kind: 'refused' })
+    } else if (how === 'released') await resolve({ kind: 'release' })
+    else {
+      clock.pass(RESERVE)
+      await ledger.reap(0)
+    }
+    expect(await raw.scard(keys.pooled)).toBe(0)
+  },
+)
 
 test('reserved and started lanes together never pass inFlightLimit', async () => {
   const { ledger, startPage } = await emptyLedger(redis)

@@ -409,3 +409,20 @@ test('workers of two permits processes and two partitions, some killed: no viola
   expect([...ended.values()].filter(({ kind }) => kind === 'fetched')).toHaveLength(28)
   await fleet.expectPolite()
 })
+
+test('what workers hold and extend takes no slot of the fetchers, whatever the permits process remembers', async () => {
+  const sites = Array.from({ length: 6 }, (_, n) => ({ name: `held${n}`, robots: { body: '' } }))
+  const fleet = await poolFleet([...sites, { name: 'other', robots: { body: '' } }], {
+    env: { ...LONG_LEASES, FETCH_CONCURRENCY: '1', FETCH_PROCESSES: '0' },
+  })
+  await fleet.enqueue(sites.map(({ name }) => ofPool(name, `${fleet.web.origins[name]}/page`)))
+  const orders = []
+  while (orders.length < sites.length) {
+    orders.push(await fleet.takeOrder())
+    for (const { permit } of orders) await fleet.call('PATCH', `/v1/permits/${permit}`, {})
+  }
+  const [process] = fleet.fleet.of('permits')
+  process?.kill() // what it knew of its workers is gone with it
+  await fleet.enqueue([{ id: 'other', url: `${fleet.web.origins.other}/page`, agent: 'journeybot' }])
+  expect((await fleet.outcomesOf(['other'])).get('other')).toMatchObject({ kind: 'fetched' })
+})

@@ -237,8 +237,13 @@ export type Resolution = LaneRef & {
   fence: number
   /** outcomes of the first URLs, in order: these URLs leave the lane without a request */
   dropped: Outcome[]
-  /** keep: an order follows · release: due at its own time · unused: the same, when it was started and nothing was sent · defer: not due before that instant */
-  next: { kind: 'keep' } | { kind: 'release' } | { kind: 'unused' } | { kind: 'defer'; until: Instant; why: Gate }
+  /** keep: an order follows · pool: one for a worker of a pool follows · release: due at its own time · unused: the same, when it was started and nothing was sent · defer: not due before that instant */
+  next:
+    | { kind: 'keep' }
+    | { kind: 'pool' }
+    | { kind: 'release' }
+    | { kind: 'unused' }
+    | { kind: 'defer'; until: Instant; why: Gate }
 }
 
 export type CompleteResult = 'completed' | 'stale'

@@ -94,8 +94,9 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const round = async (): Promise<number> => {
     const { slots, pools: demand } = fleet()
     if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is there
+    // Whose order it is shows when a lane is reserved: those that workers of pools ask for need not wait for a slot of a fetcher.
     let most = slots * 2
-    for (const { wanted, held } of demand.values()) most += wanted + held
+    for (const { wanted } of demand.values()) most += wanted
     const inFlightLimit = shareOf(most, partition, ledger.inFlight())
     const reserved = await reserve(inFlightLimit)
     if (reserved.kind === 'wait') {
@@ -157,7 +158,9 @@ async function decideAll(
   const { ledger, partition, metrics } = options
   const decided = await Promise.all(lanes.map((lane) => decideLane(options, lane)))
   const decisions = await pools.admit(decided, lanes)
-  const resolved = decisions.filter((one) => one.order === undefined || one.resolution.dropped.length > 0)
+  const resolved = decisions.filter(
+    ({ order, resolution: { dropped, next } }) => order === undefined || dropped.length > 0 || next.kind === 'pool',
+  )
   // URLs have to leave their lane before an order for the one behind them is sent.
   const stale = await resolveAll(ledger, partition, resolved)
   if (resolved.length > 0) crashPoint('resolve.after')

@@ -61,7 +61,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
         if (pool === undefined) return decision
         const room = rooms.get(pool) ?? 0
         rooms.set(pool, room - 1)
-        return room > 0 ? decision : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
+        return room > 0 ? ofPool(decision) : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
       })
     },
     async offer(orders) {
@@ -75,6 +75,12 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
     },
   }
 }
+
+/** Its reservation, and later its lease, counts among those of pools. */
+const ofPool = ({ resolution, order }: Decision): Decision => ({
+  resolution: { ...resolution, next: { kind: 'pool' } },
+  ...(order === undefined ? {} : { order }),
+})
 
 /** No order: the lane waits, and its URL expires in time. */
 function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane, ms: number): Decision {
@@ -99,9 +105,7 @@ export function demandOf(
 ): Map<string, PoolDemand> {
   const demand = new Map<string, PoolDemand>()
   for (const { about } of members)
-    for (const [pool, { wanted, held }] of Object.entries(about?.pools ?? {})) {
-      const sum = demand.get(pool) ?? { wanted: 0, held: 0 }
-      demand.set(pool, { wanted: sum.wanted + wanted, held: sum.held + held })
-    }
+    for (const [pool, { wanted }] of Object.entries(about?.pools ?? {}))
+      demand.set(pool, { wanted: wanted + (demand.get(pool)?.wanted ?? 0) })
   return demand
 }

@@ -2,8 +2,8 @@
 
 /**
  * All that the other partitions do not use, and never less than an equal share, so that a partition with new work need not wait.
- * @param most      orders and requests that the fleet should have in flight
- * @param inFlight  what each partition has in flight, as last known
+ * @param most      orders and requests that the fleet's fetchers should have in flight
+ * @param inFlight  what they have in flight of each partition, as last known
  */
 export function shareOf(most: number, partition: number, inFlight: readonly number[]): number {
   const others = inFlight.reduce((sum, n, at) => (at === partition ? sum : sum + n), 0)

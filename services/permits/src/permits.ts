@@ -36,10 +36,7 @@ export class Permits {
     this.shadow = new ShadowPermits({ ...options, origins, longestLeaseMs: () => desk.longestLeaseMs })
     this.#asking = new Asking(desk, this.shadow)
     this.pools = new Pools(desk)
-    this.#holding = new Holding(desk, (permit, delayMs) => {
-      this.#asking.ended(permit, delayMs)
-      this.pools.ended(permit)
-    })
+    this.#holding = new Holding(desk, (permit, delayMs) => this.#asking.ended(permit, delayMs))
     this.#next = new NextRequests(desk, this.#holding)
   }
 

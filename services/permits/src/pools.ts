@@ -31,7 +31,6 @@ type Pool = {
   workers: Set<Worker>
   serving: boolean
   peaks: { at: number; wanted: number }[]
-  held: Map<string, number>
 }
 
 export class Pools {
@@ -56,9 +55,8 @@ export class Pools {
     const demands: Record<string, PoolDemand> = {}
     for (const pool of this.#pools.values()) {
       pool.peaks = pool.peaks.filter(({ at }) => now - at < REMEMBER_MS)
-      for (const [permit, until] of pool.held) if (until < now) pool.held.delete(permit)
       const wanted = Math.max(wantedNow(pool), ...pool.peaks.map((peak) => peak.wanted))
-      if (wanted + pool.held.size > 0) demands[pool.name] = { wanted, held: pool.held.size }
+      if (wanted > 0) demands[pool.name] = { wanted }
     }
     return Object.keys(demands).length === 0 ? undefined : demands
   }
@@ -101,17 +99,6 @@ export class Pools {
     return Promise.all(good.map((order) => this.#given(pool, order, token)))
   }
 
-  /** The order of a permit has ended. */
-  ended(permit: Permit): void {
-    if (permit.order !== undefined) this.#pools.get(permit.order.pool)?.held.delete(heldName(permit))
-  }
-
-  /** Its worker has it for so long at least. */
-  held(permit: Permit, leaseMs: number): void {
-    if (permit.order !== undefined)
-      this.#pools.get(permit.order.pool)?.held.set(heldName(permit), performance.now() + leaseMs)
-  }
-
   /** The answer did not reach the worker. */
   async releaseUndelivered(orders: OrderGiven[]): Promise<void> {
     for (const { permit: id } of orders) {
@@ -133,7 +120,7 @@ export class Pools {
       throw new Problem('forbidden', `this token is not for the pool ${name}`)
     const other = agents.find(({ key }) => !mayBe(token, key))
     if (other !== undefined) throw new Problem('forbidden', `this token is not for the agent ${other.name}`)
-    const pool = this.#pools.get(name) ?? { name, workers: new Set(), serving: false, peaks: [], held: new Map() }
+    const pool = this.#pools.get(name) ?? { name, workers: new Set(), serving: false, peaks: [] }
     this.#pools.set(name, pool)
     return pool
   }
@@ -202,7 +189,6 @@ export class Pools {
     const desk = this.#desk
     const { order } = started
     const permit = permitOf(pool, started, token.name, desk)
-    this.held(permit, desk.longestLeaseMs)
     const { id, origin, path, delayMs, attempt, request, meta } = order
     const agent = desk.agentOf(order.agent, token)
     return {
@@ -225,7 +211,6 @@ export class Pools {
 
   /** Nothing was sent: a lease that cannot be given back ends by itself. */
   async #release(permit: Permit): Promise<void> {
-    this.ended(permit)
     const { ledger } = this.#desk
     const { agent, origin, fence, paceLeases } = permit
     await releaseLeases(ledger, [{ agent, origin, fence }], 'unused').catch(() => undefined)
@@ -234,7 +219,6 @@ export class Pools {
 }
 
 const wantedNow = ({ workers }: Pool): number => [...workers].reduce((sum, { max }) => sum + max, 0)
-const heldName = ({ agent, origin, fence }: Permit): string => `${agent} ${origin} ${fence}`
 
 function permitOf({ name }: Pool, { order, paceLeases }: StartedOrder, holder: string, desk: Desk): Permit {
   const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order

@@ -2,8 +2,8 @@
 import type { Scripts } from '../scripts.ts'
 
 export type Member = { id: string; role: string; slots: number; about?: About }
-/** Workers of a pool. `wanted`: orders that they asked for at once, at most, in the last minute. `held`: orders that they have. */
-export type PoolDemand = { wanted: number; held: number }
+/** Workers of a pool. `wanted`: orders that they asked for at once, at most, in the last minute. */
+export type PoolDemand = { wanted: number }
 /** What a process says of itself to people, and to the gateways. */
 export type About = {
   host: string

@@ -13,6 +13,7 @@
     due          zset   lane → instant from which it may be reserved
     inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later the end of the lease
     secondary    zset   lane → instant at which its secondary lease ends (secondary.lua)
+    pooled       set    those lanes of `inflight` whose lease is of an order for a worker of a pool
     queues       hash   lane → who waits for a secondary lease of it (queue.lua)
     leases       hash   lane → its lease, packed (lease.lua)
     lanes        hash   lane → what it remembers, and its first URL (lane.lua)

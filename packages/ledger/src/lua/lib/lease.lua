@@ -44,7 +44,10 @@ end
 local function leaseRecord(lane) return leases[lane] end
 flushes[#flushes + 1] = function()
   writeAll(LEASES, leasesTouched, leaseRecord)
-  if #ownEnded > 0 then call('ZREM', INFLIGHT, unpack(ownEnded)) end
+  if #ownEnded > 0 then
+    call('ZREM', INFLIGHT, unpack(ownEnded))
+    call('SREM', TAG .. KEY.pooled, unpack(ownEnded))
+  end
   if #secondaryEnded > 0 then call('ZREM', SECONDARY, unpack(secondaryEnded)) end
 end
 

@@ -19,7 +19,8 @@ local everything = everythingStopped()
 if --[[rule:nothing-is-reserved-while-all-is-stopped]] everything > now --[[end]] and ARGV[ARG.lane] == '' then return reply('stopped', ms(everything - now)) end
 -- With other crawls, the default one alone is held (turns.lua).
 if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
-local room = tonumber(ARGV[ARG.inFlightLimit]) - call('ZCARD', INFLIGHT)
+-- The limit is one of the fetchers: what workers of pools hold, or are about to, takes none of their slots.
+local room = tonumber(ARGV[ARG.inFlightLimit]) - (call('ZCARD', INFLIGHT) - call('SCARD', TAG .. KEY.pooled))
 local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
 if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])

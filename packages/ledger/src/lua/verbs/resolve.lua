@@ -5,6 +5,7 @@
   resolve: what becomes of a lease under which no exchange took place, and outcomes of URLs that leave without one.
   ARGV    per lane RESOLUTION in calls.ts, then its items of LEAVING. `next` is
           keep      the reservation goes on: an order follows
+          pool      the same: an order for a worker of a pool follows, which takes no slot of the fetchers
           release   the lane is due at its own time; also ends a secondary lease that was not used
           unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so the lane is due
                     again no sooner than after a request. No attempt is counted.
@@ -48,7 +49,8 @@ for n = 1, #lanes do
     local first = i + RESOLUTION.size
     local urls = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
     if urls > 0 then dropFirst(lane, lease[LEASE.list], urls) end
-    if next == 'release' then endLease(lane, kind); makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
+    if next == 'pool' then call('SADD', TAG .. KEY.pooled, lane)
+    elseif next == 'release' then endLease(lane, kind); makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
       endLease(lane, kind)
       makeDue(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
