@@ -58,14 +58,21 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
     if (judgement.kind === 'allowed' && judged.closedMs > 0)
       return { kind: 'wait', waitMs: judged.closedMs, gate: 'visiting-hours' }
     const isDue = judgement.kind === 'ask' || (judgement.refresh && judged.state.question === undefined)
-    if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) return askFirst(wish, judged, tools)
+    if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) {
+      const asked = await askFirst(wish, judged, tools)
+      if (asked === 'rules-changed') continue
+      return asked
+    }
     const answer = await grant(wish, judged, leaseMs, tools)
     switch (answer.kind) {
       case 'rules-changed':
         origins.forget(origin)
         continue
-      case 'refetch':
-        return askFirst(wish, judged, tools)
+      case 'refetch': {
+        const asked = await askFirst(wish, judged, tools)
+        if (asked === 'rules-changed') continue
+        return asked
+      }
       case 'blocked':
         return { kind: 'refused', problem: refused(wish, 'blocked', 'an operator has blocked this origin') }
       case 'crawl-held':
@@ -81,7 +88,7 @@ async function askFirst(
   { agent, origin }: Wish,
   { version, delayMs }: Judged,
   { robots, fetchers, origins }: AttemptTools,
-): Promise<Wait> {
+): Promise<Wait | 'rules-changed'> {
   if (fetchers() === 0)
     return {
       kind: 'wait',
@@ -91,7 +98,7 @@ async function askFirst(
     }
   const asked = await robots.ask(agent.key, origin, version, delayMs)
   origins.forget(origin)
-  return { kind: 'wait', ...asked }
+  return asked === 'rules-changed' ? asked : { kind: 'wait', ...asked }
 }
 
 function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): Wait {

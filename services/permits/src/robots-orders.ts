@@ -3,14 +3,10 @@ import { type GrantGate, type Ledger, LedgerUnavailableError } from '@decorum/le
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 
-export type AskedRobots =
-  /** ask for the lane again after this */
-  {
-    waitMs: number
-    gate: GrantGate | 'robots-in-flight'
-  }
+/** rules-changed: there are newer rules, to be judged by at once; else the lane is asked for again after `waitMs` */
+export type AskedRobots = 'rules-changed' | { waitMs: number; gate: GrantGate | 'robots-in-flight' }
 
-/** How often a caller looks whether a robots fetch has ended. */
+/** The first look whether a robots fetch has ended; callers that wait in line look less and less often. */
 const LOOK_AGAIN_MS = 40
 /** An order that Redis has not taken by then is given up; the reservation ends by itself. */
 const ADD_MS = 2_000
@@ -30,12 +26,15 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): Rob
   return {
     async ask(agent, origin, version, delayMs) {
       const claim = await ledger.claim({ agent, origin })
-      if (claim.kind === 'wait') return { waitMs: Math.min(claim.waitMs, 250), gate: claim.gate }
+      if (claim.kind === 'wait') {
+        // A fetch that is in flight ends long before the instant at which its lease would.
+        return { waitMs: claim.gate === 'robots-in-flight' ? LOOK_AGAIN_MS : claim.waitMs, gate: claim.gate }
+      }
       const partition = ledger.partitionOf(origin)
       if (claim.version !== version) {
         const lane = { agent, origin, fence: claim.fence, dropped: [], next: { kind: 'release' as const } }
         await ledger.resolve(partition, [lane])
-        return { waitMs: 1, gate: 'robots-in-flight' }
+        return 'rules-changed'
       }
       const order: WrittenOrder = {
         kind: 'robots',

@@ -12,6 +12,10 @@ import type { Problem } from './problem.ts'
 const AHEAD_MS = 6
 /** Longest times between two attempts at a lane. One in use is tried twice in each of its delays; otherwise a stored URL would always be first. */
 const BUSY_MS = 500
+/** The shortest time, where the ledger cannot know when the lane becomes free. */
+const LEAST_MS = 20
+/** The longest time between two looks for rules; each is as long as half of what they have been waited for. */
+const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
 
@@ -60,6 +64,8 @@ type Lane = {
   /** when it is due after an exchange whose end came to this process */
   opensAt: number
   delayMs: number
+  /** since when it has waited for rules or for whoever fetches them (performance.now); 0: it does not */
+  rulesSince: number
   come: number
   timer: NodeJS.Timeout | undefined
   passing: Promise<void> | undefined
@@ -154,6 +160,7 @@ export class Lines {
         againAt: 0,
         opensAt: 0,
         delayMs: wish.agent.minDelayMs,
+        rulesSince: 0,
         come: 0,
         timer: undefined,
         passing: undefined,
@@ -215,6 +222,7 @@ export class Lines {
       switch (answer.kind) {
         case 'wait':
           lane.last = answer
+          noteRules(lane, answer)
           this.#again(lane, sleepMs(answer, lane))
           if (ask.isDone) continue
           return
@@ -224,6 +232,7 @@ export class Lines {
         case 'granted': {
           const granted = answer
           lane.delayMs = granted.permit.delayMs
+          lane.rulesSince = 0
           if (ask.isDone) this.#options.release(granted)
           else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
           break
@@ -289,10 +298,20 @@ export class GoneError extends Error {
 
 const first = <T>(of: Set<T>): T | undefined => of.values().next().value
 
-function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt }: Lane): number {
-  const opensMs = opensAt - performance.now()
+/** While an order for robots.txt is on its way, its lane is busy: that is a part of the same wait. */
+function noteRules(lane: Lane, { gate }: Wait): void {
+  if (gate === 'robots-in-flight') lane.rulesSince ||= performance.now()
+  else if (gate !== 'lane-busy') lane.rulesSince = 0
+}
+
+/** Until the instant that the ledger has said. Where it cannot know one, looks are never close together. */
+function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt, rulesSince }: Lane): number {
+  const now = performance.now()
+  const opensMs = opensAt - now
+  if (gate === 'robots-in-flight')
+    return Math.min(LONGEST_MS, Math.max(waitMs, LEAST_MS, Math.min(RULES_MS, (now - rulesSince) / 2)))
   if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
-  if (gate === 'lane-busy') return Math.min(waitMs, Math.max(20, Math.min(BUSY_MS, delayMs / 2)))
+  if (gate === 'lane-busy') return Math.max(LEAST_MS, Math.min(waitMs, BUSY_MS, delayMs / 2))
   if (gate === 'stopped' || gate === 'paused' || gate === 'back-off' || gate === 'startup-hold')
     return Math.min(waitMs, LONG_WAIT_MS)
   return Math.min(waitMs, LONGEST_MS)
