@@ -32,6 +32,13 @@ test('an agent that rests in proportion says so beside it', () => {
 test.for([
   ['nothing known yet', { state: {} }, { delayMs: 1_000, from: 'floor' }, "1 s, the agent's own until there are rules"],
   ['rules that ask for none', { delays: rules(1_000) }, { delayMs: 1_000, from: 'floor' }, "1 s, the agent's own"],
+  ['rules that ask for none at all', { delays: rules(0) }, { delayMs: 1_000, from: 'floor' }, "1 s, the agent's own"],
+  [
+    'a shorter one of the site, and one that was the agent’s before it was raised',
+    { delays: rules(300, 60) },
+    { delayMs: 1_000, from: 'floor' },
+    "1 s, the agent's own",
+  ],
   [
     'the site’s delay',
     { delays: rules(3_000) },

@@ -24,7 +24,7 @@ export type KnownDelays = {
 }
 
 /**
- * What was recorded from the rules in force; without rules it is the agent's own least delay. A delay of the site's policy and one that
+ * What was recorded from the rules in force, or the agent's own least delay where that is longer. A delay of the site's policy and one that
  * an operator has set count where they are longer. What the site has consented to takes the place of all but the operator's.
  */
 export function delayOwed(
@@ -39,12 +39,15 @@ export function delayOwed(
       ? { delayMs: policy.delayMs, from: 'consent', ...clamped }
       : { delayMs: byHandMs, from: 'operator', ...clamped }
   const adaptive = agent.adaptiveDelay === undefined ? {} : { adaptive: agent.adaptiveDelay }
-  const delayMs = recorded?.delayMs ?? agent.minDelayMs
+  // What was recorded comes from the rules. The agent's own delay is owed as it is now, whatever it was when they were recorded.
+  const byRulesMs = recorded?.delayMs ?? 0
+  const delayMs = Math.max(byRulesMs, agent.minDelayMs)
   const byPolicyMs = policy?.delayMs ?? 0
   if (byHandMs > Math.max(delayMs, byPolicyMs)) return { delayMs: byHandMs, from: 'operator', ...clamped, ...adaptive }
   if (byPolicyMs > delayMs) return { delayMs: byPolicyMs, from: 'policy', ...clamped, ...adaptive }
-  if (recorded?.clampedFrom !== undefined) return { delayMs, from: 'cap', ...clamped, ...adaptive }
-  return { delayMs, from: delayMs > agent.minDelayMs ? 'crawl-delay' : 'floor', ...adaptive }
+  if (recorded?.clampedFrom !== undefined && byRulesMs === delayMs)
+    return { delayMs, from: 'cap', ...clamped, ...adaptive }
+  return { delayMs, from: byRulesMs > agent.minDelayMs ? 'crawl-delay' : 'floor', ...adaptive }
 }
 
 /** The delay and what decided it, for people. @param length  how the reader's page or command writes a length of time */
