@@ -92,6 +92,59 @@ test('a fault of ours fails no job: it is logged, and the job comes again later'
   expect(said[0]).toContain('admit has a fault')
 })
 
+test('outcomes that intake gives count to OUTCOMES_LIMIT: what would pass it waits, and is lost never', async () => {
+  const read = async (): Promise<string[]> =>
+    (await raw.xrange(`${TAGS[0]}:outcomes`, '-', '+')).map(([, [, text]]) => JSON.parse(text as string).id as string)
+  await gateway({ OUTCOMES_LIMIT: '2', DECORUM_PARTITIONS: '2' })
+  const bad = (...ids: string[]): Candidate[] => ids.map((id) => ({ id, url: 'http://' }))
+  await carryOut('first', bad('a', 'b'))
+  const held = await queue.add('candidates', { candidates: bad('c') })
+  const other = await queue.add('candidates', { candidates: [{ id: 'd', url: `${HERE}/d` }] }, { jobId: 'other' })
+  await expect.poll(() => held.getState(), { interval: 20 }).toBe('delayed')
+  await expect.poll(() => queue.getJob(other.id as string), { interval: 20 }).toBeUndefined()
+  expect([await read(), await waiting(0, HERE)]).toEqual([['a', 'b'], 1])
+  await raw.xtrim(`${TAGS[0]}:outcomes`, 'MAXLEN', 0)
+  await expect.poll(read, { interval: 20, timeout: 20_000 }).toEqual(['c'])
+})
+
+test('a fault of ours in storing is logged once, and storing is tried until it succeeds', async () => {
+  const connection = queueConnection(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
+  const said: string[] = []
+  let tries = 0
+  const worker = startIntake({
+    ledger: {
+      ...ledger,
+      store: (...args) => {
+        if (++tries <= 3) throw new TypeError('store has a fault')
+        return ledger.store(...args)
+      },
+    },
+    partition: 0,
+    tag: TAGS[0] as string,
+    connection,
+    admit: () => ({
+      origin: HERE,
+      item: {
+        lane: { agent: 'decorum', origin: HERE },
+        pending: { id: 'a', path: '/a', expiresAt: Date.now() + 60_000, hops: 0, priority: 'normal' },
+      },
+    }),
+    metrics: gatewayMetrics(),
+    log: pino({ level: 'error' }, { write: (line: string) => void said.push(line) }),
+    concurrency: 1,
+    lockMs: 30_000,
+  })
+  onTestFinished(async () => {
+    await worker.close()
+    connection.disconnect()
+  })
+  await queue.add('candidates', { candidates: [{ url: `${HERE}/a` }] })
+  await expect.poll(() => waiting(0, HERE), { interval: 20 }).toBe(1)
+  expect(tries).toBe(4)
+  expect(said).toHaveLength(1)
+  expect(said[0]).toContain('store has a fault')
+})
+
 test('a job under a name used before brings its own URLs, those for other partitions too', async () => {
   await gateway()
   for (const night of [1, 2]) {

@@ -18,7 +18,7 @@ export const EVERY_CALL = ['time', 'holdMs', 'knownEpoch'] as const
 
 /** The arguments of every verb, which its script in lua/verbs/ explains. A verb is in this list or does not exist. */
 export const ARGS = {
-  store: ['laneLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
+  store: ['laneLimit', 'outcomesLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
   reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
   start: ['leaseMs', 'aheadMs'],
   confirm: [],

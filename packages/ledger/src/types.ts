@@ -34,7 +34,9 @@ export type StoreItem = ({ lane: LaneRef; pending: Pending } | { outcome: Outcom
  */
 export type StoreMark = { job: string; token: string; chunk: number } | { key: string }
 
-export type StoreResult = {
+/** outcomes-full: a crawl that would get an outcome has as many unread ones as OUTCOMES_LIMIT allows; nothing was stored */
+export type StoreResult = 'outcomes-full' | Stored
+export type Stored = {
   stored: number
   /** already stored under that id, or the whole chunk came a second time */
   absorbed: number

@@ -4,6 +4,7 @@
  */
 import {
   type Ledger,
+  LedgerUnavailableError,
   MAX_ITEMS,
   type RedisLink,
   type StoreItem,
@@ -44,12 +45,30 @@ export type IntakeOptions = {
 
 /** Between two tries to store. They go on as long as Redis is away: a job given back would only be delivered again. */
 const AGAIN_MS = 500
-/** A job that could not be finished (another partition's Redis is away, this process stops) is delivered again after this. */
+/** A failure that lasts this long is logged, whatever it is. */
+const MUTE_MS = 60_000
+/**
+ * A job that could not be finished (another partition's Redis is away, the outcomes of a crawl are not read, this process stops) is
+ * delivered again after this, and after twice as long each time, up to the longest.
+ */
 const LATER_MS = 5_000
+const LATEST_MS = 60_000
 
 export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, tag, connection, metrics, traces, log, concurrency, lockMs } = options
   let closing = false
+  /** Goes on as long as this process does. A fault of this program is logged once, and so is a Redis that is away for long. */
+  const logged = (job: Job<unknown>): ((error: unknown) => boolean) => {
+    const since = performance.now()
+    let isLogged = false
+    return (err) => {
+      if (!isLogged && (!(err instanceof LedgerUnavailableError) || performance.now() - since >= MUTE_MS)) {
+        isLogged = true
+        log.error({ err, job: job.id, partition }, 'candidates cannot be stored; this is tried again and again')
+      }
+      return !closing
+    }
+  }
   /** Whether all of it is stored. */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
@@ -65,11 +84,13 @@ export function startIntake(options: IntakeOptions): Worker {
       crashPoint('intake.before-store')
       const store = (): Promise<StoreResult> => ledger.store(target, items, mark)
       // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
-      const result = await (target === partition
-        ? retry(store, AGAIN_MS, () => !closing)
-        : store().catch(() => undefined))
-      for (const span of spans) span?.end(result === undefined ? 'the partition did not answer' : undefined)
-      if (result === undefined) {
+      const result = await (target === partition ? retry(store, AGAIN_MS, logged(job)) : store().catch(() => undefined))
+      for (const span of spans)
+        span?.end(
+          result === undefined ? 'the partition did not answer' : result === 'outcomes-full' ? result : undefined,
+        )
+      if (result === undefined || result === 'outcomes-full') {
+        if (result !== undefined) metrics.waits.inc({ why: result })
         away.add(target)
         continue
       }
@@ -89,7 +110,8 @@ export function startIntake(options: IntakeOptions): Worker {
     if (isStored) return
     // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
     // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
-    await job.moveToDelayed(Date.now() + LATER_MS, token).catch(() => {})
+    const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
+    await job.moveToDelayed(Date.now() + laterMs, token).catch(() => {})
     throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {

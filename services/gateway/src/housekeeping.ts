@@ -155,11 +155,12 @@ export async function forgetReaders({
 }
 
 /**
- * Stores the targets of redirects as candidates of their own, once per outbox entry. An entry whose partition does not answer
- * stays, and the entries behind it go on.
+ * Stores the targets of redirects as candidates of their own, once per outbox entry. An entry whose partition does not answer, or
+ * whose outcome has no room, stays, and the entries behind it go on.
  */
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
   const away = new Set<number>()
+  let isHeld = false // an entry stays, because the outcomes of its crawl are not read
   const tag = [...ledger.tags, ...ledger.retired][partition] ?? ''
   let after: string | undefined
   for (let page = 0; page < OUTBOX_PAGES; page++) {
@@ -171,7 +172,11 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {
-        await ledger.store(target, [{ ...item, mark: outboxMark(tag, id) }])
+        const stored = await ledger.store(target, [{ ...item, mark: outboxMark(tag, id) }])
+        if (stored === 'outcomes-full') {
+          isHeld = true
+          continue
+        }
         crashPoint('outbox.after-store')
         done.push(id)
       } catch (error) {
@@ -182,6 +187,6 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     await ledger.clearOutbox(partition, done)
     if (done.length > 0) crashPoint('outbox.after-clear')
     after = entries.at(-1)?.id
-    if (entries.length < OUTBOX_ITEMS || after === undefined || away.size === 0) return
+    if (entries.length < OUTBOX_ITEMS || after === undefined || (away.size === 0 && !isHeld)) return
   }
 }

@@ -73,7 +73,8 @@ async function sweepOne(
   // The outcome is written first: after a crash in between the job is found again, and the mark keeps the outcome single. The
   // mark has the job's timestamp, because a producer may use its id again.
   const mark = `undecodable:${tagName(tag)}:${timestamp ?? ''}:${id}`
-  await ledger.store(partition, [{ outcome }], { key: mark })
+  const stored = await ledger.store(partition, [{ outcome }], { key: mark })
+  if (stored === 'outcomes-full') return false // it is found again
   const keys = [job, `${job}:lock`, `${queue}:active`, `${queue}:wait`, `${queue}:stalled`]
   return (await redis.eval(REMOVE, keys.length, ...keys, id, data, timestamp ?? '')) !== 0
 }

@@ -39,7 +39,7 @@ export function store(
   call: Call,
   items: Item[],
   mark: Mark,
-): { stored: number; absorbed: number; outcomes: number } {
+): 'outcomes-full' | { stored: number; absorbed: number; outcomes: number } {
   open(m, call)
   const known = mark === undefined ? false : 'job' in mark ? isDone(m, mark.job, mark.chunk) : m.marks.has(mark.key)
   if (known) return { stored: 0, absorbed: items.length, outcomes: 0 }
@@ -65,6 +65,10 @@ export function store(
     coming.set(crawl, before + Math.min(group.length, room))
     for (const item of group.slice(room)) refused.add(item)
   }
+  const crawlsWithOutcomes = items.flatMap((item) =>
+    'outcome' in item ? [item.crawl ?? 'default'] : refused.has(item) ? [crawlOf(item.list)] : [],
+  )
+  if (crawlsWithOutcomes.some((crawl) => streamOf(m, crawl).length >= m.outcomesLimit)) return 'outcomes-full'
   for (const group of groupsOf(items.filter((item) => !refused.has(item)))) {
     for (const item of group) {
       const crawl = crawlOf(item.list)

@@ -24,7 +24,8 @@ export const limits = {
   OUTCOMES_LIMIT: {
     schema: wholeNumber(1).default(1_000_000),
     unit: 'outcomes',
-    means: 'Unread outcomes of a partition beyond which nothing more is dispatched until a reader acknowledges some.',
+    means:
+      'Unread outcomes of a partition beyond which nothing more is dispatched, and intake gives no more outcomes, until a reader acknowledges some.',
     reason: 'A reader may be away for hours, and Redis does not fill up: waiting is better than losing outcomes.',
     roles: ['gateway', 'console'],
     scope: 'fleet',

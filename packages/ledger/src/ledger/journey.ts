@@ -47,7 +47,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const others = all.map(({ keys }) => keys).filter((keys) => keys !== own)
       const elsewhere = await takenElsewhere({ redis, others, callDeadlineMs }, book, items)
       const result = await verbs.store(items, mark, elsewhere)
-      for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
+      if (result !== 'outcomes-full') for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
     },
     /** The job of this mark is done. The mark is kept for an hour more, for a gateway that was away while another one did the same job. */

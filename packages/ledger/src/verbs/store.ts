@@ -31,7 +31,7 @@ export type Elsewhere = (crawl: string, domain: string) => number
 /** @param elsewhere  of crawls that have a limit per domain; absent: there is no other partition */
 export async function store(
   scripts: Scripts,
-  { laneLimit }: VerbSettings,
+  { laneLimit, outcomesLimit }: VerbSettings,
   items: StoreItem[],
   mark?: StoreMark,
   elsewhere: Elsewhere = () => 0,
@@ -39,15 +39,20 @@ export async function store(
   let todo = items
   for (;;) {
     const { singles, others, outcomes } = sorted(todo)
-    const { values } = await scripts.call('store', { laneLimit, ...markArgs(mark), singles: singles.length }, [
-      ...singles.flatMap(({ lane, group: [one] }) =>
-        SINGLE.write({ lane, url: writePending((one as UrlItem).pending) }),
-      ),
-      others.length,
-      ...others.flatMap((group) => groupArgs(group, elsewhere)),
-      ...outcomes,
-    ])
+    const { values } = await scripts.call(
+      'store',
+      { laneLimit, outcomesLimit, ...markArgs(mark), singles: singles.length },
+      [
+        ...singles.flatMap(({ lane, group: [one] }) =>
+          SINGLE.write({ lane, url: writePending((one as UrlItem).pending) }),
+        ),
+        others.length,
+        ...others.flatMap((group) => groupArgs(group, elsewhere)),
+        ...outcomes,
+      ],
+    )
     const [stored, absorbed, written] = values
+    if (stored === 'outcomes-full') return stored
     if (stored !== 'full')
       return {
         stored: Number(stored),

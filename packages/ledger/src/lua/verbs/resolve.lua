@@ -50,7 +50,9 @@ for n = 1, #lanes do
     local urls = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
     if urls > 0 then dropFirst(lane, lease[LEASE.list], urls) end
     if next == 'pool' then call('SADD', TAG .. KEY.pooled, lane)
-    elseif next == 'release' then endLease(lane, kind); makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
+    elseif next == 'release' then
+      endLease(lane, kind)
+      makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
       endLease(lane, kind)
       makeDue(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])

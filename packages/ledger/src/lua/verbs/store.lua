@@ -16,7 +16,8 @@
             default one, GROUP has the registrable domain of the lane's host, and how many URLs of it the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
   Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
-          of what is too much. Nothing was written then, and the caller turns what is too much into outcomes and calls again
+          of what is too much. Nothing was written then; the caller turns what is too much into outcomes, and calls again.
+          Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit unread ones.
   Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
@@ -96,6 +97,16 @@ for g = 1, #names do
   end
 end
 if #full > nothingFull then return full end
+-- A crawl whose outcomes are not read is given no more of them by intake either.
+local hasRoom, outcomesLimit = {}, tonumber(ARGV[ARG.outcomesLimit])
+for k = at, #ARGV, OUTCOME_ITEM.size do
+  local crawl = ARGV[k + OUTCOME_ITEM.crawl]
+  if not hasRoom[crawl] then
+    local unread = call('XLEN', crawl == '' and OUTCOMES or OUTCOMES .. ':' .. crawl)
+    if unread >= outcomesLimit then return reply('outcomes-full') end
+    hasRoom[crawl] = true
+  end
+end
 
 local function isFresh(mark)
   return mark == '' or call('SET', TAG .. KEY.mark .. mark, '1', 'NX', 'PX', markLife)
