@@ -16,12 +16,9 @@ import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import {
   carryOut,
-  headersOf,
   noSink,
   type OrdersLedger,
   openArchive,
-  openConnections,
-  openLookup,
   openPace,
   openSlots,
   openStats,
@@ -31,6 +28,7 @@ import {
 } from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
+import { headersOf, openConnections, openLookup } from '@decorum/sending/testing'
 import { Agent, buildConnector, request } from 'undici'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'

@@ -1,14 +1,8 @@
 /** One fetcher's work on a hundred bombs at once. argv: sink, folder, port of the site, address of a store. Prints its largest memory, bytes. */
+
 import { addressGuard } from '@decorum/admission'
-import {
-  fetchPage,
-  noSink,
-  openConnections,
-  openLookup,
-  openSink,
-  type Sink,
-  siteAnswers,
-} from '@decorum/fetcher/testing'
+import { fetchPage, noSink, openSink, type Sink, siteAnswers } from '@decorum/fetcher/testing'
+import { openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../../test/fetcher/support/agents.ts'
 import { pageOrder } from '../../test/fetcher/support/page-order.ts'
 

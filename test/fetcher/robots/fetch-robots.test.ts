@@ -1,7 +1,9 @@
 /** The order of a robots fetch: what is recorded of the origin, and what its lane owes. */
-import { type Lookup, type OrdersLedger, SEND_WINDOW_MS, siteAnswers } from '@decorum/fetcher/testing'
+
+import { type OrdersLedger, siteAnswers } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type Resolution, type RobotsRecord } from '@decorum/ledger'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
+import { type Lookup, SEND_WINDOW_MS } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 import { onStoppedClock } from '../support/clock.ts'
 import { refusals, rig } from '../support/order-rig.ts'

@@ -1,6 +1,8 @@
 /** One exchange whose look-up waits for the parent's word, if there is a second argument, so that the parent may freeze this process meanwhile. */
+
 import { addressGuard } from '@decorum/admission'
-import { exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
+import { startLease } from '@decorum/fetcher/testing'
+import { exchange, headersOf, openConnections } from '@decorum/sending/testing'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 

@@ -1,7 +1,7 @@
 /** One order with a ledger that answers as the test says: what it was told, and how often it was asked. The site is real. */
+
 import {
   carryOut,
-  type Lookup,
   noSink,
   type OrdersLedger,
   openPace,
@@ -18,6 +18,7 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
+import type { Lookup } from '@decorum/sending/testing'
 import { onTestFinished, vi } from 'vitest'
 import { NOW } from './orders.ts'
 import { agentsOf, testConnections } from './tools.ts'

@@ -1,10 +1,11 @@
 /** A lease as this process holds it: since when, how long it lasts, and whether it may still be used. */
+
 import type { LeasedLane, Ledger, StartAnswer } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { namesRobotsTxt, type Order } from '@decorum/protocol'
 import { crashPoint, passed, pause, type Since, sinceNow } from '@decorum/runtime'
-import type { Confirm } from '../http/exchange.ts'
-import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
+import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '@decorum/sending'
+import type { Confirm } from '@decorum/sending/http'
 import type { HeldGroups } from './pace.ts'
 
 /** The ledger's last confirmation of a lease: whether it is too old to send anything on it, and how to ask for a newer one. */

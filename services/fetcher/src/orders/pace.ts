@@ -2,11 +2,12 @@
  * The pace groups of a lane: acquired before a request, completed after it. When one of them is not free, the others are
  * released, and the request tries again when the ledger says that its turn may come.
  */
+
 import type { Agent } from '@decorum/config'
 import type { LaneRef, LeasedLane } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
-import type { LastCheck } from '../http/exchange.ts'
+import type { LastCheck } from '@decorum/sending/http'
 import {
   acquireAll,
   completeAll,

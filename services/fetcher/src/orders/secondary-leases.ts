@@ -2,9 +2,10 @@
  * Secondary leases: lanes and pace groups that one request holds besides its own lane. A request acquires all that it needs or
  * none, so that it waits for none while it holds another.
  */
+
 import type { LaneRef, LeasedLane, Ledger, SecondaryRequest, SiteLoad } from '@decorum/ledger'
 import { crashPoint, retry } from '@decorum/runtime'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
+import { NORMAL_LOAD } from '@decorum/sending/http'
 
 export type LeasesLedger = Pick<Ledger, 'confirm' | 'acquire' | 'complete' | 'resolve' | 'partitionOf'>
 

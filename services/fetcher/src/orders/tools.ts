@@ -1,8 +1,9 @@
 /** What each step of an order works with. */
+
 import type { Agents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import type { Traces } from '@decorum/runtime'
-import type { LaneConnections } from '../http/connections.ts'
+import type { LaneConnections } from '@decorum/sending/http'
 import type { Stats } from '../process/stats.ts'
 import type { SiteAnswers } from '../robots/site-answers.ts'
 import type { Sink } from '../sink/sink.ts'

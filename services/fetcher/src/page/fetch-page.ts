@@ -1,11 +1,9 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
+
 import type { Agent } from '@decorum/config'
 import { type ArchiveRef, base32, meaningOf, type Order, orderUrl } from '@decorum/protocol'
-import type { Answer } from '../http/answer.ts'
-import { decodedLength, isCoded } from '../http/decoded-length.ts'
-import { exchange } from '../http/exchange.ts'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
-import { requestHead } from '../http/request-head.ts'
+import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
+import { exchange, NORMAL_LOAD } from '@decorum/sending/http'
 import type { Fetched, Held } from '../orders/complete.ts'
 import type { Tools } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'

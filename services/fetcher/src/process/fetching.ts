@@ -1,15 +1,14 @@
 /** The work of one fetching process: ledger, connections, slots, sink, orders. */
+
 import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
+import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
-import { openConnections } from '../http/connections.ts'
-import { checkEgress } from '../http/egress.ts'
-import { openLookup } from '../http/lookup.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
 import { endUnreadable } from '../orders/end-unused.ts'

@@ -3,15 +3,21 @@
  * deadline. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2). Where a hop may
  * lead: docs/robots.md.
  */
+
 import type { Agent } from '@decorum/config'
 import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
-import type { Answer, Exchange } from '../http/answer.ts'
-import type { LaneConnections } from '../http/connections.ts'
-import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
-import { type Failure, failureOf, loadOf } from '../http/read-answer.ts'
-import { headersOf } from '../http/request-head.ts'
-import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
+import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '@decorum/sending'
+import { type Answer, type Exchange, headersOf } from '@decorum/sending/bodies'
+import {
+  type Ask,
+  exchange,
+  type Failure,
+  failureOf,
+  type LaneConnections,
+  type LastCheck,
+  loadOf,
+} from '@decorum/sending/http'
 import type { Lease } from '../orders/lease.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'

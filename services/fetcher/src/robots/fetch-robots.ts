@@ -1,13 +1,14 @@
 /** The robots fetch of an origin: what is known, the requests, what is kept of them, and the new record of the origin. */
+
 import type { Agent, Agents } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/runtime'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
-import { requestHead } from '../http/request-head.ts'
-import { KEEP_LEAST_MS } from '../limits.ts'
+import { KEEP_LEAST_MS } from '@decorum/sending'
+import { requestHead } from '@decorum/sending/bodies'
+import { NORMAL_LOAD } from '@decorum/sending/http'
 import { endRobotsFetch, type Fetched, type Held, type Recorded, type UntimedRecord } from '../orders/complete.ts'
 import type { ExchangeTools, OrdersLedger } from '../orders/tools.ts'
 import { type KeepTools, keep } from '../sink/keep.ts'

@@ -1,9 +1,10 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
+
 import type { LaneRef, SiteLoad } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { crashPoint, pause, sinceNow } from '@decorum/runtime'
-import type { Exchange } from '../http/answer.ts'
-import type { Confirm, LastCheck } from '../http/exchange.ts'
+import type { Exchange } from '@decorum/sending/bodies'
+import type { Confirm, LastCheck } from '@decorum/sending/http'
 import { confirmedBy } from '../orders/lease.ts'
 import { groupsOf, type HeldGroups } from '../orders/pace.ts'
 import {

@@ -1,9 +1,9 @@
 /** What an answer to a robots.txt says about its origin: an event for the origin's state, with the rules when it brought any. */
+
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
 import { parseRetryAfter, ROBOTS_MAX_BYTES, type RobotsEvent, type UnansweredReason } from '@decorum/robots'
-import type { Answer } from '../http/answer.ts'
-import { codingOf, decode } from '../http/decode.ts'
+import { type Answer, codingOf, decode } from '@decorum/sending/bodies'
 import { freshForMs } from './freshness.ts'
 
 /** What was read. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */

@@ -2,13 +2,12 @@
  * One robots.txt for a person who asks for it (`decorum check`), without an order. With a ledger it is a robots fetch of the
  * fleet, which waits for its lane and pace groups. Without one it keeps the agent's own delay between its hops.
  */
+
 import type { Agent } from '@decorum/config'
 import type { AcquireAnswer, Ledger, OriginView } from '@decorum/ledger'
 import { pause, sinceNow } from '@decorum/runtime'
+import { type Confirm, type LaneConnections, openConnections, openLookup } from '@decorum/sending/http'
 import { type Config, readConfig } from '../config.ts'
-import { type LaneConnections, openConnections } from '../http/connections.ts'
-import type { Confirm } from '../http/exchange.ts'
-import { openLookup } from '../http/lookup.ts'
 import { complete } from '../orders/complete.ts'
 import { type Asked, type Confirmed, confirmedBy, heldLease, type Lease } from '../orders/lease.ts'
 import { type HeldGroups, openPace, type Pace } from '../orders/pace.ts'

@@ -1,18 +1,20 @@
 /** EGRESS: by which way requests leave this machine. The proxy and the sites are real, and each writes down whom it saw. */
+
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { readEgress } from '@decorum/config'
-import { failureOf, openArchive } from '@decorum/fetcher/testing'
+import { openArchive } from '@decorum/fetcher/testing'
+import { failureOf } from '@decorum/sending/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
-import { connectProxy } from '../support/connect-proxy.ts'
-import { h2Origin } from '../support/h2-origin.ts'
-import { rig } from '../support/order-rig.ts'
-import { NOW, page, pageOrder } from '../support/orders.ts'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { agentsOf, ask, testConnections, textOf } from '../support/tools.ts'
+import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { connectProxy } from '../../fetcher/support/connect-proxy.ts'
+import { h2Origin } from '../../fetcher/support/h2-origin.ts'
+import { rig } from '../../fetcher/support/order-rig.ts'
+import { NOW, page, pageOrder } from '../../fetcher/support/orders.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { agentsOf, ask, testConnections, textOf } from '../../fetcher/support/tools.ts'
 
 const through = (proxy: { url: string }, more: Parameters<typeof testConnections>[0] = {}) =>
   testConnections({ trust: true, egress: { '*': { proxy: proxy.url } }, ...more })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { Body, DiscardedBodyError, sha1 } from '@decorum/fetcher/testing'
 import { base32 } from '@decorum/protocol'
+import { Body, DiscardedBodyError, sha1 } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 
 const joined = async (body: Body): Promise<Buffer> => {

@@ -1,9 +1,9 @@
-import { openLookup } from '@decorum/fetcher/testing'
+import { openLookup } from '@decorum/sending/testing'
 import { expect, test, vi } from 'vitest'
-import { dnsServer } from '../support/dns-server.ts'
-import { page, pageOrder } from '../support/orders.ts'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { testConnections } from '../support/tools.ts'
+import { dnsServer } from '../../fetcher/support/dns-server.ts'
+import { page, pageOrder } from '../../fetcher/support/orders.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { testConnections } from '../../fetcher/support/tools.ts'
 
 const many = Array.from({ length: 25 }, (_, i) => `127.0.2.${i + 1}`)
 const server = await dnsServer({

@@ -3,9 +3,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { FAILURE_REASONS } from '@decorum/protocol'
 import { afterAll, expect, test } from 'vitest'
-import { onStoppedClock } from '../support/clock.ts'
-import { leaseOf, page, pageOrder, robots } from '../support/orders.ts'
-import { polite, testConnections } from '../support/tools.ts'
+import { onStoppedClock } from '../../fetcher/support/clock.ts'
+import { leaseOf, page, pageOrder, robots } from '../../fetcher/support/orders.ts'
+import { polite, testConnections } from '../../fetcher/support/tools.ts'
 
 const COUNT = Number(process.env.MUTATIONS ?? 6_000)
 const LANES = 40

@@ -3,11 +3,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as passes } from 'node:timers/promises'
-import { OWN_STALL_MS, SEND_WINDOW_MS, STALL_LOOK_MS } from '@decorum/fetcher/testing'
+import { OWN_STALL_MS, SEND_WINDOW_MS, STALL_LOOK_MS } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
 
-const CHILD = new URL('../support/frozen-child.ts', import.meta.url).pathname
+const CHILD = new URL('../../fetcher/support/frozen-child.ts', import.meta.url).pathname
 
 async function lookingUp(port: number): Promise<ChildProcess> {
   const child = fork(CHILD, [String(port), 'waits'])

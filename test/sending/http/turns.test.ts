@@ -1,4 +1,4 @@
-import { openTurns } from '@decorum/fetcher/testing'
+import { openTurns } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openArchive } from '@decorum/fetcher/testing'
 import { afterAll, describe, expect, test } from 'vitest'
-import { BEHAVIOURS, CAP, DEADLINE, endsByDeadline, LONG_DEADLINE } from '../support/behaviours.ts'
-import { leaseOf, page, pageOrder } from '../support/orders.ts'
-import { agentsOf, polite, testConnections } from '../support/tools.ts'
+import { BEHAVIOURS, CAP, DEADLINE, endsByDeadline, LONG_DEADLINE } from '../../fetcher/support/behaviours.ts'
+import { leaseOf, page, pageOrder } from '../../fetcher/support/orders.ts'
+import { agentsOf, polite, testConnections } from '../../fetcher/support/tools.ts'
 
 async function sites(which: string): Promise<Record<string, number>> {
-  const child = fork(new URL('../support/hostile-origins.ts', import.meta.url).pathname, [which])
+  const child = fork(new URL('../../fetcher/support/hostile-origins.ts', import.meta.url).pathname, [which])
   const [ports] = (await once(child, 'message')) as [Record<string, number>]
   afterAll(async () => {
     const gone = once(child, 'exit')

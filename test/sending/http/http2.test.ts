@@ -1,14 +1,15 @@
 /** HTTP/2 with a real server of it: where it is spoken, that it is one request at a time, and that nothing of HTTP/1.1's care is lost. */
+
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { failureOf } from '@decorum/fetcher/testing'
+import { failureOf } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
-import { whenDeadlinePasses } from '../support/clock.ts'
-import { DATA, END_STREAM, frame, h2Frames, headers, RST_STREAM } from '../support/h2-frames.ts'
-import { type H2Origin, h2Origin } from '../support/h2-origin.ts'
-import { page, pageOrder } from '../support/orders.ts'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { agentsOf, ask, polite, testConnections, textOf } from '../support/tools.ts'
+import { whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { DATA, END_STREAM, frame, h2Frames, headers, RST_STREAM } from '../../fetcher/support/h2-frames.ts'
+import { type H2Origin, h2Origin } from '../../fetcher/support/h2-origin.ts'
+import { page, pageOrder } from '../../fetcher/support/orders.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { agentsOf, ask, polite, testConnections, textOf } from '../../fetcher/support/tools.ts'
 
 const connections = testConnections({ trust: true })
 const fresh = (): ReturnType<typeof testConnections> => testConnections({ trust: true })

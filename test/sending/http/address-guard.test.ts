@@ -1,10 +1,10 @@
 import { createConnection } from 'node:net'
 import { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
-import { type Address, failureOf } from '@decorum/fetcher/testing'
 import { readUrl } from '@decorum/protocol'
+import { type Address, failureOf } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { agentsOf, ask, nameless, testConnections } from '../support/tools.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { agentsOf, ask, nameless, testConnections } from '../../fetcher/support/tools.ts'
 
 const closed = addressGuard([])
 
@@ -162,7 +162,7 @@ describe('at the connection', () => {
     const site = await rawOrigin((socket) => void socket.end(answerOf(200, { connection: 'close' })))
     let asked = 0
     // Not kept: the guard judges every answer, whatever a cache in between does.
-    const { openConnections } = await import('@decorum/fetcher/testing')
+    const { openConnections } = await import('@decorum/sending/testing')
     const connections = openConnections({
       guard: addressGuard(['127.0.0.1']),
       lookup: async () => [{ address: ++asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
@@ -177,7 +177,7 @@ describe('at the connection', () => {
 
   test('the connected socket has the last word: a peer that the look-up did not name is refused before the request', async () => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))
-    const { openConnections } = await import('@decorum/fetcher/testing')
+    const { openConnections } = await import('@decorum/sending/testing')
     const real = addressGuard(['127.0.0.1'])
     let judged = 0
     // A guard that lets look-ups pass stands in for whatever might lead a socket elsewhere.

@@ -1,8 +1,8 @@
-import { type Ask, failureOf } from '@decorum/fetcher/testing'
+import { type Ask, failureOf } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
-import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
-import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { ask, polite, testConnections, textOf } from '../support/tools.ts'
+import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { ask, polite, testConnections, textOf } from '../../fetcher/support/tools.ts'
 
 const connections = testConnections()
 

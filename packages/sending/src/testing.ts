@@ -1,0 +1,11 @@
+/** The parts of the sender that tests and benches use one by one. Not for other packages. */
+export type { Answer, Exchange } from './http/answer.ts'
+export { Body, DiscardedBodyError } from './http/body.ts'
+export { openConnections } from './http/connections.ts'
+export { sha1 } from './http/digest.ts'
+export { type Ask, exchange } from './http/exchange.ts'
+export { type Address, type Lookup, openLookup } from './http/lookup.ts'
+export { failureOf } from './http/read-answer.ts'
+export { headersOf, requestHead } from './http/request-head.ts'
+export { openTurns } from './http/turns.ts'
+export { LAST_WORD_MS, OWN_STALL_MS, SEND_WINDOW_MS, STALL_LOOK_MS } from './limits.ts'
