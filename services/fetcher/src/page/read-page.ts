@@ -15,9 +15,9 @@ import {
   type PageSays,
   targetOf,
 } from '@decorum/protocol'
+import type { Fetched } from '@decorum/sending'
 import type { Answer, NoAnswer } from '@decorum/sending/bodies'
 import { failureOf, isFinal, loadOf, NORMAL_LOAD, TURNED_AWAY } from '@decorum/sending/http'
-import type { Fetched } from '../orders/complete.ts'
 import type { Revisit } from '../sink/sink.ts'
 
 /** What is read from an answer depends on. */

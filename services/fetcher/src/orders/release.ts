@@ -1,31 +1,20 @@
 /** Orders that end without a request: their reservation is given back, so that others can use the lane. */
 import type { Agents } from '@decorum/config'
-import type { Ledger, Resolution } from '@decorum/ledger'
+import type { Ledger } from '@decorum/ledger'
 import { type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
-import type { ExchangeTools } from './tools.ts'
+import { releaseOrder } from '@decorum/sending'
+import type { Tools } from '../tools.ts'
 
-/**
- * Gives back a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects: when the ledger
- * does not answer, the reservation ends by itself.
- */
-export async function endUnused(
-  { agent, origin, fence }: Order,
-  { ledger, stats }: Pick<ExchangeTools, 'ledger' | 'stats'>,
+/** Releases a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects. */
+export async function release(
+  order: Order,
+  { ledger, stats }: Pick<Tools, 'ledger' | 'stats'>,
   why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent' | 'egress',
   waitMs?: number,
-): Promise<undefined> {
+): Promise<void> {
   stats.refused(why)
-  const partition = ledger.partitionOf(origin)
-  const next: Resolution['next'] =
-    waitMs === undefined
-      ? { kind: 'release' }
-      : {
-          kind: 'defer',
-          until: ledger.now(partition) + waitMs,
-          why: why === 'unknown-agent' || why === 'stopped' || why === 'egress' ? why : 'pace-group',
-        }
-  await ledger.resolve(partition, [{ agent, origin, fence, dropped: [], next }]).catch(() => {})
-  return undefined
+  const gate = why === 'unknown-agent' || why === 'stopped' || why === 'egress' ? why : 'pace-group'
+  await releaseOrder(ledger, order, waitMs === undefined ? undefined : { waitMs, why: gate })
 }
 
 /**

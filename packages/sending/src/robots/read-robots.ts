@@ -3,7 +3,8 @@
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
 import { parseRetryAfter, ROBOTS_MAX_BYTES, type RobotsEvent, type UnansweredReason } from '@decorum/robots'
-import { type Answer, codingOf, decode } from '@decorum/sending/bodies'
+import type { Answer } from '../http/answer.ts'
+import { codingOf, decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
 
 /** What was read. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */

@@ -1,72 +1,63 @@
-/** The robots fetch of an origin: what is known, the requests, what is kept of them, and the new record of the origin. */
-
-import type { Agent, Agents } from '@decorum/config'
-import { LedgerUnavailableError } from '@decorum/ledger'
+/** The robots fetch of an origin: what is known, the requests, and the new record of the origin. */
+import type { Agents } from '@decorum/config'
+import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, effectiveDelay } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/runtime'
-import { KEEP_LEAST_MS } from '@decorum/sending'
-import { requestHead } from '@decorum/sending/bodies'
-import { NORMAL_LOAD } from '@decorum/sending/http'
-import { endRobotsFetch, type Fetched, type Held, type Recorded, type UntimedRecord } from '../orders/complete.ts'
-import type { ExchangeTools, OrdersLedger } from '../orders/tools.ts'
-import { type KeepTools, keep } from '../sink/keep.ts'
-import type { Page } from '../sink/sink.ts'
+import type { LaneConnections } from '../http/connections.ts'
+import { NORMAL_LOAD } from '../http/read-answer.ts'
+import type { Fetched, Lease } from '../leases/lease.ts'
+import type { TurnTools } from '../leases/turn.ts'
+import type { Recorded, UntimedRecord } from '../ledger.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
 import { hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
+import type { SiteAnswers } from './site-answers.ts'
 
-/** The part of an order that a robots fetch needs; `decorum check` has no order, and acquires the lane by its name. */
-export type RobotsOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delayMs' | 'id' | 'meta'> & {
-  crawl?: string
-  kind: 'robots'
-  /** the lane is held by a secondary lease: its URLs are not affected */
-  secondary?: true
+/** What a robots fetch works with. */
+export type FetchTools = TurnTools & {
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now'>
+  connections: LaneConnections
+  siteAnswers: SiteAnswers
 }
 
-export type FetchedRobots = Fetched & { answer: RobotsAnswer }
+/** The part of an order that a robots fetch needs. */
+export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'crawl' | 'meta'>>
 
-/** Nothing is sent while the ledger does not say what is known of the origin. */
-export async function fetchRobots(
-  order: Omit<RobotsOrder, 'kind'>,
-  agent: Agent,
-  { lease, groups }: Held,
-  tools: ExchangeTools,
-): Promise<FetchedRobots> {
-  const { ledger, agents, connections, stats } = tools
-  const { origin, path, fence } = order
+/** `answer`: the exchanges, whose bodies the caller discards. `refusal`: why nothing was sent. */
+export type FetchedRobots = Fetched & { answer: RobotsAnswer; refusal?: 'ledger-unavailable' }
+
+/** Nothing is sent while the ledger does not answer what is known of the origin. */
+export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: FetchTools): Promise<FetchedRobots> {
+  const { ledger, agents, connections } = tools
+  const { agent } = lease
+  const { origin, fence, kind } = lease.leases.own
   const partition = ledger.partitionOf(origin)
   // Rounded up: an answer that is dated before it came would be asked for again too early.
   const now = (): number => Math.ceil(ledger.now(partition)) + 1
   const jitter = Math.random
   const known = await knownOf(origin, ledger)
-  if (known instanceof LedgerUnavailableError) {
-    stats.refused('ledger-unavailable')
-    return notSent(known.message)
-  }
+  if (known instanceof LedgerUnavailableError) return { ...notSent(known.message), refusal: 'ledger-unavailable' }
   const old = await withBody(known, (hash) => ledger.body(partition, hash))
   crashPoint('robots.fetching')
-  const answer = await askRobots(origin, path, agent, old.asking, lease, {
+  const answer = await askRobots(origin, order.path, agent, old.asking, lease, {
     connections,
-    acquireHop: hopLanes(groups, fence),
-    endRobotsFetch: (at, hopFence) => endRobotsFetch(at, hopFence, ledger, agents),
+    acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
-    wrongAddress: groups.wrongAddress,
     now,
     jitter,
   })
-  await keepHops(origin, answer, agent, tools)
-  const { what, bodyBytes, endedAt, tookMs, event, unsent } = answer
-  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load: NORMAL_LOAD }
+  const { what, bodyBytes, endedAt, tookMs, load, event, unsent } = answer
+  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load }
   if (tookMs !== undefined) fetched.tookMs = tookMs
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      return { agent: order.agent, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
-  } else if (unsent === 'no-contact' && !order.secondary) {
+  } else if (unsent === 'no-contact' && kind !== 'secondary') {
     // The agent may not go there at all, so the URL at the head of the lane ends.
     const about = { id: order.id, url: origin, agent: agent.name, crawl: order.crawl, meta: order.meta, attempts: 0 }
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
@@ -75,7 +66,7 @@ export async function fetchRobots(
 }
 
 /** @returns the error when the ledger does not answer: the lane is then given back at once, for it would be held for a whole lease */
-async function knownOf(origin: string, ledger: OrdersLedger): Promise<RobotsState | LedgerUnavailableError> {
+async function knownOf(origin: string, ledger: FetchTools['ledger']): Promise<RobotsState | LedgerUnavailableError> {
   try {
     const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
     return known?.state ?? {}
@@ -88,7 +79,7 @@ async function knownOf(origin: string, ledger: OrdersLedger): Promise<RobotsStat
 function notSent(detail: string): FetchedRobots {
   const what = 'not-sent'
   const endedAt = performance.now()
-  const answer: RobotsAnswer = { what, detail, unsent: what, endedAt, bodyBytes: 0, hops: [] }
+  const answer: RobotsAnswer = { what, detail, unsent: what, endedAt, load: NORMAL_LOAD, bodyBytes: 0, hops: [] }
   return { answer, what, bytes: 0, endedAt, load: NORMAL_LOAD }
 }
 
@@ -148,27 +139,4 @@ function delaysOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent
     compiled.set(agent.profile, rules)
     return { agent: agent.key, ...effectiveDelay(agent, rules) }
   })
-}
-
-/** The sink keeps each hop as an exchange of its own, the last with what was concluded. All bodies are discarded. */
-async function keepHops(origin: string, { hops, event }: RobotsAnswer, agent: Agent, tools: KeepTools): Promise<void> {
-  for (const [at, { url, answer, headers }] of hops.entries()) {
-    if (tools.sink.keepsBodies) {
-      const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
-      const head = requestHead(url.slice(0, url.length - path.length), path, headers, answer.protocol)
-      const page: Page = { kind: 'robots', url, agent: agent.name, requestHead: head, answer }
-      if (at === hops.length - 1) page.note = noteOf(origin, event)
-      await keep(page, KEEP_LEAST_MS, tools)
-    }
-    await answer.body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
-  }
-}
-
-function noteOf(origin: string, event: RobotsEvent | undefined): Record<string, string> {
-  const note: Record<string, string> = { 'robots-of': origin }
-  if (event?.kind === 'answered') {
-    note['robots-answer'] = `status ${event.status}`
-    if (event.hash !== undefined) note['robots-rules'] = `sha256:${event.hash}` // of the decoded bytes, first 128 bits
-  } else if (event?.kind === 'unanswered') note['robots-answer'] = `none: ${event.reason}`
-  return note
 }

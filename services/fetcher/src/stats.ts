@@ -2,7 +2,7 @@
 import { VERSION } from '@decorum/fleet-config'
 import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Histogram, Registry } from '@decorum/runtime/prom-client'
-import type { StartRefusal } from '../orders/lease.ts'
+import type { StartRefusal } from '@decorum/sending'
 
 /** Why an order sent nothing. */
 export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'

@@ -1,9 +1,10 @@
 /** Where a redirected robots.txt may lead, fact by fact. */
-import { hopRules } from '@decorum/fetcher/testing'
+
 import { type ProfileName, type RobotsState, step, unknownOrigin } from '@decorum/robots'
+import { hopRules } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
-import { NOW } from '../support/orders.ts'
-import { agentsOf } from '../support/tools.ts'
+import { NOW } from '../../fetcher/support/orders.ts'
+import { agentsOf } from '../../fetcher/support/tools.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

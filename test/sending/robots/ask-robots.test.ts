@@ -1,13 +1,12 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { addressGuard } from '@decorum/admission'
-import { freshForMs } from '@decorum/fetcher/testing'
 import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
-import { type Address, openConnections } from '@decorum/sending/testing'
+import { type Address, freshForMs, openConnections } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
-import { onStoppedClock, whenDeadlinePasses } from '../support/clock.ts'
-import { leaseOf, NOW, robots } from '../support/orders.ts'
-import { type Asked, answerOf, type RawOrigin, rawOrigin } from '../support/raw-origin.ts'
-import { nameless, testConnections } from '../support/tools.ts'
+import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { leaseOf, NOW, robots } from '../../fetcher/support/orders.ts'
+import { type Asked, answerOf, type RawOrigin, rawOrigin } from '../../fetcher/support/raw-origin.ts'
+import { nameless, testConnections } from '../../fetcher/support/tools.ts'
 
 const connections = testConnections()
 const RULES = 'User-agent: *\nDisallow: /private\n'
@@ -181,21 +180,19 @@ describe('redirects', () => {
         hops.push([origin, isRobots])
         const confirm = () => undefined
         return {
-          fence: 7,
           isShared: false,
           lastCheck: () => undefined,
           confirm,
-          complete: async () => {},
+          complete: async () => void ended.push(origin),
           release: async () => {},
         }
       },
       forbidsHop: async (_, path) => void looked.push(path),
-      endRobotsFetch: async (...end) => void ended.push(end),
     })
     const own = [site.origin, false]
     expect(hops).toEqual([own, own, [there.origin, true]])
     expect(looked).toEqual(['/a', '/b', '/%72obots.TXT?x'])
-    expect(ended).toEqual([[there.origin, 7]])
+    expect(ended).toEqual([site.origin, site.origin, there.origin])
   })
 
   test('back and forth between two origins is a loop', async () => {

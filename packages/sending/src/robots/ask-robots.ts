@@ -3,22 +3,17 @@
  * deadline. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2). Where a hop may
  * lead: docs/robots.md.
  */
-
 import type { Agent } from '@decorum/config'
+import type { SiteLoad } from '@decorum/ledger'
 import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
-import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '@decorum/sending'
-import { type Answer, type Exchange, headersOf } from '@decorum/sending/bodies'
-import {
-  type Ask,
-  exchange,
-  type Failure,
-  failureOf,
-  type LaneConnections,
-  type LastCheck,
-  loadOf,
-} from '@decorum/sending/http'
-import type { Lease } from '../orders/lease.ts'
+import type { Answer, Exchange } from '../http/answer.ts'
+import type { LaneConnections } from '../http/connections.ts'
+import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
+import { type Failure, failureOf, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { headersOf } from '../http/request-head.ts'
+import type { UsedLease } from '../leases/lease.ts'
+import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
 import { type ReadTools, type RobotsReading, readRobots } from './read-robots.ts'
@@ -31,6 +26,8 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
   /** why there is no event: nothing was sent, or the agent has no contact and the address is not opened */
   unsent?: 'not-sent' | 'no-contact'
   endedAt: number
+  /** what the answers said about the load of the origin that was asked first, or of its host */
+  load: SiteLoad
   /** the slowest exchange with the origin that was asked first, ms; absent when nothing was sent there */
   tookMs?: number
   /** of the last body */
@@ -42,11 +39,7 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
 export type AskTools = ReadTools & {
   connections: LaneConnections
   acquireHop: AcquireHop
-  /** a hop that was the robots fetch of another origin has ended */
-  endRobotsFetch: (origin: string, fence: number) => Promise<void>
   forbidsHop: ForbidsHop
-  /** for the origin that is asked first */
-  wrongAddress: LastCheck
 }
 
 /**
@@ -58,7 +51,7 @@ export async function askRobots(
   path: string,
   agent: Agent,
   state: RobotsState,
-  lease: Lease,
+  lease: UsedLease,
   tools: AskTools,
 ): Promise<RobotsAnswer> {
   const start = performance.now()
@@ -66,10 +59,12 @@ export async function askRobots(
   const hops: RobotsAnswer['hops'] = []
   const seen = new Set<string>()
   let tookMs: number | undefined
+  let load = NORMAL_LOAD
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
   const ended = (endedAt: number) => ({
     endedAt,
+    load,
     hops,
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
     ...(tookMs === undefined ? {} : { tookMs }),
@@ -81,16 +76,18 @@ export async function askRobots(
     event: { kind: 'unanswered', reason, jitter: tools.jitter() },
   })
 
+  const loadAfter = (result: Exchange): SiteLoad =>
+    result.kind === 'answered' ? loadOf(result, tools.now()) : NORMAL_LOAD
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {
-    const lastCheck: LastCheck = (address) => lease.lastCheck() ?? tools.wrongAddress(address)
     const result = await request(agent, at, tools.connections, origin, {
       headers,
       deadlineMs: left(),
-      lastCheck,
+      lastCheck: (address) => lease.lastCheck(address),
       confirm: () => lease.confirm(),
     })
     if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
+    load = loadAfter(result)
     return result
   }
   /** A redirect, under a lease of its own. A string tells why the chain ends here. */
@@ -99,13 +96,9 @@ export async function askRobots(
     const lane = await tools.acquireHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
     if (lane === 'late') return stop('timeout', `the lane of ${at.origin} was not due in time`)
     if (lane === 'blocked') return stop('blocked-hop', `${at.origin} is blocked by an operator`)
-    const endHop = async (): Promise<void> => {
-      if (isRobots && at.origin !== origin) await tools.endRobotsFetch(at.origin, lane.fence)
-    }
     const forbidden = await tools.forbidsHop(at.origin, at.path)
     if (forbidden !== undefined) {
       await lane.release()
-      await endHop()
       return stop('blocked-hop', forbidden)
     }
     const lastCheck: LastCheck = (address) => lease.stillHeld() ?? lane.lastCheck(address)
@@ -117,8 +110,9 @@ export async function askRobots(
       confirm,
     })
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
-    await lane.complete(result, result.kind === 'answered' ? loadOf(result, tools.now()) : undefined)
-    await endHop()
+    const hopLoad = loadAfter(result)
+    if (lane.isShared) load = heavier(load, hopLoad)
+    await lane.complete(result, hopLoad)
     return result
   }
 
@@ -156,6 +150,13 @@ export async function askRobots(
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
     at = target.at
   }
+}
+
+/** Of two answers the one that asks for less, and for longer. */
+function heavier(one: SiteLoad, other: SiteLoad): SiteLoad {
+  if (other.kind !== 'asked-for-less') return one
+  if (one.kind !== 'asked-for-less') return other
+  return (other.retryAfterMs ?? 0) > (one.retryAfterMs ?? 0) ? other : one
 }
 
 /**
