@@ -101,6 +101,7 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
           egress: egress(agent.key),
           http2: () => agent.http2 && !http1.has(origin),
           hasContact: agent.hasContact,
+          whyStopped: (address) => stops?.why(origin, address),
           tls,
           onDial,
           onFailure: (host) => pins.forget(host), // the next attempt may go to another address

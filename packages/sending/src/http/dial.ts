@@ -56,6 +56,8 @@ export type DialSettings = {
   hasContact: boolean
   /** tests only: trust anchors of their own; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
+  /** why nothing may be sent to an address, or to the origin itself: an emergency stop */
+  whyStopped(address: string): string | undefined
   /** a connection is about to be made */
   onDial(connection: Connection): void
   /** an attempt to connect to this host has failed */
@@ -68,8 +70,8 @@ export type DialSettings = {
 
 /** What undici calls to connect. */
 export function dialer(settings: DialSettings): buildConnector.connector {
-  const { guard, lookup, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
-  const judged = guardedLookup(guard, lookup, egress, hasContact)
+  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
+  const judged = judgedLookup(settings)
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
     makeConnector({
       ...tls,
@@ -104,7 +106,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       queueMicrotask(() => fail(new Error('the site refused the request and ended the connection')))
       return
     }
-    const refusal = refuseLiteral(guard, options, hasContact)
+    const refusal = refuseLiteral(settings, options)
     if (refusal !== undefined) {
       queueMicrotask(() => fail(refusal))
       return
@@ -232,32 +234,35 @@ function ownFault(error: Error, { localAddress }: Egress): EgressError | undefin
 
 /** An address in a URL is never looked up, so it is judged here, and so is the port. */
 function refuseLiteral(
-  guard: AddressGuard,
+  { guard, hasContact, whyStopped }: DialSettings,
   { hostname, port, protocol }: buildConnector.Options,
-  hasContact: boolean,
 ): Error | undefined {
   const refused = guard.refusePort(Number(port || (protocol === 'https:' ? 443 : 80)))
   if (refused !== undefined) return refused
-  return isIP(hostname) === 0 ? undefined : guard.refuse(hostname, hostname, hasContact)
+  return isIP(hostname) === 0
+    ? undefined
+    : (guard.refuse(hostname, hostname, hasContact) ?? stopOf(whyStopped(hostname)))
 }
+
+/** An emergency stop: nothing is connected to. This says nothing about the site. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+const stopOf = (why: string | undefined): StoppedError | undefined =>
+  why === undefined ? undefined : new StoppedError(why)
 
 /** At least one address. Rejects with the guard's refusal, or with the error of the look-up. */
 type JudgedLookup = (host: string) => Promise<Address[]>
 
 /**
- * One guarded address among several refuses all of them: a mixed answer is an attack or a mistake. From a local address only those
- * of its own family can be reached.
+ * One guarded address among several refuses all of them: a mixed answer is an attack or a mistake. So does
+ * one that is stopped. From a local address only those of its own family can be reached.
  */
-function guardedLookup(
-  guard: AddressGuard,
-  lookup: Lookup,
-  { localAddress }: Egress,
-  hasContact: boolean,
-): JudgedLookup {
+function judgedLookup({ guard, lookup, egress: { localAddress }, hasContact, whyStopped }: DialSettings): JudgedLookup {
   return async (host) => {
     const answer = await lookup(host)
     for (const { address } of answer) {
-      const refusal = guard.refuse(address, host, hasContact)
+      const refusal = guard.refuse(address, host, hasContact) ?? stopOf(whyStopped(address))
       if (refusal !== undefined) throw refusal
     }
     const usable = localAddress === undefined ? answer : answer.filter(({ family }) => family === isIP(localAddress))

@@ -22,7 +22,7 @@ import {
 } from './answer.ts'
 import { Body } from './body.ts'
 import type { Way } from './connections.ts'
-import type { Connection } from './dial.ts'
+import { type Connection, StoppedError } from './dial.ts'
 import { type H2Stream, nextH2Stream } from './h2-streams.ts'
 import { SendWindow } from './send-window.ts'
 import { EgressError } from './tunnel.ts'
@@ -250,7 +250,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#done) return
     if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
-    else if (error instanceof EgressError) this.#end({ kind: 'not-sent', why: error.message })
+    else if (error instanceof EgressError || error instanceof StoppedError)
+      this.#end({ kind: 'not-sent', why: error.message })
     else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
