@@ -9,7 +9,7 @@ export {
   Lease,
   type UsedLease,
 } from './leases/lease.ts'
-export { type Later, type Opened, stoppedAt, type Turn, type TurnTools, takeTurn } from './leases/turn.ts'
+export { type Later, type Open, type Turn, type TurnTools, takeTurn } from './leases/turn.ts'
 export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal } from './leases/wait.ts'
 export {
   betweenMs,

@@ -198,12 +198,18 @@ export async function extend(
   return answer === 'granted' ? { kind: 'extended' } : { kind: 'extended', stop: answer }
 }
 
-/** Leases that were acquired, and that no request came to use: each lane is due as before. */
-export const release = (
+/** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
+export async function release(
   ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
   leases: readonly LeasedLane[],
   report: Report = once,
-): Promise<CompleteResult> => resolveAll(ledger, leases, 'release', report)
+): Promise<void> {
+  try {
+    await resolveAll(ledger, leases, 'release', report)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error // they end by themselves
+  }
+}
 
 /** Nothing was sent: every lane is due after its delay, since that cannot be seen from here, and no attempt is counted. */
 export async function endUnused(

@@ -1,9 +1,12 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
+
+import { endUnused, exactly, release } from '@decorum/sending'
 import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
-import { attempt, type Granted, releaseLeases } from './attempt.ts'
+import { attempt, type Granted } from './attempt.ts'
 import type { Token } from './config.ts'
-import { type Desk, exactly, tooLate } from './desk.ts'
+import { type Desk, tooLate } from './desk.ts'
+import { leasesOf } from './end.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
@@ -100,8 +103,8 @@ export class Asking {
   }
 
   /** The answer did not reach the caller. */
-  async releaseUndelivered({ agent, origin, fence, paceLeases }: Permit): Promise<void> {
-    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'unused').catch(() => undefined)
+  async releaseUndelivered(permit: Permit): Promise<void> {
+    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */
@@ -118,8 +121,7 @@ export class Asking {
   }
 
   async #release({ permit }: Granted): Promise<void> {
-    const { agent, origin, fence, paceLeases } = permit
-    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'release').catch(() => undefined)
+    await release(this.#desk.ledger, [permit, ...permit.paceLeases])
     this.ended(permit, 0)
   }
 }
