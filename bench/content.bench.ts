@@ -4,12 +4,14 @@
  *
  *   node bench/content.bench.ts [--short] through bench/main.ts
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type Content, contentOf } from '@decorum/content'
-import { type Answer, Body, openArchive } from '@decorum/fetcher/testing'
+import { openArchive } from '@decorum/fetcher/testing'
+import { type Answer, Body } from '@decorum/sending/testing'
 import { agentsOf } from '../test/fetcher/support/agents.ts'
 import { round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'

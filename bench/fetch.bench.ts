@@ -14,23 +14,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import {
-  carryOut,
-  headersOf,
-  noSink,
-  type OrdersLedger,
-  openArchive,
-  openConnections,
-  openLookup,
-  openPace,
-  openSlots,
-  openStats,
-  type Sink,
-  siteAnswers,
-  type Tools,
-} from '@decorum/fetcher/testing'
+import { carryOut, noSink, openArchive, openSlots, openStats, type Sink, type Tools } from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
+import { untilOver } from '@decorum/sending'
+import { siteAnswers } from '@decorum/sending/robots'
+import { headersOf, openConnections, openLookup } from '@decorum/sending/testing'
 import { Agent, buildConnector, request } from 'undici'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
@@ -153,7 +142,9 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     ledger,
     connections,
     agents,
-    pace: openPace({ ledger, groups: loadPaceGroups('{"host":false}'), addressOf: connections.addressOf }),
+    groups: loadPaceGroups('{"host":false}'),
+    addressOf: connections.addressOf,
+    reporter: untilOver(stats),
     sink,
     siteAnswers: siteAnswers(agents),
     stats,
@@ -199,7 +190,7 @@ const orderText = (origin: string, fence: number): string =>
   `{"agent":"${agents.default.key}","origin":"${origin}","path":"/page","fence":${fence},"version":1,"delayMs":0,"id":"page-${fence}","expiresAt":4000000000000}`
 
 /** Grants and hears everything; what it hears it writes as the real one does. */
-function ledgerAtOnce(): OrdersLedger {
+function ledgerAtOnce(): Tools['ledger'] {
   return {
     start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted',

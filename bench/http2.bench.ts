@@ -2,12 +2,13 @@
  * One lane at one site with TLS, one request after the other: what its pages cost, and how long each takes, with HTTP/2 and without it
  * (the agent's setting `http2`), by turns.
  */
+
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
-import { exchange, headersOf, openConnections, openLookup } from '@decorum/fetcher/testing'
+import { exchange, headersOf, openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../test/fetcher/support/agents.ts'
 import { median, round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'

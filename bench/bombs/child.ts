@@ -1,14 +1,9 @@
 /** One fetcher's work on a hundred bombs at once. argv: sink, folder, port of the site, address of a store. Prints its largest memory, bytes. */
+
 import { addressGuard } from '@decorum/admission'
-import {
-  fetchPage,
-  noSink,
-  openConnections,
-  openLookup,
-  openSink,
-  type Sink,
-  siteAnswers,
-} from '@decorum/fetcher/testing'
+import { fetchPage, noSink, openSink, type Sink } from '@decorum/fetcher/testing'
+import { siteAnswers } from '@decorum/sending/robots'
+import { openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../../test/fetcher/support/agents.ts'
 import { pageOrder } from '../../test/fetcher/support/page-order.ts'
 
@@ -31,24 +26,20 @@ const pages = Array.from({ length: BOMBS }, async (_, nth) => {
     deadlineMs: () => 60_000 - age(),
     keepMs: () => 5_000,
     lastCheck: () => undefined,
+    stillHeld: () => undefined,
     confirm: () => undefined,
   }
-  const { outcome } = await fetchPage(
-    order,
-    agent,
-    { lease, groups: { wrongAddress: () => undefined } },
-    {
-      connections,
-      ledger: { wall: () => Date.now(), partitionOf: () => 0 },
-      siteAnswers: siteAnswers(agents),
-      sink,
-      pageMaxBytes: 10 * 1024 * 1024,
-      maxAttempts: 1,
-      honourNoarchive: false,
-      stats: { sinkFailed: () => void failed++ },
-      log,
-    },
-  )
+  const { outcome } = await fetchPage(order, agent, lease, {
+    connections,
+    ledger: { wall: () => Date.now(), partitionOf: () => 0 },
+    siteAnswers: siteAnswers(agents),
+    sink,
+    pageMaxBytes: 10 * 1024 * 1024,
+    maxAttempts: 1,
+    honourNoarchive: false,
+    stats: { sinkFailed: () => void failed++ },
+    log,
+  })
   return outcome?.kind === 'fetched' ? outcome.bytes : 0
 })
 const bytes = await Promise.all(pages)

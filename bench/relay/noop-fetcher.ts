@@ -5,11 +5,12 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { loadAgents } from '@decorum/config'
-import { openOrdersIn, openSlots, openStats, startLease } from '@decorum/fetcher/testing'
+import { openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { linkTo, openLedger } from '@decorum/ledger'
-import { effectiveDelay } from '@decorum/politeness'
+import { effectiveDelay, loadPaceGroups } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
+import { orderTurn, untilOver } from '@decorum/sending'
 import { answerParent } from './words.ts'
 
 const [url = '', agentsJson = ''] = process.argv.slice(2)
@@ -18,13 +19,20 @@ const partitions = Number(process.env.DECORUM_PARTITIONS ?? 1)
 const ledger = await openLedger({ redis: url, partitions, callDeadlineMs: 60_000 })
 const slots = openSlots(100)
 const stats = openStats(slots)
+const tools = {
+  ledger,
+  agents,
+  groups: loadPaceGroups('{"host":false}'),
+  addressOf: async () => undefined,
+  reporter: untilOver(stats),
+}
 const id = randomUUID()
 const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.size })
 const log = { warn: (fields: object, message: string) => console.error(message, fields) }
 
 async function carryOut(order: Order): Promise<void> {
-  const started = await startLease(ledger, order, { fetchDeadlineMs: 30_000, leaseMs: 45_000 })
-  if (started.kind === 'refused') return stats.refused(started.why)
+  const turn = await orderTurn(order, agents.default, tools)
+  if (turn.kind === 'refused') return stats.refused(turn.why)
   if (order.kind === 'robots') return record(order)
   const { agent, origin, fence, delayMs } = order
   await ledger.complete({

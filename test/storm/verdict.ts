@@ -2,8 +2,9 @@
  * Judges a storm from three books: the sites' record, the frontier's, and the list of faults. What cannot be told apart
  * from a broken promise is one. Pure.
  */
+
 import { type Evidence, judgeRecord, type Report, type RequestLine, type Violation } from '@decorum/audit'
-import { LAST_WORD_MS } from '@decorum/fetcher/testing'
+import { LAST_WORD_MS } from '@decorum/sending/testing'
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'

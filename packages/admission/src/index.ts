@@ -9,5 +9,6 @@ export {
   BlockedPortError,
   NoContactError,
 } from './address-guard.ts'
+export { deadOrigin } from './dead-origin.ts'
 export { Recent } from './recent.ts'
 export { disallowed, type RobotsJudge, type RulesInForce, robotsJudge } from './robots-judge.ts'

@@ -33,9 +33,12 @@ const TURN_MS = 60_000
  * @throws CommandError when the lane's turn does not come in time
  */
 export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
-  const { visitRobots } = await import('@decorum/fetcher/visit-robots')
+  const { readConfig } = await import('@decorum/fetcher/config')
+  const { checkRobots } = await import('@decorum/sending/robots')
   const started = performance.now()
-  const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
+  const config = readConfig({ ...env, REDIS_URL: env.REDIS_URL || 'redis://127.0.0.1' }) // not connected to
+  const settings = { ...config, fetchDeadlineMs: config.FETCH_DEADLINE_MS, leaseMs: config.LEASE_MS }
+  const visited = await checkRobots({ origin, agent, settings, fleet, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`
   if (visited === undefined) {
     if ((await fleet?.ledger.viewOrigin(origin, []))?.version !== fleet?.version) return undefined

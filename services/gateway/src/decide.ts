@@ -3,13 +3,12 @@
  * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
  */
 
-import { disallowed } from '@decorum/admission'
+import { deadOrigin, disallowed } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import {
   DEFAULT_CRAWL,
-  type FailureReason,
   type Gate,
   type Order,
   type Outcome,
@@ -17,7 +16,7 @@ import {
   outcomeOf,
   traceOf,
 } from '@decorum/protocol'
-import { type Judgement, policies, type RobotsState, type RobotsTxt } from '@decorum/robots'
+import { type Judgement, policies, type RobotsTxt } from '@decorum/robots'
 
 /** From the start of a lease to the first byte of its request. */
 const CONNECTING_MS = 2_000
@@ -104,7 +103,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
         continue
       case 'wait':
         if (dead !== undefined) {
-          drop(dead)
+          drop({ kind: 'failed', ...dead })
           continue
         }
         return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
@@ -158,25 +157,3 @@ export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decisi
 
 const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
   why === 'robots-in-flight' ? 'robots-in-flight' : 'robots-unreachable'
-
-/**
- * Two answers to a robots fetch are about the address and not about the site, and end URLs until the next robots fetch is due
- * (docs/spec/robots.md §6): an origin that the guard refuses, at once; a host name that does not exist, after as many tries as
- * a URL has.
- */
-function deadOrigin(state: RobotsState, maxAttempts: number): OutcomeBody | undefined {
-  const reason = state.answer?.reason
-  const failed = (kind: FailureReason, detail: string): OutcomeBody => ({ kind: 'failed', reason: kind, detail })
-  if (reason === 'blocked-address') return failed('blocked-address', 'the address of this origin is not public')
-  if (reason === 'blocked-port') return failed('blocked-port', 'the port of this origin belongs to another protocol')
-  if (reason === 'nxdomain' && failuresInARow(state) >= maxAttempts)
-    return failed('dns', 'the host name does not exist')
-  return undefined
-}
-
-/** How many answers in a row were of the latest kind. */
-function failuresInARow(state: RobotsState): number {
-  const others = Object.entries(state.heard ?? {}).filter(([kind]) => kind !== state.answer?.kind)
-  const since = others.map(([, heard]) => heard.since)
-  return since.length === 0 ? (state.first?.count ?? 0) : Math.min(...since)
-}

@@ -1,13 +1,13 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
 import type { Agent } from '@decorum/config'
-import { hostOf } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
+import { endUnused, exactly, release } from '@decorum/sending'
 import type { z } from 'zod'
 import { admit, type Wish } from './admission.ts'
-import { attempt, disallowed, type Granted, releaseLeases, STOPPED_WAIT_MS, type Wait } from './attempt.ts'
+import { attempt, disallowed, type Granted, STOPPED_WAIT_MS, type Wait } from './attempt.ts'
 import type { Token } from './config.ts'
-import { type Desk, exactly, tooLate } from './desk.ts'
-import { leftOf } from './end.ts'
+import { type Desk, tooLate } from './desk.ts'
+import { leasesOf, leftOf } from './end.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
@@ -129,21 +129,19 @@ export class Asking {
 
   /** What this process knows and the ledger does not: rules, visiting hours of robots.txt, stopped addresses. */
   async #closedSince(url: string, agent: Agent): Promise<Wait['gate'] | Problem | undefined> {
-    const { config, origins, ledger, tools } = this.#desk
+    const { config, origins } = this.#desk
     const wish = admit(url, agent, config.guard)
     if (wish instanceof Problem) return wish
     const { judgement, closedMs } = await origins.judge(agent, wish.origin, wish.path)
     if (judgement.kind === 'refused') return disallowed(judgement, wish)
     if (judgement.kind !== 'allowed') return 'robots-unreachable'
     if (closedMs > 0) return 'visiting-hours'
-    if (!ledger.stops.hasAddresses()) return undefined
-    const address = await tools.addressOf(hostOf(wish.origin))
-    return ledger.stops.why(wish.origin, address) === undefined ? undefined : 'stopped'
+    return this.#desk.stopAt(wish)
   }
 
   /** The answer did not reach the caller. */
-  async releaseUndelivered({ agent, origin, fence, paceLeases }: Permit): Promise<void> {
-    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'unused').catch(() => undefined)
+  async releaseUndelivered(permit: Permit): Promise<void> {
+    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */
@@ -160,8 +158,7 @@ export class Asking {
   }
 
   async #release({ permit }: Granted): Promise<void> {
-    const { agent, origin, fence, paceLeases } = permit
-    await releaseLeases(this.#desk.ledger, [{ agent, origin, fence }, ...paceLeases], 'release').catch(() => undefined)
+    await release(this.#desk.ledger, [permit, ...permit.paceLeases])
     this.ended(permit, 0)
   }
 }

@@ -1,21 +1,13 @@
 /** One try at a permit: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
-import type { Agent } from '@decorum/config'
-import {
-  type CrawlRecord,
-  endingOf,
-  type GrantAnswer,
-  type GrantGate,
-  type LaneRef,
-  type Ledger,
-  type Resolution,
-} from '@decorum/ledger'
-import type { PaceGroups } from '@decorum/politeness'
-import { hostOf } from '@decorum/protocol'
+import { deadOrigin } from '@decorum/admission'
+import { type CrawlRecord, endingOf, type GrantAnswer, type GrantGate, type Ledger } from '@decorum/ledger'
+import type { FailureReason } from '@decorum/protocol'
 import type { Judgement } from '@decorum/robots'
 import { type Since, sinceNow } from '@decorum/runtime'
+import { type Open, type TurnTools, takeTurn } from '@decorum/sending'
 import type { Wish } from './admission.ts'
 import type { Judged, Origins } from './origins.ts'
-import type { PaceLease, Permit } from './permit-id.ts'
+import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
@@ -25,13 +17,10 @@ export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 
 export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
 export type Attempt = Granted | Wait | { kind: 'refused'; problem: Problem }
 
-export type AttemptTools = {
+export type AttemptTools = TurnTools & {
   ledger: Ledger
   origins: Origins
   robots: RobotsOrders
-  groups: PaceGroups
-  /** where the crawler will most likely connect to, for pace groups of addresses */
-  addressOf: (host: string) => Promise<string | undefined>
   /** fetchers that have announced themselves */
   fetchers: () => number
   /** of this process, in the queues of lanes */
@@ -51,7 +40,7 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const judged = await origins.judge(agent, origin, path)
     const { judgement } = judged
-    const dead = deadOrigin(judged, wish)
+    const dead = guarded(judged, wish)
     if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
     if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
     if (judgement.kind === 'wait') return waitFor(judgement, ledger.now(ledger.partitionOf(origin)))
@@ -112,43 +101,36 @@ async function grant(
   leaseMs: number,
   tools: AttemptTools,
 ): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Attempt> {
-  const { ledger, groups, id, addressOf } = tools
-  const { stops } = ledger
-  // The ledger knows stopped hosts; which address a host is at is known here alone.
-  if (stops.hasAddresses() && stops.why(origin, await addressOf(hostOf(origin))) !== undefined)
-    return { kind: 'wait', waitMs: STOPPED_WAIT_MS, gate: 'stopped' }
-  const since = sinceNow()
+  const { ledger, id } = tools
+  const lane = { agent: agent.key, origin }
   const by = { agent: [id, agent.key, ...(crawl === undefined ? [] : [crawl])].join(':'), origin }
-  const above = await acquireAbove(agent, origin, delayMs, by, tools)
-  if ('waitMs' in above) return { kind: 'wait', waitMs: above.waitMs, gate: 'pace-group' }
-  const paceLane = groups.hostLane(agent.key, origin)
-  const ofCrawl = crawl === undefined ? {} : { crawl }
-  const own = { agent: agent.key, origin, version, delayMs, leaseMs, by, ...ofCrawl }
-  const answer = await ledger
-    .grant(paceLane === undefined ? own : { ...own, paceLane })
-    .catch(async (error: unknown) => {
-      await release(ledger, above.paceLeases)
-      throw error
-    })
-  if (answer.kind !== 'granted') {
-    await release(ledger, above.paceLeases)
-    if (answer.kind === 'wait' && answer.gate === 'delay' && delayMs > agent.minDelayMs)
-      return { ...answer, gate: 'crawl-delay' }
-    return answer
+  const asked = { ...lane, version, delayMs, leaseMs, by, ...(crawl === undefined ? {} : { crawl }) }
+  const open: Open<Exclude<GrantAnswer, { kind: 'granted' }>> = async (paceLane) => {
+    const since = sinceNow()
+    const answer = await ledger.grant(paceLane === undefined ? asked : { ...asked, paceLane })
+    if (answer.kind !== 'granted') return answer
+    const own = { ...lane, fence: answer.fence, delayMs: answer.delayMs, kind: 'secondary' as const }
+    return { kind: answer.kind, own, host: answer.paceLane, since, leaseMs, waitMs: answer.waitMs }
   }
-  const host =
-    paceLane === undefined || answer.paceLane === undefined ? [] : [{ ...paceLane, ...answer.paceLane, ofSite: true }]
+  const turn = await takeTurn({ agent, origin, delayMs, by }, open, tools)
+  if (turn.kind === 'later') {
+    const waitMs = turn.gate === 'stopped' ? STOPPED_WAIT_MS : turn.waitMs
+    return { kind: 'wait', waitMs, gate: turn.gate }
+  }
+  if (turn.kind === 'wait' && turn.gate === 'delay' && delayMs > agent.minDelayMs)
+    return { ...turn, gate: 'crawl-delay' }
+  if (turn.kind !== 'held') return turn
+  const { own, paceLeases } = turn.leases
   return {
     kind: 'granted',
-    since,
-    waitMs: answer.waitMs,
+    since: turn.asked.first,
+    waitMs: turn.waitMs,
     permit: {
-      agent: agent.key,
-      origin,
-      fence: answer.fence,
-      delayMs: answer.delayMs,
+      ...lane,
+      fence: own.fence,
+      delayMs: own.delayMs,
       grantedAt: ledger.now(ledger.partitionOf(origin)),
-      paceLeases: [...above.paceLeases, ...host],
+      paceLeases: [...paceLeases],
     },
   }
 }
@@ -161,54 +143,6 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   const how = record.state === 'cancelled' ? 'was cancelled' : 'is over'
   return { kind: 'refused', problem: refused(wish, ending, `the crawl '${wish.crawl}' ${how}`) }
 }
-
-/** Pace groups beyond the host: all of them, or none and how long to wait. */
-export async function acquireAbove(
-  agent: Agent,
-  origin: string,
-  delayMs: number,
-  by: LaneRef,
-  { ledger, groups, addressOf }: Pick<AttemptTools, 'ledger' | 'groups' | 'addressOf'>,
-): Promise<{ paceLeases: PaceLease[] } | { waitMs: number }> {
-  if (groups.hostsAlone) return { paceLeases: [] }
-  const address = groups.needsAddress ? await addressOf(hostOf(origin)) : undefined
-  const paceLeases: PaceLease[] = []
-  for (const { lanes, delayMs: own } of groups.above(agent.key, origin, address)) {
-    const owed = own === undefined ? { delayMs, of: { agent: agent.key, origin } } : { delayMs: own }
-    const entry = await ledger.acquire({ lanes, kind: 'pace-group', ...owed, by }).catch(async (error: unknown) => {
-      await release(ledger, paceLeases)
-      throw error
-    })
-    if (entry.kind !== 'granted') {
-      await release(ledger, paceLeases)
-      return { waitMs: entry.kind === 'wait' ? entry.waitMs : 1_000 }
-    }
-    paceLeases.push({ ...entry.lane, fence: entry.fence, delayMs: entry.delayMs, ofSite: false })
-  }
-  return { paceLeases }
-}
-
-type Lease = LaneRef & { fence: number }
-/** `release`: it was not handed out. `unused`: its holder had it and reports that nothing was sent; the delay is kept in any case. */
-export async function releaseLeases(
-  ledger: Ledger,
-  lanes: Lease[],
-  kind: 'release' | 'unused',
-): Promise<'completed' | 'stale'> {
-  const groups = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
-  const resolved = await Promise.all(
-    [...groups].map(([partition, some]) =>
-      ledger.resolve(
-        partition,
-        some.map(({ agent, origin, fence }): Resolution => ({ agent, origin, fence, dropped: [], next: { kind } })),
-      ),
-    ),
-  )
-  return resolved.flat().includes('stale') ? 'stale' : 'completed'
-}
-/** A lease that cannot be given back ends by itself. */
-export const release = (ledger: Ledger, lanes: Lease[]): Promise<unknown> =>
-  lanes.length === 0 ? Promise.resolve() : releaseLeases(ledger, lanes, 'release').catch(() => undefined)
 
 export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
   const written = `${rule.type}: ${rule.pattern}`
@@ -223,12 +157,13 @@ export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused'
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 
-/** What a fetcher found when it requested robots.txt: an address or a port that this fleet does not visit. */
-function deadOrigin({ state }: Judged, wish: Wish): Problem | undefined {
-  const reason = state.answer?.reason
-  if (reason === 'blocked-address')
-    return refused(wish, 'guarded-address', 'the address of this origin is not one that is visited')
-  if (reason === 'blocked-port')
-    return refused(wish, 'guarded-port', 'the port of this origin is not one that is visited')
-  return undefined
+/** Permits do not end URLs whose host name does not exist: it may exist for whoever asks. */
+const NO_END = Number.POSITIVE_INFINITY
+const GUARDED: Partial<Record<FailureReason, [reason: string, detail: string]>> = {
+  'blocked-address': ['guarded-address', 'the address of this origin is not one that is visited'],
+  'blocked-port': ['guarded-port', 'the port of this origin is not one that is visited'],
+}
+function guarded({ state }: Judged, wish: Wish): Problem | undefined {
+  const [reason, detail] = GUARDED[deadOrigin(state, NO_END)?.reason ?? 'dns'] ?? []
+  return reason === undefined || detail === undefined ? undefined : refused(wish, reason, detail)
 }

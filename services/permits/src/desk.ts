@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { hostOf } from '@decorum/protocol'
 import { passed, type Since, type Traces } from '@decorum/runtime'
+import { once } from '@decorum/sending'
 import { mayBe } from './access.ts'
 import type { AttemptTools } from './attempt.ts'
 import type { PermitsConfig, Token } from './config.ts'
@@ -57,11 +59,9 @@ export class Desk {
       groups: config.paceGroups,
       fetchers,
       id: randomUUID().slice(0, 8),
-      addressOf: (host) =>
-        lookup(host.replace(/^\[|\]$/g, '')).then(
-          ({ address }) => address,
-          () => undefined,
-        ),
+      reporter: () => once,
+      agents: config.agents,
+      addressOf: (_, origin) => addressOf(origin, ledger),
     }
   }
 
@@ -87,6 +87,13 @@ export class Desk {
     if (permit === undefined || permit.holder !== token.name || !mayBe(token, permit.agent))
       throw new Problem('not-found', 'this fleet has not given this permit to this holder')
     return permit
+  }
+
+  /** The ledger knows stopped hosts; which address a host is at is known here alone. */
+  async stopAt({ origin }: { origin: string }): Promise<'stopped' | undefined> {
+    const { stops } = this.ledger
+    if (!stops.hasAddresses()) return undefined
+    return stops.why(origin, await addressOf(origin, this.ledger)) === undefined ? undefined : 'stopped'
   }
 
   /** the ledger's time in the partition of a lane */
@@ -128,10 +135,8 @@ export class Desk {
 export const tooLate = (): Problem =>
   new Problem('ledger-away', 'Redis answered too late: ask again', { retryAfterMs: 1_000 })
 
-/** Waits at least that long, and as little more as a timer of whole milliseconds allows. */
-export async function exactly(ms: number): Promise<void> {
-  const until = performance.now() + ms
-  for (let left = ms; left > 0; left = until - performance.now()) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(1, Math.floor(left))))
-  }
+/** Where a crawler will connect to: of several addresses, since it chooses itself, one that is stopped, where there is one. */
+async function addressOf(origin: string, { stops }: Pick<Ledger, 'stops'>): Promise<string | undefined> {
+  const all = await lookup(hostOf(origin).replace(/^\[|\]$/g, ''), { all: true }).catch(() => [])
+  return (all.find(({ address }) => stops.why(origin, address) !== undefined) ?? all[0])?.address
 }

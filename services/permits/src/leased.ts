@@ -2,12 +2,13 @@
 import type { Agent } from '@decorum/config'
 import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import { DEFAULT_CRAWL, type Outcome } from '@decorum/protocol'
+import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
+import { endExchange, endUnused, extend } from '@decorum/sending'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
-import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
+import { type Ended, leasesOf, loadOf } from './end.ts'
 import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
@@ -40,11 +41,13 @@ export class Holding {
     const agent = desk.config.agents.find(permit.agent)
     const delayOf = (tookMs = heldMs): number =>
       agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-    const { delayMs, confirmed, ...end } =
+    const { delayMs, confirmed, awaitedBy, ...end } =
       permit.order === undefined
         ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
         : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
-    if ((await completeLeases(permit, delayMs, end, desk.ledger)) === 'stale') throw desk.gone(id)
+    // The delay starts when the completion arrives, because an earlier end cannot be checked.
+    const happened = { ...end, endedAt: performance.now(), adaptiveMs: delayMs }
+    if ((await endExchange(desk.ledger, leasesOf(permit, awaitedBy), happened)) === 'stale') throw desk.gone(id)
     desk.note(id, 'completed')
     confirmed?.()
     this.#onEnded(permit, delayMs)
@@ -76,7 +79,8 @@ export class Holding {
     const end = endOfOrder(said, about)
     await this.#keep(permit, pending, agent, said.body, end.outcome)
     const confirmed = (): void => traceOrder(this.#desk.traces, pool, about, end)
-    return { ...end, delayMs: delayOf(said.tookMs), confirmed }
+    const awaitedBy = namesRobotsTxt(pending.path) ? config.agents.list.map(({ key }) => key) : undefined
+    return { ...end, delayMs: delayOf(said.tookMs), confirmed, awaitedBy }
   }
 
   /** Keeps the body that was handed over, before the outcome is written, which then says where. */
@@ -97,7 +101,8 @@ export class Holding {
     const desk = this.#desk
     const permit = await desk.read(id, token)
     if (desk.endOf(id) === 'unused') return 'unused'
-    if ((await returnUnused(permit, desk.ledger)) === 'stale') throw desk.gone(id)
+    // That nothing was sent cannot be checked, so the delays are kept in any case.
+    if ((await endUnused(desk.ledger, leasesOf(permit))) === 'stale') throw desk.gone(id)
     desk.note(id, 'unused')
     this.#onEnded(permit, permit.delayMs)
     return 'unused'
@@ -107,20 +112,15 @@ export class Holding {
   async extend(id: string, asked: number | undefined, token: Token): Promise<Held> {
     const desk = this.#desk
     const permit = await desk.read(id, token)
-    const { agent, origin, fence, order } = permit
+    const { agent, origin, order } = permit
     const leftMs = permit.grantedAt + desk.config.PERMIT_MAX_MS - desk.now(permit)
     const leaseMs = Math.floor(Math.min(asked ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
     if (leaseMs <= 0)
       throw new Problem('gone', `a permit lasts ${desk.config.PERMIT_MAX_MS} ms at most, however often it is extended`)
     const since = sinceNow()
-    const answer = await extend(permit, leaseMs + desk.marginMs, desk.ledger)
+    const answer = await extend(desk.ledger, leasesOf(permit), leaseMs + desk.marginMs)
     if (answer.kind === 'stale') throw desk.gone(id)
-    let stop: Held['stop'] = answer.stop
-    if (order !== undefined && stop === undefined) {
-      const confirmed = await desk.ledger.confirm([{ agent, origin, fence, version: order.version }])
-      if (confirmed === 'stale') throw desk.gone(id)
-      if (confirmed !== 'granted') stop = confirmed
-    }
+    const stop = answer.stop ?? (await desk.stopAt(permit))
     if (desk.isTooLate(since)) throw tooLate()
     if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
     const sendWithinMs = desk.sendWithinMs(since, leaseMs)
@@ -133,10 +133,11 @@ export class Holding {
     const { agent, origin, fence } = await desk.read(id, token)
     const confirmed = await desk.ledger.confirm([{ agent, origin, fence }])
     if (confirmed === 'stale') throw desk.gone(id)
-    return { permit: id, agent, origin, ...(confirmed === 'granted' ? {} : { stop: confirmed }) }
+    const stop = confirmed === 'granted' ? await desk.stopAt({ origin }) : confirmed
+    return { permit: id, agent, origin, ...(stop === undefined ? {} : { stop }) }
   }
 }
 
 function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
-  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), secondary: true as const, confirmed: undefined }
+  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), confirmed: undefined, awaitedBy: undefined }
 }

@@ -2,10 +2,13 @@
  * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
+
+import { betweenMs, exactly } from '@decorum/sending'
 import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
-import { type Desk, exactly } from './desk.ts'
+import type { Desk } from './desk.ts'
+import { leasesOf } from './end.ts'
 import type { Holding } from './leased.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
@@ -43,7 +46,7 @@ export class NextRequests {
     if (wish instanceof Problem) throw wish
     if (wish.origin !== permit.origin)
       throw new Problem('bad-request', `this order is of ${permit.origin}: ask for a permit of ${wish.origin}`)
-    const delayMs = Math.max(permit.delayMs, ...permit.paceLeases.map((paceLane) => paceLane.delayMs))
+    const delayMs = betweenMs(leasesOf(permit))
     if (delayMs >= desk.longestLeaseMs)
       throw new Problem('refused', `a delay of ${delayMs} ms is longer than a lease`, { url, reason: 'delay' })
     const endedAt = performance.now()

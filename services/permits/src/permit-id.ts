@@ -5,16 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type RedisLink, withDeadline } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-
-/** A secondary lease that a permit holds besides its own lane. */
-export type PaceLease = {
-  agent: string
-  origin: string
-  fence: number
-  delayMs: number
-  /** of the same host: it backs off when the origin asks for less */
-  ofSite: boolean
-}
+import type { PaceLease } from '@decorum/sending'
 
 /** What the permit of an order of a pool knows besides; its URL is at the head of its lane until it ends. */
 export type OrderOfPermit = {

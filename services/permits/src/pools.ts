@@ -4,10 +4,11 @@
  */
 import type { PoolDemand } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
+import { endUnused } from '@decorum/sending'
 import { mayBe } from './access.ts'
-import { releaseLeases } from './attempt.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
+import { leasesOf } from './end.ts'
 import { headersFor } from './order-headers.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { Permit } from './permit-id.ts'
@@ -211,10 +212,7 @@ export class Pools {
 
   /** Nothing was sent: a lease that cannot be given back ends by itself. */
   async #release(permit: Permit): Promise<void> {
-    const { ledger } = this.#desk
-    const { agent, origin, fence, paceLeases } = permit
-    await releaseLeases(ledger, [{ agent, origin, fence }], 'unused').catch(() => undefined)
-    if (paceLeases.length > 0) await releaseLeases(ledger, paceLeases, 'release').catch(() => undefined)
+    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 }
 

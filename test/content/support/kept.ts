@@ -1,10 +1,12 @@
 /** Pages kept as a fetcher keeps them: fetched from a real server on loopback, through the fetcher's own exchange and archive. */
+
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { requestHead, type Sink } from '@decorum/fetcher/testing'
+import type { Sink } from '@decorum/fetcher/testing'
 import type { ArchiveRef } from '@decorum/protocol'
+import { requestHead } from '@decorum/sending/testing'
 import { onTestFinished } from 'vitest'
 import { rawOrigin } from '../../fetcher/support/raw-origin.ts'
 import { ask, polite, testConnections } from '../../fetcher/support/tools.ts'

@@ -271,3 +271,21 @@ test.each([
   expect([kinds, settled.length]).toEqual([[kind], 1])
   expect(ended).toEqual(Array(ends).fill({ origin: site.origin, fence: 12, agents: ['decorum'] }))
 })
+
+test('a ledger that does not answer six times: the lease of the host is reported until it has, as that of the lane is', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const failures = new Map<string, number>()
+  const completed: string[] = []
+  const complete: NonNullable<Parameters<typeof rig>[0]>['complete'] = async ({ origin }) => {
+    const before = failures.get(origin) ?? 0
+    failures.set(origin, before + 1)
+    if (before < 6) return unavailable()
+    completed.push(origin)
+    return 'completed'
+  }
+  const permits = [{ kind: 'granted' as const, leaseMs: 45_000, paceLane: { fence: 3, delayMs: 20 } }]
+  const { run, stats } = rig({ permits, complete })
+  await run(pageOrder(site.origin))
+  expect(completed.sort()).toEqual([site.origin, 'https://127.0.0.1'].sort())
+  expect(stats.broken).toBe(0)
+})

@@ -1,30 +1,28 @@
 /** A lease that grew old before its request could leave: it is confirmed, or nothing is sent. */
-import { openPace, startLease } from '@decorum/fetcher/testing'
-import { LedgerUnavailableError, type StartAnswer } from '@decorum/ledger'
+
+import { LedgerUnavailableError } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
+import { Lease, orderTurn } from '@decorum/sending'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { rig, slowLookUp } from '../support/order-rig.ts'
 import { pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { testConnections } from '../support/tools.ts'
+import { polite, testConnections } from '../support/tools.ts'
 
 test('a wall clock that jumps while a lease is held makes it too old: nothing is sent', async () => {
   const now = Date.now
-  const ledger = {
-    start: async (): Promise<StartAnswer> => ({ kind: 'granted', leaseMs: 45_000 }),
-    confirm: async () => 'granted' as const,
-    partitionOf: () => 0,
-  }
-  const started = await startLease(ledger, pageOrder('http://a.example'), { fetchDeadlineMs: 30_000, leaseMs: 45_000 })
-  if (started.kind !== 'lease') throw new Error(started.why)
-  expect(started.lease.lastCheck()).toBeUndefined()
+  const { tools } = rig()
+  const turn = await orderTurn(pageOrder('http://a.example'), polite, tools)
+  if (turn.kind !== 'held') throw new Error(turn.kind)
+  const lease = new Lease(polite, turn, tools, tools)
+  expect(lease.lastCheck(undefined)).toBeUndefined()
   try {
     Date.now = () => now() + 1_100 // as after a suspended machine: the monotonic clock stood still
-    expect(started.lease.lastCheck()).toContain('older than')
+    expect(lease.lastCheck(undefined)).toContain('older than')
     Date.now = () => now() + 60_000
-    expect(started.lease.stillHeld()).toContain('over')
+    expect(lease.stillHeld()).toContain('over')
     Date.now = () => now() - 3_600_000 // a clock set back changes nothing
-    expect(started.lease.lastCheck()).toBeUndefined()
+    expect(lease.lastCheck(undefined)).toBeUndefined()
   } finally {
     Date.now = now
   }
@@ -79,7 +77,7 @@ test.each([
     const groups = loadPaceGroups(
       JSON.stringify({ host: false, lists: [{ name: 'cdn', hosts: ['127.0.0.1'], delayMs: 20 }] }),
     )
-    tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+    Object.assign(tools, { groups, addressOf: async () => undefined })
     await run(pageOrder(origin, '/', { fence: 9, version: 3 }))
     const both = [
       { agent: 'decorum', origin, fence: 9, version: 3 },
@@ -88,8 +86,8 @@ test.each([
     expect(asked).toEqual(Array.from({ length: times }, () => both))
     expect([site.asked, settled]).toEqual([[], []])
     expect(released).toMatchObject([
-      { ...group, fence: 4, next: { kind: 'release' } },
       { origin, fence: 9, next: { kind: 'unused' } },
+      { ...group, fence: 4, next: { kind: 'unused' } },
     ])
   },
 )
@@ -113,7 +111,7 @@ test.each([
   const groups = loadPaceGroups(
     JSON.stringify({ host: false, lists: [{ name: 'cdn', hosts: ['127.0.0.1'], delayMs: 20 }] }),
   )
-  tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+  Object.assign(tools, { groups, addressOf: async () => undefined })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   expect([site.asked.length, recorded.length]).toEqual([1, times])
 })
@@ -181,7 +179,7 @@ test('a hop on another host of the same pace group: the group is confirmed with 
   const { tools, run } = rig({ acquire, confirm })
   const cdn = { name: 'cdn', hosts: ['127.0.0.1', '127.0.0.2'], delayMs: 1 }
   const groups = loadPaceGroups(JSON.stringify({ host: false, lists: [cdn] }))
-  tools.pace = openPace({ ledger: tools.ledger, groups, addressOf: async () => undefined })
+  Object.assign(tools, { groups, addressOf: async () => undefined })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   expect(found.asked).toHaveLength(1)
   expect(asked).toEqual([found.origin, 'list://cdn'])

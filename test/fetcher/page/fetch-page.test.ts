@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import type { Address } from '@decorum/fetcher/testing'
 import { FAILURE_REASONS, hopId, type Outcome } from '@decorum/protocol'
+import type { Address } from '@decorum/sending/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { whenDeadlinePasses } from '../support/clock.ts'
 import { leaseOf, NOW, page, pageOrder } from '../support/orders.ts'

@@ -1,7 +1,10 @@
 /** The order of a robots fetch: what is recorded of the origin, and what its lane owes. */
-import { type Lookup, type OrdersLedger, SEND_WINDOW_MS, siteAnswers } from '@decorum/fetcher/testing'
+
+import type { Tools } from '@decorum/fetcher/testing'
 import { LedgerUnavailableError, type Resolution, type RobotsRecord } from '@decorum/ledger'
 import { judge, policies, step, unknownOrigin } from '@decorum/robots'
+import { siteAnswers } from '@decorum/sending/robots'
+import { type Lookup, SEND_WINDOW_MS } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 import { onStoppedClock } from '../support/clock.ts'
 import { refusals, rig } from '../support/order-rig.ts'
@@ -102,7 +105,7 @@ const unchangedSite = (always = false) =>
     const isKnown = always || head.includes('if-none-match: "v1"')
     socket.write(isKnown ? answerOf(304) : answerOf(200, { etag: '"v1"' }, DELAY))
   })
-const askedBy = async (site: { origin: string }, body: OrdersLedger['body'], state = etagState()) => {
+const askedBy = async (site: { origin: string }, body: Tools['ledger']['body'], state = etagState()) => {
   const one = rig({ robotsStates: async () => [{ version: 3, state }], body })
   await one.run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', delayMs: 3_000 }))
   return one.recorded
@@ -227,7 +230,7 @@ test('robots while the ledger does not say what is known: nothing is sent, and t
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect([site.connections, settled, recorded]).toEqual([0, [], []])
   expect(released.sort((a, b) => a.fence - b.fence)).toEqual([
-    { agent: 'decorum', origin: 'https://127.0.0.1', fence: 3, dropped: [], next: { kind: 'release' } },
+    { agent: 'decorum', origin: 'https://127.0.0.1', fence: 3, dropped: [], next: { kind: 'unused' } },
     { agent: 'decorum', origin: site.origin, fence: 9, dropped: [], next: { kind: 'unused' } },
   ])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])

@@ -1,6 +1,7 @@
 /** Writes pages into an archive until it is killed; says each place that it was given. argv: folder */
 
-import { Body, openArchive, type Page } from '@decorum/fetcher/testing'
+import { openArchive, type Page } from '@decorum/fetcher/testing'
+import { Body } from '@decorum/sending/testing'
 import { agentsOf } from './agents.ts'
 
 const [folder = ''] = process.argv.slice(2)

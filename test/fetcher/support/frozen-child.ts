@@ -1,6 +1,9 @@
 /** One exchange whose look-up waits for the parent's word, if there is a second argument, so that the parent may freeze this process meanwhile. */
+
 import { addressGuard } from '@decorum/admission'
-import { exchange, headersOf, openConnections, startLease } from '@decorum/fetcher/testing'
+import { loadPaceGroups } from '@decorum/politeness'
+import { Lease, once, orderTurn } from '@decorum/sending'
+import { exchange, headersOf, openConnections } from '@decorum/sending/testing'
 import { agentsOf } from './agents.ts'
 import { pageOrder } from './page-order.ts'
 
@@ -17,17 +20,25 @@ const connections = openConnections({
   },
 })
 const origin = `http://slow.example:${port}`
-const started = await startLease(
-  {
-    start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
-    confirm: () => new Promise(() => {}),
+const unused = async (): Promise<never> => {
+  throw new Error('is not called')
+}
+const tools = {
+  ledger: {
+    start: async () => ({ kind: 'granted' as const, leaseMs: 45_000 }),
+    confirm: () => new Promise<never>(() => {}),
     partitionOf: () => 0,
+    stops: { why: () => undefined, hasAddresses: () => false },
+    ...{ acquire: unused, complete: unused, resolve: unused, record: unused, endRobotsFetch: unused },
   },
-  pageOrder(origin),
-  { fetchDeadlineMs: 30_000, leaseMs: 45_000 },
-)
-if (started.kind !== 'lease') throw new Error(started.why)
-const { lease } = started
+  groups: loadPaceGroups('{"host":false}'),
+  addressOf: async () => undefined,
+  reporter: () => once,
+  agents: agentsOf(),
+}
+const turn = await orderTurn(pageOrder(origin), agent, tools)
+if (turn.kind !== 'held') throw new Error(turn.kind)
+const lease = new Lease(agent, turn, { fetchDeadlineMs: 30_000, leaseMs: 45_000 }, tools)
 const result = await exchange({
   way: connections.lane(agent, origin),
   origin,
@@ -35,7 +46,7 @@ const result = await exchange({
   headers: headersOf(agent),
   deadlineMs: lease.deadlineMs(),
   maxBytes: 1_000,
-  lastCheck: () => lease.lastCheck(),
+  lastCheck: (address) => lease.lastCheck(address),
   confirm: () => undefined,
   keepBody: () => false,
 })

@@ -1,14 +1,6 @@
 /** One order with a ledger that answers as the test says: what it was told, and how often it was asked. The site is real. */
-import {
-  carryOut,
-  type Lookup,
-  noSink,
-  type OrdersLedger,
-  openPace,
-  openStats,
-  siteAnswers,
-  type Tools,
-} from '@decorum/fetcher/testing'
+
+import { carryOut, noSink, openStats, type Tools } from '@decorum/fetcher/testing'
 import {
   type Completion,
   LedgerUnavailableError,
@@ -18,11 +10,14 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
+import { untilOver } from '@decorum/sending'
+import { siteAnswers } from '@decorum/sending/robots'
+import type { Lookup } from '@decorum/sending/testing'
 import { onTestFinished, vi } from 'vitest'
 import { NOW } from './orders.ts'
 import { agentsOf, testConnections } from './tools.ts'
 
-type Script = Partial<OrdersLedger> & { permits?: StartAnswer[] }
+type Script = Partial<Tools['ledger']> & { permits?: StartAnswer[] }
 
 export function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const settled: Completion[] = []
@@ -32,7 +27,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const started: number[] = []
   const problems: string[] = []
   const permits = [...(script.permits ?? [])]
-  const ledger: OrdersLedger = {
+  const ledger: Tools['ledger'] = {
     start: async () => {
       started.push(performance.now())
       return permits.shift() ?? { kind: 'granted', leaseMs: 45_000 }
@@ -74,7 +69,9 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     ledger,
     connections,
     agents: agentsOf(),
-    pace: openPace({ ledger, groups: loadPaceGroups(undefined), addressOf: connections.addressOf }),
+    groups: loadPaceGroups(undefined),
+    addressOf: (over.connections ?? connections).addressOf,
+    reporter: untilOver(stats),
     sink: noSink,
     siteAnswers: siteAnswers(over.agents ?? agentsOf()),
     stats,

@@ -1,31 +1,22 @@
 /** Orders and leases as a gateway and the ledger would give them. */
 
 import type { Agent } from '@decorum/config'
-import {
-  type AskTools,
-  askRobots,
-  type Fetched,
-  fetchPage,
-  type HopLane,
-  type Lease,
-  noSink,
-  type PageTools,
-  type RobotsAnswer,
-  siteAnswers,
-} from '@decorum/fetcher/testing'
+import { fetchPage, noSink, type PageTools } from '@decorum/fetcher/testing'
 import type { Order } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
+import type { Fetched, UsedLease } from '@decorum/sending'
+import { type RobotsAnswer, siteAnswers } from '@decorum/sending/robots'
+import { type AskTools, askRobots, type HopLane } from '@decorum/sending/testing'
 import { agentsOf, polite, type testConnections } from './tools.ts'
 
 /** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */
 export const NOW = Date.UTC(2026, 10, 20, 12)
 
 /** @param deadlineMs  default: none that a busy machine reaches */
-export function leaseOf(deadlineMs = 120_000): Lease {
+export function leaseOf(deadlineMs = 120_000): UsedLease {
   const start = performance.now()
   const age = () => performance.now() - start
   return {
-    isOver: () => false,
     deadlineMs: () => deadlineMs - age(),
     keepMs: () => 5_000,
     lastCheck: () => undefined,
@@ -41,11 +32,10 @@ type Connections = ReturnType<typeof testConnections>
 export function page(
   connections: Connections,
   order: Order,
-  over: Partial<PageTools> & { agent?: Agent; lease?: Lease } = {},
+  over: Partial<PageTools> & { agent?: Agent; lease?: UsedLease } = {},
 ): Promise<Fetched> {
   const { agent = polite, lease = leaseOf(), ...tools } = over
-  const held = { lease, groups: { wrongAddress: () => undefined } }
-  return fetchPage(order, agent, held, {
+  return fetchPage(order, agent, lease, {
     connections,
     ledger: { wall: () => NOW, partitionOf: () => 0 },
     siteAnswers: siteAnswers(agentsOf()),
@@ -65,7 +55,6 @@ export function page(
 
 /** A lane that is due at once, and that nobody else wants. */
 const dueLane: HopLane = {
-  fence: 1,
   isShared: false,
   lastCheck: () => undefined,
   confirm: () => undefined,
@@ -76,15 +65,13 @@ const dueLane: HopLane = {
 export async function robots(
   connections: Connections,
   origin: string,
-  over: Partial<AskTools> & { agent?: Agent; state?: RobotsState; lease?: Lease } = {},
+  over: Partial<AskTools> & { agent?: Agent; state?: RobotsState; lease?: UsedLease } = {},
 ): Promise<RobotsAnswer> {
   const { agent = polite, state = {}, lease = leaseOf(), ...tools } = over
   const answer = await askRobots(origin, '/robots.txt', agent, state, lease, {
     connections,
     acquireHop: async () => dueLane,
-    endRobotsFetch: async () => {},
     forbidsHop: async () => undefined,
-    wrongAddress: () => undefined,
     now: () => NOW,
     jitter: () => 0.5,
     ...tools,

@@ -1,5 +1,7 @@
 /** Keeps pages in a store until it is killed, and tells which ones it was told are kept. */
-import { Body, openS3, type Page, type S3Options } from '@decorum/fetcher/testing'
+
+import { openS3, type Page, type S3Options } from '@decorum/fetcher/testing'
+import { Body } from '@decorum/sending/testing'
 import { agentsOf } from './agents.ts'
 
 process.once('message', (given: Given) => void keepOn(given))

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { addressGuard } from '@decorum/admission'
 import { type Agent, readEgress } from '@decorum/config'
-import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/fetcher/testing'
 import type { Ledger } from '@decorum/ledger'
+import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/sending/testing'
 import { afterAll } from 'vitest'
 import { agentsOf } from './agents.ts'
 

@@ -1,8 +1,8 @@
 /** The storm's judge is judged: each way of breaking a promise, written by hand, and each excuse that is none. */
 
 import type { RequestLine } from '@decorum/audit'
-import { LAST_WORD_MS } from '@decorum/fetcher/testing'
 import type { Outcome } from '@decorum/protocol'
+import { LAST_WORD_MS } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 import type { FaultLog } from '../faults.ts'
 import { SCALED } from '../manners.ts'

@@ -1,16 +1,20 @@
 /**
- * One order from its slot to its end: wait for the lane and its pace groups, start the lease, fetch, complete. A page and a
- * robots fetch differ only in what is read from the answer and recorded. Nothing is sent without a lease, and every lease ends
- * by itself, so an order that breaks off anywhere holds nothing for ever.
+ * One order from its slot to its end: wait for the lane, take its turn, fetch, end the lease. A page and a robots fetch differ only in
+ * what is read from the answer and recorded. Nothing is sent without a lease, and every lease ends by itself, so an order that breaks
+ * off anywhere holds nothing for ever.
  */
+import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Order, orderUrl } from '@decorum/protocol'
+import { type Fetched, type Later, Lease, orderTurn, type Refused } from '@decorum/sending'
+import { START_AHEAD_MS } from '../limits.ts'
 import { fetchPage } from '../page/fetch-page.ts'
-import { fetchRobots } from '../robots/fetch-robots.ts'
-import { complete, type Fetched } from './complete.ts'
-import { endUnused } from './end-unused.ts'
-import { startLease } from './lease.ts'
-import type { Tools } from './tools.ts'
-import { waitForTurn } from './wait.ts'
+import { fetchAndKeepRobots } from '../page/keep-robots.ts'
+import type { Tools } from '../tools.ts'
+import { release } from './release.ts'
+import { waitUntilDue } from './wait.ts'
+
+/** Groups are asked for again after this when the ledger did not answer. */
+const AGAIN_MS = 250
 
 /**
  * Never rejects.
@@ -28,26 +32,22 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
   const dueInMs = order.notBefore === 0 ? 0 : order.notBefore - ledger.now(ledger.partitionOf(order.origin))
   const dueAt = Math.max(receivedAt, performance.now() + dueInMs)
   try {
-    const turn = await waitForTurn(order, tools)
-    if (turn === undefined) return
-    const { agent, groups } = turn
-    const started = await startLease(ledger, order, tools, groups)
-    if (started.kind === 'refused') {
-      if (started.why === 'too-early') await endUnused(order, tools, started.why)
-      else stats.refused(started.why)
-      return await groups.release()
-    }
+    const agent = await waitUntilDue(order, tools)
+    if (agent === undefined) return
+    const turn = await orderTurn(order, agent, tools).catch(whenAnswers)
+    if (turn.kind !== 'held') return await notNow(order, turn, tools)
     stats.started++
     const startedAt = performance.now()
     stats.late(Math.max(0, startedAt - dueAt))
     try {
-      const held = { lease: started.lease, groups }
+      const lease = new Lease(agent, turn, tools, tools)
       const fetched =
         order.kind === 'robots'
-          ? await fetchRobots(order, agent, held, tools)
-          : await fetchPage(order, agent, held, tools)
+          ? await fetchAndKeepRobots(order, lease, tools)
+          : await fetchPage(order, agent, lease, tools)
       span?.set(attributesOf(fetched))
-      await complete(order, agent, held, fetched, tools)
+      stats.exchanged(order.kind, fetched.what, fetched.bytes)
+      await lease.end(fetched, () => warnOfNoRoom(order, log))
     } finally {
       stats.ended++
       stats.took(order.kind, performance.now() - startedAt)
@@ -59,6 +59,27 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
   } finally {
     span?.end(broken)
   }
+}
+
+/** The turn of the order has not come. */
+async function notNow(order: Order, turn: Later | Refused, tools: Tools): Promise<void> {
+  if (turn.kind === 'refused')
+    return turn.why === 'too-early' ? release(order, tools, turn.why) : tools.stats.refused(turn.why)
+  if (turn.gate === 'stopped') return release(order, tools, turn.gate, turn.waitMs)
+  // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
+  return release(order, tools, 'paced', turn.waitMs + START_AHEAD_MS)
+}
+
+function warnOfNoRoom({ origin }: Order, log: Tools['log']): void {
+  const sentence =
+    'no room for this robots.txt (ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES): it is asked for again later'
+  log.warn({ origin }, sentence)
+}
+
+/** What a ledger that does not answer holds up is tried again by the next order of the lane. */
+function whenAnswers(error: unknown): Later {
+  if (error instanceof LedgerUnavailableError) return { kind: 'later', gate: 'pace-group', waitMs: AGAIN_MS }
+  throw error
 }
 
 /** What a span says of the exchange. */

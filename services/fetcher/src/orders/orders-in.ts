@@ -6,7 +6,7 @@
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
 import { closeWithin, crashPoint } from '@decorum/runtime'
-import type { Stats } from '../process/stats.ts'
+import type { Stats } from '../stats.ts'
 import type { Slots } from './slots.ts'
 
 /** `stop`: no more jobs; resolves when every order that was placed has ended. */

@@ -1,15 +1,13 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
+
 import type { Agent } from '@decorum/config'
 import { type ArchiveRef, base32, meaningOf, type Order, orderUrl } from '@decorum/protocol'
-import type { Answer } from '../http/answer.ts'
-import { decodedLength, isCoded } from '../http/decoded-length.ts'
-import { exchange } from '../http/exchange.ts'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
-import { requestHead } from '../http/request-head.ts'
-import type { Fetched, Held } from '../orders/complete.ts'
-import type { Tools } from '../orders/tools.ts'
+import type { Fetched, UsedLease } from '@decorum/sending'
+import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
+import { exchange, NORMAL_LOAD } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page } from '../sink/sink.ts'
+import type { Tools } from '../tools.ts'
 import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
 import { readAskedForLess, readFailure, readPage, readRedirect, revisitOf } from './read-page.ts'
 import { shapedAsk } from './shaped-ask.ts'
@@ -19,18 +17,7 @@ export type PageTools = KeepTools &
     ledger: Pick<Tools['ledger'], 'wall' | 'partitionOf'>
   }
 
-/** What a page needs of the lease of its order. */
-export type PageHeld = {
-  lease: Pick<Held['lease'], 'deadlineMs' | 'keepMs' | 'lastCheck' | 'confirm'>
-  groups: Pick<Held['groups'], 'wrongAddress'>
-}
-
-export async function fetchPage(
-  order: Order,
-  agent: Agent,
-  { lease, groups }: PageHeld,
-  tools: PageTools,
-): Promise<Fetched> {
+export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, tools: PageTools): Promise<Fetched> {
   const { connections, sink, ledger, siteAnswers, maxAttempts } = tools
   const { origin, path, request } = order
   const asked = shapedAsk(agent, request, { deadlineMs: lease.deadlineMs(), maxBytes: tools.pageMaxBytes })
@@ -39,7 +26,7 @@ export async function fetchPage(
     origin,
     path,
     ...asked,
-    lastCheck: (address) => lease.lastCheck() ?? groups.wrongAddress(address),
+    lastCheck: (address) => lease.lastCheck(address),
     confirm: () => lease.confirm(),
     keepBody: (headers) => sink.keepsBodies || isCoded(headers),
     startBytes: startBytesFor,

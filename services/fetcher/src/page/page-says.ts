@@ -1,9 +1,9 @@
 /** What the site says about the page of an answer, for its outcome. */
+
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import type { PageSays } from '@decorum/protocol'
-import type { Answer, Headers } from '../http/answer.ts'
-import { isCoded, isPlain } from '../http/decoded-length.ts'
+import { type Answer, type Headers, isCoded, isPlain } from '@decorum/sending/bodies'
 
 /** How much of the start of a body on the wire is kept to be read here. A body with a content coding is read while it
  * is decoded, and not at all when its coding is unknown. */

@@ -1,4 +1,5 @@
 /** What an answer to a page, or its absence, says about the candidate and about the load of the site. Pure. */
+
 import type { Agent } from '@decorum/config'
 import {
   type ArchiveRef,
@@ -14,9 +15,9 @@ import {
   type PageSays,
   targetOf,
 } from '@decorum/protocol'
-import type { Answer, NoAnswer } from '../http/answer.ts'
-import { failureOf, isFinal, loadOf, NORMAL_LOAD, TURNED_AWAY } from '../http/read-answer.ts'
-import type { Fetched } from '../orders/complete.ts'
+import type { Fetched } from '@decorum/sending'
+import type { Answer, NoAnswer } from '@decorum/sending/bodies'
+import { failureOf, isFinal, loadOf, NORMAL_LOAD, TURNED_AWAY } from '@decorum/sending/http'
 import type { Revisit } from '../sink/sink.ts'
 
 /** What is read from an answer depends on. */

@@ -1,8 +1,9 @@
 /** What the shape of a candidate's request means for its exchange. */
+
 import type { Agent } from '@decorum/config'
 import { isAccepted, type RequestShape, single } from '@decorum/protocol'
-import type { Ask } from '../http/exchange.ts'
-import { ACCEPTED_CODINGS, headersOf } from '../http/request-head.ts'
+import { ACCEPTED_CODINGS, headersOf } from '@decorum/sending/bodies'
+import type { Ask } from '@decorum/sending/http'
 
 /** The limits of the fleet, which a candidate can only lower. */
 export type AskLimits = Pick<Ask, 'deadlineMs' | 'maxBytes'>

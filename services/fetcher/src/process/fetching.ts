@@ -1,28 +1,27 @@
 /** The work of one fetching process: ledger, connections, slots, sink, orders. */
+
 import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
+import { untilOver } from '@decorum/sending'
+import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
+import { siteAnswers } from '@decorum/sending/robots'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
-import { openConnections } from '../http/connections.ts'
-import { checkEgress } from '../http/egress.ts'
-import { openLookup } from '../http/lookup.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
-import { endUnreadable } from '../orders/end-unused.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
-import { openPace } from '../orders/pace.ts'
+import { endUnreadable } from '../orders/release.ts'
 import { openSlots } from '../orders/slots.ts'
-import type { Tools } from '../orders/tools.ts'
-import { siteAnswers } from '../robots/site-answers.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
 import { keepWithin } from '../sink/retention.ts'
 import type { Sink } from '../sink/sink.ts'
-import { openStats } from './stats.ts'
+import { openStats } from '../stats.ts'
+import type { Tools } from '../tools.ts'
 
 /** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
 export async function startFetching(joined: Joined<Config>, log: Logger): Promise<Role> {
@@ -63,7 +62,9 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     ledger,
     connections,
     agents,
-    pace: openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf }),
+    groups: config.paceGroups,
+    addressOf: connections.addressOf,
+    reporter: untilOver(stats),
     sink,
     siteAnswers: siteAnswers(agents),
     stats,

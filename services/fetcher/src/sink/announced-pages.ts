@@ -1,9 +1,8 @@
 /** Pages that a worker of a pool has fetched and whose bodies it sent: kept like those of the fetcher itself. */
+
 import type { Agent } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
-import type { Truncated } from '../http/answer.ts'
-import { Body } from '../http/body.ts'
-import { requestHead } from '../http/request-head.ts'
+import { Body, requestHead, type Truncated } from '@decorum/sending/bodies'
 import { openSink } from './open-sink.ts'
 import type { SinkOptions } from './sink.ts'
 

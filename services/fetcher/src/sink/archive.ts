@@ -3,14 +3,13 @@
  * process. A file is called `….open` while it is written; all complete records of a killed writer can be read. Bodies are
  * stored as they came over the wire, with their content coding and without the transfer coding.
  */
+
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Agents } from '@decorum/config'
 import { type ArchiveRef, base32 } from '@decorum/protocol'
 import { http } from '@decorum/runtime/node-http'
-import type { Answer } from '../http/answer.ts'
-import { isCoded, isPlain } from '../http/decoded-length.ts'
-import { openTurns } from '../http/turns.ts'
+import { type Answer, isCoded, isPlain, openTurns } from '@decorum/sending/bodies'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
 import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'

@@ -1,10 +1,11 @@
 /** Pages as files: for each URL its decoded body and a JSON file with the rest, in a folder per host. The latest page stays. */
+
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { base32, single } from '@decorum/protocol'
-import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '../http/decode.ts'
-import { DECODED_MAX_BYTES } from '../limits.ts'
+import { DECODED_MAX_BYTES } from '@decorum/sending'
+import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '@decorum/sending/bodies'
 import type { Page, Sink } from './sink.ts'
 
 /**

@@ -1,7 +1,8 @@
 /** The index of a WARC file, CDXJ: one line for each page, from what is known while it is written, or from the record itself. */
+
 import type { ArchiveRef } from '@decorum/protocol'
+import type { Headers } from '@decorum/sending/bodies'
 import { getSurt } from 'warcio/utils' // its index loads pako and hash-wasm, too
-import type { Headers } from '../http/answer.ts'
 import type { Member } from './members.ts'
 
 /** One line without its place in the file. */

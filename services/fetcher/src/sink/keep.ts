@@ -1,11 +1,14 @@
 /** Keeps a page in a sink that may be slow or fail: the outcome is then written without a reference, and the lane goes on. */
 import type { ArchiveRef } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
-import type { Log } from '../orders/tools.ts'
-import type { Stats } from '../process/stats.ts'
+import type { Stats } from '../stats.ts'
 import type { Page, Sink } from './sink.ts'
 
-export type KeepTools = { sink: Sink; stats: Pick<Stats, 'sinkFailed'>; log: Pick<Log, 'error'> }
+export type KeepTools = {
+  sink: Sink
+  stats: Pick<Stats, 'sinkFailed'>
+  log: { error(fields: object, message: string): void }
+}
 
 /**
  * @param ms  how long the outcome waits for its reference

@@ -1,7 +1,8 @@
 /** The gzip members of a WARC file, as far as they are complete: a killed writer's file may end anywhere. */
+
 import { open } from 'node:fs/promises'
 import { inflateRawSync } from 'node:zlib'
-import { DECODED_MAX_BYTES } from '../limits.ts'
+import { DECODED_MAX_BYTES } from '@decorum/sending'
 
 /** Members are looked for in so much of the file at a time; one that is larger doubles it. */
 const WINDOW_BYTES = 1024 * 1024

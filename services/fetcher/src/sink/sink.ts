@@ -2,9 +2,10 @@
  * Where pages are kept: WARC files (archive.ts), plain files (folder.ts), nowhere, or a module of the operator's own
  * (services/fetcher/README.md shows one). Start at open-sink.ts.
  */
+
 import type { Agents, StoreSettings } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
-import type { Answer } from '../http/answer.ts'
+import type { Answer } from '@decorum/sending/bodies'
 import type { SpoolOptions } from './spool.ts'
 
 /** How an answer shows that a page is as it was; the names of WARC's profiles. */

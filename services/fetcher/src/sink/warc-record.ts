@@ -1,8 +1,9 @@
 /** One WARC record as one gzip member, as quickly as it can be packed. */
+
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32, gzip as gzipCallback, gzipSync } from 'node:zlib'
-import { freeChunk } from '../http/chunk-memory.ts'
+import { freeChunk } from '@decorum/sending/bodies'
 
 const gzip = promisify(gzipCallback)
 

@@ -1,0 +1,282 @@
+/**
+ * Connections of the lanes: one per (agent, origin), guarded, over HTTP/2 where the site offers it. undici keeps them; nothing is
+ * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
+ */
+import { isIP } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import type { AddressGuard } from '@decorum/admission'
+import type { Agent, EgressOf } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { hostOf, SECOND } from '@decorum/protocol'
+import type { Dispatcher } from 'undici'
+import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
+import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
+import type { Address, Lookup } from './lookup.ts'
+import type { EgressError } from './tunnel.ts'
+import { Client } from './undici.ts'
+
+/** The way to one origin for one agent: one connection at a time. */
+export type Way = {
+  waiting: Waiting | undefined
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
+  /** the connection in use, or the attempt under way */
+  connection(): Connection | undefined
+  /** why nothing may be sent over it: an emergency stop */
+  whyStopped(): string | undefined
+  /** ends an attempt to connect, so that no later request waits for it */
+  abandon(reason: Error): void
+  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
+  distrustHttp2(): void
+  destroy(): Promise<void>
+}
+
+export type ConnectionSettings = {
+  guard: AddressGuard
+  lookup: Lookup
+  /** emergency stops, as this process knows them */
+  stops?: Pick<Ledger['stops'], 'why'> | undefined
+  /** default: every agent by the usual way of this machine */
+  egress?: EgressOf
+  /** the way out of an agent has failed, or works again (undefined) */
+  onEgress?: (agent: Agent, error: EgressError | undefined) => void
+  /** tests only: trust anchors of their own; verification itself cannot be turned off */
+  tls?: Pick<ConnectionOptions, 'ca'>
+}
+
+export type LaneConnections = {
+  /** the lane's own connection, kept open between its exchanges */
+  lane(agent: Agent, origin: string): Way
+  /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
+  once(agent: Agent, origin: string): Way
+  /**
+   * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
+   * it and to no other. Undefined when the name has no address.
+   */
+  addressOf(agent: Agent, origin: string): Promise<string | undefined>
+  /** how long the way out of an agent should not be tried again, ms; 0: it may */
+  egressWaitMs(agent: Agent): number
+  /** ends all connections, at once */
+  close(): Promise<void>
+}
+
+/** undici's own timers are coarse and per phase. The deadline of an exchange comes first, so these never decide anything. */
+const LAST_RESORT_MS = 10 * 60 * SECOND
+
+const SETTINGS = {
+  pipelining: 1,
+  h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
+  maxHeaderSize: HEADERS_MAX_BYTES,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
+  headersTimeout: LAST_RESORT_MS,
+  bodyTimeout: LAST_RESORT_MS,
+} as const
+
+export function openConnections(settings: ConnectionSettings): LaneConnections {
+  const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
+  const byAgent = new Map<string, Map<string, LaneWay>>()
+  const pins = new AddressPins()
+  const http1 = new Http1Origins()
+  const waysOut = new WaysOut()
+  let isClosed = false
+
+  const lanesOf = (agent: Agent): Map<string, LaneWay> => {
+    let lanes = byAgent.get(agent.key)
+    if (lanes === undefined) {
+      lanes = new Map()
+      byAgent.set(agent.key, lanes)
+    }
+    return lanes
+  }
+  const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
+    new LaneWay(
+      origin,
+      lanes,
+      stops,
+      () => http1.add(origin),
+      (onDial, waiting) =>
+        dialer({
+          guard,
+          lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
+          egress: egress(agent.key),
+          http2: () => agent.http2 && !http1.has(origin),
+          hasContact: agent.hasContact,
+          whyStopped: (address) => stops?.why(origin, address),
+          tls,
+          onDial,
+          onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+          onEgress: (error) => {
+            if (waysOut.heard(agent, error)) onEgress(agent, error)
+          },
+          waiting,
+        }),
+    )
+  return {
+    lane(agent, origin) {
+      const lanes = lanesOf(agent)
+      let way = lanes.get(origin)
+      if (way === undefined) {
+        way = open(agent, origin, lanes)
+        lanes.set(origin, way)
+        if (isClosed) void way.destroy()
+      }
+      return way
+    },
+    once: (agent, origin) => open(agent, origin, new Map()),
+    egressWaitMs: (agent) => waysOut.waitMs(agent),
+    async addressOf(agent, origin) {
+      const host = hostOf(origin)
+      const literal = host.replace(/^\[|\]$/g, '')
+      if (isIP(literal) !== 0) return literal
+      const connection = lanesOf(agent).get(origin)?.connection()
+      const all =
+        connection?.phase === 'open'
+          ? [connection.address]
+          : (await lookup(host).catch(() => [])).map(({ address }) => address)
+      return pins.choose(host, all)
+    },
+    async close() {
+      isClosed = true
+      const all = [...byAgent.values()].flatMap((lanes) => [...lanes.values()])
+      await Promise.all(all.map((way) => way.destroy()))
+    },
+  }
+}
+
+/** Hosts with a pinned address: far more than have a request under way. */
+const PINNED_HOSTS = 50_000
+
+/** The addresses that requests hold a pace group of: connections are made to no other address of the host. */
+class AddressPins {
+  readonly #pins = new Map<string, string>()
+
+  /** Pins the host to the address that it was pinned to before, or to the first one of `all`. */
+  choose(host: string, all: string[]): string | undefined {
+    const known = this.#pins.get(host)
+    const address = known !== undefined && all.includes(known) ? known : all[0]
+    if (address === undefined) return undefined
+    this.#pins.delete(host)
+    this.#pins.set(host, address)
+    for (const oldest of this.#pins.keys()) {
+      if (this.#pins.size <= PINNED_HOSTS) break
+      this.#pins.delete(oldest)
+    }
+    return address
+  }
+
+  /** The pinned address alone. All, when the name has moved away from it: the last check then refuses to send. */
+  only(host: string, all: Address[]): Address[] {
+    const pin = this.#pins.get(host)
+    const same = all.filter(({ address }) => address === pin)
+    if (same.length > 0) return same
+    this.forget(host)
+    return all
+  }
+
+  forget(host: string): void {
+    this.#pins.delete(host)
+  }
+}
+
+/** Origins remembered at most; an older one is tried over HTTP/2 again. */
+const HTTP1_ORIGINS = 10_000
+
+/** Origins whose HTTP/2 has failed. Most servers that offer it speak it well; for the others HTTP/1.1 is there. */
+class Http1Origins {
+  readonly #until = new Map<string, number>()
+
+  add(origin: string): void {
+    this.#until.delete(origin)
+    this.#until.set(origin, performance.now() + HTTP1_FOR_MS)
+    for (const oldest of this.#until.keys()) {
+      if (this.#until.size <= HTTP1_ORIGINS) break
+      this.#until.delete(oldest)
+    }
+  }
+
+  has(origin: string): boolean {
+    const until = this.#until.get(origin)
+    if (until === undefined) return false
+    if (until > performance.now()) return true
+    this.#until.delete(origin)
+    return false
+  }
+}
+
+/** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
+class WaysOut {
+  readonly #failed = new Map<string, { until: number; waitMs: number }>()
+
+  /** @returns whether the way has become good or bad with this */
+  heard({ key }: Agent, error: EgressError | undefined): boolean {
+    const known = this.#failed.get(key)
+    if (error === undefined) return known !== undefined && this.#failed.delete(key)
+    const now = performance.now()
+    if (known !== undefined && known.until > now) return false // of requests that were under way already
+    const waitMs = known === undefined ? EGRESS_WAIT_MS.first : Math.min(known.waitMs * 2, EGRESS_WAIT_MS.last)
+    this.#failed.set(key, { until: now + waitMs, waitMs })
+    return known === undefined
+  }
+
+  waitMs({ key }: Agent): number {
+    return Math.max(0, (this.#failed.get(key)?.until ?? 0) - performance.now())
+  }
+}
+
+/** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
+class LaneWay implements Way {
+  waiting: Waiting | undefined
+  readonly #client: Client
+  readonly #origin: string
+  readonly #stops: ConnectionSettings['stops']
+  readonly distrustHttp2: () => void
+  #connection: Connection | undefined
+
+  constructor(
+    origin: string,
+    lanes: Map<string, LaneWay>,
+    stops: ConnectionSettings['stops'],
+    distrustHttp2: () => void,
+    connectorOf: (
+      onDial: (connection: Connection) => void,
+      waiting: () => Waiting | undefined,
+    ) => ReturnType<typeof dialer>,
+  ) {
+    this.#origin = origin
+    this.#stops = stops
+    this.distrustHttp2 = distrustHttp2
+    const onDial = (connection: Connection): void => {
+      this.#connection = connection
+    }
+    const connect = connectorOf(onDial, () => this.waiting)
+    this.#client = new Client(origin, { ...SETTINGS, connect })
+    const forget = (): void => {
+      if (lanes.get(origin) !== this) return
+      this.#connection = undefined
+      if (this.#client.stats.size > 0) return // a request waits for the next connection
+      lanes.delete(origin)
+      if (!this.#client.destroyed) void this.#client.close()
+    }
+    this.#client.on('disconnect', forget).on('connectionError', forget)
+  }
+
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(options, handler)
+  }
+
+  connection(): Connection | undefined {
+    return this.#connection
+  }
+
+  whyStopped(): string | undefined {
+    return this.#stops?.why(this.#origin, this.#connection?.address)
+  }
+
+  abandon(reason: Error): void {
+    abandon(this.#connection, reason)
+  }
+
+  async destroy(): Promise<void> {
+    await this.#client.destroy().catch(() => {})
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * One TCP or TLS connection, guarded: the port and an address in the URL are judged before it is made, every address of a
+ * look-up as it comes, and the peer of the socket before the connection is used. Through a proxy the same holds for the address
+ * that the proxy is told to connect to; it is never told a name.
+ */
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { AddressGuard } from '@decorum/admission'
+import type { Egress, ForwardProxy } from '@decorum/config'
+import { SECOND } from '@decorum/protocol'
+import type { buildConnector } from 'undici'
+import { FRAMES_COUNTED_EVERY_MS, SEND_WINDOW_MS } from '../limits.ts'
+import type { Phase, Protocol } from './answer.ts'
+import type { Address, Lookup } from './lookup.ts'
+import { EgressError, openTunnel } from './tunnel.ts'
+import { makeConnector } from './undici.ts'
+
+/** What is known of one socket. Instants are of `performance.now()`. */
+export type Connection = {
+  phase: Exclude<Phase, 'sent'>
+  dialledAt: number
+  lookedUpAt?: number
+  connectedAt?: number
+  openAt?: number
+  /** of the site, also behind a proxy; from the socket itself where there is none */
+  address: string
+  protocol: Protocol
+  /** e.g. `TLSv1.3`; absent over plain TCP */
+  tls?: string
+  socket?: Socket
+  /** why a failure of the attempt would be one of this machine's own way out */
+  awaits?: string | undefined
+  /** ends the attempt to connect */
+  giveUp?: (reason: Error) => void
+  /**
+   * Called each time bytes have come in, before they are parsed; over HTTP/2 several times a second. The object itself and not a
+   * closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects survived a
+   * scavenge, now hardly any).
+   */
+  reader?: { onReading(): void } | undefined
+}
+
+/** A request that waits for its connection. */
+export type Waiting = {
+  /** before the connection is used: why it may not be, at once or after the ledger has answered */
+  beforeUse(): Promise<Error | undefined> | undefined
+}
+
+export type DialSettings = {
+  guard: AddressGuard
+  lookup: Lookup
+  egress: Egress
+  /** whether HTTP/2 may be spoken over the next connection */
+  http2(): boolean
+  /** whether the agent names a contact; without one only opened addresses are connected to */
+  hasContact: boolean
+  /** tests only: trust anchors of their own; verification itself cannot be turned off */
+  tls?: Pick<ConnectionOptions, 'ca'> | undefined
+  /** why nothing may be sent to an address, or to the origin itself: an emergency stop */
+  whyStopped(address: string): string | undefined
+  /** a connection is about to be made */
+  onDial(connection: Connection): void
+  /** an attempt to connect to this host has failed */
+  onFailure(host: string): void
+  /** the way out of this machine has worked (undefined), or has not */
+  onEgress(error: EgressError | undefined): void
+  /** the request that the connection is made for */
+  waiting(): Waiting | undefined
+}
+
+/** What undici calls to connect. */
+export function dialer(settings: DialSettings): buildConnector.connector {
+  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
+  const judged = judgedLookup(settings)
+  const connectorFor = (allowH2: boolean): buildConnector.connector =>
+    makeConnector({
+      ...tls,
+      rejectUnauthorized: true, // also when the environment says otherwise
+      allowH2, // undici's Agent does not pass its own allowH2 on to a connector (measured)
+      preferH2: true,
+      timeout: SEND_WINDOW_MS + SECOND,
+      autoSelectFamily: true,
+      lookup: lookupFunction(judged),
+    })
+  const connectors = { h1: connectorFor(false), h2: connectorFor(true) }
+  return (options, callback) => {
+    const { hostname, protocol } = options
+    const connection: Connection = {
+      phase: isIP(hostname) === 0 ? 'dns' : 'connect',
+      dialledAt: performance.now(),
+      address: '',
+      protocol: 'http/1.1',
+    }
+    let hasFailed = false
+    const fail = (error: Error): void => {
+      if (hasFailed) return
+      hasFailed = true
+      onFailure(hostname)
+      const own = ownFault(error, egress)
+      if (own !== undefined) onEgress(own)
+      callback(own ?? error, null)
+    }
+    onDial(connection)
+    if (waiting() === undefined) {
+      // undici would send a request again that HTTP/2 has refused (client-h2.js): that is another request, without a lease
+      queueMicrotask(() => fail(new Error('the site refused the request and ended the connection')))
+      return
+    }
+    const refusal = refuseLiteral(settings, options)
+    if (refusal !== undefined) {
+      queueMicrotask(() => fail(refusal))
+      return
+    }
+    const connect = http2() ? connectors.h2 : connectors.h1
+    /** @param address  of the site, where the peer of the socket is a proxy */
+    const opened: Opened = (error, socket, address) => {
+      if (error !== null || socket == null) return fail(error ?? new Error('there is no connection'))
+      const peer = address ?? socket.remoteAddress
+      // A socket that is closed already has no peer; a peer that cannot be judged is not used.
+      const refused =
+        peer === undefined || socket.destroyed
+          ? new Error('the connection closed at once')
+          : guard.refuse(peer, hostname, hasContact)
+      if (refused !== undefined) {
+        socket.destroy()
+        return fail(refused)
+      }
+      onEgress(undefined)
+      connection.phase = 'open'
+      connection.openAt = performance.now()
+      connection.address = peer ?? ''
+      const version = protocol === 'https:' ? (socket as TLSSocket).getProtocol() : null
+      if (version !== null) connection.tls = version
+      watchBytes(connection, socket)
+      const confirming = waiting()?.beforeUse()
+      if (confirming === undefined) return callback(null, socket)
+      return void confirming.then((error) => {
+        if (error === undefined && !socket.destroyed) return callback(null, socket)
+        socket.destroy()
+        return fail(error ?? new Error('the connection closed at once'))
+      })
+    }
+    if (egress.proxy === undefined) return direct(connection, connect, { ...options, ...localOf(egress) }, opened)
+    void throughProxy(connection, egress.proxy, judged, connect, options, opened).catch((error: Error) => fail(error))
+  }
+}
+
+const localOf = ({ localAddress }: Egress): { localAddress?: string } =>
+  localAddress === undefined ? {} : { localAddress }
+
+type Opened = (error: Error | null, socket?: Socket | null, address?: string) => void
+
+function direct(
+  connection: Connection,
+  connect: buildConnector.connector,
+  options: buildConnector.Options,
+  opened: Opened,
+): void {
+  // its types say void; it returns the socket (undici/lib/core/connect.js)
+  const dialled = connect(options, opened) as unknown as Socket
+  connection.socket = dialled
+  connection.giveUp = (reason) => void dialled.destroy(reason)
+  dialled.once('lookup', (error: Error | null) => {
+    if (error !== null) return // the event also comes when nothing was found
+    connection.phase = 'connect'
+    connection.lookedUpAt = performance.now()
+  })
+  dialled.once('connect', () => {
+    connection.connectedAt = performance.now()
+    if (options.protocol === 'https:') connection.phase = 'tls'
+  })
+}
+
+/** @throws what the look-up and the tunnel throw. Errors behind the tunnel go to `opened`. */
+async function throughProxy(
+  connection: Connection,
+  proxy: ForwardProxy,
+  judged: JudgedLookup,
+  connect: buildConnector.connector,
+  options: buildConnector.Options,
+  opened: Opened,
+): Promise<void> {
+  const { hostname, protocol } = options
+  const givenUp = new AbortController()
+  connection.giveUp = (reason) => givenUp.abort(reason)
+  const [to] = isIP(hostname) === 0 ? await judged(hostname) : [{ address: hostname }]
+  givenUp.signal.throwIfAborted()
+  if (isIP(hostname) === 0) connection.lookedUpAt = performance.now()
+  connection.phase = 'connect'
+  connection.awaits = `the proxy ${proxy.origin} could not be reached in time`
+  const { address } = to as Address
+  const port = Number(options.port || (protocol === 'https:' ? 443 : 80))
+  const tunnel = await openTunnel(proxy, { address, port }, givenUp.signal, () => {
+    connection.awaits = undefined
+  })
+  connection.connectedAt = performance.now()
+  connection.socket = tunnel
+  if (protocol !== 'https:') return opened(null, tunnel, address)
+  connection.phase = 'tls'
+  const secured = connect({ ...options, httpSocket: tunnel }, (error, socket) =>
+    opened(error, socket, address),
+  ) as unknown
+  connection.socket = (secured as Socket).once('close', () => tunnel.destroy())
+  connection.giveUp = (reason) => void connection.socket?.destroy(reason)
+}
+
+/** Ends an attempt to connect; an open connection stays. */
+export function abandon(connection: Connection | undefined, reason: Error): void {
+  if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
+}
+
+/** Notifies the reader of a connection that bytes have come. */
+function watchBytes(connection: Connection, socket: Socket): void {
+  connection.socket = socket
+  if ((socket as TLSSocket).alpnProtocol !== 'h2') {
+    socket.on('readable', () => {
+      connection.reader?.onReading()
+      withoutStacks() // undici's own listener, which parses, is the next one
+    })
+    return
+  }
+  connection.protocol = 'h2'
+  // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
+  const timer = setInterval(() => connection.reader?.onReading(), FRAMES_COUNTED_EVERY_MS).unref()
+  socket.once('close', () => clearInterval(timer))
+}
+
+/** Errors of this machine's own way out, whichever call they come from. */
+function ownFault(error: Error, { localAddress }: Egress): EgressError | undefined {
+  if (error instanceof EgressError) return error
+  const isMissing = localAddress !== undefined && 'code' in error && error.code === 'EADDRNOTAVAIL'
+  return isMissing ? new EgressError(`${localAddress} is no address of this machine`, { cause: error }) : undefined
+}
+
+/** An address in a URL is never looked up, so it is judged here, and so is the port. */
+function refuseLiteral(
+  { guard, hasContact, whyStopped }: DialSettings,
+  { hostname, port, protocol }: buildConnector.Options,
+): Error | undefined {
+  const refused = guard.refusePort(Number(port || (protocol === 'https:' ? 443 : 80)))
+  if (refused !== undefined) return refused
+  return isIP(hostname) === 0
+    ? undefined
+    : (guard.refuse(hostname, hostname, hasContact) ?? stopOf(whyStopped(hostname)))
+}
+
+/** An emergency stop: nothing is connected to. This says nothing about the site. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+const stopOf = (why: string | undefined): StoppedError | undefined =>
+  why === undefined ? undefined : new StoppedError(why)
+
+/** At least one address. Rejects with the guard's refusal, or with the error of the look-up. */
+type JudgedLookup = (host: string) => Promise<Address[]>
+
+/**
+ * One guarded address among several refuses all of them: a mixed answer is an attack or a mistake. So does
+ * one that is stopped. From a local address only those of its own family can be reached.
+ */
+function judgedLookup({ guard, lookup, egress: { localAddress }, hasContact, whyStopped }: DialSettings): JudgedLookup {
+  return async (host) => {
+    const answer = await lookup(host)
+    for (const { address } of answer) {
+      const refusal = guard.refuse(address, host, hasContact) ?? stopOf(whyStopped(address))
+      if (refusal !== undefined) throw refusal
+    }
+    const usable = localAddress === undefined ? answer : answer.filter(({ family }) => family === isIP(localAddress))
+    if (usable.length > 0) return usable
+    throw answer.length === 0
+      ? Object.assign(new Error(`${host} has no address`), { code: 'ENOTFOUND' })
+      : new Error(`${host} has no address that can be reached from ${localAddress}`)
+  }
+}
+
+const lookupFunction =
+  (judged: JudgedLookup): LookupFunction =>
+  (host, options, callback) => {
+    judged(host).then(
+      (answer) => {
+        const [first] = answer as [Address]
+        return options.all ? callback(null, answer) : callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    )
+  }
+
+/**
+ * Until the end of this tick errors carry no stack. undici makes an error for each header beyond its limit, thousands for
+ * one packet of a flood, and the stack is most of their cost (measured: 100 hostile sites blocked the loop for 300 ms).
+ */
+function withoutStacks(): void {
+  if (stackDepth !== undefined) return
+  stackDepth = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  process.nextTick(() => {
+    Error.stackTraceLimit = stackDepth ?? 10
+    stackDepth = undefined
+  })
+}
+let stackDepth: number | undefined

@@ -1,0 +1,365 @@
+/**
+ * One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect, TLS,
+ * headers and body, and closes the socket in whatever phase it hangs. When connecting took long, the ledger is asked to
+ * confirm the lease before the connection is used (`confirm`). The last check is made in `onRequestStart`, the tick in
+ * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
+ * end of that round of its event loop.)
+ */
+import { crashPoint, crashPointSoon } from '@decorum/runtime'
+import type { Dispatcher } from 'undici'
+import { FRAMING_FACTOR, FRAMING_FREE_BYTES, HEADERS_MAX_BYTES, MAX_INFORMATIONAL, SEND_WINDOW_MS } from '../limits.ts'
+import {
+  type Answer,
+  type Common,
+  type Exchange,
+  type Headers,
+  type NoAnswer,
+  type NotSent,
+  type Phase,
+  readHeaders,
+  type Timing,
+  type Truncated,
+} from './answer.ts'
+import { Body } from './body.ts'
+import type { Way } from './connections.ts'
+import { type Connection, StoppedError } from './dial.ts'
+import { type H2Stream, nextH2Stream } from './h2-streams.ts'
+import { SendWindow } from './send-window.ts'
+import { EgressError } from './tunnel.ts'
+
+/**
+ * Confirms a lease with the ledger when the last confirmation is old. `undefined`, at once or later: the request may be
+ * sent; otherwise the reason why not.
+ */
+export type Confirm = () => Promise<string | undefined> | undefined
+
+/** Why nothing may be sent to this address (undefined: there is no connection yet), or undefined. */
+export type LastCheck = (address: string | undefined) => string | undefined
+
+export type Ask = {
+  way: Way
+  origin: string
+  path: string
+  /** default GET */
+  method?: 'GET' | 'HEAD'
+  /** name, value, name, value …; host and connection are undici's */
+  headers: string[]
+  /** from now to the last byte */
+  deadlineMs: number
+  /** bytes of the body on the wire; a longer body is cut */
+  maxBytes: number
+  /** called in the tick in which the bytes leave */
+  lastCheck: LastCheck
+  /** called before a connection is used */
+  confirm: Confirm
+  /** whether the body will be read; otherwise it is only counted and digested */
+  keepBody: (headers: Headers) => boolean
+  /** how many bytes of the body's start can be read at once. Default: none */
+  startBytes?: (headers: Headers) => number
+  /** whether the body of an answer with this head is wanted; otherwise the exchange ends after the head. Default: it is */
+  wantsBody?: (headers: Headers) => boolean
+}
+
+/** The total deadline passed, in the phase named. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError'
+  readonly code = 'ERR_DEADLINE'
+  constructor(phase: Phase, ms: number) {
+    super(`no ${WAITING_FOR[phase]} within ${Math.round(ms)} ms`)
+  }
+}
+const WAITING_FOR: Record<Phase, string> = {
+  dns: 'look-up',
+  connect: 'connection',
+  tls: 'TLS handshake',
+  open: 'answer',
+  sent: 'answer',
+}
+
+/** Aborts a request inside undici that must not be sent any more. */
+class NotSentError extends Error {
+  override readonly name = 'NotSentError'
+}
+
+const KEPT_FROM_RUNNING = 'this process was kept from running before it could send'
+
+/** Runs one exchange; never rejects, whatever the other side does. */
+export function exchange(ask: Ask): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const running = new RunningExchange(ask, resolve)
+    if (ask.deadlineMs <= 0) return running.outOfTime()
+    const confirming = running.beforeUse()
+    if (confirming === undefined) running.dispatch()
+    else void confirming.then((refused) => refused === undefined && running.dispatch())
+    running.watch()
+  })
+}
+
+/** The handler for undici and the state of one exchange in one object, since each page makes one. */
+class RunningExchange implements Dispatcher.DispatchHandler {
+  readonly #ask: Ask
+  readonly #resolve: (exchange: Exchange) => void
+  readonly #startedAt = Date.now()
+  readonly #start = performance.now()
+  #sentAt = 0
+  #firstByteAt = 0
+  #controller: Dispatcher.DispatchController | undefined
+  #window: SendWindow | undefined
+  /** of the deadline, once the request has been sent */
+  #timer: NodeJS.Timeout | undefined
+  #done = false
+  #confirming = false
+  #informational = 0
+  #connection: Connection | undefined
+  #stream: H2Stream | undefined
+  #bytesBefore = 0
+  #status = 0
+  #statusText = ''
+  #headers: Headers = []
+  #body: Body | undefined
+
+  constructor(ask: Ask, resolve: (exchange: Exchange) => void) {
+    this.#ask = ask
+    this.#resolve = resolve
+  }
+
+  /** The deadline had passed before the start: no connection is made, and the result says nothing about the site. */
+  outOfTime(): void {
+    this.#end({ kind: 'not-sent', why: 'no time was left to send' })
+  }
+
+  dispatch(): void {
+    const { way, origin, path, headers, method = 'GET' } = this.#ask
+    try {
+      way.waiting = this
+      way.dispatch({ origin, path, method, headers }, this)
+    } catch (error) {
+      this.onResponseError(undefined, error as Error) // undici refuses a header or a path before any byte is sent
+    }
+  }
+
+  /** Called before the request gets a connection, and again when one has been made for it. Returns why it may not be sent. */
+  beforeUse(): Promise<Error | undefined> | undefined {
+    const confirming = this.#done ? undefined : this.#ask.confirm()
+    if (confirming === undefined) return undefined
+    this.#confirming = true
+    return confirming.then(
+      (why) => this.#confirmed(why),
+      (error: Error) => this.#confirmed(error.message),
+    )
+  }
+
+  #confirmed(why: string | undefined): Error | undefined {
+    this.#confirming = false
+    if (why !== undefined) this.#end({ kind: 'not-sent', why })
+    return this.#done ? new NotSentError(why ?? 'the exchange is over') : undefined
+  }
+
+  /** Starts the send window. The timer of the whole deadline is set when the request leaves. */
+  watch(): void {
+    if (this.#done || this.#window !== undefined || this.#sentAt > 0) return
+    const ms = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
+    this.#window = new SendWindow(ms, () => this.#late(ms))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const { way, lastCheck, deadlineMs } = this.#ask
+    if (this.#sentAt > 0) {
+      // undici sends a request again that HTTP/2 has refused. That is another request, and only the ledger grants one.
+      const error = new Error('the site refused the request')
+      this.#end({ kind: 'unanswered', error, phase: 'sent' }, () => controller.abort(error))
+      return
+    }
+    this.#connection = way.connection()
+    const why = this.#done ? 'the exchange is over' : (way.whyStopped() ?? lastCheck(this.#connection?.address))
+    if (why !== undefined) {
+      this.#end({ kind: 'not-sent', why }, () => controller.abort(new NotSentError(why)))
+      return
+    }
+    way.waiting = undefined
+    this.#controller = controller
+    this.#sentAt = performance.now()
+    if (this.#connection !== undefined) {
+      this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
+      this.#connection.reader = this
+    }
+    if (this.#connection?.protocol === 'h2')
+      nextH2Stream((stream) => {
+        this.#stream = stream
+      })
+    this.#window?.close()
+    this.#timer = setTimeout(() => this.#late(deadlineMs), Math.max(1, deadlineMs - (this.#sentAt - this.#start)))
+    crashPointSoon('request.written')
+  }
+
+  onResponseStarted(): void {
+    this.#firstByteAt = performance.now()
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    statusText?: string,
+  ): void {
+    if (status < 200) {
+      if (++this.#informational > MAX_INFORMATIONAL || status < 100)
+        this.#abort(Object.assign(new Error(`a flood of 1xx answers, or a status ${status}`), { code: 'HPE_FLOOD' }))
+      return
+    }
+    this.#status = status
+    this.#statusText = statusText ?? ''
+    this.#headers = this.#stream?.headers ?? readHeaders(controller.rawHeaders)
+    if (this.#connection?.protocol === 'h2' && lengthOf(this.#headers) > HEADERS_MAX_BYTES) {
+      const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
+      this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
+      return
+    }
+    this.#body = new Body(this.#ask.keepBody(this.#headers), this.#ask.startBytes?.(this.#headers))
+    crashPoint('answer.head')
+    const { method, wantsBody } = this.#ask
+    if (wantsBody === undefined || method === 'HEAD' || status === 204 || status === 304 || wantsBody(this.#headers))
+      return
+    this.#answered('type', () => this.#abort(new Error('the body is of a type that is not wanted')))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const body = this.#body
+    if (this.#done || body === undefined) return
+    crashPoint('body.mid')
+    const room = this.#ask.maxBytes - body.bytes
+    if (chunk.length > room) {
+      if (room > 0) void body.write(chunk.subarray(0, room))
+      this.#answered('length', () => this.#abort(new Error('the body is longer than its cap')))
+      return
+    }
+    const full = body.write(chunk)
+    if (full !== undefined) {
+      controller.pause()
+      void full.then(() => controller.resume())
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#body === undefined) {
+      const error = Object.assign(new Error('the answer has no head'), { code: 'HPE_NO_HEAD' })
+      this.#end({ kind: 'unanswered', error, phase: 'sent' })
+    } else this.#answered(this.#wasReset() ? 'disconnect' : false)
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#done) return
+    if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
+    else if (error instanceof EgressError || error instanceof StoppedError)
+      this.#end({ kind: 'not-sent', why: error.message })
+    else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
+    else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
+  }
+
+  /** Bytes that belong to no body (a head, chunk frames, trailers) are not handed over one by one: their sum is limited. */
+  onReading(): void {
+    const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
+    if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
+    const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
+    const abort = (): void => this.#abort(error)
+    if (this.#body !== undefined) this.#answered('length', abort)
+    else this.#end({ kind: 'unanswered', error, phase: 'sent' }, abort)
+  }
+
+  #late(ms: number): void {
+    if (this.#done) return
+    const phase = this.#phase()
+    const giveUp = (): void => {
+      const reason = new Error('the exchange is over')
+      if (this.#controller === undefined) this.#ask.way.abandon(reason)
+      else this.#abort(reason)
+    }
+    const notSent = (why: string): void => this.#end({ kind: 'not-sent', why }, giveUp)
+    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
+    if (this.#body !== undefined) this.#answered('time', giveUp)
+    else if (this.#confirming) notSent('the ledger did not confirm the lease in time')
+    else if (awaits !== undefined) notSent(awaits)
+    else if (this.#keptFromSending()) notSent(KEPT_FROM_RUNNING)
+    else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase }, giveUp)
+  }
+
+  /** Nothing has been sent, and this process rather than the site may be why. */
+  #keptFromSending(): boolean {
+    return this.#sentAt === 0 && this.#window?.wasKeptFromRunning() === true
+  }
+
+  /** Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending. */
+  #abort(reason: Error): void {
+    this.#controller?.abort(reason)
+    if (this.#connection?.protocol === 'h2') this.#connection.socket?.destroy()
+  }
+
+  /** The site broke off this answer over HTTP/2. The end alone does not show whether all announced bytes came. */
+  #wasReset(): boolean {
+    const code = this.#stream?.resetCode() ?? 0
+    return code !== 0 && code !== H2_PROTOCOL_ERROR
+  }
+
+  #phase(): Phase {
+    return this.#sentAt > 0 ? 'sent' : (this.#ask.way.connection()?.phase ?? 'connect')
+  }
+
+  #answered(truncated: Truncated, close?: () => void): void {
+    const body = this.#body
+    if (body === undefined) return
+    const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
+    const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
+    const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
+    if (tls !== undefined) answer.tls = tls
+    this.#end(answer, close)
+  }
+
+  /**
+   * @param close  closes the connection, where this side ends the exchange; called in any case. The clock is read after it, because the next
+   * delay counts from there: a process may be kept from running between the two, and the site would get a shorter delay.
+   */
+  #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>, close?: () => void): void {
+    if (this.#done) {
+      close?.()
+      return
+    }
+    this.#done = true
+    if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
+    this.#window?.close()
+    clearTimeout(this.#timer)
+    if (this.#connection?.reader === this) this.#connection.reader = undefined
+    const connection = this.#connection ?? this.#ask.way.connection()
+    if (result.kind === 'unanswered' && this.#connection?.protocol === 'h2') {
+      if (!(result.error instanceof DeadlineError)) this.#ask.way.distrustHttp2()
+      this.#connection.socket?.destroy()
+    }
+    close?.()
+    const endedAt = performance.now()
+    const timing: Timing = { totalMs: endedAt - this.#start }
+    if (connection !== undefined && connection.dialledAt >= this.#start) {
+      const { dialledAt, lookedUpAt, connectedAt, openAt } = connection
+      if (lookedUpAt !== undefined) timing.dnsMs = lookedUpAt - dialledAt
+      if (connectedAt !== undefined) timing.connectMs = connectedAt - (lookedUpAt ?? dialledAt)
+      if (connection.tls !== undefined && openAt !== undefined && connectedAt !== undefined)
+        timing.tlsMs = openAt - connectedAt
+    }
+    if (this.#firstByteAt > 0) timing.firstByteMs = this.#firstByteAt - this.#sentAt
+    const common: Common = { startedAt: this.#startedAt, endedAt, timing, address: connection?.address ?? '' }
+    this.#resolve(Object.assign(result, common))
+  }
+}
+
+type WithoutCommon<T> = Omit<T, keyof Common>
+
+/** As HTTP/1.1 would write them. */
+const lengthOf = (headers: Headers): number =>
+  headers.reduce((bytes, [name, value]) => bytes + name.length + value.length + 4, 0)
+
+/** PROTOCOL_ERROR, which Node itself says of a body of another length than was announced. */
+const H2_PROTOCOL_ERROR = 1
+
+/** A body that broke off keeps what came; any other error in mid-body is a broken answer. */
+function isDisconnect(error: Error): boolean {
+  const code = 'code' in error ? error.code : undefined
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT'
+}

@@ -1,0 +1,147 @@
+/** What one request holds, as this process knows it: since when, how long it lasts, whether it may still be used, and how it ends. */
+import type { Agent } from '@decorum/config'
+import { type LaneRef, type LeasedLane, LedgerUnavailableError } from '@decorum/ledger'
+import { delayAfter } from '@decorum/politeness'
+import { passed, type Since, sinceNow } from '@decorum/runtime'
+import type { Confirm, LastCheck } from '../http/exchange.ts'
+import { confirm, endExchange, endUnused, type Happened, type LeaseLedger, type Leases, lanesOf } from '../ledger.ts'
+import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
+import type { Report, Reporter } from '../report.ts'
+import type { Turn } from './turn.ts'
+
+/** The ledger's last confirmation of leases: whether it is too old to send anything on it, and how to ask for a newer one. */
+export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
+
+/**
+ * @param since  when the first of the leases was asked for
+ * @param lanes  every lane that the request holds
+ */
+export function confirmedBy(
+  ledger: Pick<LeaseLedger, 'confirm' | 'partitionOf'>,
+  since: Since,
+  lanes: () => readonly LeasedLane[],
+): Confirmed {
+  let lastWord = since
+  const ask = async (): Promise<string | undefined> => {
+    const asking = sinceNow()
+    try {
+      const gate = await confirm(ledger, lanes())
+      if (gate !== undefined) return `the ledger did not confirm the lease: ${gate}`
+      lastWord = asking
+      return undefined
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError) return 'the ledger did not confirm the lease: it did not answer'
+      throw error
+    }
+  }
+  const age = (): number => passed(lastWord)
+  return {
+    confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()),
+    tooOld: () =>
+      age() > LAST_WORD_MS ? `the ledger's last confirmation of the lease is older than ${LAST_WORD_MS} ms` : undefined,
+  }
+}
+
+/** What an exchange needs of the leases that its request holds. */
+export type UsedLease = {
+  /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
+  deadlineMs(): number
+  /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
+  keepMs(): number
+  /** why nothing may be sent any more, or undefined */
+  lastCheck: LastCheck
+  /** to be called before each request; `lastCheck` then goes by the answer */
+  confirm: Confirm
+  /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
+  stillHeld(): string | undefined
+}
+
+export type Durations = { fetchDeadlineMs: number; leaseMs: number }
+
+/** What an exchange came to, as read from its answer. */
+export type Fetched = Omit<Happened, 'adaptiveMs' | 'furtherMs'> & {
+  /** for counting: a failure, a kind of outcome, a class of status … or 'not-sent': nothing left this machine */
+  what: string
+  /** of the body, for counting */
+  bytes: number
+  /** of the exchange, ms; absent when nothing was sent */
+  tookMs?: number
+}
+
+export class Lease implements UsedLease {
+  readonly agent: Agent
+  readonly leases: Leases
+  readonly confirm: Confirm
+  /** the longest delay that a hop owed to a lane of this request, ms: the request owes it, too */
+  owedByHopsMs = 0
+  readonly #turn: Turn
+  readonly #tooOld: () => string | undefined
+  readonly #ledger: LeaseLedger
+  readonly #report: Report
+  readonly #usableMs: number
+  readonly #deadlineMs: number
+
+  /** @param settings  of the fetcher; a margin is taken from the difference between lease and deadline */
+  constructor(
+    agent: Agent,
+    turn: Turn,
+    { fetchDeadlineMs, leaseMs }: Durations,
+    tools: { ledger: LeaseLedger; reporter: Reporter },
+  ) {
+    this.agent = agent
+    this.leases = turn.leases
+    this.#turn = turn
+    this.#ledger = tools.ledger
+    this.#report = tools.reporter(turn.asked.own, turn.leaseMs)
+    this.#deadlineMs = fetchDeadlineMs
+    this.#usableMs =
+      turn.leaseMs - Math.min(LEASE_MARGIN_MS, Math.max((leaseMs - fetchDeadlineMs) / 3, turn.leaseMs / 10))
+    const { confirm, tooOld } = confirmedBy(tools.ledger, turn.asked.first, () => lanesOf(turn.leases))
+    this.confirm = confirm
+    this.#tooOld = tooOld
+  }
+
+  get origin(): string {
+    return this.leases.own.origin
+  }
+
+  /** The fence under which a lane is held; undefined: it is not. */
+  fenceOf({ agent, origin }: LaneRef): number | undefined {
+    return [this.leases.own, ...this.leases.paceLeases].find((lane) => lane.agent === agent && lane.origin === origin)
+      ?.fence
+  }
+
+  stillHeld(): string | undefined {
+    return this.#age() >= this.#usableMs ? 'the lease is over' : undefined
+  }
+
+  deadlineMs(): number {
+    return Math.min(this.#deadlineMs, this.#usableMs - this.#age())
+  }
+
+  keepMs(): number {
+    // A page that takes its whole deadline has KEEP_LEAST_MS as well, so a process that is asked to stop waits for none of them longer.
+    const untilMs = Math.min(this.#usableMs, this.#deadlineMs + KEEP_LEAST_MS)
+    return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#turn.asked.own))
+  }
+
+  /** Nothing is sent that the first of the leases does not allow. */
+  lastCheck(address: string | undefined): string | undefined {
+    return this.#tooOld() ?? this.stillHeld() ?? this.wrongAddress(address)
+  }
+
+  wrongAddress(address: string | undefined): string | undefined {
+    return this.#turn.wrongAddress(address)
+  }
+
+  #age(): number {
+    return passed(this.#turn.asked.first)
+  }
+
+  /** Reports what became of the request until the ledger has answered, or the lease is over. */
+  async end({ what, tookMs, ...rest }: Fetched, onNoRoom?: () => void): Promise<void> {
+    if (what === 'not-sent') return void (await endUnused(this.#ledger, this.leases, this.#report))
+    const happened = { ...rest, adaptiveMs: delayAfter(this.agent, 0, tookMs), furtherMs: this.owedByHopsMs }
+    await endExchange(this.#ledger, this.leases, happened, this.#report, onNoRoom)
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * The turn of one request: its address is not stopped, its pace groups are free, and then its own lane is opened, together with that
+ * of its host. Nothing is held unless all of it is.
+ */
+import type { Agent, Agents } from '@decorum/config'
+import type { LaneRef, Ledger } from '@decorum/ledger'
+import type { PaceGroups } from '@decorum/politeness'
+import type { Since } from '@decorum/runtime'
+import type { LastCheck } from '../http/exchange.ts'
+import {
+  acquireAll,
+  type LeaseLedger,
+  type Leases,
+  type NotFree,
+  type OwnLease,
+  release,
+  type Wanted,
+} from '../ledger.ts'
+import type { Reporter } from '../report.ts'
+
+/** What a turn is taken with. */
+export type TurnTools = {
+  ledger: LeaseLedger & { stops: Pick<Ledger['stops'], 'why' | 'hasAddresses'> }
+  groups: PaceGroups
+  /** the address that the next request to the origin will go to; undefined when the name has none */
+  addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
+  reporter: Reporter
+  /** the agents of the fleet: their lanes wait for the robots fetch of an origin */
+  agents: Agents
+}
+
+export type Asked = {
+  agent: Agent
+  origin: string
+  /** what the request owes its own lane, ms */
+  delayMs: number
+  /** whose request it is: it keeps its place in line */
+  by: LaneRef
+  /** whether another request holds a lane for this one, which then does not ask for it again */
+  isHeld?: (lane: LaneRef) => boolean
+}
+
+/** The lane of a request was opened, and that of its host with it. `since`: when the ledger was asked; a lease runs from then on. */
+export type Opened = {
+  kind: 'granted'
+  own: OwnLease
+  host?: { fence: number; delayMs: number } | undefined
+  since: Since
+  leaseMs: number
+  /** nothing may be sent before so many ms from now. Default: at once */
+  waitMs?: number
+}
+
+/** Opens the lane of a request. @param hostLane  the lane of its host, where that is another one: both are opened, or neither */
+export type Open<Refusal> = (hostLane: LaneRef | undefined) => Promise<Opened | Refusal>
+
+export type Turn = {
+  kind: 'held'
+  leases: Leases
+  /** when the first lease was asked for, and when its own lane was: a lease runs from then on, however late the reply comes */
+  asked: { first: Since; own: Since }
+  /** of the own lane, as the ledger granted it */
+  leaseMs: number
+  /** nothing may be sent before so many ms from now */
+  waitMs: number
+  /** the address has another pace group than those that are held */
+  wrongAddress: LastCheck
+}
+/** Not now, and nothing is held. stopped: an emergency stop of the address that its name leads to. */
+export type Later = { kind: 'later'; gate: 'stopped' | 'pace-group'; waitMs: number }
+
+/** A name that leads to a stopped address is looked up again after so long, as lib/stops.lua does with stopped hosts. */
+const STOPPED_WAIT_MS = 30_000
+
+/** @throws what `open` throws, and LedgerUnavailableError; nothing is held then */
+export async function takeTurn<Refusal extends { kind: string }>(
+  asked: Asked,
+  open: Open<Refusal>,
+  tools: TurnTools,
+): Promise<Turn | Later | Refusal> {
+  const { ledger, reporter } = tools
+  const planned = planTurn(asked, tools)
+  const { groups, hostLane, wrongAddress, isStopped } = planned instanceof Promise ? await planned : planned
+  if (isStopped) return { kind: 'later', gate: 'stopped', waitMs: STOPPED_WAIT_MS }
+  const above = groups.length === 0 ? undefined : await acquireAll(ledger, groups, asked.by, reporter)
+  if (above?.kind === 'wait') return { kind: 'later', gate: 'pace-group', waitMs: above.waitMs }
+  if (above?.kind === 'blocked') throw new Error('a pace group is never blocked')
+  const giveUp = async () => above && release(ledger, above.leases, reporter(above.since, above.leaseMs))
+  let answer: Opened | Refusal
+  try {
+    answer = await open(hostLane)
+  } catch (error) {
+    await giveUp()
+    throw error
+  }
+  if (!isOpened(answer)) {
+    await giveUp()
+    return answer
+  }
+  const { own, host, since, leaseMs, waitMs = 0 } = answer
+  const paceLeases = [...(above?.leases ?? [])]
+  if (hostLane !== undefined && host !== undefined) paceLeases.push({ ...hostLane, ...host, ofSite: true })
+  const asking = { first: above?.since ?? since, own: since }
+  return { kind: 'held', leases: { own, paceLeases }, asked: asking, leaseMs, waitMs, wrongAddress }
+}
+
+const isOpened = (answer: { kind: string }): answer is Opened => answer.kind === 'granted'
+
+/** Why nothing is sent to an address; the ledger knows stopped hosts, which address a host is at is known here alone. */
+export const stoppedAt = (
+  { stops }: Pick<TurnTools['ledger'], 'stops'>,
+  origin: string,
+  address: string | undefined,
+) => (stops.hasAddresses() ? stops.why(origin, address) : undefined)
+
+/** What a request has to hold besides its own lane, and what is known of the address that it will go to. */
+export type Plan = {
+  groups: Wanted[]
+  hostLane: LaneRef | undefined
+  /** it goes to a lane, or has a pace group, that is held for it already */
+  sharesLane: boolean
+  wrongAddress: LastCheck
+  isStopped: boolean
+}
+
+/** At once where no address has to be looked up: each page comes here. */
+export function planTurn(asked: Asked, tools: TurnTools): Plan | Promise<Plan> {
+  const { agent, origin } = asked
+  const { ledger, groups, addressOf } = tools
+  if (!groups.needsAddress && !ledger.stops.hasAddresses()) return planAt(undefined, asked, tools)
+  return addressOf(agent, origin).then((address) => planAt(address, asked, tools))
+}
+
+function planAt(
+  address: string | undefined,
+  { agent, origin, delayMs, isHeld = () => false }: Asked,
+  tools: TurnTools,
+): Plan {
+  const { ledger, groups } = tools
+  const lane = { agent: agent.key, origin }
+  const host = groups.hostLane(agent.key, origin)
+  const above = groups.hostsAlone ? [] : groups.above(agent.key, origin, groups.needsAddress ? address : undefined)
+  const free = above.filter(({ lanes }) => !lanes.some(isHeld))
+  return {
+    groups: free.map((group) => {
+      const owed = group.delayMs === undefined ? { delayMs, of: lane } : { delayMs: group.delayMs }
+      return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
+    }),
+    hostLane: host === undefined || isHeld(host) ? undefined : host,
+    sharesLane: free.length < above.length || isHeld(lane) || (host !== undefined && isHeld(host)),
+    wrongAddress: groups.needsAddress ? (at) => notThe(address, at) : anyAddress,
+    isStopped: stoppedAt(ledger, origin, address) !== undefined,
+  }
+}
+
+const anyAddress: LastCheck = () => undefined
+const withoutPrefix = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
+/** A name is looked up again when a connection is made, and may lead to another address by then. */
+const notThe = (address: string | undefined, at: string | undefined): string | undefined =>
+  withoutPrefix(at) === withoutPrefix(address) ? undefined : `the pace group of ${at} is not held`
+
+/** Opens a lane by its name, for a request that no URL of the lane asks for: a hop, or a person's. */
+export const byName =
+  (
+    { agent, origin, delayMs, by }: Asked,
+    { isRobots, heldFence }: { isRobots: boolean; heldFence?: number | undefined },
+    { ledger, reporter, agents }: TurnTools,
+  ): Open<NotFree> =>
+  async (hostLane) => {
+    const lane = { agent: agent.key, origin }
+    const site = { delayMs, ofSite: true }
+    const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots, ...(heldFence !== undefined && { heldFence }) }
+    const wanted: Wanted[] =
+      hostLane === undefined ? [hop] : [{ ...site, lanes: [hostLane], kind: 'pace-group', of: lane }, hop]
+    const acquired = await acquireAll(ledger, wanted, by, reporter)
+    if (acquired.kind !== 'acquired') return acquired
+    const { leases, since, leaseMs } = acquired
+    const [own, host] = leases.toReversed()
+    if (own === undefined) throw new Error('the ledger has granted no lane')
+    const awaited = isRobots ? { awaitedBy: agents.list.map(({ key }) => key) } : {}
+    return { kind: 'granted', own: { ...own, ...awaited, kind: 'secondary' }, host, since, leaseMs }
+  }

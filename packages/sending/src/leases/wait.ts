@@ -1,0 +1,62 @@
+/** Waiting for the instant at which a lane may be used. */
+import type { Agent } from '@decorum/config'
+import type { LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
+import { namesRobotsTxt, type Order } from '@decorum/protocol'
+import { crashPoint, pause, sinceNow } from '@decorum/runtime'
+import { start } from '../ledger.ts'
+import { type Later, type Opened, type Turn, type TurnTools, takeTurn } from './turn.ts'
+
+/** How often `start` may answer 'early' to one order. */
+const MAX_EARLY = 8
+/** A longer wait means that the delay has grown meanwhile: neither a slot nor pace groups are kept for it. */
+const LONGEST_EARLY_MS = 1_000
+
+/** Waits at least that long, and as little more as timers of whole milliseconds allow. */
+export async function exactly(ms: number): Promise<void> {
+  const until = performance.now() + ms
+  for (let left = ms; left > 0; left = until - performance.now()) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(1, Math.floor(left))))
+  }
+}
+
+/** too-early: the reservation stands. Of the others the ledger has taken the lane back, or has not answered. */
+export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable'
+export type Refused = { kind: 'refused'; why: StartRefusal }
+
+export type OrderTools = TurnTools & { ledger: Pick<Ledger, 'start'> }
+
+/** The turn of an order, whose lane a gateway has reserved. Returns when its request may be sent. */
+export const orderTurn = (order: Order, agent: Agent, tools: OrderTools): Promise<Turn | Later | Refused> => {
+  const { origin, delayMs } = order
+  const asked = { agent, origin, delayMs, by: { agent: order.agent, origin } }
+  return takeTurn(asked, (hostLane) => startWhenDue(order, hostLane, tools), tools)
+}
+
+async function startWhenDue(
+  { agent, origin, fence, version, delayMs, kind: what, path }: Order,
+  hostLane: LaneRef | undefined,
+  { ledger, agents }: Pick<OrderTools, 'ledger' | 'agents'>,
+): Promise<Opened | Refused> {
+  // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
+  const kind = what === 'page' && namesRobotsTxt(path) ? ('robots-page' as const) : what
+  const awaited = kind === 'page' ? {} : { awaitedBy: agents.list.map(({ key }) => key) }
+  const lane = { agent, origin, fence, version, delayMs }
+
+  for (let tries = 0; tries < MAX_EARLY; tries++) {
+    const since = sinceNow()
+    crashPoint('start.before')
+    const answer = await start(ledger, { ...lane, kind }, hostLane)
+    if (answer === undefined) return { kind: 'refused', why: 'ledger-unavailable' }
+    if (answer.kind === 'refused') return answer
+    if (answer.kind === 'granted') {
+      crashPoint('start.after')
+      const { waitMs = 0, leaseMs, paceLane } = answer
+      // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
+      if (waitMs > 0) await exactly(waitMs)
+      return { kind: 'granted', own: { ...lane, ...awaited, kind: what }, host: paceLane, since, leaseMs }
+    }
+    if (answer.waitMs > LONGEST_EARLY_MS) break
+    await pause(answer.waitMs)
+  }
+  return { kind: 'refused', why: 'too-early' }
+}

@@ -1,0 +1,351 @@
+/**
+ * Every call of a sender to the ledger about its leases, in the order of a request: acquire, start, confirm, extend, end. A request
+ * holds the lease of its own lane, that of its host's lane where that is another one, and those of its pace groups; they end together,
+ * by what happened. Callers say what happened; which delay each lane owes by it is worked out here and nowhere else.
+ */
+import {
+  type CompleteResult,
+  type Completion,
+  type ExtendedStop,
+  type LaneRef,
+  type LeasedLane,
+  type Ledger,
+  LedgerUnavailableError,
+  type Resolution,
+  type RobotsRecord,
+  type SecondaryRequest,
+  type SiteLoad,
+  type StartAnswer,
+} from '@decorum/ledger'
+import type { Candidate, Gate, Outcome } from '@decorum/protocol'
+import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
+import { once, type Report, type Reporter } from './report.ts'
+
+/** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
+export type LeaseLedger = Pick<
+  Ledger,
+  'acquire' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf'
+>
+
+/** The lease of the lane that a request goes to. */
+export type OwnLease = LaneRef & {
+  fence: number
+  /** owed after the request, ms */
+  delayMs: number
+  /** page: of the URL at the head of the lane · robots: of an order for robots.txt · secondary: no URL of the lane asked for it */
+  kind: 'page' | 'robots' | 'secondary'
+  /** of the rules that the request was judged by */
+  version?: number
+  /** the request is the robots fetch of its origin: the lanes of these agents wait for its end */
+  awaitedBy?: readonly string[]
+}
+
+/** The lease of a lane that a request holds besides its own: its host's, or one of a pace group. */
+export type PaceLease = LaneRef & {
+  fence: number
+  /** owed after the request, ms */
+  delayMs: number
+  /** the lane of its host: the delay that the request owes and a request for less count there, too */
+  ofSite: boolean
+}
+
+/** What one request holds. */
+export type Leases = { own: OwnLease; paceLeases: readonly PaceLease[] }
+
+/** What happened under the leases of a request that was sent. */
+export type Happened = {
+  /** the last byte or the failure, on `performance.now()`: delays run from here */
+  endedAt: number
+  load: SiteLoad
+  /** the delay that the agent's adaptive delay asks for after this exchange, ms */
+  adaptiveMs: number
+  /** the longest delay that another request under the same leases owed, ms */
+  furtherMs?: number
+  /** undefined: the URL stays at the head of its lane */
+  outcome?: Outcome | undefined
+  /** the target of a redirect, to become a candidate of its own */
+  candidate?: (Candidate & { id: string }) | undefined
+  /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */
+  record?: Recorded | undefined
+}
+
+export type UntimedRecord = Omit<RobotsRecord, 'delayMs' | 'elapsedMs'>
+export type Recorded = {
+  robots: UntimedRecord
+  /** the record to write when there is no room for the body of `robots`: rules that cannot be read later must not be recorded */
+  withoutBody?: UntimedRecord
+}
+
+/** A lane to acquire, or the first of several that is free. */
+export type Wanted = SecondaryRequest & { ofSite: boolean }
+/** blocked: an operator has blocked the origin of the request */
+export type NotFree = { kind: 'wait'; waitMs: number } | { kind: 'blocked' }
+export type Acquired = { kind: 'acquired'; leases: PaceLease[]; leaseMs: number; since: Since }
+
+/**
+ * All of these lanes or none, so that a request waits for none while it holds another.
+ * @param by  whose request it is: it keeps its place in line
+ * @throws LedgerUnavailableError; then nothing is held
+ */
+export async function acquireAll(
+  ledger: LeaseLedger,
+  wanted: readonly Wanted[],
+  by: LaneRef,
+  reporter: Reporter,
+): Promise<Acquired | NotFree> {
+  const since = sinceNow()
+  const leases: PaceLease[] = []
+  let leaseMs = Number.POSITIVE_INFINITY
+  const releaseAll = () => release(ledger, leases, reporter(since, leaseMs))
+  for (const { ofSite, ...request } of wanted) {
+    const answer = await ledger.acquire({ ...request, by }).catch(async (error: unknown) => {
+      await releaseAll()
+      throw error
+    })
+    if (answer.kind !== 'granted') {
+      await releaseAll()
+      return answer
+    }
+    crashPoint(request.kind === 'hop' ? 'hop.acquired' : 'pace-group.acquired')
+    const { lane, fence, delayMs } = answer
+    leaseMs = Math.min(leaseMs, answer.leaseMs)
+    leases.push({ ...lane, fence, delayMs, ofSite })
+  }
+  return { kind: 'acquired', leases, leaseMs, since }
+}
+
+export type StartOf = Pick<OwnLease, 'agent' | 'origin' | 'fence' | 'delayMs'> & {
+  kind: 'page' | 'robots' | 'robots-page'
+  version: number
+}
+
+/**
+ * Turns a reservation into a lease, together with the lease of the host's lane or not at all.
+ * @returns undefined when the ledger did not answer: if the script ran, its lease ends by itself, and nothing is sent under it
+ */
+export async function start(
+  ledger: Pick<Ledger, 'start'>,
+  asked: StartOf,
+  hostLane: LaneRef | undefined,
+): Promise<StartAnswer | undefined> {
+  try {
+    return await ledger.start(hostLane === undefined ? asked : { ...asked, paceLane: hostLane })
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError) return undefined
+    throw error
+  }
+}
+
+/**
+ * The reservation of an order that is not carried out ends: its lane is due as before, or not before `waitMs` are over. Never rejects:
+ * a reservation ends by itself, too.
+ */
+export async function releaseOrder(
+  ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'now'>,
+  order: LeasedLane,
+  later?: { waitMs: number; why: Gate },
+): Promise<void> {
+  const partition = ledger.partitionOf(order.origin)
+  const next: Resolution['next'] =
+    later === undefined
+      ? { kind: 'release' }
+      : { kind: 'defer', until: ledger.now(partition) + later.waitMs, why: later.why }
+  await ledger.resolve(partition, [{ ...laneOf(order), dropped: [], next }]).catch(() => {})
+}
+
+/** Every lane that a request holds, as `confirm` and `extend` take them. */
+export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
+  const { agent, origin, fence, version } = own
+  const lane = { agent, origin, fence }
+  return [version === undefined ? lane : { ...lane, version }, ...paceLeases.map(laneOf)]
+}
+export const laneOf = ({ agent, origin, fence }: LeasedLane): LeasedLane => ({ agent, origin, fence })
+
+/** May the request still be sent? @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
+export async function confirm(
+  ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
+  lanes: readonly LeasedLane[],
+): Promise<string | undefined> {
+  const byPartition = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
+  const answers = await Promise.all([...byPartition.values()].map((some) => ledger.confirm(some)))
+  // No answer is no permission: each has to say so.
+  return answers.length === 0 ? 'stale' : answers.find((answer) => answer !== 'granted')
+}
+
+/** stop: the gate because of which no further request may be made; the leases last longer all the same */
+export type Extended =
+  | { kind: 'stale' }
+  | { kind: 'extended'; stop?: ExtendedStop | Exclude<Awaited<ReturnType<Ledger['confirm']>>, 'granted' | 'stale'> }
+
+/**
+ * All leases of a request last so much longer from now on. A lease that was judged by rules is confirmed as well: a further request
+ * may be made under it.
+ */
+export async function extend(
+  ledger: Pick<Ledger, 'extend' | 'confirm' | 'partitionOf'>,
+  leases: Leases,
+  leaseMs: number,
+): Promise<Extended> {
+  const lanes = [leases.own, ...leases.paceLeases].map(laneOf)
+  const byPartition = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
+  const answers = await Promise.all([...byPartition.values()].map((some) => ledger.extend(some, leaseMs)))
+  if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
+  const stopped = answers.find((answer) => 'stop' in answer)
+  if (stopped !== undefined || leases.own.version === undefined) return stopped ?? { kind: 'extended' }
+  const { agent, origin, fence, version } = leases.own
+  const answer = await ledger.confirm([{ agent, origin, fence, version }])
+  if (answer === 'stale') return { kind: 'stale' }
+  return answer === 'granted' ? { kind: 'extended' } : { kind: 'extended', stop: answer }
+}
+
+/** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
+export async function release(
+  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  leases: readonly LeasedLane[],
+  report: Report = once,
+): Promise<void> {
+  try {
+    await resolveAll(ledger, leases, 'release', report)
+  } catch (error) {
+    if (!(error instanceof LedgerUnavailableError)) throw error // they end by themselves
+  }
+}
+
+/** Nothing was sent: every lane is due after its delay, since that cannot be seen from here, and no attempt is counted. */
+export async function endUnused(
+  ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'endRobotsFetch'>,
+  { own, paceLeases }: Leases,
+  report: Report = once,
+): Promise<CompleteResult> {
+  const result = await resolveAll(ledger, [own, ...paceLeases], 'unused', report)
+  await endRobotsFetch(ledger, own)
+  return result
+}
+
+async function resolveAll(
+  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  leases: readonly LeasedLane[],
+  kind: 'release' | 'unused',
+  report: Report,
+): Promise<CompleteResult> {
+  const byPartition = Map.groupBy(leases, ({ origin }) => ledger.partitionOf(origin))
+  const answers = await Promise.all(
+    [...byPartition].map(([partition, some]) => {
+      const resolutions = some.map((lane): Resolution => ({ ...laneOf(lane), dropped: [], next: { kind } }))
+      return report.send(async () =>
+        (await ledger.resolve(partition, resolutions)).includes('stale') ? 'stale' : 'completed',
+      )
+    }),
+  )
+  return answers.every((answer) => answer === 'completed') ? 'completed' : 'stale'
+}
+
+/** A request was sent and has ended: the delay of each lane begins. @returns what became of the lease of its own lane */
+export async function endExchange(
+  ledger: LeaseLedger,
+  { own, paceLeases }: Leases,
+  happened: Happened,
+  report: Report = once,
+  onNoRoom: () => void = () => {},
+): Promise<CompleteResult> {
+  const owedMs = owedBy(own, happened)
+  const [result] = await Promise.all([
+    endOwn(ledger, own, owedMs, happened, report, onNoRoom),
+    endPaceLeases(ledger, paceLeases, owedMs, happened, report), // in the same call where they share a partition
+  ])
+  return result
+}
+
+/** The delay that the request's own lane owes. A delay that this very answer asked for is owed already. */
+function owedBy({ agent, delayMs }: OwnLease, { adaptiveMs, furtherMs = 0, record }: Happened): number {
+  const learned = record?.robots.delays.find((delay) => delay.agent === agent)?.delayMs ?? 0
+  return Math.max(delayMs, adaptiveMs, furtherMs, learned)
+}
+
+/** The delay between two requests under the same leases, ms: that of the lane, among those that are held, which owes the longest. */
+export const betweenMs = ({ own, paceLeases }: Leases, { adaptiveMs = 0, furtherMs = 0 } = {}): number =>
+  Math.max(adaptiveMs, furtherMs, own.delayMs, ...paceLeases.map(({ delayMs }) => delayMs))
+
+const elapsedSince = (endedAt: number): number => Math.max(0, performance.now() - endedAt)
+const NORMAL: SiteLoad = { kind: 'normal' }
+
+/**
+ * The delays of the lanes that a request holds besides its own begin.
+ * @param owedMs  what the request owes to the site
+ */
+export async function endPaceLeases(
+  ledger: Pick<Ledger, 'complete'>,
+  leases: readonly PaceLease[],
+  owedMs: number,
+  { endedAt, load }: Pick<Happened, 'endedAt' | 'load'>,
+  report: Report,
+): Promise<void> {
+  if (leases.length === 0) return
+  // A request for less is about the whole host. A port that does not answer says nothing about the others.
+  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL
+  await Promise.all(
+    leases.map((lease) => {
+      const { delayMs, ofSite } = lease
+      const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL }
+      return report.send(async () => {
+        await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(endedAt), secondary: true })
+      })
+    }),
+  )
+  crashPoint('pace-group.completed')
+}
+
+/** A record ends the lease of an order for robots.txt; any other lease is completed. */
+async function endOwn(
+  ledger: LeaseLedger,
+  own: OwnLease,
+  delayMs: number,
+  { endedAt, load, outcome, candidate, record }: Happened,
+  report: Report,
+  onNoRoom: () => void,
+): Promise<CompleteResult> {
+  if (record !== undefined) {
+    crashPoint('record.before')
+    const result = await report.send(() => {
+      // A process that was frozen for longer than its lease would record an old answer as a new one.
+      if (report.isOver()) return Promise.resolve('stale' as const)
+      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(endedAt) }, onNoRoom)
+    })
+    crashPoint('record.after')
+    if (own.kind === 'robots') return result ?? 'stale'
+  }
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load }
+  if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
+  if (outcome !== undefined) completion.outcome = outcome
+  if (candidate !== undefined) completion.candidate = candidate
+  if (record === undefined) crashPoint('complete.before')
+  const result = await report.send(() => {
+    completion.elapsedMs = elapsedSince(endedAt)
+    return ledger.complete(completion)
+  })
+  if (record === undefined) crashPoint('complete.after')
+  if (record === undefined) await endRobotsFetch(ledger, own)
+  return result ?? 'stale'
+}
+
+/** Writes what a robots fetch has found, without the body when there is no room for it. */
+async function recordRobots(
+  ledger: Pick<Ledger, 'record'>,
+  { kind }: OwnLease,
+  { robots, withoutBody = robots }: Recorded,
+  owed: { delayMs: number; elapsedMs: number },
+  onNoRoom: () => void,
+): Promise<CompleteResult> {
+  const more = kind === 'secondary' ? { ...owed, withPage: true } : owed
+  const result = await ledger.record({ ...robots, ...more })
+  if (result !== 'full') return result
+  onNoRoom()
+  const second = await ledger.record({ ...withoutBody, ...more })
+  return second === 'full' ? 'stale' : second
+}
+
+/** Wakes the lanes that wait for a robots fetch. Never rejects: a robots fetch also ends by itself. */
+export async function endRobotsFetch(ledger: Pick<Ledger, 'endRobotsFetch'>, own: OwnLease): Promise<void> {
+  const { origin, fence, awaitedBy } = own
+  if (awaitedBy !== undefined) await ledger.endRobotsFetch({ origin, fence, agents: [...awaitedBy] }).catch(() => {})
+}

@@ -1,0 +1,60 @@
+/** Every limit of one exchange, with its reason. Limits that an operator may want to change are settings (config.ts). */
+import { SECOND } from '@decorum/protocol'
+
+/** Longest time from a request for a connection to the first byte that is sent. */
+export const SEND_WINDOW_MS = 5 * SECOND
+/** The ledger's last word on a lease (rules, pauses, stops, fence) is relied on no longer than this: so an emergency stop holds within it. */
+export const LAST_WORD_MS = SECOND
+/**
+ * When the ledger's last confirmation is older than this before the bytes leave, the lease is confirmed again first: during a slow look-up,
+ * connect or handshake the site may have sent 429, an operator may have paused or stopped it, or its rules may have changed.
+ */
+export const FRESH_LEASE_MS = SECOND / 2
+/** One name's look-up, all addresses; part of the send window. */
+export const DNS_TIMEOUT_MS = 5 * SECOND
+/** The longest that connecting to a proxy may take; part of the send window, so that the rest is left for what lies behind it. */
+export const PROXY_WITHIN_MS = 2 * SECOND
+/** How long no orders of an agent are taken after its way out of this machine has failed: doubled each time, up to the second. */
+export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
+/** After a failed exchange over HTTP/2 an origin is asked over HTTP/1.1 for this long. */
+export const HTTP1_FOR_MS = 3_600 * SECOND
+/** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
+export const LEASE_MARGIN_MS = 5 * SECOND
+/** How long a sink has for an answer at least, however little of the lease is left. Of a robots.txt: at most, because its rules wait for it. */
+export const KEEP_LEAST_MS = 5 * SECOND
+/** A process that stood still for longer than this, all told, before it could send (paused, blocked loop) says nothing of the site. */
+export const OWN_STALL_MS = SECOND
+/** How often a request that waits to be sent looks whether its process has stood still meanwhile. */
+export const STALL_LOOK_MS = SECOND / 2
+/** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
+export const KEEP_ALIVE_MS = 4 * SECOND
+/** Status line and header fields together: what Node's own client accepts. */
+export const HEADERS_MAX_BYTES = 16 * 1024
+/** Informational answers (1xx) before the real one; more are taken for a flood. */
+export const MAX_INFORMATIONAL = 16
+
+/**
+ * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire. Chunks of one byte take
+ * six bytes each, and all the time of their parser.
+ */
+export const FRAMING_FACTOR = 2
+export const FRAMING_FREE_BYTES = 256 * 1024
+/** Over HTTP/2 these bytes are counted so often, because Node does not report single frames. */
+export const FRAMES_COUNTED_EVERY_MS = 100
+
+/** robots.txt: bytes on the wire, all codings; RFC 9309 §2.5 asks for at least 500 KiB of text. */
+export const ROBOTS_WIRE_MAX_BYTES = 1024 * 1024
+/** robots.txt: redirects that are followed (RFC 9309 §2.3.1.2: at least five). */
+export const ROBOTS_MAX_REDIRECTS = 5
+
+/** Bytes of a body that stay in memory; the rest goes to a temporary file. 100 slots: 12.5 MiB. */
+export const SPOOL_MEMORY_BYTES = 128 * 1024
+/** Largest ratio of decoded to encoded bytes of a page that is decoded for a sink; zlib's own limit is 1032. */
+export const MAX_RATIO = 100
+/** Decoded bytes below which the ratio is not judged: short texts compress extremely well. */
+export const RATIO_FREE_BYTES = 1024 * 1024
+
+/** Decoded bytes of one page: what a folder keeps, and how far a length is counted. */
+export const DECODED_MAX_BYTES = 64 * 1024 * 1024
+/** How long an outcome waits for the decoded length of its page. */
+export const DECODED_WITHIN_MS = 2 * SECOND

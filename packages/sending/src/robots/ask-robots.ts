@@ -1,0 +1,196 @@
+/**
+ * The requests of one robots fetch: the robots.txt and its redirects, each guarded and in a lane of its own, all under one
+ * deadline. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2). Where a hop may
+ * lead: docs/robots.md.
+ */
+import type { Agent } from '@decorum/config'
+import type { SiteLoad } from '@decorum/ledger'
+import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
+import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import type { Answer, Exchange } from '../http/answer.ts'
+import type { LaneConnections } from '../http/connections.ts'
+import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
+import { type Failure, failureOf, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { headersOf } from '../http/request-head.ts'
+import type { UsedLease } from '../leases/lease.ts'
+import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
+import type { AcquireHop } from './hop-lane.ts'
+import type { ForbidsHop } from './hop-rules.ts'
+import { type ReadTools, type RobotsReading, readRobots } from './read-robots.ts'
+
+export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
+  /** undefined: nothing left this machine, or the answer says nothing about the site */
+  event?: RobotsEvent
+  /** the decoded rules of a good answer */
+  rules?: Uint8Array
+  /** why there is no event: nothing was sent, or the agent has no contact and the address is not opened */
+  unsent?: 'not-sent' | 'no-contact'
+  endedAt: number
+  /** what the answers said about the load of the origin that was asked first, or of its host */
+  load: SiteLoad
+  /** the slowest exchange with the origin that was asked first, ms; absent when nothing was sent there */
+  tookMs?: number
+  /** of the last body */
+  bodyBytes: number
+  /** the exchanges that were answered, in order, for the sink; the caller discards their bodies */
+  hops: { url: string; answer: Answer; headers: string[] }[]
+}
+
+export type AskTools = ReadTools & {
+  connections: LaneConnections
+  acquireHop: AcquireHop
+  forbidsHop: ForbidsHop
+}
+
+/**
+ * @param state  what is known of the origin; its copy, if any, is at hand with its body, so its validators may be sent
+ * @param path   '/robots.txt'
+ */
+export async function askRobots(
+  origin: string,
+  path: string,
+  agent: Agent,
+  state: RobotsState,
+  lease: UsedLease,
+  tools: AskTools,
+): Promise<RobotsAnswer> {
+  const start = performance.now()
+  const deadlineMs = lease.deadlineMs()
+  const hops: RobotsAnswer['hops'] = []
+  const seen = new Set<string>()
+  let tookMs: number | undefined
+  let load = NORMAL_LOAD
+  let at = { origin, path }
+  const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
+  const ended = (endedAt: number) => ({
+    endedAt,
+    load,
+    hops,
+    bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
+    ...(tookMs === undefined ? {} : { tookMs }),
+  })
+  const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
+    ...ended(endedAt),
+    what: reason,
+    detail,
+    event: { kind: 'unanswered', reason, jitter: tools.jitter() },
+  })
+
+  const loadAfter = (result: Exchange): SiteLoad =>
+    result.kind === 'answered' ? loadOf(result, tools.now()) : NORMAL_LOAD
+  /** The first request, under the lease of the order itself. */
+  const first = async (headers: string[]): Promise<Exchange> => {
+    const result = await request(agent, at, tools.connections, origin, {
+      headers,
+      deadlineMs: left(),
+      lastCheck: (address) => lease.lastCheck(address),
+      confirm: () => lease.confirm(),
+    })
+    if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
+    load = loadAfter(result)
+    return result
+  }
+  /** A redirect, under a lease of its own. A string tells why the chain ends here. */
+  const hop = async (headers: string[]): Promise<Exchange | RobotsAnswer> => {
+    const isRobots = namesRobotsTxt(at.path)
+    const lane = await tools.acquireHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
+    if (lane === 'late') return stop('timeout', `the lane of ${at.origin} was not due in time`)
+    if (lane === 'blocked') return stop('blocked-hop', `${at.origin} is blocked by an operator`)
+    const forbidden = await tools.forbidsHop(at.origin, at.path)
+    if (forbidden !== undefined) {
+      await lane.release()
+      return stop('blocked-hop', forbidden)
+    }
+    const lastCheck: LastCheck = (address) => lease.stillHeld() ?? lane.lastCheck(address)
+    const { confirm } = lane
+    const result = await request(agent, at, tools.connections, origin, {
+      headers,
+      deadlineMs: left(),
+      lastCheck,
+      confirm,
+    })
+    if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
+    const hopLoad = loadAfter(result)
+    if (lane.isShared) load = heavier(load, hopLoad)
+    await lane.complete(result, hopLoad)
+    return result
+  }
+
+  for (;;) {
+    const url = at.origin + at.path
+    if (seen.has(url)) return stop('redirect-loop', `back at ${url}`)
+    seen.add(url)
+    const isFirst = hops.length === 0
+    const headers = isFirst ? conditional(agent, state) : headersOf(agent)
+    const result = await (isFirst ? first(headers) : hop(headers))
+    if ('what' in result) return result
+    if (result.kind === 'not-sent') {
+      if (!isFirst) return stop('timeout', result.why, result.endedAt)
+      return { ...ended(result.endedAt), what: 'not-sent', detail: result.why, unsent: 'not-sent' }
+    }
+    if (result.kind === 'unanswered') {
+      const failure = failureOf(result.error, result.phase)
+      const { message } = result.error
+      if (at.origin !== origin) return stop(ofHop(failure), message, result.endedAt)
+      if (failure !== 'no-contact') return stop(failure, message, result.endedAt)
+      return { ...ended(result.endedAt), what: failure, detail: message, unsent: failure }
+    }
+    hops.push({ url, answer: result, headers })
+    const target: Target = isRedirect(result.status) ? targetOf(result.headers, url) : { kind: 'none' }
+    if (target.kind === 'none') {
+      const chain = { isFirst, isConditional: isConditional(state) }
+      const { bytes, ...reading } = await readRobots(result, chain, tools)
+      return { ...ended(result.endedAt), ...reading, ...(bytes === undefined ? {} : { rules: bytes }) }
+    }
+    if (target.kind === 'unusable') {
+      const isScheme = target.refused === 'scheme-not-supported' || target.refused === 'ftp-not-supported'
+      return stop(isScheme ? 'blocked-scheme' : 'protocol', target.why, result.endedAt)
+    }
+    if (hops.length > ROBOTS_MAX_REDIRECTS)
+      return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
+    at = target.at
+  }
+}
+
+/** Of two answers the one that asks for less, and for longer. */
+function heavier(one: SiteLoad, other: SiteLoad): SiteLoad {
+  if (other.kind !== 'asked-for-less') return one
+  if (one.kind !== 'asked-for-less') return other
+  return (other.retryAfterMs ?? 0) > (one.retryAfterMs ?? 0) ? other : one
+}
+
+/**
+ * The failure of a hop to another origin, as the failure of the origin that was asked first. A guarded address or a missing name
+ * there says nothing about the address here and must not end the URLs of this origin: it is a redirect that leads nowhere
+ * (docs/spec/robots.md §1).
+ */
+function ofHop(failure: Failure): UnansweredReason {
+  if (failure === 'nxdomain') return 'dns'
+  return failure === 'blocked-address' || failure === 'blocked-port' ? 'blocked-hop' : failure
+}
+
+/** One request: over the lane's own connection at the origin asked first, over a connection for this request elsewhere. */
+async function request(
+  agent: Agent,
+  at: { origin: string; path: string },
+  connections: LaneConnections,
+  asked: string,
+  how: Pick<Ask, 'headers' | 'deadlineMs' | 'lastCheck' | 'confirm'>,
+): Promise<Exchange> {
+  const isOwn = at.origin === asked
+  const way = isOwn ? connections.lane(agent, at.origin) : connections.once(agent, at.origin)
+  try {
+    return await exchange({ ...at, ...how, way, maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true })
+  } finally {
+    if (!isOwn) void way.destroy()
+  }
+}
+
+/** Asks only for what has changed, when a copy has a validator: a 304 then renews the copy. */
+function conditional(agent: Agent, { copy }: RobotsState): string[] {
+  const headers = [...headersOf(agent)]
+  if (copy?.etag !== undefined) headers.push('if-none-match', copy.etag)
+  if (copy?.lastModified !== undefined) headers.push('if-modified-since', copy.lastModified)
+  return headers
+}
+const isConditional = ({ copy }: RobotsState): boolean => copy?.etag !== undefined || copy?.lastModified !== undefined

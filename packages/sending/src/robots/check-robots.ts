@@ -1,0 +1,107 @@
+/**
+ * One robots.txt for a person who asks for it (`decorum check`), without an order. With a ledger it is a robots fetch of the fleet: it
+ * waits for its lane and pace groups, and its answer is recorded. Without one, this process alone keeps the delay between its hops.
+ */
+import type { AddressGuard } from '@decorum/admission'
+import type { Agent, Agents } from '@decorum/config'
+import type { LaneRef, Ledger } from '@decorum/ledger'
+import type { PaceGroups } from '@decorum/politeness'
+import { pause } from '@decorum/runtime'
+import { openConnections } from '../http/connections.ts'
+import { openLookup } from '../http/lookup.ts'
+import { type Durations, Lease } from '../leases/lease.ts'
+import { byName, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
+import { untilOver } from '../report.ts'
+import type { RobotsAnswer } from './ask-robots.ts'
+import { type FetchTools, fetchRobots } from './fetch-robots.ts'
+import { siteAnswers } from './site-answers.ts'
+
+export type RobotsCheck = {
+  origin: string
+  agent: Agent
+  settings: Durations & { agents: Agents; paceGroups: PaceGroups; guard: AddressGuard; dnsServers: readonly string[] }
+  /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
+  fleet: { ledger: CheckLedger; version: number } | undefined
+  /** how long the lane is waited for, ms */
+  patienceMs: number
+}
+type CheckLedger = FetchTools['ledger'] & Pick<Ledger, 'viewOrigin'>
+
+/** @returns undefined when the lane was not due in time, or when the fleet has fetched the robots.txt meanwhile */
+export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | undefined> {
+  const { agent, settings, fleet } = check
+  const { agents, guard } = settings
+  const ledger = fleet?.ledger ?? noFleet(settings.leaseMs)
+  const connections = openConnections({ guard, lookup: openLookup(settings.dnsServers), stops: ledger.stops })
+  const tools: FetchTools = {
+    ledger,
+    agents,
+    connections,
+    groups: settings.paceGroups,
+    addressOf: connections.addressOf,
+    reporter: untilOver({ unheard: 0, stale: 0 }),
+    siteAnswers: siteAnswers(agents),
+  }
+  try {
+    const turn = await turnOf(check, tools)
+    if (turn === undefined) return undefined
+    const lease = new Lease(agent, turn, settings, tools)
+    const { answer, ...fetched } = await fetchRobots({ path: '/robots.txt', id: '' }, lease, tools)
+    await Promise.all(answer.hops.map((hop) => hop.answer.body.discard()))
+    await lease.end(fetched)
+    return answer
+  } finally {
+    await connections.close()
+  }
+}
+
+/** @throws OriginBlockedError · LedgerUnavailableError; nothing is held then */
+async function turnOf({ origin, agent, fleet, patienceMs }: RobotsCheck, tools: TurnTools): Promise<Turn | undefined> {
+  const by = { agent: `check:${agent.key}`, origin }
+  const asked = { agent, origin, delayMs: agent.minDelayMs, by }
+  const until = performance.now() + patienceMs
+  for (;;) {
+    if (fleet !== undefined && (await fleet.ledger.viewOrigin(origin, [])).version !== fleet.version) return undefined
+    const turn = await takeTurn(asked, byName(asked, { isRobots: true }, tools), tools)
+    if (turn.kind === 'held') return turn
+    if (turn.kind === 'blocked') throw new OriginBlockedError()
+    if (performance.now() + turn.waitMs > until) return undefined
+    await pause(turn.waitMs)
+  }
+}
+
+/** An operator has blocked the origin: this fleet sends it nothing. */
+export class OriginBlockedError extends Error {
+  override readonly name = 'OriginBlockedError'
+  readonly code = 'ORIGIN_BLOCKED'
+  constructor() {
+    super('an operator has blocked this origin: nothing is sent to it')
+  }
+}
+
+/** A ledger of this process alone, about which nothing is known before: each lane is free when its last delay is over. */
+function noFleet(leaseMs: number): FetchTools['ledger'] {
+  const dueAt = new Map<string, number>()
+  const nameOf = ({ agent, origin }: LaneRef): string => `${agent} ${origin}`
+  const completed = async () => 'completed' as const
+  return {
+    async acquire({ lanes: [lane], delayMs, heldFence = 1 }) {
+      if (lane === undefined) throw new Error('a lane is needed')
+      const waitMs = (dueAt.get(nameOf(lane)) ?? 0) - performance.now()
+      return waitMs > 0 ? { kind: 'wait', waitMs } : { kind: 'granted', lane, fence: heldFence, delayMs, leaseMs }
+    },
+    async complete({ delayMs, elapsedMs, ...lane }) {
+      dueAt.set(nameOf(lane), performance.now() + delayMs - elapsedMs)
+      return 'completed'
+    },
+    confirm: async () => 'granted',
+    resolve: async (_, resolutions) => resolutions.map(() => 'completed'),
+    record: completed,
+    endRobotsFetch: completed,
+    robotsStates: async (_, origins) => origins.map(() => ({ version: 0, state: {} })),
+    body: async () => undefined,
+    partitionOf: () => 0,
+    now: Date.now,
+    stops: { why: () => undefined, hasAddresses: () => false },
+  }
+}

@@ -1,0 +1,142 @@
+/** The robots fetch of an origin: what is known, the requests, and the new record of the origin. */
+import type { Agents } from '@decorum/config'
+import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { type Delay, effectiveDelay } from '@decorum/politeness'
+import { type Order, outcomeOf } from '@decorum/protocol'
+import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
+import { crashPoint } from '@decorum/runtime'
+import type { LaneConnections } from '../http/connections.ts'
+import { NORMAL_LOAD } from '../http/read-answer.ts'
+import type { Fetched, Lease } from '../leases/lease.ts'
+import type { TurnTools } from '../leases/turn.ts'
+import type { Recorded, UntimedRecord } from '../ledger.ts'
+import { askRobots, type RobotsAnswer } from './ask-robots.ts'
+import { hopLanes } from './hop-lane.ts'
+import { hopRules } from './hop-rules.ts'
+import type { SiteAnswers } from './site-answers.ts'
+
+/** What a robots fetch works with. */
+export type FetchTools = TurnTools & {
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now'>
+  connections: LaneConnections
+  siteAnswers: SiteAnswers
+}
+
+/** The part of an order that a robots fetch needs. */
+export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'crawl' | 'meta'>>
+
+/** `answer`: the exchanges, whose bodies the caller discards. `refusal`: why nothing was sent. */
+export type FetchedRobots = Fetched & { answer: RobotsAnswer; refusal?: 'ledger-unavailable' }
+
+/** Nothing is sent while the ledger does not answer what is known of the origin. */
+export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: FetchTools): Promise<FetchedRobots> {
+  const { ledger, agents, connections } = tools
+  const { agent } = lease
+  const { origin, fence, kind } = lease.leases.own
+  const partition = ledger.partitionOf(origin)
+  // Rounded up: an answer that is dated before it came would be asked for again too early.
+  const now = (): number => Math.ceil(ledger.now(partition)) + 1
+  const jitter = Math.random
+  const known = await knownOf(origin, ledger)
+  if (known instanceof LedgerUnavailableError) return { ...notSent(known.message), refusal: 'ledger-unavailable' }
+  const old = await withBody(known, (hash) => ledger.body(partition, hash))
+  crashPoint('robots.fetching')
+  const answer = await askRobots(origin, order.path, agent, old.asking, lease, {
+    connections,
+    acquireHop: hopLanes(lease, tools),
+    forbidsHop: hopRules(ledger, agent, origin, now),
+    now,
+    jitter,
+  })
+  const { what, bodyBytes, endedAt, tookMs, load, event, unsent } = answer
+  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load }
+  if (tookMs !== undefined) fetched.tookMs = tookMs
+  if (event !== undefined) {
+    const state = tools.siteAnswers.stateAfter(old.state, origin, event)
+    const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
+      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+    }
+    fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
+  } else if (unsent === 'no-contact' && kind !== 'secondary') {
+    // The agent may not go there at all, so the URL at the head of the lane ends.
+    const about = { id: order.id, url: origin, agent: agent.name, crawl: order.crawl, meta: order.meta, attempts: 0 }
+    fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
+  }
+  return fetched
+}
+
+/** @returns the error when the ledger does not answer: the lane is then given back at once, for it would be held for a whole lease */
+async function knownOf(origin: string, ledger: FetchTools['ledger']): Promise<RobotsState | LedgerUnavailableError> {
+  try {
+    const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
+    return known?.state ?? {}
+  } catch (error) {
+    if (error instanceof LedgerUnavailableError) return error
+    throw error
+  }
+}
+
+function notSent(detail: string): FetchedRobots {
+  const what = 'not-sent'
+  const endedAt = performance.now()
+  const answer: RobotsAnswer = { what, detail, unsent: what, endedAt, load: NORMAL_LOAD, bodyBytes: 0, hops: [] }
+  return { answer, what, bytes: 0, endedAt, load: NORMAL_LOAD }
+}
+
+function recordedBy(
+  state: RobotsState,
+  event: RobotsEvent,
+  rules: Uint8Array | undefined,
+  oldBody: Body,
+  recordOf: (next: RobotsState, rules: Uint8Array | undefined) => UntimedRecord,
+  now: number,
+  jitter: number,
+): Recorded {
+  const robots = recordOf(step(state, event, now), rules)
+  const { copy } = robots.state
+  const isConfirmed = event.kind === 'answered' && event.status === 304
+  const body = rules ?? (isConfirmed ? oldBody : undefined)
+  if (copy === undefined || !(body instanceof Uint8Array)) return { robots }
+  robots.body = { hash: copy.hash, octets: body }
+  const noRoom = step(state, { kind: 'unanswered', reason: 'no-room', jitter }, now)
+  // The delay that the file asks for is known, whether or not there is room for the file.
+  return { robots, withoutBody: { ...recordOf(noRoom, undefined), delays: robots.delays } }
+}
+
+/** The body of the copy. undefined: there is no copy · 'lost': it should be there · 'unknown': the ledger did not answer. */
+type Body = Uint8Array | undefined | 'lost' | 'unknown'
+
+/**
+ * What is known of an origin, with the body of its copy. A copy whose body is lost counts as none.
+ * `asking`: the same, with the copy only where its body is at hand, so that its validators may be sent.
+ */
+async function withBody(
+  state: RobotsState,
+  bodyOf: (hash: string) => Promise<Uint8Array | undefined>,
+): Promise<{ state: RobotsState; body: Body; asking: RobotsState }> {
+  const { copy, ...rest } = state
+  if (copy === undefined) return { state, body: undefined, asking: state }
+  const body: Body = await bodyOf(copy.hash).then(
+    (bytes) => bytes ?? 'lost',
+    () => 'unknown',
+  )
+  if (body === 'unknown') return { state, body, asking: rest }
+  return body === 'lost' ? { state: rest, body, asking: rest } : { state, body, asking: state }
+}
+
+/**
+ * The delay of each agent under its own policy; the file is compiled once per profile. During an outage the delay of the last copy
+ * holds, whether or not the copy's rules do. Without the copy's body the known delay holds.
+ */
+function delaysOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent: string } & Partial<Delay>)[] {
+  const compiled = new Map<string, RobotsTxt>()
+  return agents.list.map((agent) => {
+    const policy = policies[agent.profile]
+    const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
+    if (isOpen) return { agent: agent.key, ...effectiveDelay(agent, undefined) }
+    if (!(body instanceof Uint8Array)) return { agent: agent.key } // the known delay stays
+    const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
+    compiled.set(agent.profile, rules)
+    return { agent: agent.key, ...effectiveDelay(agent, rules) }
+  })
+}

@@ -1,0 +1,43 @@
+/** Orders that end without a request: their reservation is given back, so that others can use the lane. */
+import type { Agents } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
+import { type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
+import { releaseOrder } from '@decorum/sending'
+import type { Tools } from '../tools.ts'
+
+/** Releases a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects. */
+export async function release(
+  order: Order,
+  { ledger, stats }: Pick<Tools, 'ledger' | 'stats'>,
+  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent' | 'egress',
+  waitMs?: number,
+): Promise<void> {
+  stats.refused(why)
+  const gate = why === 'unknown-agent' || why === 'stopped' || why === 'egress' ? why : 'pace-group'
+  await releaseOrder(ledger, order, waitMs === undefined ? undefined : { waitMs, why: gate })
+}
+
+/**
+ * Ends the candidate of an order that cannot be read: its lane would only send the same order again. Never rejects: when the
+ * ledger does not answer, the reservation ends by itself and the order comes again.
+ */
+export async function endUnreadable(
+  { agent, origin, fence, id, path, attempt, crawl, meta }: UnreadableOrder,
+  why: string,
+  { ledger, agents }: { ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'now'>; agents: Agents },
+): Promise<void> {
+  const partition = ledger.partitionOf(origin)
+  const about = {
+    id,
+    url: origin + path,
+    agent: agents.find(agent)?.name ?? agent,
+    at: Math.round(ledger.now(partition)),
+    attempts: attempt - 1,
+    crawl,
+    meta,
+  }
+  const outcome = outcomeOf(about, { kind: 'invalid', reason: 'unreadable-order', detail: why.slice(0, 512) })
+  await ledger
+    .resolve(partition, [{ agent, origin, fence, dropped: [outcome], next: { kind: 'release' } }])
+    .catch(() => {})
+}

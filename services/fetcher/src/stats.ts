@@ -1,0 +1,102 @@
+/** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
+import { VERSION } from '@decorum/fleet-config'
+import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
+import { Histogram, Registry } from '@decorum/runtime/prom-client'
+import type { StartRefusal } from '@decorum/sending'
+
+/** Why an order sent nothing. */
+export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
+
+export type Stats = {
+  started: number
+  ended: number
+  stale: number
+  unheard: number
+  broken: number
+  refused(why: Refusal): void
+  exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
+  /** how long an order that was due waited here until its lease was started, ms */
+  late(ms: number): void
+  /** how long the lease of an exchange was held, ms */
+  took(kind: 'page' | 'robots', ms: number): void
+  /** for `openLedger` */
+  readonly onCall: ReturnType<typeof ledgerMetrics>
+  /** version of the configuration that this process goes by */
+  configVersion: number | undefined
+  sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
+  badJobs: number
+  badOrders: number
+  readonly registry: Registry
+}
+
+/** Lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
+const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
+/** To the usual deadline, 30 s, and beyond. */
+const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+/** @param slots  of the fetcher, read whenever the metrics are */
+export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }): Stats {
+  const registry = new Registry()
+  const refusals = new Map<string, number>()
+  const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
+  let bytes = 0
+  let sinkFailures = 0
+  let sinkSaidAt = 0
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[]) =>
+    new Histogram({ name: `decorum_fetcher_${name}`, help, buckets, labelNames, registers: [registry] })
+  const lateness = histogram(
+    'lateness_seconds',
+    'from when a lane was due, or its order came, to its lease',
+    LATENESS,
+    [],
+  )
+  const durations = histogram('fetch_seconds', 'from the lease to the end of the exchange', FETCH_SECONDS, ['kind'])
+  const stats: Stats = {
+    late: (ms) => lateness.observe(ms / 1_000),
+    took: (kind, ms) => durations.observe({ kind }, ms / 1_000),
+    onCall: ledgerMetrics(registry),
+    configVersion: undefined,
+    started: 0,
+    ended: 0,
+    stale: 0,
+    unheard: 0,
+    broken: 0,
+    badJobs: 0,
+    badOrders: 0,
+    registry,
+    refused: (why) => void refusals.set(why, (refusals.get(why) ?? 0) + 1),
+    exchanged(kind, what, size) {
+      exchanges[kind].set(what, (exchanges[kind].get(what) ?? 0) + 1)
+      bytes += size
+    },
+    sinkFailed(error, log) {
+      sinkFailures++
+      if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
+      sinkSaidAt = performance.now()
+      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
+    },
+  }
+
+  processMetrics(registry, VERSION, () => stats.configVersion)
+  const gauge = gaugeOf.bind(undefined, registry)
+  const counter = counterOf.bind(undefined, registry)
+  gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
+  gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.taken)
+  gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting)
+  gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
+  counter('decorum_fetcher_stale_total', 'leases that had ended before they were completed', () => stats.stale)
+  counter('decorum_fetcher_ledger_unheard_total', 'calls of the ledger that had to be repeated', () => stats.unheard)
+  counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
+  counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
+  counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
+  counter('decorum_fetcher_body_bytes_total', 'bytes of bodies, as on the wire', () => bytes)
+  counter('decorum_fetcher_sink_failures_total', 'pages that could not be kept', () => sinkFailures)
+  const byReason = () => [...refusals].map(([why, count]): [Record<string, string>, number] => [{ why }, count])
+  counter('decorum_fetcher_refused_total', 'orders that sent nothing', byReason, ['why'])
+  const byResult = () =>
+    (['page', 'robots'] as const).flatMap((kind) =>
+      [...exchanges[kind]].map(([what, count]): [Record<string, string>, number] => [{ kind, what }, count]),
+    )
+  counter('decorum_fetcher_exchanges_total', 'exchanges by result', byResult, ['kind', 'what'])
+  return stats
+}
