@@ -24,7 +24,7 @@ export type Permit = {
   fence: number
   /** owed after the exchange, ms */
   delayMs: number
-  /** ms on the ledger's paceLane */
+  /** ms on the ledger's clock */
   grantedAt: number
   paceLeases: PaceLease[]
   /** name of the token that it was given to; '' without tokens */
