@@ -120,7 +120,9 @@ test('a reservation for a worker of a pool, and the lease that it becomes, take 
   const other = { origin: 'http://other.test' }
   await ledger.store(0, [...urls('a', 'b'), url('o', other)])
   const fetchers = { ...ask, limit: 1, inFlightLimit: 1 }
-  const { lanes: [lane] = [] } = (await ledger.reserve(0, { ...fetchers, lane: { agent: AGENT, origin: ORIGIN } })) as {
+  const {
+    lanes: [lane],
+  } = (await ledger.reserve(0, { ...fetchers, lane: { agent: AGENT, origin: ORIGIN } })) as {
     lanes: ReservedLane[]
   }
   if (lane === undefined) throw new Error('nothing was reserved')

@@ -12,6 +12,10 @@ const LONGEST_WAIT_MS = 60_000
 /** @returns the order's agent; undefined when the order is not carried out now, and its lane has been released */
 export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | undefined> {
   const { agents, connections, ledger, log, groups, isStopping } = tools
+  const released = async (why: Parameters<typeof release>[2], waitMs?: number): Promise<undefined> => {
+    await release(order, tools, why, waitMs)
+    return undefined
+  }
   const agent = agents.find(order.agent)
   if (agent === undefined) {
     if (isFirstOf(agents, order.agent))
@@ -19,14 +23,14 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
         { agent: order.agent, origin: order.origin },
         'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
       )
-    return void (await release(order, tools, 'unknown-agent', UNKNOWN_AGENT_WAIT_MS))
+    return await released('unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }
   const opensInMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_TRIP_MS
   const waitMs = groups.hostsAlone ? togetherIn(opensInMs) : opensInMs
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
   const egressWaitMs = connections.egressWaitMs(agent)
-  if (egressWaitMs > 0) return void (await release(order, tools, 'egress', egressWaitMs))
-  if (isStopping()) return void (await release(order, tools, 'stopping'))
+  if (egressWaitMs > 0) return await released('egress', egressWaitMs)
+  if (isStopping()) return await released('stopping')
   return agent
 }
 
