@@ -64,8 +64,8 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     await phase('before', () => sleep(phaseMs))
     await phase('while they come in', () => pourIn(redis, ledger, big))
     await phase('with them', () => sleep(phaseMs))
-    const { pending = 0, refused = 0, absorbed = 0 } = (await ledger.viewPartition(0)).counts
-    const stored = pending - hosts * setting.perHost
+    const { parked = 0, refused = 0, absorbed = 0 } = (await ledger.viewPartition(0)).counts
+    const stored = parked - hosts * setting.perHost
     if (stored + refused !== big || absorbed > 0) throw new Error(`of ${big}: ${stored} stored, ${refused} refused`)
     const waiting = (await ledger.viewOrigin(BIG, ['bench'])).lanes[0]?.waiting ?? 0
     return { limit, phases, stored, refused, waiting }
