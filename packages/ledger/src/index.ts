@@ -5,14 +5,7 @@
  */
 
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
-export {
-  type Repartitioned,
-  type RepartitionOptions,
-  type RepartitionProgress,
-  repartition,
-} from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
-export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
 export type { Crawl, CrawlBook } from './crawls/keeper.ts'
 export {
   type Changing,
@@ -31,10 +24,19 @@ export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
 export type { Intake } from './intake-reads.ts'
-export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
+export {
+  contentKey,
+  GATE as LEDGER_GATES,
+  keysOf,
+  LAYOUT_VERSION,
+  listOf,
+  outboxMark,
+  PARTITIONS_KEY,
+} from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
+export { libraryOf } from './lua-library.ts'
 export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'
@@ -69,14 +71,13 @@ export type {
   AcquireAnswer,
   Cancelled,
   ClaimAnswer,
+  ClaimRequest,
   ClosedList,
   CompleteResult,
   Completion,
   Confirmation,
   ExtendAnswer,
-  ExtendedStop,
   GrantAnswer,
-  GrantGate,
   GrantRequest,
   LaneInOrigin,
   LaneList,
@@ -84,6 +85,9 @@ export type {
   LaneScan,
   LaneView,
   LeasedLane,
+  LedgerGateName,
+  NextAnswer,
+  NextRequest,
   Operation,
   OperationRecord,
   OriginView,

@@ -14,12 +14,14 @@ import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
 import type {
+  ClaimRequest,
   ClosedList,
   GrantRequest,
   LaneList,
   LaneRef,
   LaneScan,
   LeasedLane,
+  NextRequest,
   Operation,
   Outcome,
   ReserveRequest,
@@ -43,6 +45,7 @@ import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
+import { next } from './verbs/next.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { policies } from './verbs/policies.ts'
 import { reap } from './verbs/reap.ts'
@@ -67,8 +70,9 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     }),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
     grant: batched('grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), { most: MAX_ITEMS / 2 }),
+    next: (request: NextRequest) => next(scripts, request),
     extend: (held: LeasedLane[], leaseMs: number) => extend(scripts, held, leaseMs),
-    claim: (lane: LaneRef) => claim(scripts, settings, lane),
+    claim: (request: ClaimRequest) => claim(scripts, settings, request),
     complete: completer(scripts, settings),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
     cancel: (list: LaneRef & { list: List }, urls: readonly { entry: string; outcome: Outcome }[]) =>

@@ -4,9 +4,9 @@ import {
   type CrawlRecord,
   endingOf,
   type GrantAnswer,
-  type GrantGate,
   type LaneRef,
   type Ledger,
+  type LedgerGateName,
   type Resolution,
 } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
@@ -19,7 +19,7 @@ import type { PaceLease, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
-export type Gate = GrantGate | 'crawl-held' | 'crawl-delay' | 'robots-in-flight' | 'robots-unreachable'
+export type Gate = LedgerGateName | 'crawl-delay' | 'robots-unreachable'
 export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
 /** `since`: when the ledger was asked; its leases may have begun then. */
 export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
@@ -74,7 +74,7 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
         return asked
       }
       case 'blocked':
-        return { kind: 'refused', problem: refused(wish, 'blocked', 'an operator has blocked this origin') }
+        return { kind: 'refused', problem: blocked(wish) }
       case 'crawl-held':
         return heldCrawl(wish, answer.record)
       default:
@@ -85,10 +85,11 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
 }
 
 async function askFirst(
-  { agent, origin }: Wish,
+  wish: Wish,
   { version, delayMs }: Judged,
-  { robots, fetchers, origins }: AttemptTools,
-): Promise<Wait | 'rules-changed'> {
+  { robots, fetchers, groups, origins }: AttemptTools,
+): Promise<Wait | { kind: 'refused'; problem: Problem } | 'rules-changed'> {
+  const { agent, origin, crawl } = wish
   if (fetchers() === 0)
     return {
       kind: 'wait',
@@ -96,9 +97,12 @@ async function askFirst(
       gate: 'robots-in-flight',
       detail: 'no fetcher runs that could ask for robots.txt',
     }
-  const asked = await robots.ask(agent.key, origin, version, delayMs)
+  const paceLane = groups.hostLane(agent.key, origin)
+  const lane = { agent: agent.key, origin, ...(paceLane && { paceLane }), ...(crawl !== undefined && { crawl }) }
+  const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
-  return asked === 'rules-changed' ? asked : { kind: 'wait', ...asked }
+  if (asked === 'rules-changed') return asked
+  return asked === 'blocked' ? { kind: 'refused', problem: blocked(wish) } : { kind: 'wait', ...asked }
 }
 
 function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): Wait {
@@ -220,6 +224,7 @@ export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused'
   })
 }
 
+const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator has blocked this origin')
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { hostOf } from '@decorum/protocol'
 import { passed, type Since, type Traces } from '@decorum/runtime'
 import { mayBe } from './access.ts'
 import type { AttemptTools } from './attempt.ts'
@@ -105,6 +106,12 @@ export class Desk {
   /** How long after our answer the holder may send, whole ms: what is left of the time for which the ledger's answer is relied on. */
   sendWithinMs(since: Since, leaseMs: number): number {
     return Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(since)), leaseMs))
+  }
+
+  /** Whether the address that the name of an origin has is stopped; the ledger knows stopped names alone. */
+  async isStoppedThere(origin: string): Promise<boolean> {
+    const { stops } = this.ledger
+    return stops.hasAddresses() && stops.why(origin, await this.tools.addressOf(hostOf(origin))) !== undefined
   }
 
   endOf(id: string): Ended | undefined {

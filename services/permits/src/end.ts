@@ -1,7 +1,17 @@
 /** What the holder of a permit may do with it: complete it, give it back unused, or extend it. Only the ledger knows whether it is still held. */
-import type { CompleteResult, Completion, ExtendedStop, LeasedLane, Ledger, SiteLoad } from '@decorum/ledger'
+import type {
+  CompleteResult,
+  Completion,
+  Confirmation,
+  ExtendAnswer,
+  LeasedLane,
+  Ledger,
+  LedgerGateName,
+  NextAnswer,
+  SiteLoad,
+} from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
-import { type Gate, releaseLeases } from './attempt.ts'
+import { releaseLeases } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
 
 export type Ended = 'completed' | 'unused'
@@ -56,30 +66,53 @@ export async function completeLeases(
 export const returnUnused = ({ agent, origin, fence, paceLeases }: Permit, ledger: Ledger): Promise<CompleteResult> =>
   releaseLeases(ledger, [{ agent, origin, fence }, ...paceLeases], 'unused')
 
+/** Every lane that a permit holds, by partition; its own comes first. */
+function heldBy({ agent, origin, fence, paceLeases, order }: Permit, ledger: Ledger): LeasedLane[][] {
+  const own: LeasedLane = { agent, origin, fence, ...(order === undefined ? {} : { version: order.version }) }
+  const all = [
+    own,
+    ...paceLeases.map((lease): LeasedLane => ({ agent: lease.agent, origin: lease.origin, fence: lease.fence })),
+  ]
+  return [...Map.groupBy(all, (lane) => ledger.partitionOf(lane.origin)).values()]
+}
+
+/** All that it holds lasts so much longer from now on; of several partitions the first gate that wants no more counts. */
+export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<ExtendAnswer> {
+  const answers = await Promise.all(heldBy(permit, ledger).map((some) => ledger.extend(some, leaseMs)))
+  const stale = answers.find(({ kind }) => kind === 'stale')
+  const extended = answers.filter((answer) => answer.kind === 'extended')
+  const [first] = extended
+  if (stale !== undefined || first === undefined) return { kind: 'stale' }
+  const leftMs = Math.min(...extended.map((answer) => answer.leftMs))
+  return { ...(extended.find(({ stop }) => stop !== undefined) ?? first), leftMs }
+}
+
+/** Whether a request may be sent now under all that it holds. */
+export async function confirm(permit: Permit, ledger: Ledger): Promise<Confirmation> {
+  const answers = await Promise.all(heldBy(permit, ledger).map((some) => ledger.confirm(some)))
+  return answers.find((answer) => answer !== 'granted') ?? 'granted'
+}
+
+/** One more request under all that it holds; the answer that allows it last, or the first that refuses it. */
+export async function next(permit: Permit, delayMs: number, ledger: Ledger): Promise<NextAnswer> {
+  const ask = (held: LeasedLane[]): Promise<NextAnswer> =>
+    ledger.next({ kind: 'further', lane: permit, held, elapsedMs: 0, delayMs })
+  const answers = await Promise.all(heldBy(permit, ledger).map(ask))
+  const refused = answers.find(({ kind }) => kind !== 'granted')
+  if (refused !== undefined) return refused
+  return { kind: 'granted', waitMs: Math.max(...answers.map((answer) => ('waitMs' in answer ? answer.waitMs : 0))) }
+}
+
 /** `stop`: why its request may not be sent now */
-export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: Gate }
+export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: LedgerGateName }
 
 /** Whether a permit is held, until when by the ledger, and whether its request may be sent now. */
 export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
-  const endsAt = await ledger.leaseEndsAt(permit) // read first: a fence that is confirmed after it was in force before
-  const answers = await Promise.all([...lanesOf(permit, ledger).values()].map((some) => ledger.confirm(some)))
-  if (endsAt === undefined || answers.includes('stale')) return { kind: 'stale' }
-  // Rules are judged by whoever knows the URL: confirm is given no version here.
-  const stop = answers.find((answer) => answer !== 'granted') as Gate | undefined
-  return { kind: 'held', endsAt, ...(stop === undefined ? {} : { stop }) }
-}
-
-/** All that it holds, by partition. */
-function lanesOf(permit: Permit, ledger: Ledger): Map<number, LeasedLane[]> {
-  const held = [permit, ...permit.paceLeases].map(({ agent, origin, fence }) => ({ agent, origin, fence }))
-  return Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
-}
-
-export type Extended = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
-
-/** All that it holds lasts so much longer from now on. */
-export async function extend(permit: Permit, leaseMs: number, ledger: Ledger): Promise<Extended> {
-  const answers = await Promise.all([...lanesOf(permit, ledger).values()].map((some) => ledger.extend(some, leaseMs)))
-  if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
-  return answers.find((answer) => 'stop' in answer) ?? { kind: 'extended' }
+  const left = await extend(permit, 0, ledger)
+  // Rules are judged by whoever knows the URL: no version is given here.
+  const { order: _, ...withoutRules } = permit
+  const confirmed = await confirm(withoutRules, ledger)
+  if (left.kind === 'stale' || confirmed === 'stale') return { kind: 'stale' }
+  const endsAt = ledger.now(ledger.partitionOf(permit.origin)) + left.leftMs
+  return { kind: 'held', endsAt, ...(confirmed === 'granted' ? {} : { stop: confirmed }) }
 }

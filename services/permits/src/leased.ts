@@ -7,7 +7,7 @@ import { sinceNow } from '@decorum/runtime'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
-import { completeLeases, type Ended, extend, loadOf, returnUnused } from './end.ts'
+import { completeLeases, confirm, type Ended, extend, loadOf, returnUnused } from './end.ts'
 import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
@@ -107,7 +107,7 @@ export class Holding {
   async extend(id: string, asked: number | undefined, token: Token): Promise<Held> {
     const desk = this.#desk
     const permit = await desk.read(id, token)
-    const { agent, origin, fence, order } = permit
+    const { agent, origin, order } = permit
     const leftMs = permit.grantedAt + desk.config.PERMIT_MAX_MS - desk.now(permit)
     const leaseMs = Math.floor(Math.min(asked ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
     if (leaseMs <= 0)
@@ -115,12 +115,7 @@ export class Holding {
     const since = sinceNow()
     const answer = await extend(permit, leaseMs + desk.marginMs, desk.ledger)
     if (answer.kind === 'stale') throw desk.gone(id)
-    let stop: Held['stop'] = answer.stop
-    if (order !== undefined && stop === undefined) {
-      const confirmed = await desk.ledger.confirm([{ agent, origin, fence, version: order.version }])
-      if (confirmed === 'stale') throw desk.gone(id)
-      if (confirmed !== 'granted') stop = confirmed
-    }
+    const stop = answer.stop ?? ((await desk.isStoppedThere(origin)) ? 'stopped' : undefined)
     if (desk.isTooLate(since)) throw tooLate()
     if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
     const sendWithinMs = desk.sendWithinMs(since, leaseMs)
@@ -130,10 +125,12 @@ export class Holding {
   /** @throws Problem · LedgerUnavailableError */
   async view(id: string, token: Token): Promise<Held> {
     const desk = this.#desk
-    const { agent, origin, fence } = await desk.read(id, token)
-    const confirmed = await desk.ledger.confirm([{ agent, origin, fence }])
+    const permit = await desk.read(id, token)
+    const { agent, origin } = permit
+    const confirmed = await confirm(permit, desk.ledger)
     if (confirmed === 'stale') throw desk.gone(id)
-    return { permit: id, agent, origin, ...(confirmed === 'granted' ? {} : { stop: confirmed }) }
+    const isOpen = confirmed === 'granted' && !(await desk.isStoppedThere(origin))
+    return { permit: id, agent, origin, ...(isOpen ? {} : { stop: confirmed === 'granted' ? 'stopped' : confirmed }) }
   }
 }
 

@@ -2,20 +2,21 @@
  * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
+import type { LedgerGateName } from '@decorum/ledger'
 import type { z } from 'zod'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
 import { type Desk, exactly } from './desk.ts'
+import { confirm, next } from './end.ts'
 import type { Holding } from './leased.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RequestAnswer } from './schemas.ts'
 
-/** Those of one permit go one after the other, and each waits for its delay. */
+/** Of one permit one is under way at a time: asking for the next says that it has ended. */
 export class NextRequests {
   readonly #desk: Desk
   readonly #holding: Holding
-  readonly #inTurn = new Map<string, Promise<unknown>>()
 
   constructor(desk: Desk, holding: Holding) {
     this.#desk = desk
@@ -25,14 +26,7 @@ export class NextRequests {
   /** @throws Problem · LedgerUnavailableError */
   async ask(id: string, url: string, token: Token): Promise<z.output<typeof RequestAnswer>> {
     const permit = await this.#desk.read(id, token)
-    const before = this.#inTurn.get(id) ?? Promise.resolve()
-    const own = before.catch(() => undefined).then(() => this.#next(id, permit, url, token))
-    this.#inTurn.set(id, own)
-    try {
-      return await own
-    } finally {
-      if (this.#inTurn.get(id) === own) this.#inTurn.delete(id)
-    }
+    return this.#next(id, permit, url, token)
   }
 
   async #next(id: string, permit: Permit, url: string, token: Token): Promise<z.output<typeof RequestAnswer>> {
@@ -43,12 +37,15 @@ export class NextRequests {
     if (wish instanceof Problem) throw wish
     if (wish.origin !== permit.origin)
       throw new Problem('bad-request', `this order is of ${permit.origin}: ask for a permit of ${wish.origin}`)
-    const delayMs = Math.max(permit.delayMs, ...permit.paceLeases.map((paceLane) => paceLane.delayMs))
-    if (delayMs >= desk.longestLeaseMs)
-      throw new Problem('refused', `a delay of ${delayMs} ms is longer than a lease`, { url, reason: 'delay' })
-    const endedAt = performance.now()
     await this.#stillWanted(id, token)
-    await exactly(delayMs - (performance.now() - endedAt))
+    const { delayMs } = permit
+    const asked = await next(permit, delayMs, desk.ledger)
+    if (asked.kind === 'stale') throw desk.gone(id)
+    if (asked.kind === 'wait') throw noMore(asked.gate)
+    if (asked.kind !== 'granted') throw noMore(asked.kind === 'busy' ? 'lane-busy' : asked.kind)
+    if (asked.waitMs >= desk.longestLeaseMs)
+      throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
+    await exactly(asked.waitMs)
     const { judgement } = await desk.origins.judge(agent, wish.origin, wish.path)
     if (judgement.kind === 'refused') {
       const { rule, group } = judgement
@@ -58,13 +55,20 @@ export class NextRequests {
     }
     if (judgement.kind !== 'allowed')
       throw new Problem('refused', 'the rules of this origin are not known now', { url, reason: 'robots-unreachable' })
-    return { permit: id, url: wish.url, ...(await this.#stillWanted(id, token)) }
+    const answer = { permit: id, url: wish.url, ...(await this.#stillWanted(id, token)) }
+    const confirmed = await confirm(permit, desk.ledger)
+    if (confirmed === 'stale') throw desk.gone(id)
+    if (confirmed !== 'granted') throw noMore(confirmed)
+    return answer
   }
 
   /** @returns the lease from now on, and when the request may leave, ms */
   async #stillWanted(id: string, token: Token): Promise<{ sendWithinMs: number; leaseMs: number }> {
     const { stop, leaseMs = 0, sendWithinMs = 0 } = await this.#holding.extend(id, undefined, token)
-    if (stop !== undefined) throw new Problem('refused', `no more requests now: ${stop}`, { reason: stop })
+    if (stop !== undefined) throw noMore(stop)
     return { sendWithinMs, leaseMs }
   }
 }
+
+const noMore = (gate: LedgerGateName): Problem =>
+  new Problem('refused', `no more requests now: ${gate}`, { reason: gate })

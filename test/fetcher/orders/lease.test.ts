@@ -88,7 +88,7 @@ test.each([
     expect(asked).toEqual(Array.from({ length: times }, () => both))
     expect([site.asked, settled]).toEqual([[], []])
     expect(released).toMatchObject([
-      { ...group, fence: 4, next: { kind: 'release' } },
+      { ...group, fence: 4, next: { kind: 'unused' } },
       { origin, fence: 9, next: { kind: 'unused' } },
     ])
   },

@@ -28,7 +28,7 @@ test('the record has the state, the body, and the delay of each agent', async ()
     fence: 5,
     delays: [
       { agent: 'one', delayMs: 10_000, clampedFrom: 99 },
-      { agent: 'two', delayMs: 100 },
+      { agent: 'two', delayMs: 0 },
     ],
   })
   expect(robotsRecord?.body?.hash).toBe(robotsRecord?.state.copy?.hash)
@@ -227,7 +227,7 @@ test('robots while the ledger does not say what is known: nothing is sent, and t
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots', fence: 9 }))
   expect([site.connections, settled, recorded]).toEqual([0, [], []])
   expect(released.sort((a, b) => a.fence - b.fence)).toEqual([
-    { agent: 'decorum', origin: 'https://127.0.0.1', fence: 3, dropped: [], next: { kind: 'release' } },
+    { agent: 'decorum', origin: 'https://127.0.0.1', fence: 3, dropped: [], next: { kind: 'unused' } },
     { agent: 'decorum', origin: site.origin, fence: 9, dropped: [], next: { kind: 'unused' } },
   ])
   expect(ended).toEqual([{ origin: site.origin, fence: 9, agents: ['decorum'] }])

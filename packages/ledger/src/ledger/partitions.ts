@@ -36,6 +36,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       stops: place < tags.length ? stopsOf(place) : undefined,
       partitions: tags.length,
       holdMs,
+      longestLeaseMs: settings.leaseMs,
       callDeadlineMs,
       nowMs: options.nowMs,
       mostMs: options.mostMs,

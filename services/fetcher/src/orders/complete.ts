@@ -48,7 +48,7 @@ type CompletedOrder = Pick<Order, 'agent' | 'origin' | 'path' | 'fence' | 'delay
   /** the lane is held by a secondary lease: its URLs are not affected */
   secondary?: true
 }
-type Owed = { delayMs: number; elapsedMs: number }
+type Owed = { delayMs: number; elapsedMs: number; load: SiteLoad }
 
 export async function complete(
   order: CompletedOrder,
@@ -64,7 +64,7 @@ export async function complete(
   let groupsEnded: Promise<void> | undefined
   const handBack = (report: Report): Promise<void> => reportToLedger(lease, endedAt, tools, report)
   if (fetched.what === 'not-sent') {
-    groupsEnded = groups.release()
+    groupsEnded = groups.release('unused')
     await handBack(() => resolveUnused(order, ledger))
   } else {
     const delayMs = delayOwed(order, agent, groups, fetched)
@@ -72,7 +72,7 @@ export async function complete(
     const { record } = fetched
     if (record !== undefined) {
       crashPoint('record.before')
-      await handBack((elapsedMs) => recordRobots(order, record, { delayMs, elapsedMs }, lease, tools))
+      await handBack((elapsedMs) => recordRobots(order, record, { delayMs, elapsedMs, load }, lease, tools))
       crashPoint('record.after')
     }
     if (record === undefined || order.secondary) {

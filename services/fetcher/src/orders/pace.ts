@@ -111,7 +111,7 @@ export class HeldGroups {
 
   started(hostLease: HostLease | undefined): void {
     if (hostLease === undefined || this.hostLane === undefined) return
-    this.#leases = [...this.#leases, { ...this.hostLane, ...hostLease, ofSite: true, isShared: false }]
+    this.#leases = [...this.#leases, { ...this.hostLane, ...hostLease, ofSite: true }]
   }
 
   held(): LeasedLane[] {
@@ -139,8 +139,8 @@ export class HeldGroups {
     )
   }
 
-  /** Nothing was sent: each group is free as before. Never rejects. */
-  release(): Promise<void> {
-    return releaseAll(this.request.options.ledger, this.#leases)
+  /** Nothing was sent. @param how  unused: the site has seen a connection, so each lane owes its delay. Never rejects. */
+  release(how: 'release' | 'unused' = 'release'): Promise<void> {
+    return releaseAll(this.request.options.ledger, this.#leases, how)
   }
 }

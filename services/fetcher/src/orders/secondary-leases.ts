@@ -6,7 +6,7 @@ import type { LaneRef, LeasedLane, Ledger, SecondaryRequest, SiteLoad } from '@d
 import { crashPoint, retry } from '@decorum/runtime'
 import { NORMAL_LOAD } from '../http/read-answer.ts'
 
-export type LeasesLedger = Pick<Ledger, 'confirm' | 'acquire' | 'complete' | 'resolve' | 'partitionOf'>
+export type LeasesLedger = Pick<Ledger, 'confirm' | 'acquire' | 'next' | 'complete' | 'resolve' | 'partitionOf'>
 
 export type SecondaryLease = LaneRef & {
   fence: number
@@ -14,8 +14,6 @@ export type SecondaryLease = LaneRef & {
   delayMs: number
   /** of the site itself: the lane of an origin, or of its host */
   ofSite: boolean
-  /** the request held this lane already under the same fence: another part of the fetcher completes it */
-  isShared: boolean
 }
 
 /** A secondary lease of the host's lane, started together with the lane itself. */
@@ -48,7 +46,7 @@ export async function acquireAll(
     }
     crashPoint(request.kind === 'hop' ? 'hop.acquired' : 'pace-group.acquired')
     const { lane, fence, delayMs } = entry
-    leases.push({ ...lane, fence, delayMs, ofSite, isShared: request.heldFence !== undefined })
+    leases.push({ ...lane, fence, delayMs, ofSite })
   }
   return leases
 }
@@ -71,10 +69,17 @@ export async function completeAll(
   await Promise.all(leases.map(complete))
 }
 
-/** Nothing was sent: each lane is due as before. Never rejects: a lease ends by itself, too. */
-export async function releaseAll(ledger: LeasesLedger, leases: readonly SecondaryLease[]): Promise<void> {
+/**
+ * Nothing was sent. Never rejects: a lease ends by itself, too.
+ * @param how  release: each lane is due as before · unused: the site has seen a connection, so each owes its delay
+ */
+export async function releaseAll(
+  ledger: LeasesLedger,
+  leases: readonly SecondaryLease[],
+  how: 'release' | 'unused' = 'release',
+): Promise<void> {
   const release = ({ agent, origin, fence }: SecondaryLease): Promise<unknown> => {
-    const resolution = { agent, origin, fence, dropped: [], next: { kind: 'release' as const } }
+    const resolution = { agent, origin, fence, dropped: [], next: { kind: how } }
     return reported(() => ledger.resolve(ledger.partitionOf(origin), [resolution]))
   }
   await Promise.all(leases.map(release))

@@ -14,6 +14,7 @@ export type OrdersLedger = Pick<
   | 'start'
   | 'confirm'
   | 'acquire'
+  | 'next'
   | 'resolve'
   | 'complete'
   | 'record'

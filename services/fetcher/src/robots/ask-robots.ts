@@ -4,6 +4,7 @@
  * lead: docs/robots.md.
  */
 import type { Agent } from '@decorum/config'
+import type { SiteLoad } from '@decorum/ledger'
 import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
 import type { Answer, Exchange } from '../http/answer.ts'
@@ -27,6 +28,8 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
   endedAt: number
   /** the slowest exchange with the origin that was asked first, ms; absent when nothing was sent there */
   tookMs?: number
+  /** that the site asked for less by one of its answers; absent: it did not */
+  load?: SiteLoad
   /** of the last body */
   bodyBytes: number
   /** the exchanges that were answered, in order, for the sink; the caller discards their bodies */
@@ -60,6 +63,7 @@ export async function askRobots(
   const hops: RobotsAnswer['hops'] = []
   const seen = new Set<string>()
   let tookMs: number | undefined
+  let load: SiteLoad | undefined
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
   const ended = (endedAt: number) => ({
@@ -67,6 +71,7 @@ export async function askRobots(
     hops,
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
     ...(tookMs === undefined ? {} : { tookMs }),
+    ...(load === undefined ? {} : { load }),
   })
   const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
     ...ended(endedAt),
@@ -74,6 +79,15 @@ export async function askRobots(
     detail,
     event: { kind: 'unanswered', reason, jitter: tools.jitter() },
   })
+
+  /** What the site asks for by an answer under the lanes of the robots fetch itself; the longest Retry-After counts. */
+  const keepLoad = (result: Exchange): void => {
+    const asked = result.kind === 'answered' ? loadOf(result, tools.now()) : undefined
+    if (asked?.kind !== 'asked-for-less') return
+    const known = load?.kind === 'asked-for-less' ? (load.retryAfterMs ?? 0) : 0
+    const longest = Math.max(known, asked.retryAfterMs ?? 0)
+    load = { kind: asked.kind, ...(longest > 0 ? { retryAfterMs: longest } : {}) }
+  }
 
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {
@@ -85,6 +99,7 @@ export async function askRobots(
       confirm: () => lease.confirm(),
     })
     if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
+    keepLoad(result)
     return result
   }
   /** A redirect, under a lease of its own. A string tells why the chain ends here. */
@@ -111,6 +126,7 @@ export async function askRobots(
       confirm,
     })
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
+    if (lane.isShared) keepLoad(result)
     await lane.complete(result, result.kind === 'answered' ? loadOf(result, tools.now()) : undefined)
     await endHop()
     return result

@@ -1,7 +1,7 @@
 /** The robots fetch of an origin: what is known, the requests, what is kept of them, and the new record of the origin. */
 import type { Agent, Agents } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { type Delay, effectiveDelay } from '@decorum/politeness'
+import { type Delay, delayByRules } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/runtime'
@@ -57,7 +57,7 @@ export async function fetchRobots(
   })
   await keepHops(origin, answer, agent, tools)
   const { what, bodyBytes, endedAt, tookMs, event, unsent } = answer
-  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load: NORMAL_LOAD }
+  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load: answer.load ?? NORMAL_LOAD }
   if (tookMs !== undefined) fetched.tookMs = tookMs
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
@@ -141,11 +141,11 @@ function delaysOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
     const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
-    if (isOpen) return { agent: agent.key, ...effectiveDelay(agent, undefined) }
+    if (isOpen) return { agent: agent.key, ...delayByRules(agent, undefined) }
     if (!(body instanceof Uint8Array)) return { agent: agent.key } // the known delay stays
     const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
     compiled.set(agent.profile, rules)
-    return { agent: agent.key, ...effectiveDelay(agent, rules) }
+    return { agent: agent.key, ...delayByRules(agent, rules) }
   })
 }
 

@@ -1,5 +1,5 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
-import type { LaneRef, SiteLoad } from '@decorum/ledger'
+import type { LaneRef, LeasedLane, NextRequest, SiteLoad } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { crashPoint, pause, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
@@ -9,9 +9,9 @@ import { groupsOf, type HeldGroups } from '../orders/pace.ts'
 import {
   acquireAll,
   completeAll,
+  type LeasesLedger,
   leasedLanes,
   releaseAll,
-  type SecondaryLease,
   type Wanted,
 } from '../orders/secondary-leases.ts'
 
@@ -54,71 +54,97 @@ export const hopLanes =
     const { ledger } = options
     const asked = performance.now()
     const until = asked + deadlineMs
-    const { wanted, shared, wrongAddress } = await wantedFor(groups, ownFence, origin, isRobots)
-    // A lane that is held has just ended a request of this robots fetch: its delay is waited out here.
-    const waitMs = shared ? delayAfter(agent, groups.delayMs(), tookMs) : 0
-    if (performance.now() + waitMs >= until) return 'late'
-    if (waitMs > 0) await pause(waitMs)
+    const { wanted, held, wrongAddress } = await wantedFor(groups, ownFence, origin)
+    const shared = held.length > 0
+    // Of a lane that is held, a request of this robots fetch has just ended: the ledger says when the next one may follow.
+    if (shared) {
+      const delayMs = delayAfter(agent, groups.delayMs(), tookMs)
+      const allowed = await nextUnder(
+        ledger,
+        { kind: 'hop', lane: { agent: agent.key, origin }, held, delayMs, isRobots },
+        asked,
+        until,
+      )
+      if (allowed !== 'granted') return allowed
+    }
     for (;;) {
       const since = sinceNow()
-      const leases = await acquireAll(ledger, wanted, { agent: agent.key, origin: asking })
+      const leases = await acquireAll(ledger, withRobots(wanted, isRobots), { agent: agent.key, origin: asking })
       if ('waitMs' in leases) {
         if (leases.waitMs === Infinity) return 'blocked'
         if (performance.now() + leases.waitMs >= until) return 'late'
         await pause(leases.waitMs)
         continue
       }
-      const own = leases.filter(({ isShared }) => !isShared)
-      const longest = (some: SecondaryLease[]): number => Math.max(0, ...some.map(({ delayMs }) => delayMs))
-      const owedMs = longest(leases.filter(({ ofSite }) => ofSite))
+      const owedMs = Math.max(0, ...leases.filter(({ ofSite }) => ofSite).map(({ delayMs }) => delayMs))
       if (shared) groups.owedByHopsMs = Math.max(groups.owedByHopsMs, owedMs)
-      // The ledger may know of a longer delay of a lane that is held than the order: an operator has set one meanwhile.
-      const missingMs = asked + longest(leases.filter(({ isShared }) => isShared)) - performance.now()
-      if (performance.now() + missingMs >= until) {
-        await releaseAll(ledger, own)
-        return 'late'
-      }
-      if (missingMs > 0) await pause(missingMs)
       const confirmed = confirmedBy(ledger, since, () => [...leasedLanes(leases), ...groups.held()])
       return {
-        fence: leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
+        fence: groups.fenceOf({ agent: agent.key, origin }, ownFence) ?? leases.at(-1)?.fence ?? 0, // the hop's own lane is acquired last
         isShared: shared,
         lastCheck: (address) => confirmed.tooOld() ?? wrongAddress(address),
         confirm: confirmed.confirm,
         async complete({ kind, endedAt, timing }, load) {
           const hopMs = kind === 'not-sent' ? undefined : timing.totalMs
           const end = { endedAt, delayMs: delayAfter(agent, owedMs, hopMs), ...(load && { load }) }
-          await completeAll(ledger, own, end)
+          await completeAll(ledger, leases, end)
           crashPoint('hop.completed')
         },
-        release: () => releaseAll(ledger, own),
+        release: () => releaseAll(ledger, leases),
       }
     }
   }
 
-/** What the hop has to acquire. A pace group that is held already is not asked for; of a lane, the origin's gates are checked. */
+/** Waits until one more request may be sent under leases that are held. @param askedAt  when the request before it had ended */
+async function nextUnder(
+  ledger: LeasesLedger,
+  request: Omit<NextRequest, 'elapsedMs'>,
+  askedAt: number,
+  until: number,
+): Promise<'granted' | 'late' | 'blocked'> {
+  for (const held of Map.groupBy(request.held, ({ origin }) => ledger.partitionOf(origin)).values()) {
+    for (;;) {
+      const elapsedMs = performance.now() - askedAt
+      const answer = await ledger.next({ ...request, held, elapsedMs }).catch(() => UNANSWERED)
+      if (answer.kind === 'blocked') return 'blocked'
+      const waitMs = 'waitMs' in answer ? answer.waitMs : answer.kind === 'busy' ? AGAIN_MS : Infinity
+      if (performance.now() + waitMs >= until) return 'late'
+      await pause(waitMs)
+      if (answer.kind === 'granted') break
+    }
+  }
+  return 'granted'
+}
+const AGAIN_MS = 250
+const UNANSWERED = { kind: 'busy' } as const
+
+/** What the hop has to acquire, and which of its lanes and pace groups are held already. */
 async function wantedFor(
   groups: HeldGroups,
   ownFence: number,
   origin: string,
-  isRobots: boolean,
-): Promise<{ wanted: Wanted[]; shared: boolean; wrongAddress: LastCheck }> {
+): Promise<{ wanted: Wanted[]; held: LeasedLane[]; wrongAddress: LastCheck }> {
   const { options, agent } = groups.request
   const lane: LaneRef = { agent: agent.key, origin }
-  const heldFence = groups.fenceOf(lane, ownFence)
   const host = options.groups.hostLane(agent.key, origin)
   const site = { delayMs: agent.minDelayMs, ofSite: true }
   const { wanted: above, wrongAddress } = await groupsOf(options, agent, origin, agent.minDelayMs)
-  const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots, ...(heldFence !== undefined && { heldFence }) }
   const all: Wanted[] = [
     ...above,
     ...(host ? [{ ...site, lanes: [host], kind: 'pace-group' as const, of: lane }] : []),
-    hop,
+    { ...site, lanes: [lane], kind: 'hop' },
   ]
-  const isHeld = ({ lanes }: Wanted): boolean => lanes.some((one) => groups.fenceOf(one, ownFence) !== undefined)
+  const heldOf = ({ lanes }: Wanted): LeasedLane[] =>
+    lanes.flatMap((one) => {
+      const fence = groups.fenceOf(one, ownFence)
+      return fence === undefined ? [] : [{ ...one, fence }]
+    })
   return {
-    wanted: all.filter((one) => one.kind === 'hop' || !isHeld(one)),
-    shared: all.some(isHeld),
+    wanted: all.filter((one) => heldOf(one).length === 0),
+    held: all.flatMap(heldOf).toReversed(), // the hop's own lane first
     wrongAddress,
   }
 }
+
+const withRobots = (wanted: Wanted[], isRobots: boolean): Wanted[] =>
+  wanted.map((one) => (one.kind === 'hop' ? { ...one, isRobots } : one))

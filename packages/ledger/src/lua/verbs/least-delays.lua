@@ -1,4 +1,4 @@
---- @include "lib/least-delay"
+--- @include "lib/owed"
 --[[
   least-delays: sets the least delay of agents.
   ARGV    ARGS['least-delays'] in calls.ts, then per agent LEAST_DELAY_ITEM. version is that of the fleet's configuration.
@@ -15,14 +15,8 @@ for i = ARG.items, #ARGV, LEAST_DELAY_ITEM.size do
   given[ARGV[i + LEAST_DELAY_ITEM.agent]] = tonumber(ARGV[i + LEAST_DELAY_ITEM.delayMs])
 end
 local function write(agent, before, least)
-  local from, raisedAt = least, now
-  if before then
-    local mayStillRun = --[[rule:delays-from-before-an-earlier-raise-count]] now < before.raisedAt + before.least --[[end]]
-    if --[[rule:a-least-delay-that-stays-was-raised-before]] least == before.least --[[end]] then
-      from, raisedAt = before.from, before.raisedAt
-    else from = math.min(least, before.least, mayStillRun and before.from or least) end
-  end
-  text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, from, ms(raisedAt))
+  local changedAt = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]] and before.changedAt or now
+  text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
 end
 for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
   local before = leastDelayOf(agent)

@@ -1,5 +1,6 @@
 --- @include "lib/lane"
---- @include "lib/site-policy"
+--- @include "lib/gates"
+--- @include "lib/woken"
 --[[
   policies: sets the policies of sites, all at once, and wakes the lanes that visiting hours or a budget held.
   ARGV    ARGS.policies in calls.ts, then per site POLICY_ITEM. version is that of the fleet's configuration. ask: '1' changes nothing.
@@ -9,13 +10,12 @@
           its own time.
 ]]
 if inDoubt then return inDoubt end
-local MOST_WOKEN = 200
 local CLOSED, WAKING = TAG .. KEY.heldByPolicy, TAG .. KEY.waking
 local version, known = ARGV[ARG.version], policiesText and string.match(policiesText, '^%d+') or '0'
 
 local function write()
   local key, nowText = TAG .. KEY.policies, ms(now)
-  local before, fields, given, count = {}, {}, {}, 0
+  local before, fields, told, count = {}, {}, {}, 0
   local stored = call('HGETALL', key)
   for i = 1, #stored, 2 do before[stored[i]] = stored[i + 1] end
   for i = ARG.items, #ARGV, POLICY_ITEM.size do
@@ -23,12 +23,12 @@ local function write()
     local changedAt, text = string.match(before[site] or '', '^(%S+) (.*)$')
     fields[#fields + 1] = site
     fields[#fields + 1] = (text == policy and changedAt or nowText) .. ' ' .. policy
-    given[site], count = true, count + 1
+    told[site], count = true, count + 1
   end
   for site, value in pairs(before) do
     local changedAt, text = string.match(value, '^(%S+) (.*)$')
     local isGone = text == POLICY.dropped
-    if not given[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
+    if not told[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
       fields[#fields + 1] = site
       fields[#fields + 1] = isGone and value or nowText .. ' ' .. POLICY.dropped
     end
@@ -44,18 +44,6 @@ if ARGV[ARG.ask] == '' and tonumber(version) > tonumber(known) then
   known = version
 end
 
-local lanes = call('SPOP', WAKING, MOST_WOKEN)
-if #lanes > 0 then
-  readLanes(lanes)
-  local due = call('ZMSCORE', DUE, unpack(lanes))
-  for i = 1, #lanes do
-    local lane = lanes[i]
-    local ownDue, heldBy = memoryOf(lane)[MEMORY.ownDue], memoryOf(lane)[MEMORY.heldBy]
-    if due[i] and ownDue ~= '' and isByPolicy(heldBy) then
-      changeMemory(lane)[MEMORY.ownDue] = ''
-      setDue(lane, tonumber(ownDue))
-    end
-  end
-end
+wakeLanes()
 flush()
-return reply(known, #lanes == MOST_WOKEN and '1' or '')
+return reply(known, call('SCARD', WAKING) > 0 and '1' or '')

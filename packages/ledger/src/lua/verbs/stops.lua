@@ -1,4 +1,4 @@
---- @include "lib/stops"
+--- @include "lib/epoch"
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
@@ -24,6 +24,8 @@ call('DEL', key)
 call('HSET', key, unpack(fields))
 local names = (#fields - 2) / 2
 call('HSET', KEYS[1], EPOCH.stops, string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), names))
-call('PUBLISH', TAG .. KEY.wake, ms(now)) -- what was lifted goes on at once, where everything was stopped
+call('SUNIONSTORE', TAG .. KEY.waking, TAG .. KEY.waking, TAG .. KEY.heldByPolicy) -- reserve wakes the lanes that were stopped
+call('DEL', TAG .. KEY.heldByPolicy)
+call('PUBLISH', TAG .. KEY.wake, ms(now))
 epochId = string.match(epochId, '^[^#]*') .. '#' .. version
 return reply('written', version)

@@ -1,0 +1,192 @@
+/**
+ * Changes the number of partitions of a ledger that is in use: hosts whose partition is another one afterwards move there, with all that
+ * KEY_MOVES says belongs to them. The fleet stands still meanwhile, and every partition refuses callers that know another number:
+ * docs/decisions/0009-redis-cluster.md.
+ */
+import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
+import {
+  ANNOUNCED,
+  type Arg,
+  carryGroups,
+  defineVerbs,
+  EPOCH,
+  KEY,
+  keysOf,
+  outboxMark,
+  readLaneName,
+} from '@decorum/ledger/stored'
+import { hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
+import { type Change, holdingChange } from './change-lock.ts'
+import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
+import { moveKeys, type Place } from './move-keys.ts'
+import { moveLane } from './move-lane.ts'
+import { moveScripts } from './scripts.ts'
+import { aheadMs, clocksOf } from './server-clocks.ts'
+import { leasesEnd, quiet } from './standstill.ts'
+import { moveSums } from './sums.ts'
+
+export type RepartitionOptions = {
+  redis: RedisLink
+  to: number
+  leaseMs: number
+  quarantineMs: number
+  /** called often with what is going on */
+  onProgress?: (progress: RepartitionProgress) => void
+}
+export type RepartitionProgress =
+  /** processes that are announced still, and may have ended */
+  | { kind: 'ending'; processes: number }
+  | {
+      kind: 'waiting'
+      /** leases that have not ended yet */
+      leases: number
+      /** how long it still waits for leases that a Redis may have forgotten, ms */
+      holdMs: number
+    }
+  | { kind: 'moving'; lanes: number; origins: number; urls: number }
+export type Repartitioned = {
+  from: number
+  to: number
+  lanes: number
+  origins: number
+  urls: number
+  /** tags where no host lives any more; their queues and streams are still read */
+  retired: string[]
+}
+
+const CALL_MS = 10_000
+const PAGE = 500
+
+/**
+ * Safe to call again after it broke off, with the same number.
+ * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another
+ *         change is under way
+ */
+export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
+  await checkRedis(options.redis, CALL_MS)
+  defineVerbs(options.redis)
+  return holdingChange(options.redis, (change) => underLock(options, change))
+}
+
+async function underLock(options: RepartitionOptions, change: Change): Promise<Repartitioned> {
+  const { redis, to, onProgress = () => undefined } = options
+  const before = await readTags(redis)
+  const [first] = before.tags
+  if (first === undefined)
+    throw new LedgerUnfitError('no fleet has run on this Redis yet: start one with DECORUM_PARTITIONS set')
+  const [pending, moving] = await redis.hmget(keysOf(first).epoch, EPOCH.partitions, EPOCH.moving)
+  const began = pending?.includes('>') ? pending : undefined
+  if (began !== undefined && !began.endsWith(`>${to}`))
+    throw new LedgerUnfitError(
+      `a change of partitions (${began}) is not finished: give ${began.split('>')[1]} again first`,
+    )
+  const from = Number.parseInt(began ?? String(before.tags.length), 10)
+  const done: Repartitioned = { from, to, lanes: 0, origins: 0, urls: 0, retired: before.retired }
+  if (began === undefined && before.tags.length === to) return done
+
+  const there = [...before.tags, ...before.retired]
+  const tags = partitionTags(to, there)
+  const all = [...new Set([...there, ...tags])]
+  const gate = `${from}>${to}`
+  if (began === undefined) await quiet(options, there, from, (processes) => onProgress({ kind: 'ending', processes }))
+  for (const tag of all) await change.take(tag, gate)
+  if (moving !== gate) await stillQuiet(options, change, { there, all, gate, from })
+  await leasesEnd(options, there, gate, (leases, holdMs) => onProgress({ kind: 'waiting', leases, holdMs }))
+
+  const place: Place = {
+    redis,
+    change,
+    tags,
+    clocks: await clocksOf(redis, all),
+    onOrigin: () => {
+      done.origins++
+      moved()
+    },
+  }
+  const moved = (): void => onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
+  if (before.tags.length !== to) for (const tag of there) await clearOutbox(place, before.tags, tag)
+  await spreadDocuments(place, there)
+  await spreadLoss(place, there)
+  const crawls = await spreadCrawls(place, there)
+  for (const tag of all)
+    await moveLanes(place, tag, (urls) => {
+      done.urls += urls
+      done.lanes++
+      moved()
+    })
+  await moveKeys(place, all)
+  const retired = all.filter((tag) => !tags.includes(tag))
+  for (const tag of retired) await moveSums(place, tag, tags[0] as string, crawls)
+  await dealLimits(place, crawls)
+
+  // Numbers of jobs and fences go on from the highest one, so that ids made of them are never given twice; also in retired queues,
+  // because their place among the tags may become that of another partition.
+  const number = await highest(all, (tag) => redis.get(`${tag}:${KEY.candidateJob}id`))
+  for (const tag of all) await change.write(tag, moveScripts.raiseJobs, { number })
+  const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))
+  await carryGroups(redis, there, tags)
+  await change.writeTags(tags, retired)
+  for (const tag of all) await change.write(tag, moveScripts.dropKey, { key: keysOf(tag).moved })
+  // Every lease has ended, and hosts have just come: nothing has to be waited for when a new partition is first called.
+  const fields = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
+  await putAll(change, firstLast(all, tags[0]), fields)
+  return { ...done, retired }
+}
+
+/**
+ * A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on it
+ * can store nothing. After that no job can be half way in, and a change that is taken up again need not check.
+ */
+async function stillQuiet(
+  options: RepartitionOptions,
+  change: Change,
+  { there, all, gate, from }: { there: string[]; all: string[]; gate: string; from: number },
+): Promise<void> {
+  try {
+    await quiet(options, there, gate)
+  } catch (error) {
+    if (error instanceof LedgerUnfitError) await putAll(change, firstLast(all, there[0]), [EPOCH.partitions, from])
+    throw error
+  }
+  await putAll(change, all, [EPOCH.moving, gate])
+}
+
+/** As long as the first partition is closed, the change can be taken up again, so the first is opened last. */
+const firstLast = (all: string[], first: string | undefined): string[] =>
+  all.toSorted((a, b) => Number(a === first) - Number(b === first))
+
+const homeOf = (tags: readonly string[], origin: string): string =>
+  tags[partitionOf(hostOf(origin), tags.length)] as string
+
+async function moveLanes(place: Place, from: string, onLane: (urls: number) => void): Promise<void> {
+  const { redis, tags, clocks } = place
+  let cursor = '0'
+  do {
+    const [next, flat] = await redis.zscan(keysOf(from).due, cursor, 'COUNT', PAGE)
+    cursor = next
+    for (let at = 0; at < flat.length; at += 2) {
+      const lane = flat[at] as string
+      const to = homeOf(tags, readLaneName(lane).origin)
+      if (to !== from) onLane(await moveLane(place, from, to, lane, aheadMs(clocks, from, to)))
+    }
+  } while (cursor !== '0')
+}
+
+/** Drops entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
+async function clearOutbox({ redis, change }: Place, tags: string[], tag: string): Promise<void> {
+  for (const [id, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+')) {
+    const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
+    const home = 'refused' in at ? tag : homeOf(tags, at.origin)
+    const mark = keysOf(home).mark(outboxMark(tag, id))
+    if ((await redis.exists(mark)) === 1) await change.write(tag, moveScripts.dropOutboxEntry, { id })
+  }
+}
+
+async function putAll(change: Change, tags: readonly string[], fields: Arg[]): Promise<void> {
+  for (const tag of tags) await change.write(tag, moveScripts.putEpoch, {}, fields)
+}
+
+async function highest(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<string> {
+  const found = await Promise.all(tags.map(read))
+  return String(found.reduce((most, one) => Math.max(most, Number(one ?? 0)), 0))
+}

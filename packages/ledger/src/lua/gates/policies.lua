@@ -1,0 +1,82 @@
+--- @include "gates/stops"
+--[[
+  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a budget, which
+  lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one more field of a hash that is read
+  anyway: hot verbs look whether there is `policiesText` before they call anything here.
+
+  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when what has been
+                   dropped still counts
+  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone of one that has been dropped
+  {tag}:requests:<day>  hash  host → requests of that day (UTC), of hosts that have a budget
+  Sites are names as SITE_POLICIES has them. Which counts for a host is said in packages/politeness/src/site-policy.ts, too.
+]]
+local POLICY_DAY_MS = 86400000
+local NO_POLICY = {}
+local policies = {} -- origin → what policyOf has found
+local isInForce -- whether any policy counts, nil until it is looked at
+
+local function policyOf(origin)
+  if not policiesText then return NO_POLICY end
+  local known = policies[origin]
+  if known then return known end
+  if isInForce == nil then
+    local count, till = string.match(policiesText, '^%d+ (%d+) (%S+)')
+    isInForce = count ~= '0' or tonumber(till) > now
+  end
+  known = NO_POLICY
+  -- The lanes of a pace group beside a host's have no host, and a delay of their own.
+  if isInForce and string.find(origin, '^https?://') then
+    local above, sites = namesOf(origin), {}
+    for i = 1, #above do
+      sites[2 * i - 1], sites[2 * i] = (i == 1 and '' or '*.') .. above[i], 'domain:' .. above[i]
+    end
+    local found = call('HMGET', TAG .. KEY.policies, unpack(sites))
+    for i = 1, #sites do
+      if found[i] then
+        local changedAt, delay, consent, from, to, budget, text = string.match(found[i], POLICY.pattern)
+        if known == NO_POLICY then known = { changedAt = 0 } end
+        known.changedAt = math.max(known.changedAt, tonumber(changedAt))
+        if delay ~= POLICY.gone and not known.site then
+          known.site, known.text, known.consent = sites[i], text, consent == '1'
+          known.delay, known.from, known.to, known.budget = tonumber(delay), tonumber(from), tonumber(to), tonumber(budget)
+        end
+      end
+    end
+  end
+  policies[origin] = known
+  return known
+end
+
+local function requestsKey() return TAG .. KEY.requests .. string.format('%d', math.floor((now - shift) / POLICY_DAY_MS)) end
+local requests = {} -- host → requests today
+local function requestsTo(host)
+  requests[host] = requests[host] or tonumber(call('HGET', requestsKey(), host) or '0')
+  return requests[host]
+end
+-- One more request goes to an origin.
+local function countRequest(origin)
+  if not policyOf(origin).budget then return end
+  local host = namesOf(origin)[1]
+  requests[host] = call('HINCRBY', requestsKey(), host, 1)
+  if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * POLICY_DAY_MS) end
+end
+
+-- When the visiting hours of an origin begin, 0 where they have begun. Hours and days are those of the clock of Redis.
+local function hoursBegin(origin)
+  local policy = policyOf(origin)
+  if not policy.from then return 0 end
+  local wall = now - shift
+  local day = wall - wall % POLICY_DAY_MS
+  local at, from, to = wall - day, policy.from * 60000, policy.to * 60000
+  local isOpen
+  if from < to then isOpen = at >= from and at < to else isOpen = at >= from or at < to end
+  return isOpen and 0 or (at < from and day or day + POLICY_DAY_MS) + from + shift
+end
+
+-- When a new day begins for an origin whose budget is spent, 0 where it is not.
+local function budgetUntil(origin)
+  local policy = policyOf(origin)
+  if not policy.budget or requestsTo(namesOf(origin)[1]) < policy.budget then return 0 end
+  local wall = now - shift
+  return wall - wall % POLICY_DAY_MS + POLICY_DAY_MS + shift
+end

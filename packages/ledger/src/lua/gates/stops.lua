@@ -1,0 +1,37 @@
+--- @include "lib/epoch"
+--[[
+  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for everything, or for a
+  host name or an address, with every name below it. Only lib/gates.lua asks here.
+
+  {tag}:epoch  the field EPOCH.stops: version of the stops, when that of everything ends, and how many names are stopped
+  {tag}:stops  hash  name → when its stop ends; and STOPS.record, all of them as JSON (stops/record.ts)
+  An instant is one of the ledger, or STOPS.never.
+]]
+local function endOf(text) return text == STOPS.never and STOPS.forever or tonumber(text) or 0 end
+
+-- Under which names an origin is stopped: its host, and every name that the host is below.
+local function namesOf(origin)
+  local scheme, host = string.match(origin, '^(%w+)://(%[[^%]]*%])')
+  if not host then scheme, host = string.match(origin, '^(%w+)://([^:]*)') end
+  if not host or scheme == 'list' then return {} end -- the name of a list is no host
+  local names = { host }
+  for at in string.gmatch(host, '()%.') do names[#names + 1] = string.sub(host, at + 1) end
+  return names
+end
+
+local stopped = {} -- origin → what stoppedUntil has found
+-- When the stop of an origin ends, 0 where there is none.
+local function stoppedUntil(origin)
+  local till = stopped[origin]
+  if till then return till end
+  till = endOf(string.match(stopsText, '^%d+ (%S+)'))
+  local names = string.match(stopsText, '%d+$') ~= '0' and namesOf(origin) or {}
+  if #names > 0 then
+    local found = call('HMGET', TAG .. KEY.stops, unpack(names))
+    for i = 1, --[[rule:a-stop-covers-the-names-below]] #names --[[end]] do
+      if found[i] then till = math.max(till, endOf(found[i])) end
+    end
+  end
+  stopped[origin] = till
+  return till
+end

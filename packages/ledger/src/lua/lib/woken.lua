@@ -1,0 +1,22 @@
+--- @include "lib/lane"
+--[[
+  woken: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed.
+
+  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
+]]
+local MOST_WOKEN = 200
+local function wakeLanes()
+  local lanes = call('SPOP', TAG .. KEY.waking, MOST_WOKEN)
+  if #lanes == 0 then return end
+  readLanes(lanes)
+  local due = call('ZMSCORE', DUE, unpack(lanes))
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    local ownDue = memoryOf(lane)[MEMORY.ownDue]
+    if due[i] and ownDue ~= '' and --[[rule:waking-minds-the-gate]] isByRecord(memoryOf(lane)[MEMORY.heldBy]) --[[end]] then
+      changeMemory(lane)[MEMORY.ownDue] = ''
+      setDue(lane, --[[rule:a-change-of-a-record-keeps-the-due-time]] tonumber(ownDue) --[[end]])
+    end
+  end
+  flush()
+end
