@@ -13,7 +13,8 @@ export {
 } from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
 export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
-export type { Crawl, CrawlBook } from './crawls/keeper.ts'
+export type { CrawlBook } from './crawls/book.ts'
+export type { Crawl } from './crawls/list.ts'
 export {
   type Changing,
   type CrawlChange,
@@ -29,7 +30,7 @@ export {
 } from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
+export { checkOneServer, checkRedis } from './fit.ts'
 export type { Intake } from './intake-reads.ts'
 export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
@@ -51,6 +52,10 @@ export {
   readerInTheWay,
   readersOf,
 } from './readers.ts'
+export { keeperOf } from './record/keeper.ts'
+export type { Place, Written } from './record/place.ts'
+export { ratesVersion } from './record/rates.ts'
+export { announceNew, readTags } from './record/tags.ts'
 export { withDeadline } from './scripts.ts'
 export type { LedgerOptions } from './settings.ts'
 export { readStopName } from './stops/names.ts'
@@ -110,4 +115,5 @@ export type {
 export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
 export type { About, Member, PoolDemand } from './verbs/fleet.ts'
+export type { Rates } from './verbs/rates.ts'
 export type { Sample } from './verbs/sample.ts'

@@ -85,6 +85,12 @@ export function scriptText(verb: Verb, read: (file: string) => string = readPart
   return REFUSED_WHEN_FULL.has(verb) ? text : `${ALLOWED_WHEN_FULL}\n${text}`
 }
 
+/** The text of a script that is no verb and shares no parts, below lua/: it reads neither the epoch nor the time. */
+export function plainScript(file: string): string {
+  const lines = readPart(file).replace(BLOCK_COMMENT, '').split('\n')
+  return [ALLOWED_WHEN_FULL, ...lines.map((line) => withConstants(line, CONSTANTS, file))].join('\n')
+}
+
 /** Code as every verb has it; code that names places of arguments, which differ from verb to verb; or another part that stands here. */
 type Piece = string | { own: string } | { include: string }
 

@@ -8,9 +8,10 @@
  */
 import { ORDERS } from '@decorum/protocol'
 import { LedgerUnfitError } from '../errors.ts'
-import { checkRedis, readTags } from '../fit.ts'
+import { checkRedis } from '../fit.ts'
 import { EPOCH, KEY, keysOf, LAYOUT } from '../layout.ts'
 import { mastersOf, type RedisLink } from '../link.ts'
+import { readTags } from '../record/tags.ts'
 import { type Change, holdingChange } from './change-lock.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 import * as steps from './upgrade-steps.ts'

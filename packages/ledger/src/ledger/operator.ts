@@ -35,7 +35,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     viewPartition(partition: number): Promise<PartitionView> {
       const viewed = of(partition).verbs['view-partition'](tags[partition] as string)
       return viewed.then((view) => {
-        const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
+        const stop = stopsInForce(stops.known, wall()).find(({ name }) => name === EVERYTHING)
         return stop === undefined ? view : { ...view, stopped: stop.reason }
       })
     },

@@ -1,8 +1,8 @@
---- @include "lib/epoch"
+--- @include "lib/waking"
 --[[
   fleet: which processes run. Each announces itself once a second, and is forgotten when its life is over.
-  ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and what it says of itself (fleet.ts); or '' to read only. A life of 0 ms
-          ends the announcement.
+  ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and what it says of itself (fleet.ts); or '' to read only.
+          A life of 0 ms ends the announcement.
   Returns how many leases there are, then members
 ]]
 local key, member, life = TAG .. KEY.fleet, ARGV[ARG.member], tonumber(ARGV[ARG.lifeMs])
@@ -10,4 +10,5 @@ call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
 if member ~= '' then
   if life > 0 then call('ZADD', key, ms(now + life), member) else call('ZREM', key, member) end
 end
+if not inDoubt then wakeSome() end
 return reply(tostring(call('ZCARD', INFLIGHT)), unpack(call('ZRANGE', key, 0, 999)))
