@@ -65,7 +65,11 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
       return texts.map((text) => JSON.parse(text) as Sample)
     },
-    operate: (operation: Operation, agents: string[]) => ofOrigin(operation.origin).verbs.operate(operation, agents),
+    async operate(operation: Operation, agents: string[]): Promise<void> {
+      const { verbs, scripts, closings } = ofOrigin(operation.origin)
+      await verbs.operate(operation, agents)
+      closings.operated({ operation, agents, at: scripts.now() })
+    },
     /** What operators did, newest first. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>
       listOperations(redis, of(partition).keys, most, callDeadlineMs),
