@@ -1,7 +1,7 @@
 /** Fetches one robots.txt for `decorum check`: under a lease of the fleet that runs, or by this command alone when none runs. */
 
 import type { Agent } from '@decorum/config'
-import type { Ledger } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 
@@ -22,7 +22,7 @@ export type Asker = {
   agent: Agent
   env: NodeJS.ProcessEnv
   /** and the version of the origin's rules by which it has to be asked; undefined: no fleet runs */
-  fleet: { ledger: Ledger; version: number } | undefined
+  fleet: { ledger: LedgerWithViews; version: number } | undefined
 }
 
 const TURN_MS = 60_000
@@ -35,7 +35,8 @@ const TURN_MS = 60_000
 export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
   const { visitRobots } = await import('@decorum/fetcher/visit-robots')
   const started = performance.now()
-  const visited = await visitRobots({ origin, agent, env, fleet, patienceMs: TURN_MS })
+  const known = fleet && { ...fleet, look: () => fleet.ledger.viewOrigin(origin, [agent.key]) }
+  const visited = await visitRobots({ origin, agent, env, fleet: known, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`
   if (visited === undefined) {
     if ((await fleet?.ledger.viewOrigin(origin, []))?.version !== fleet?.version) return undefined

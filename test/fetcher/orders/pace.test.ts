@@ -1,6 +1,7 @@
 /** HeldGroups above a lane, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
 import { type AcquireHop, type HeldGroups, hopLanes, openPace } from '@decorum/fetcher/testing'
-import { openLedger, type ReservedLane } from '@decorum/ledger'
+import type { ReservedLane } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { loadPaceGroups } from '@decorum/politeness'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
@@ -13,7 +14,7 @@ import { polite, testConnections } from '../support/tools.ts'
 const redis = await redisForTest()
 const connections = testConnections()
 let clock = 1_800_000_000_000
-const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock, ...PATIENT })
+const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, nowMs: () => clock, ...PATIENT })
 clock += 1_000 // the first hold of an empty ledger
 afterAll(() => ledger.close())
 

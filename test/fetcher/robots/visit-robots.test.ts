@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '@decorum/config'
 import { visitRobots } from '@decorum/fetcher/visit-robots'
-import { type Ledger, LedgerUnavailableError, openLedger } from '@decorum/ledger'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
@@ -11,7 +12,7 @@ import { answerOf, rawOrigin } from '../support/raw-origin.ts'
 import { polite } from '../support/tools.ts'
 
 const redis = await redisForTest()
-const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000, ...PATIENT })
+const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, leaseMs: 45_000, ...PATIENT })
 // the first hold of an empty ledger
 beforeAll(async () => {
   while ((await ledger.viewPartition(0)).holdUntil !== undefined) await sleep(20)
@@ -25,14 +26,19 @@ const HAND_MS = 400
 let hosts = 0
 const host = () => `127.93.0.${++hosts}`
 
-async function visit(origin: string, its: Ledger = ledger, more: Record<string, string> = {}, by: Partial<Agent> = {}) {
+async function visit(
+  origin: string,
+  its: LedgerWithViews = ledger,
+  more: Record<string, string> = {},
+  by: Partial<Agent> = {},
+) {
   const { version } = await ledger.viewOrigin(origin, [])
   const agent = { ...polite, minDelayMs: 50, ...by }
   return await visitRobots({
     origin,
     agent,
     env: { ...env, ...more },
-    fleet: { ledger: its, version },
+    fleet: { ledger: its, version, look: () => its.viewOrigin(origin, [agent.key]) },
     patienceMs: 5_000,
   })
 }
@@ -45,7 +51,7 @@ function standStill(ms: number): void {
 
 test('nothing is sent by a process that stood still for longer than its lease before it had the answer that it may', async () => {
   const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
-  const late: Ledger = {
+  const late: LedgerWithViews = {
     ...ledger,
     async acquire(request) {
       const entry = await ledger.acquire(request)
@@ -76,7 +82,7 @@ test.each(['pace-group', 'hop'] as const)(
   async (kind) => {
     const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
     const released: string[] = []
-    const failing: Ledger = {
+    const failing: LedgerWithViews = {
       ...ledger,
       acquire: (request) =>
         request.kind === kind && !request.lanes[0]?.origin.startsWith('list:')

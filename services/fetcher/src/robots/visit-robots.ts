@@ -3,7 +3,8 @@
  * fleet, which waits for its lane and pace groups. Without one it keeps the agent's own delay between its hops.
  */
 import type { Agent } from '@decorum/config'
-import type { AcquireAnswer, Ledger, OriginView } from '@decorum/ledger'
+import type { AcquireAnswer, Ledger } from '@decorum/ledger'
+import type { RobotsState } from '@decorum/robots'
 import { pause, sinceNow } from '@decorum/runtime'
 import { type Config, readConfig } from '../config.ts'
 import { type LaneConnections, openConnections } from '../http/connections.ts'
@@ -20,13 +21,22 @@ import { siteAnswers } from './site-answers.ts'
 
 export type { RobotsAnswer } from './ask-robots.ts'
 
+/** What a look at the origin has to say. */
+export type OriginFacts = {
+  version: number
+  state: RobotsState
+  delays: readonly { agent: string; delayMs: number }[]
+  override?: { delayMs: number }
+  now: number
+}
+
 export type RobotsVisit = {
   origin: string
   agent: Agent
   /** settings of a fetcher */
   env: Record<string, string | undefined>
-  /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
-  fleet: { ledger: Ledger; version: number } | undefined
+  /** the running fleet, the version of the origin's rules that is known already, and a look at the origin; undefined: without a ledger */
+  fleet: { ledger: Ledger; version: number; look: () => Promise<OriginFacts> } | undefined
   /** how long the lane is waited for, ms */
   patienceMs: number
 }
@@ -82,15 +92,15 @@ async function alone({ origin, agent }: RobotsVisit, config: Config, connections
 
 async function inFleet(
   visit: RobotsVisit,
-  { ledger, version: before }: { ledger: Ledger; version: number },
+  { ledger, version: before, look }: NonNullable<RobotsVisit['fleet']>,
   config: Config,
   connections: LaneConnections,
 ) {
-  const { origin, agent, patienceMs } = visit
+  const { agent, patienceMs } = visit
   const pace = openPace({ ledger, groups: config.paceGroups, addressOf: connections.addressOf })
   const until = performance.now() + patienceMs
   for (;;) {
-    const known = await ledger.viewOrigin(origin, [agent.key])
+    const known = await look()
     if (known.version !== before) return undefined
     const { question } = known.state
     const isInFlight = question !== undefined && question.until > known.now
@@ -137,7 +147,7 @@ async function fetchUnder(
 }
 
 /** The longest delay that is known of the lane: from its rules, or set by an operator. */
-function delayOf({ delays, override }: OriginView, agent: Agent): number {
+function delayOf({ delays, override }: OriginFacts, agent: Agent): number {
   const recorded = delays.find((delay) => delay.agent === agent.key)
   return Math.max(agent.minDelayMs, recorded?.delayMs ?? 0, override?.delayMs ?? 0)
 }
