@@ -87,7 +87,9 @@ export async function askRobots(
       confirm: () => lease.confirm(),
     })
     if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
-    load = loadAfter(result)
+    // Without Retry-After the robots state of the origin has its own retries, which come sooner than a back-off of pages ends.
+    const asked = loadAfter(result)
+    load = asked.kind === 'asked-for-less' && asked.retryAfterMs !== undefined ? asked : NORMAL_LOAD
     return result
   }
   /** A redirect, under a lease of its own. A string tells why the chain ends here. */
