@@ -33,7 +33,7 @@ export type ScriptSettings = {
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
   onCall?: OnCall | undefined
-  /** the emergency stops that this process knows: followed when a reply comes under another version */
+  /** the emergency stops that this process knows; `seen` is called when a reply comes under another version */
   stops?: { readonly version: number; seen(version: number): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined

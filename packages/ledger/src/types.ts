@@ -23,7 +23,7 @@ export type Pending = {
 
 /** What store is given: a URL for its lane, or an outcome that is already known (invalid, refused, disallowed). */
 export type StoreItem = ({ lane: LaneRef; pending: Pending } | { outcome: Outcome }) & {
-  /** set when this item alone may be pending again after a crash (redirects): stored once per mark */
+  /** set when this item alone may be stored again after a crash (redirects): stored once per mark */
   mark?: string
 }
 
@@ -412,7 +412,7 @@ export type PartitionView = {
   waiting: number
   unread: number
   nextDue?: Instant
-  /** since the beginning: pending, absorbed, stale writes refused, outcomes by kind */
+  /** since the beginning: parked (URLs stored), absorbed, stale writes refused, outcomes by kind */
   counts: Record<string, number>
 }
 

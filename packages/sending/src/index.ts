@@ -13,10 +13,13 @@ export { type Later, type Open, type Turn, type TurnTools, takeTurn } from './le
 export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal } from './leases/wait.ts'
 export {
   betweenMs,
+  confirmEach,
   endExchange,
   endUnused,
   extend,
   type Leases,
+  laneOf,
+  lanesOf,
   type OwnLease,
   type PaceLease,
   release,

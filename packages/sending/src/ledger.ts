@@ -6,6 +6,7 @@
 import {
   type CompleteResult,
   type Completion,
+  type Confirmation,
   type ExtendedStop,
   type LaneRef,
   type LeasedLane,
@@ -161,15 +162,27 @@ export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
 }
 export const laneOf = ({ agent, origin, fence }: LeasedLane): LeasedLane => ({ agent, origin, fence })
 
+const byPartition = <L extends LeasedLane>(
+  ledger: Pick<Ledger, 'partitionOf'>,
+  lanes: readonly L[],
+): [number, L[]][] => [...Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))]
+
 /** May the request still be sent? @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
 export async function confirm(
   ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
   lanes: readonly LeasedLane[],
 ): Promise<string | undefined> {
-  const byPartition = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
-  const answers = await Promise.all([...byPartition.values()].map((some) => ledger.confirm(some)))
+  const answers = await confirmEach(ledger, lanes)
   // No answer is no permission: each has to say so.
   return answers.length === 0 ? 'stale' : answers.find((answer) => answer !== 'granted')
+}
+
+/** @returns what each partition of these lanes says about its own. @throws LedgerUnavailableError */
+export async function confirmEach(
+  ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
+  lanes: readonly LeasedLane[],
+): Promise<Confirmation[]> {
+  return Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
 }
 
 /** stop: the gate because of which no further request may be made; the leases last longer all the same */
@@ -187,8 +200,7 @@ export async function extend(
   leaseMs: number,
 ): Promise<Extended> {
   const lanes = [leases.own, ...leases.paceLeases].map(laneOf)
-  const byPartition = Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))
-  const answers = await Promise.all([...byPartition.values()].map((some) => ledger.extend(some, leaseMs)))
+  const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.extend(some, leaseMs)))
   if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
   const stopped = answers.find((answer) => 'stop' in answer)
   if (stopped !== undefined || leases.own.version === undefined) return stopped ?? { kind: 'extended' }
@@ -228,9 +240,8 @@ async function resolveAll(
   kind: 'release' | 'unused',
   report: Report,
 ): Promise<CompleteResult> {
-  const byPartition = Map.groupBy(leases, ({ origin }) => ledger.partitionOf(origin))
   const answers = await Promise.all(
-    [...byPartition].map(([partition, some]) => {
+    byPartition(ledger, leases).map(([partition, some]) => {
       const resolutions = some.map((lane): Resolution => ({ ...laneOf(lane), dropped: [], next: { kind } }))
       return report.send(async () =>
         (await ledger.resolve(partition, resolutions)).includes('stale') ? 'stale' : 'completed',

@@ -125,8 +125,8 @@ async function sample(ledger: Ledger, look: () => Promise<Look>, pace: Pace): Pr
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
-  const pending = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
-  pace.add(outcomes, performance.now(), pending + outcomes)
+  const takenIn = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
+  pace.add(outcomes, performance.now(), takenIn + outcomes)
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {

@@ -144,7 +144,10 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   return { kind: 'refused', problem: refused(wish, ending, `the crawl '${wish.crawl}' ${how}`) }
 }
 
-export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>, { url }: Wish): Problem {
+export function disallowed(
+  { rule, group }: Extract<Judgement, { kind: 'refused' }>,
+  { url }: Pick<Wish, 'url'>,
+): Problem {
   const written = `${rule.type}: ${rule.pattern}`
   return new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, {
     url,

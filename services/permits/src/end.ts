@@ -1,7 +1,7 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
-import type { LeasedLane, Ledger, SiteLoad } from '@decorum/ledger'
+import type { Ledger, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
-import type { Leases } from '@decorum/sending'
+import { confirmEach, type Leases, laneOf, lanesOf } from '@decorum/sending'
 import type { Gate } from './attempt.ts'
 import type { Permit } from './permit-id.ts'
 
@@ -38,11 +38,9 @@ export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: Ga
 /** Whether a permit is held, until when by the ledger, and whether its request may be sent now. */
 export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
   const endsAt = await ledger.leaseEndsAt(permit) // read first: a fence that is confirmed after it was in force before
-  const held = [permit, ...permit.paceLeases].map(({ agent, origin, fence }): LeasedLane => ({ agent, origin, fence }))
-  const groups = Map.groupBy(held, ({ origin }) => ledger.partitionOf(origin))
-  const answers = await Promise.all([...groups.values()].map((some) => ledger.confirm(some)))
-  if (endsAt === undefined || answers.includes('stale')) return { kind: 'stale' }
   // Rules are judged by whoever knows the URL: confirm is given no version here.
+  const answers = await confirmEach(ledger, lanesOf(leasesOf(permit)).map(laneOf))
+  if (endsAt === undefined || answers.includes('stale')) return { kind: 'stale' }
   const stop = answers.find((answer) => answer !== 'granted') as Gate | undefined
   return { kind: 'held', endsAt, ...(stop === undefined ? {} : { stop }) }
 }

@@ -41,7 +41,7 @@ export class Holding {
     const agent = desk.config.agents.find(permit.agent)
     const delayOf = (tookMs = heldMs): number =>
       agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-    const { delayMs, confirmed, awaitedBy, ...end } =
+    const { delayMs, trace, awaitedBy, ...end } =
       permit.order === undefined
         ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
         : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
@@ -49,7 +49,7 @@ export class Holding {
     const happened = { ...end, endedAt: performance.now(), adaptiveMs: delayMs }
     if ((await endExchange(desk.ledger, leasesOf(permit, awaitedBy), happened)) === 'stale') throw desk.gone(id)
     desk.note(id, 'completed')
-    confirmed?.()
+    trace?.()
     this.#onEnded(permit, delayMs)
     return 'completed'
   }
@@ -78,9 +78,9 @@ export class Holding {
     const about = { permit, attempt, pending, agent, maxAttempts, now, heldMs }
     const end = endOfOrder(said, about)
     await this.#keep(permit, pending, agent, said.body, end.outcome)
-    const confirmed = (): void => traceOrder(this.#desk.traces, pool, about, end)
+    const trace = (): void => traceOrder(this.#desk.traces, pool, about, end)
     const awaitedBy = namesRobotsTxt(pending.path) ? config.agents.list.map(({ key }) => key) : undefined
-    return { ...end, delayMs: delayOf(said.tookMs), confirmed, awaitedBy }
+    return { ...end, delayMs: delayOf(said.tookMs), trace, awaitedBy }
   }
 
   /** Keeps the body that was handed over, before the outcome is written, which then says where. */
@@ -139,5 +139,5 @@ export class Holding {
 }
 
 function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
-  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), confirmed: undefined, awaitedBy: undefined }
+  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), trace: undefined, awaitedBy: undefined }
 }

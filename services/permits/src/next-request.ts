@@ -6,6 +6,7 @@
 import { betweenMs, exactly } from '@decorum/sending'
 import type { z } from 'zod'
 import { admit } from './admission.ts'
+import { disallowed } from './attempt.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
@@ -53,12 +54,7 @@ export class NextRequests {
     await this.#stillWanted(id, token)
     await exactly(delayMs - (performance.now() - endedAt))
     const { judgement } = await desk.origins.judge(agent, wish.origin, wish.path)
-    if (judgement.kind === 'refused') {
-      const { rule, group } = judgement
-      const written = `${rule.type}: ${rule.pattern}`
-      const more = { url, rule: written, line: rule.line, group: [...group.agents] }
-      throw new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, more)
-    }
+    if (judgement.kind === 'refused') throw disallowed(judgement, { url })
     if (judgement.kind !== 'allowed')
       throw new Problem('refused', 'the rules of this origin are not known now', { url, reason: 'robots-unreachable' })
     return { permit: id, url: wish.url, ...(await this.#stillWanted(id, token)) }

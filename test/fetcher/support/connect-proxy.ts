@@ -12,7 +12,7 @@ export type ConnectProxy = {
   origin: string
   /** targets of CONNECT, as they were written */
   asked: string[]
-  /** their request urls: name, value, name, value … */
+  /** their request headers: name, value, name, value … */
   urls: string[][]
   /** what it does with a CONNECT; default: what a proxy does */
   door: 'open' | 'silent' | 'cut' | 'early-bytes' | number

@@ -327,7 +327,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
   })
 }
 
-/** The first urls of a list leave with their outcomes. */
+/** The first URLs of a list leave with their outcomes. */
 function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   for (const kind of kinds) {
     const entry = urlsIn(lane, list).shift()

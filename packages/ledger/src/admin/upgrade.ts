@@ -189,7 +189,7 @@ async function* fieldsOf(
 
 /**
  * Every origin of these partitions, found by its key in one pass over each server. Waiting orders of the earlier version are dropped on
- * the way while partitions are closed: their reservations end by themselves, and the URLs stay at the urls of their lanes.
+ * the way while partitions are closed: their reservations end by themselves, and the URLs stay first in their lanes.
  */
 async function eachOrigin(
   { redis, change, migration }: Work,

@@ -128,7 +128,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
   })
   new Counter({
     name: 'decorum_ledger_events_total',
-    help: 'Other counts of the ledger: pending, absorbed, stale writes refused, …',
+    help: 'Other counts of the ledger: parked (URLs stored), absorbed, stale writes refused, …',
     labelNames: ['partition', 'event'],
     registers: [register],
     async collect() {

@@ -114,6 +114,12 @@ end
 local function isNew(bucket, number)
   return bucket == '' or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
+local function registerCrawl(crawl)
+  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
+  if hasCrawls then return end
+  hasCrawls = true
+  call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
+end
 local stored, absorbed, outcomes = 0, 0, 0
 local idle = {}
 local function append(lane, list, n, url, ...)
@@ -156,11 +162,7 @@ local function append(lane, list, n, url, ...)
     if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
     if perDomain then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, domains[lane], n) end
   end
-  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
-  if not hasCrawls then
-    hasCrawls = true
-    call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
-  end
+  registerCrawl(crawl)
 end
 for g = 1, #names do
   local lane, form, n, place = names[g], forms[g], sizes[g], places[g]
@@ -202,11 +204,7 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
     else
       call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
       call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
-      call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
-  if not hasCrawls then
-        hasCrawls = true
-        call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
-      end
+      registerCrawl(crawl)
     end
     countOutcome(ARGV[k + OUTCOME_ITEM.kind])
     outcomes = outcomes + 1
