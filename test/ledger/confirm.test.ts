@@ -111,7 +111,8 @@ test.each([
   ['one too many', ['granted', 'granted', 'granted', 'granted']],
 ])('a reply with %s of the answers grants nothing', async (_, values) => {
   const lane = { agent: AGENT, origin: ORIGIN, fence: 1 }
-  const scripts = { call: async () => ({ now: 0, values }), now: () => 0, aheadMs: () => 0 }
+  const call = async () => ({ now: 0, values })
+  const scripts = { call, send: call, now: () => 0, aheadMs: () => 0 }
   await expect(confirmVerb(scripts, [[lane, lane], [lane]])).rejects.toThrow(LedgerUnavailableError)
 })
 

@@ -1,7 +1,8 @@
 /** The stream of outcomes, read in groups and trimmed behind the slowest; and the outbox of redirects. */
 
-import { connectLink, linkTo, makeGroup, openLedger, repartition } from '@decorum/ledger'
+import { connectLink, linkTo, makeGroup, openLedger } from '@decorum/ledger'
 import { keysOf } from '@decorum/ledger/testing'
+import { repartition } from '@decorum/ledger-move'
 import { partitionTags } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'

@@ -3,12 +3,14 @@
  * fixtures in layouts/ were made by the code of their release (layouts/fill.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { announceNew, connectLink, linkTo, openLedger, upgrade } from '@decorum/ledger'
+import { announceNew, connectLink, linkTo, openLedger } from '@decorum/ledger'
 import { EPOCH, LAYOUT } from '@decorum/ledger/testing'
+import { upgrade } from '@decorum/ledger-move'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { fill, lane, START } from './layouts/fill.ts'
+import { fromTwo } from './layouts/step-from-two.ts'
 import { readStored, type StoredKey, writeStored } from './layouts/stored.ts'
 import { keys, outcomeOf, PATIENT } from './ledger-for-test.ts'
 
@@ -45,7 +47,7 @@ async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unk
     if (++sent > most) link.disconnect()
     return send(command, stream)
   }
-  return upgrade({ redis: link, back })
+  return upgrade({ redis: link, back, migration: fromTwo })
     .then(
       () => ({ sent }),
       (error: unknown) => ({ error, sent }),

@@ -63,7 +63,7 @@ export type Row<Name extends string> = {
   at: Record<Name | 'size', number>
   read(texts: string[], from?: number): Record<Name, string>
 }
-function row<const Name extends string>(...names: Name[]): Row<Name> {
+export function row<const Name extends string>(...names: Name[]): Row<Name> {
   return {
     at: places(names, 1),
     read(texts, from = 0) {

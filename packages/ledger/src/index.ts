@@ -5,14 +5,7 @@
  */
 
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
-export {
-  type Repartitioned,
-  type RepartitionOptions,
-  type RepartitionProgress,
-  repartition,
-} from './admin/repartition.ts'
 export { sitemapsOf } from './admin/sitemaps.ts'
-export { canUpgradeAlone, layoutsOf, type Upgraded, type UpgradeOptions, upgrade } from './admin/upgrade.ts'
 export type { Crawl, CrawlBook } from './crawls/keeper.ts'
 export {
   type Changing,

@@ -7,7 +7,8 @@ import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
- * with every change that an earlier or later process would misread, and add how stored data changes to admin/migrations.ts.
+ * with every change that an earlier or later process would misread, and write how stored data
+ * changes in packages/ledger-move/src/migration.ts.
  */
 export const LAYOUT = {
   version: '3',
@@ -205,6 +206,9 @@ export const KEPT = {
   /** origins that one gate holds, of which the index has those that are held longest */
   closedIndex: 10_000,
 } as const
+
+/** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
+export const BODY = { freeBytes: 4_096 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const

@@ -2,7 +2,7 @@
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
 import { KEY, type Keys, keysOf } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { ALLOWED_WHEN_FULL } from './script-text.ts'
+import { ALLOWED_WHEN_FULL } from './lua-library.ts'
 
 /** A Redis that has reached its maxmemory would refuse the plain command even where the group exists, but only readers can make room. */
 const MAKE_GROUP = `${ALLOWED_WHEN_FULL}

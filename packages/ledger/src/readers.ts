@@ -5,7 +5,7 @@
 import { outcomesKey } from '@decorum/protocol'
 import { keysOf, OPERATION } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { ALLOWED_WHEN_FULL } from './script-text.ts'
+import { ALLOWED_WHEN_FULL } from './lua-library.ts'
 import { thatAnswer } from './that-answer.ts'
 
 export type Reader = {

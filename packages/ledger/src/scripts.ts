@@ -19,6 +19,8 @@ export type Reply = {
 export type Scripts = {
   /** @param items  what follows the arguments that every call of the verb has */
   call<V extends Verb>(verb: V, args: ArgsOf<V>, items?: Arg[]): Promise<Reply>
+  /** The same for a verb of another package: all of its arguments, in order. */
+  send(verb: string, args: readonly Arg[]): Promise<Reply>
   /** the ledger's time as far as it is known here, ms: never ahead of it, and behind by no more than a round trip */
   now(): number
   /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps */
@@ -51,7 +53,16 @@ const KEYS = 2
  * @param textOf  tests only: the text of a verb
  */
 export function defineVerbs(redis: RedisLink, textOf: (verb: Verb) => string = scriptText): void {
-  for (const verb of VERBS) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: textOf(verb) })
+  defineScripts(redis, VERBS, textOf)
+}
+
+/** The same for the verbs of another package. */
+export function defineScripts<V extends string>(
+  redis: RedisLink,
+  verbs: readonly V[],
+  textOf: (verb: V) => string,
+): void {
+  for (const verb of verbs) redis.defineCommand(`decorum_${verb}`, { numberOfKeys: KEYS, lua: textOf(verb) })
 }
 
 export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings): Scripts {
@@ -66,12 +77,12 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     const vouched = settings.mostMs === undefined ? settings.nowMs() + ahead : settings.mostMs()
     return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}`
   }
-  const call = async <V extends Verb>(verb: V, args: ArgsOf<V>, items: Arg[] = []): Promise<Reply> => {
+  const send = async (verb: string, args: readonly Arg[]): Promise<Reply> => {
     const askedAt = performance.now()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answering = withDeadline(
-      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...inOrder(verb, args), ...items),
+      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...args),
       settings.callDeadlineMs,
       verb,
     )
@@ -90,13 +101,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     return { now, values: answer.slice(2) }
   }
   return {
-    call,
+    call: (verb, args, items = []) => send(verb, [...argsInOrder<string>(ARGS[verb], args), ...items]),
+    send,
     now: () => (settings.nowMs === undefined ? clock.now() : settings.nowMs() + ahead),
     aheadMs: () => ahead,
   }
 }
 
-async function observed<T>(work: Promise<T>, verb: Verb, askedAt: number, onCall: OnCall): Promise<T> {
+async function observed<T>(work: Promise<T>, verb: string, askedAt: number, onCall: OnCall): Promise<T> {
   let isAnswered = false
   try {
     const answer = await work
@@ -107,10 +119,8 @@ async function observed<T>(work: Promise<T>, verb: Verb, askedAt: number, onCall
   }
 }
 
-function inOrder<V extends Verb>(verb: V, args: ArgsOf<V>): Arg[] {
-  const names: readonly string[] = ARGS[verb]
-  return names.map((name) => (args as Record<string, Arg>)[name] as Arg)
-}
+export const argsInOrder = <Name extends string>(names: readonly Name[], args: Record<Name, Arg>): Arg[] =>
+  names.map((name) => args[name])
 
 /** @param count  how many partitions there are, as epoch.lua says it: `6`, or `2>6` while that is being changed */
 const otherCount = (count: string): string =>

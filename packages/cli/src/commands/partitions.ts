@@ -1,13 +1,6 @@
 /** `decorum partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
-import {
-  announceNew,
-  connectLink,
-  linkTo,
-  type RedisLink,
-  type RepartitionProgress,
-  readTags,
-  repartition,
-} from '@decorum/ledger'
+import { announceNew, connectLink, linkTo, type RedisLink, readTags } from '@decorum/ledger'
+import { type RepartitionProgress, repartition } from '@decorum/ledger-move'
 import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
@@ -69,11 +62,13 @@ function progress(): (now: RepartitionProgress) => void {
     if (performance.now() - saidAt < SAY_MS && saidAt > 0) return
     saidAt = performance.now()
     warn(
-      now.kind === 'waiting'
-        ? now.leases > 0
-          ? `waiting for ${now.leases} leases to end`
-          : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
-        : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`,
+      now.kind === 'ending'
+        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without a goodbye`
+        : now.kind === 'waiting'
+          ? now.leases > 0
+            ? `waiting for ${now.leases} leases to end`
+            : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
+          : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`,
     )
   }
 }

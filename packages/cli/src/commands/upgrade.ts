@@ -1,5 +1,6 @@
 /** `decorum upgrade`: brings the stored form of a ledger that an earlier version wrote to this version's, while URLs wait there. */
-import { connectLink, layoutsOf, linkTo, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger'
+import { connectLink, linkTo } from '@decorum/ledger'
+import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger-move'
 import { CommandError, DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'

@@ -5,7 +5,6 @@ import { readCurrent } from '@decorum/fleet-config'
 import {
   connectLink,
   LAYOUT_VERSION,
-  layoutsOf,
   linkTo,
   type Member,
   mastersOf,
@@ -13,6 +12,7 @@ import {
   type RedisLink,
   readTags,
 } from '@decorum/ledger'
+import { layoutsOf } from '@decorum/ledger-move'
 import { CommandError } from '../exit.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 

@@ -4,7 +4,7 @@
   ones have a budget, one of the registrable domain and one of all domains: each life that a body is given is spent until as long a
   time is over. Beyond the budget lives are short, and short lives have a budget of the same size.
 ]]
-local FREE_BYTES, SPENT_MS = 4096, 86400000
+local FREE_BYTES, SPENT_MS = BODY.freeBytes, 86400000
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
 -- Spends of both budgets if both have room; the counters end after that life.

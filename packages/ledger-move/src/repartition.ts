@@ -1,20 +1,29 @@
 /**
- * Changes the number of partitions of a ledger that is in use: hosts whose partition is another one afterwards move there, with
- * their URLs, due times, ids, robots state and back-off. The fleet stands still meanwhile, and every partition refuses callers that
- * know another number: docs/decisions/0009-redis-cluster.md.
+ * Changes the number of partitions of a ledger that is in use: hosts whose partition is another one afterwards move there, with all that
+ * KEY_MOVES says belongs to them. The fleet stands still meanwhile, and every partition refuses callers that know another number:
+ * docs/decisions/0009-redis-cluster.md.
  */
-import { CANDIDATES, hostOf, ORDERS, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
-import type { Arg } from '../calls.ts'
-import { LedgerUnfitError } from '../errors.ts'
-import { checkRedis, readTags } from '../fit.ts'
-import { ANNOUNCED, EPOCH, KEY, keysOf, outboxMark, readLaneName } from '../layout.ts'
-import { mastersOf, type RedisLink } from '../link.ts'
-import { carryGroups } from '../outcomes.ts'
-import { defineVerbs } from '../scripts.ts'
+import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
+import {
+  ANNOUNCED,
+  type Arg,
+  carryGroups,
+  defineVerbs,
+  EPOCH,
+  KEY,
+  keysOf,
+  outboxMark,
+  readLaneName,
+} from '@decorum/ledger/stored'
+import { hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
-import { type Mover, moveLane, moveOrigin } from './move-lane.ts'
-import { aheadMs, type Clock, clocksOf } from './server-clocks.ts'
+import { dealLimits, spreadCrawls, spreadDocuments } from './everywhere.ts'
+import { moveKeys, type Place } from './move-keys.ts'
+import { moveLane } from './move-lane.ts'
+import { moveScripts } from './scripts.ts'
+import { aheadMs, clocksOf } from './server-clocks.ts'
 import { leasesEnd, quiet } from './standstill.ts'
+import { moveSums } from './sums.ts'
 
 export type RepartitionOptions = {
   redis: RedisLink
@@ -25,6 +34,8 @@ export type RepartitionOptions = {
   onProgress?: (progress: RepartitionProgress) => void
 }
 export type RepartitionProgress =
+  /** processes that are announced still, and may have ended */
+  | { kind: 'ending'; processes: number }
   | {
       kind: 'waiting'
       /** leases that have not ended yet */
@@ -77,26 +88,44 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   const tags = partitionTags(to, there)
   const all = [...new Set([...there, ...tags])]
   const gate = `${from}>${to}`
-  if (began === undefined) await quiet(options, there, from)
-  for (const tag of all) await change.close(tag, gate)
+  if (began === undefined) await quiet(options, there, from, (processes) => onProgress({ kind: 'ending', processes }))
+  for (const tag of all) await change.take(tag, gate)
   if (moving !== gate) await stillQuiet(options, change, { there, all, gate, from })
   await leasesEnd(options, there, gate, (leases, holdMs) => onProgress({ kind: 'waiting', leases, holdMs }))
 
-  const clocks = await clocksOf(redis, all)
-  const move: Move = { redis, change, tags, clocks, done, onProgress }
-  if (before.tags.length !== to) for (const tag of there) await clearOutbox(move, before.tags, tag)
-  for (const tag of all) await moveLanes(move, tag)
-  await moveOrigins(move, all)
-
+  const place: Place = {
+    redis,
+    change,
+    tags,
+    clocks: await clocksOf(redis, all),
+    onOrigin: () => {
+      done.origins++
+      moved()
+    },
+  }
+  const moved = (): void => onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
+  if (before.tags.length !== to) for (const tag of there) await clearOutbox(place, before.tags, tag)
+  await spreadDocuments(place, there)
+  const crawls = await spreadCrawls(place, there)
+  for (const tag of all)
+    await moveLanes(place, tag, (urls) => {
+      done.urls += urls
+      done.lanes++
+      moved()
+    })
+  await moveKeys(place, all)
   const retired = all.filter((tag) => !tags.includes(tag))
+  for (const tag of retired) await moveSums(place, tag, tags[0] as string, crawls)
+  await dealLimits(place, crawls)
+
   // Numbers of jobs and fences go on from the highest one, so that ids made of them are never given twice; also in retired queues,
   // because their place among the tags may become that of another partition.
-  const jobs = await highest(all, (tag) => redis.get(`${tag}:${CANDIDATES}:id`))
-  for (const tag of all) await change.write(tag, RAISE, `${tag}:${CANDIDATES}:id`, jobs)
+  const number = await highest(all, (tag) => redis.get(`${tag}:${KEY.candidateJob}id`))
+  for (const tag of all) await change.write(tag, moveScripts.raiseJobs, { number })
   const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))
   await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
-  for (const tag of all) await change.write(tag, DROP, keysOf(tag).moved)
+  for (const tag of all) await change.write(tag, moveScripts.dropKey, { key: keysOf(tag).moved })
   // Every lease has ended, and hosts have just come: nothing has to be waited for when a new partition is first called.
   const fields = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
   await putAll(change, firstLast(all, tags[0]), fields)
@@ -125,25 +154,11 @@ async function stillQuiet(
 const firstLast = (all: string[], first: string | undefined): string[] =>
   all.toSorted((a, b) => Number(a === first) - Number(b === first))
 
-/** Frontiers go on adding jobs meanwhile, so the counter is only ever raised. */
-const RAISE = `if tonumber(redis.call('GET', ARGV[2]) or '0') < tonumber(ARGV[3]) then redis.call('SET', ARGV[2], ARGV[3]) end`
-const DROP = `redis.call('UNLINK', ARGV[2])`
-const DROP_ENTRY = `redis.call('XDEL', ARGV[2], ARGV[3])`
-const PUT = `redis.call('HSET', KEYS[1], unpack(ARGV, 2))`
+const homeOf = (tags: readonly string[], origin: string): string =>
+  tags[partitionOf(hostOf(origin), tags.length)] as string
 
-type Move = Mover & {
-  tags: string[]
-  clocks: Map<string, Clock>
-  done: Repartitioned
-  onProgress: NonNullable<RepartitionOptions['onProgress']>
-}
-
-/** Behind its tag, the key of an origin begins with this. */
-const ORIGIN = `:${KEY.origin}`
-
-const homeOf = (tags: string[], origin: string): string => tags[partitionOf(hostOf(origin), tags.length)] as string
-
-async function moveLanes({ redis, change, tags, clocks, done, onProgress }: Move, from: string): Promise<void> {
+async function moveLanes(place: Place, from: string, onLane: (urls: number) => void): Promise<void> {
+  const { redis, tags, clocks } = place
   let cursor = '0'
   do {
     const [next, flat] = await redis.zscan(keysOf(from).due, cursor, 'COUNT', PAGE)
@@ -151,54 +166,26 @@ async function moveLanes({ redis, change, tags, clocks, done, onProgress }: Move
     for (let at = 0; at < flat.length; at += 2) {
       const lane = flat[at] as string
       const to = homeOf(tags, readLaneName(lane).origin)
-      if (to === from) continue
-      done.urls += await moveLane({ redis, change }, from, to, lane, aheadMs(clocks, from, to))
-      done.lanes++
-      onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
+      if (to !== from) onLane(await moveLane(place, from, to, lane, aheadMs(clocks, from, to)))
     }
   } while (cursor !== '0')
 }
 
-/** Finds them by their keys, in one pass over each server, and drops orders of retired partitions on the way: none can be started. */
-async function moveOrigins({ redis, change, tags, clocks, done, onProgress }: Move, all: string[]): Promise<void> {
-  for (const server of mastersOf(redis)) {
-    let cursor = '0'
-    do {
-      const [next, keys] = await server.scan(cursor, 'MATCH', '{decorum:*', 'COUNT', PAGE)
-      cursor = next
-      for (const key of keys) {
-        const end = key.indexOf('}') + 1
-        const [from, rest] = [key.slice(0, end), key.slice(end)]
-        if (!all.includes(from)) continue
-        if (rest.startsWith(`:${ORDERS}:`) && !tags.includes(from)) await change.write(from, DROP, key)
-        if (!rest.startsWith(ORIGIN)) continue
-        const origin = rest.slice(ORIGIN.length)
-        const to = homeOf(tags, origin)
-        if (to === from) continue
-        await moveOrigin({ redis, change }, from, to, origin, aheadMs(clocks, from, to))
-        done.origins++
-        onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
-      }
-    } while (cursor !== '0')
-  }
-}
-
 /** Drops entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
-async function clearOutbox({ redis, change }: Move, tags: string[], tag: string): Promise<void> {
-  const { outbox } = keysOf(tag)
-  for (const [id, fields] of await redis.xrange(outbox, '-', '+')) {
+async function clearOutbox({ redis, change }: Place, tags: string[], tag: string): Promise<void> {
+  for (const [id, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+')) {
     const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
     const home = 'refused' in at ? tag : homeOf(tags, at.origin)
     const mark = keysOf(home).mark(outboxMark(tag, id))
-    if ((await redis.exists(mark)) === 1) await change.write(tag, DROP_ENTRY, outbox, id)
+    if ((await redis.exists(mark)) === 1) await change.write(tag, moveScripts.dropOutboxEntry, { id })
   }
 }
 
-async function putAll(change: Change, tags: string[], fields: Arg[]): Promise<void> {
-  for (const tag of tags) await change.write(tag, PUT, ...fields)
+async function putAll(change: Change, tags: readonly string[], fields: Arg[]): Promise<void> {
+  for (const tag of tags) await change.write(tag, moveScripts.putEpoch, {}, fields)
 }
 
-async function highest(tags: string[], read: (tag: string) => Promise<string | null>): Promise<string> {
+async function highest(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<string> {
   const found = await Promise.all(tags.map(read))
   return String(found.reduce((most, one) => Math.max(most, Number(one ?? 0)), 0))
 }

@@ -6,20 +6,20 @@
  * switch  one script per partition; its end is written down, and this version may run
  * tidy    the earlier names are dropped while the fleet works
  */
+import { checkRedis, LedgerUnfitError, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
+import { EPOCH, KEY, keysOf, LAYOUT } from '@decorum/ledger/stored'
 import { ORDERS } from '@decorum/protocol'
-import { LedgerUnfitError } from '../errors.ts'
-import { checkRedis, readTags } from '../fit.ts'
-import { EPOCH, KEY, keysOf, LAYOUT } from '../layout.ts'
-import { mastersOf, type RedisLink } from '../link.ts'
 import { type Change, holdingChange } from './change-lock.ts'
-import { MIGRATIONS, type Migration } from './migrations.ts'
-import * as steps from './upgrade-steps.ts'
+import { MIGRATION, type Migration } from './migration.ts'
+import { upgradeScripts as steps } from './scripts.ts'
 
 export type UpgradeOptions = {
   redis: RedisLink
   /** back to the earlier layout, as long as no partition has the new one */
   back?: boolean
   onProgress?: (progress: Upgraded) => void
+  /** tests only: in place of this version's */
+  migration?: Migration | undefined
 }
 export type Upgraded = {
   from: string
@@ -34,8 +34,12 @@ export type Upgraded = {
 }
 
 const CALL_MS = 10_000
+/** Items of one step: Redis is busy for well under a millisecond. */
+const STEP = 200
+/** Behind the tag: leases as they will be stored. */
+const NEXT_LEASES = 'leases>next'
 
-/** The layouts of the partitions that were ever called, each once; a change that is under way looks like `2>3`. One with crawls is this version's, too. */
+/** The layouts of the partitions that were ever called, each once; a change that is under way looks like `3>5`. One with crawls is this version's, too. */
 export async function layoutsOf(redis: RedisLink): Promise<string[]> {
   const { tags, retired } = await readTags(redis)
   const found = await Promise.all(
@@ -45,10 +49,12 @@ export async function layoutsOf(redis: RedisLink): Promise<string[]> {
   return [...new Set(layouts.map((layout) => (layout === LAYOUT.withCrawls ? LAYOUT.version : layout)))]
 }
 
+const isKnown = (migration: Migration | undefined, layout: string): boolean => migration?.from.includes(layout) === true
+
 /** It has an earlier layout that this version knows, and no process has announced itself for 5 s. */
-export async function canUpgradeAlone(redis: RedisLink): Promise<boolean> {
-  const layouts = (await layoutsOf(redis)).map((layout) => layout.split('>')[0])
-  if (!layouts.some((layout) => MIGRATIONS.some(({ from }) => from === layout))) return false
+export async function canUpgradeAlone(redis: RedisLink, migration = MIGRATION): Promise<boolean> {
+  const layouts = (await layoutsOf(redis)).map((layout) => layout.split('>')[0] ?? '')
+  if (!layouts.some((layout) => isKnown(migration, layout))) return false
   const { tags, retired } = await readTags(redis)
   return (await processesOf(redis, [...tags, ...retired])) === 0
 }
@@ -59,31 +65,21 @@ export async function canUpgradeAlone(redis: RedisLink): Promise<boolean> {
  *         comes too late
  */
 export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
-  await checkRedis(options.redis, CALL_MS)
-  const found = (await layoutsOf(options.redis)).map((layout) => layout.split('>')[0] ?? '')
-  const earlier =
-    found.find((layout) => layout !== LAYOUT.version && layout !== LAYOUT.withCrawls) ??
-    (await leftoversOf(options.redis))
-  const done = {
-    from: earlier ?? LAYOUT.version,
-    to: LAYOUT.version,
-    processes: 0,
-    origins: 0,
-    leases: 0,
-    lanes: 0,
-    closedMs: 0,
-  }
+  const { redis, back = false, migration = MIGRATION } = options
+  await checkRedis(redis, CALL_MS)
+  const found = (await layoutsOf(redis)).map((layout) => layout.split('>')[0] ?? '')
+  const earlier = found.find((layout) => layout !== LAYOUT.version) ?? (await leftoversOf(redis))
+  const to = LAYOUT.version
+  const done = { from: earlier ?? to, to, processes: 0, origins: 0, leases: 0, lanes: 0, closedMs: 0 }
   if (earlier === undefined) {
-    if (options.back === true)
-      throw new LedgerUnfitError(`there is nothing to step back from: layout ${LAYOUT.version} is in use`)
+    if (back) throw new LedgerUnfitError(`there is nothing to step back from: layout ${to} is in use`)
     return done
   }
-  const migration = MIGRATIONS.find(({ from, to }) => from === earlier && to === LAYOUT.version)
-  if (migration === undefined)
+  if (migration === undefined || !isKnown(migration, earlier))
     throw new LedgerUnfitError(
-      `this version cannot read layout ${earlier}: it knows ${[...MIGRATIONS.map(({ from }) => from), LAYOUT.version].join(', ')}`,
+      `this version cannot read layout ${earlier}: it knows ${[...(migration?.from ?? []), to].join(', ')}`,
     )
-  return holdingChange(options.redis, (change) => underLock({ ...options, change, migration, done }))
+  return holdingChange(redis, (change) => underLock({ ...options, change, migration, done }))
 }
 
 async function leftoversOf(redis: RedisLink): Promise<string | undefined> {
@@ -105,20 +101,22 @@ async function underLock(work: Work): Promise<Upgraded> {
   const switched: string[] = []
   for (const tag of all) {
     await change.take(tag)
-    const stands = String(await change.write(tag, steps.BEGIN, from, to))
+    const stands = String(await change.write(tag, steps.begin, { to }, from))
     if (stands === 'under way') open.push(tag)
     else if (stands === 'done') switched.push(tag)
     else if (stands !== 'unused')
-      throw new LedgerUnfitError(`partition ${tag} has layout ${stands}, not ${from} as others have: restore a backup`)
+      throw new LedgerUnfitError(
+        `partition ${tag} has layout ${stands}, not ${from.join(' or ')} as others have: restore a backup`,
+      )
   }
   if (work.back === true) return stepBack(work, open, switched)
   await copy(work, open)
-  const pairs = (names: Readonly<Record<string, string>>): string[] => Object.entries(names).flat()
-  for (const tag of open)
-    await change.write(tag, steps.SWITCH, from, to, ...pairs(migration.keys), '', ...pairs(migration.counts))
+  const keys = Object.entries(migration.keys)
+  const renamed = [...keys, ...Object.entries(migration.counts)].flat()
+  for (const tag of open) await change.write(tag, steps.switch, { to, next: NEXT_LEASES, keys: keys.length }, renamed)
   if (open.length > 0) done.closedMs = Math.round(performance.now() - closedAt)
   await dropFields(work, [...open, ...switched], Object.keys(migration.originFields))
-  for (const tag of [...open, ...switched]) await change.write(tag, steps.FORGET_LEFTOVERS)
+  for (const tag of [...open, ...switched]) await change.write(tag, steps.forgetLeftovers, {})
   return done
 }
 
@@ -130,23 +128,22 @@ async function stepBack(work: Work, open: string[], switched: string[]): Promise
     )
   await dropFields(work, open, Object.values(migration.originFields))
   for (const [earlier, name] of Object.entries(migration.gates)) await renameGate(work, open, name, earlier)
-  for (const tag of open) await change.write(tag, steps.STEP_BACK, migration.from, migration.to)
+  for (const tag of open) await change.write(tag, steps.stepBack, { to: migration.to, next: NEXT_LEASES })
   return work.done
 }
 
 async function copy(work: Work, tags: string[]): Promise<void> {
   const { redis, change, migration, done, onProgress } = work
   const names = Object.keys(migration.originFields)
-  const fields = [names.length, ...names, ...Object.values(migration.originFields)]
+  const fields = [...names, ...Object.values(migration.originFields)]
   await eachOrigin(work, tags, async (tag, origins) => {
-    await change.write(tag, steps.COPY_ORIGINS, ...fields, ...origins)
+    if (names.length > 0) await change.write(tag, steps.copyOrigins, { count: names.length }, [...fields, ...origins])
     done.origins += origins.length
     onProgress?.(done)
   })
-  const script = steps.copyLeases(migration.lease)
   for (const tag of tags)
     for await (const lanes of fieldsOf(redis, keysOf(tag).leases)) {
-      await change.write(tag, script, ...lanes)
+      await change.write(tag, migration.putLeases, { next: NEXT_LEASES }, lanes)
       done.leases += lanes.length
       onProgress?.(done)
     }
@@ -156,20 +153,22 @@ async function copy(work: Work, tags: string[]): Promise<void> {
 async function renameGate(
   { redis, change, done, onProgress }: Work,
   tags: string[],
-  earlier: string,
-  name: string,
+  before: string,
+  after: string,
 ): Promise<void> {
   for (const tag of tags)
-    for await (const lanes of fieldsOf(redis, keysOf(tag).lanes, (record) => record.includes(`|${earlier}|`))) {
-      await change.write(tag, steps.RENAME_GATE, earlier, name, ...lanes)
+    for await (const lanes of fieldsOf(redis, keysOf(tag).lanes, (record) => record.includes(`|${before}|`))) {
+      await change.write(tag, steps.renameGate, { before, after }, lanes)
       done.lanes += lanes.length
       onProgress?.(done)
     }
 }
 
 async function dropFields(work: Work, tags: string[], fields: string[]): Promise<void> {
-  if (tags.length === 0) return
-  await eachOrigin(work, tags, (tag, origins) => work.change.write(tag, steps.DROP_FIELDS, ...fields, '', ...origins))
+  if (tags.length === 0 || fields.length === 0) return
+  await eachOrigin(work, tags, (tag, origins) =>
+    work.change.write(tag, steps.dropFields, { count: fields.length }, [...fields, ...origins]),
+  )
 }
 
 /** Fields of a hash, so many at a time; a field may come twice. */
@@ -180,7 +179,7 @@ async function* fieldsOf(
 ): AsyncGenerator<string[]> {
   let cursor = '0'
   do {
-    const [next, flat] = await redis.hscan(key, cursor, 'COUNT', steps.STEP)
+    const [next, flat] = await redis.hscan(key, cursor, 'COUNT', STEP)
     cursor = next
     const fields = flat.filter((_, at) => at % 2 === 0 && wanted(flat[at + 1] ?? ''))
     yield* inSteps(fields)
@@ -197,11 +196,11 @@ async function eachOrigin(
   step: (tag: string, origins: string[]) => Promise<unknown>,
 ): Promise<void> {
   const behindTag = `:${KEY.origin}`
-  const { from, to } = migration
+  const { to } = migration
   for (const server of mastersOf(redis)) {
     let cursor = '0'
     do {
-      const [next, keys] = await server.scan(cursor, 'MATCH', '{decorum:*', 'COUNT', 5 * steps.STEP)
+      const [next, keys] = await server.scan(cursor, 'MATCH', '{decorum:*', 'COUNT', 5 * STEP)
       cursor = next
       const origins = new Map<string, string[]>()
       const orders = new Map<string, string[]>()
@@ -213,7 +212,7 @@ async function eachOrigin(
         else if (rest.startsWith(`:${ORDERS}:`)) addTo(orders, tag, key)
       }
       for (const [tag, found] of orders)
-        for (const some of inSteps(found)) await change.write(tag, steps.DROP_WHILE_CLOSED, from, to, ...some)
+        for (const some of inSteps(found)) await change.write(tag, steps.dropWhileClosed, { to }, some)
       for (const [tag, found] of origins) for (const some of inSteps(found)) await step(tag, some)
     } while (cursor !== '0')
   }
@@ -226,7 +225,7 @@ function addTo(lists: Map<string, string[]>, tag: string, one: string): void {
 }
 
 function* inSteps(all: string[]): Generator<string[]> {
-  for (let at = 0; at < all.length; at += steps.STEP) yield all.slice(at, at + steps.STEP)
+  for (let at = 0; at < all.length; at += STEP) yield all.slice(at, at + STEP)
 }
 
 /** Processes that have announced themselves; without the ledger's own script, which knows one layout. */

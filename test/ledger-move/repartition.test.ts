@@ -1,12 +1,14 @@
 /** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
-import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags, repartition } from '@decorum/ledger'
-import { EPOCH, holdingChange, idSlot, keysOf, LIST, moveLane, writeLaneRecord } from '@decorum/ledger/testing'
+import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags } from '@decorum/ledger'
+import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/testing'
+import { repartition } from '@decorum/ledger-move'
+import { holdingChange, moveLane } from '@decorum/ledger-move/testing'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { keys, outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
-import { keys, outcomeOf, PATIENT, url } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
@@ -208,9 +210,12 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
   const raw = await empty()
   await expect(change(2)).rejects.toThrow('no fleet has run on this Redis yet')
   const ledger = await open(1)
-  await ledger.announce({ id: 'f1', role: 'fetcher', slots: 3 })
+  const fetcher = { id: 'f1', role: 'fetcher', slots: 3 }
+  await ledger.announce(fetcher)
+  const running = setInterval(() => void ledger.announce(fetcher), 300)
   await expect(change(2)).rejects.toThrow('(fetcher f1): stop all gateways and fetchers first')
-  await ledger.announce({ id: 'f1', role: 'fetcher', slots: 3 }, 0)
+  clearInterval(running)
+  await ledger.announce(fetcher, 0)
   await raw.lpush('{decorum:0}:candidates:active', '7')
   await expect(change(2)).rejects.toThrow('half way in (1 in {decorum:0})')
   await raw.del('{decorum:0}:candidates:active')
@@ -228,7 +233,7 @@ test('an id with a plus in it goes along as it is: absorbed where it is stored, 
   await raw.sadd(keysOf(from).ids(bucket), number)
   await raw.zadd(keysOf(from).due, 9_000, lane)
   await holdingChange(raw, async (held) => {
-    for (const tag of [from, to]) await held.close(tag, '1>2')
+    for (const tag of [from, to]) await held.take(tag, '1>2')
     return moveLane({ redis: raw, change: held }, from, to, lane, 0)
   })
   expect(await raw.sismember(keysOf(to).ids(bucket), number)).toBe(1)
@@ -246,7 +251,7 @@ test('a deferred lane keeps its own due time, later by as much as its new server
   await raw.zadd(keysOf(from).due, 9_000, lane)
   const move = () =>
     holdingChange(raw, async (held) => {
-      for (const tag of [from, to]) await held.close(tag, '1>2')
+      for (const tag of [from, to]) await held.take(tag, '1>2')
       return moveLane({ redis: raw, change: held }, from, to, lane, 7)
     })
   await move()

@@ -1,17 +1,18 @@
 /** How far apart the times of partitions are, for instants that move from one to another. */
-import { EPOCH, keysOf } from '../layout.ts'
-import { mastersOf, type RedisLink } from '../link.ts'
+import { mastersOf, type RedisLink } from '@decorum/ledger'
+import { EPOCH, keysOf } from '@decorum/ledger/stored'
+import { lockScripts } from './scripts.ts'
 
 /** How far a server's clock is ahead of this process's: between `least` and `most` ms. `shift`: how far the partition's time is ahead of that. */
 export type Clock = { least: number; most: number; shift: number }
 
-export async function clocksOf(redis: RedisLink, tags: string[]): Promise<Map<string, Clock>> {
+export async function clocksOf(redis: RedisLink, tags: readonly string[]): Promise<Map<string, Clock>> {
   const clocks = new Map<string, Clock>()
   const isOne = mastersOf(redis).length === 1 // one server, one clock
   for (const tag of tags) {
     const shift = Number((await redis.hget(keysOf(tag).epoch, EPOCH.shift)) ?? 0)
     const asked = performance.now()
-    const answer = (await redis.eval(`return redis.call('TIME')`, 1, keysOf(tag).epoch)) as [string, string]
+    const answer = (await lockScripts.serverTime.run(redis, [keysOf(tag).epoch], {})) as [string, string]
     const time = Number(answer[0]) * 1_000 + Number(answer[1]) / 1_000
     clocks.set(
       tag,

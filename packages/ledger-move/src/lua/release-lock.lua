@@ -1,0 +1,10 @@
+--[[
+  release-lock: the change has ended.
+
+  KEYS[1]  the lock
+  ARGV     change: the caller's number
+  Keeps    the lock of another change stays.
+]]
+if --[[rule:a-change-releases-its-own-lock]] redis.call('GET', KEYS[1]) == ARGV[ARG.change] --[[end]] then
+  redis.call('DEL', KEYS[1])
+end

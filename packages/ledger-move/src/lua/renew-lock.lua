@@ -1,0 +1,10 @@
+--[[
+  renew-lock: the change goes on.
+
+  KEYS     as take-lock
+  ARGV     change: the caller's number;  lifeMs: as take-lock
+  Keeps    a lock that has run out is taken again as long as no other change has begun since.
+]]
+if --[[rule:an-overtaken-change-takes-no-lock]] redis.call('GET', KEYS[2]) == ARGV[ARG.change] --[[end]] then
+  redis.call('SET', KEYS[1], ARGV[ARG.change], 'PX', ARGV[ARG.lifeMs])
+end

@@ -1,0 +1,12 @@
+--[[
+  take-lock: one change of the whole ledger at a time.
+
+  KEYS[1]  the lock, a string: the number of the change that holds it;  KEYS[2]  how many changes have begun
+  ARGV     lifeMs: after which the lock ends unless it is renewed
+  Returns  the number of this change, or 0 while another one holds the lock
+  Keeps    numbers only rise.
+]]
+if --[[rule:one-change-at-a-time]] redis.call('EXISTS', KEYS[1]) == 1 --[[end]] then return 0 end
+local number = redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[1], number, 'PX', ARGV[ARG.lifeMs])
+return number

@@ -1,0 +1,16 @@
+--[[
+  write-tags: the partitions of the ledger from here on.
+
+  KEYS[1]  their tags, a list;  KEYS[2]  the retired tags, a list;  KEYS[3]  how many changes have begun
+  ARGV     change: the caller's number;  count: how many tags there are; then these tags, and behind them the
+           retired
+           ones
+  Returns  the error OVERTAKEN when another change has begun since
+]]
+if --[[rule:an-overtaken-change-writes-no-tags]] redis.call('GET', KEYS[3]) ~= ARGV[ARG.change] --[[end]] then
+  return redis.error_reply('OVERTAKEN change')
+end
+redis.call('DEL', KEYS[1], KEYS[2])
+local last = ARG.items - 1 + tonumber(ARGV[ARG.count])
+redis.call('RPUSH', KEYS[1], unpack(ARGV, ARG.items, last))
+if #ARGV > last then redis.call('RPUSH', KEYS[2], unpack(ARGV, last + 1)) end

@@ -1,0 +1,172 @@
+/**
+ * What becomes of all that a ledger stores when its number of partitions changes: hosts whose partition is another one afterwards move
+ * there, and nothing that was held back or counted for them may stay behind. Each key of the layout, and each field of the records in it,
+ * has an answer here or does not compile; packages/ledger-move carries the answers out.
+ */
+import type { CRAWL, EPOCH, FIELD, KEY, MEMORY } from './layout.ts'
+
+/** What the entries of a key, or the name behind its colon, say where they belong: the partition of that host. */
+export type Owner = 'lane' | 'origin' | 'host'
+
+export type KeyMove =
+  /** goes along with a lane or an origin, in one step with all of it: move-lane.ts, move-origin.ts */
+  | { with: 'lane' | 'origin' }
+  /** the key belongs to one lane or origin, which is named behind it, and goes as it is, with the life it has left */
+  | { key: 'lane' | 'origin' }
+  /** entries of a hash, set or sorted set, each named after what it belongs to; `instants`: scores on the ledger's clock */
+  | { entries: Owner; in: 'hash' | 'set' | 'zset'; instants?: true }
+  /** has the same content in every partition: those that come get it before they are opened */
+  | { everywhere: string }
+  /** what counts is the sum of all partitions: that of one that retires goes on in the first one */
+  | { sum: string }
+  /** has fields with answers of their own */
+  | { fields: 'epoch' | 'crawl' }
+  /** nothing of it counts once the fleet stands still: why */
+  | { ends: string }
+  /** belongs to the partition, not to the hosts in it: why */
+  | { stays: string }
+
+const LANE = { with: 'lane' } as const
+const LEASES_END = { ends: 'every lease has ended before hosts move' } as const
+
+export const KEY_MOVES = {
+  epoch: { fields: 'epoch' },
+  partitions: { stays: 'it is never stored' },
+  due: LANE,
+  inFlight: LEASES_END,
+  secondary: LEASES_END,
+  pooled: LEASES_END,
+  queues: { ends: 'those that wait are processes, and none runs; what their lanes remember goes along' },
+  leases: LEASES_END,
+  lanes: LANE,
+  normal: LANE,
+  high: LANE,
+  turns: LANE,
+  permitTurns: { key: 'lane' },
+  crawls: { everywhere: 'with the records' },
+  crawl: { fields: 'crawl' },
+  lanesOf: LANE,
+  /** a domain ('@…') counts in all partitions, retired ones too, so its entries stay */
+  hostsOf: { entries: 'host', in: 'hash' },
+  origin: { with: 'origin' },
+  changed: { ends: 'only a reservation relies on it' },
+  ids: LANE,
+  mark: { stays: 'a job of candidates stays in its queue, and none is half way in' },
+  body: { with: 'origin' },
+  spent: { stays: 'it ends by itself; a body that goes along is spent again where it comes' },
+  spentBeyond: { stays: 'it ends by itself' },
+  outcomes: { stays: 'readers read the streams of all partitions, retired ones too' },
+  outbox: { stays: 'gateways empty those of all partitions, retired ones too' },
+  operations: { stays: 'a log in the order of its partition; what an operation has set is in the origin' },
+  stops: { everywhere: 'with EPOCH.stops' },
+  policies: { everywhere: 'with EPOCH.policies' },
+  requests: { entries: 'host', in: 'hash' },
+  heldByPolicy: { entries: 'lane', in: 'set' },
+  waking: { entries: 'lane', in: 'set' },
+  counts: { sum: 'since the beginning; those of URLs go along with their lanes' },
+  fleet: { ends: 'none runs' },
+  pool: { ends: 'an order cannot be started when its reservation has ended' },
+  wake: { stays: 'it is a channel' },
+  notes: { key: 'origin' },
+  noted: { entries: 'origin', in: 'zset', instants: true },
+  examples: { stays: 'examples of a partition, for a day' },
+  ring: { stays: 'samples of a partition, for a day' },
+  closedIndex: { entries: 'origin', in: 'zset', instants: true },
+  moved: { ends: 'with the change that made it' },
+  candidateJob: { stays: 'a queue keeps its partition; gateways take in by retired ones, too' },
+} as const satisfies Record<keyof typeof KEY, KeyMove>
+
+export type EpochMove =
+  /** the latest version is in force in every partition before it opens */
+  | 'everywhere'
+  /** the highest one of all partitions */
+  | 'highest'
+  /** the change of partitions writes it */
+  | 'change'
+  /** of one partition and the Redis that it lies in */
+  | 'stays'
+
+export const EPOCH_MOVES = {
+  run: 'stays',
+  id: 'stays',
+  previousId: 'stays',
+  why: 'stays',
+  now: 'stays',
+  /** waited for before hosts move */
+  holdUntil: 'stays',
+  /** instants that move are made those of their new partition: server-clocks.ts */
+  shift: 'stays',
+  doubt: 'stays',
+  fence: 'highest',
+  restartAnnounced: 'change',
+  partitions: 'change',
+  change: 'change',
+  moving: 'change',
+  leastDelays: 'everywhere',
+  stops: 'everywhere',
+  policies: 'everywhere',
+  layout: 'stays',
+  upgraded: 'stays',
+  leftovers: 'stays',
+} as const satisfies Record<keyof typeof EPOCH, EpochMove>
+
+export type CrawlMove =
+  /** of the record: the latest version is in force in every partition before it opens */
+  | 'everywhere'
+  /** a share of a limit, dealt anew */
+  | 'share'
+  /** what counts is the sum of all partitions: that of one that retires goes on in the first one */
+  | 'sum'
+  /** which day was counted, and how many: likewise, of the latest day */
+  | 'day'
+
+/** Counts of outcomes by kind, which have no name in CRAWL, are sums. */
+export const CRAWL_MOVES = {
+  record: 'everywhere',
+  version: 'everywhere',
+  weight: 'everywhere',
+  held: 'everywhere',
+  perHost: 'everywhere',
+  perDomain: 'everywhere',
+  stored: 'share',
+  perDay: 'share',
+  day: 'day',
+  today: 'day',
+  bytes: 'sum',
+  /** what is pending of it goes along with its lanes before */
+  storedEver: 'sum',
+  left: 'sum',
+} as const satisfies Record<keyof typeof CRAWL, CrawlMove>
+
+/** Which fields of an origin, and of what a lane remembers, are instants on the clock of their partition. */
+export const ORIGIN_INSTANTS = {
+  robotsState: false,
+  robotsStateEnds: true,
+  version: false,
+  allOpen: false,
+  delayOf: false,
+  clampedOf: false,
+  fetchFence: false,
+  fetchUntil: true,
+  backOffUntil: true,
+  incidents: false,
+  failures: false,
+  pausedUntil: true,
+  pauseReason: false,
+  blockedUntil: true,
+  blockReason: false,
+  overrideDelay: false,
+  overrideUntil: true,
+  overrideReason: false,
+  refetchVersion: false,
+  policy: false,
+  requestsToday: false,
+} as const satisfies Record<keyof typeof FIELD, boolean>
+
+export const MEMORY_INSTANTS = {
+  attempts: false,
+  list: false,
+  ownDue: true,
+  heldBy: false,
+  hasHigh: false,
+} as const satisfies Record<Exclude<keyof typeof MEMORY, 'size' | 'pattern' | 'none'>, boolean>

@@ -1,0 +1,250 @@
+/**
+ * What holds a host back goes along at a change of the number of partitions, and what holds everywhere is in force in a new partition before
+ * it grants anything: before any process of the fleet has written it there.
+ */
+import { type Ledger, openLedger } from '@decorum/ledger'
+import { CRAWL, EPOCH, KEY, keysOf, laneName } from '@decorum/ledger/testing'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import { PATIENT, url } from '../ledger/ledger-for-test.ts'
+import { redisForTest } from '../support/redis.ts'
+import { changeTo } from './change.ts'
+
+const redis = await redisForTest()
+const TIMES = { leaseMs: 2_000, quarantineMs: 100 }
+const HOUR = 3_600_000
+const ORIGINS = Array.from({ length: 16 }, (_, n) => `http://s${n}.test`)
+const ask = { limit: 200, aheadMs: 0, inFlightLimit: 10_000, peek: 1 }
+
+async function empty(): Promise<Redis> {
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  await raw.flushall()
+  return raw
+}
+
+async function open(partitions: number): Promise<Ledger> {
+  const ledger = await openLedger({ redis: redis.url, partitions, isNew: true, ...TIMES, ...PATIENT })
+  onTestFinished(() => ledger.close())
+  return ledger
+}
+
+const change = (to: number, most?: number) => changeTo(redis.url, to, TIMES, most)
+
+async function noHold(raw: Redis, ledger: Ledger): Promise<void> {
+  await ledger.members()
+  for (const tag of ledger.tags) await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
+}
+
+/** Lanes that are reserved now, of all partitions. */
+async function reserved(ledger: Ledger) {
+  const all = await Promise.all(ledger.tags.map((_, partition) => ledger.reserve(partition, ask)))
+  return all.flatMap((one) => (one.kind === 'reserved' ? one.lanes : []))
+}
+
+/** One URL each, crawl and id as the caller has them. */
+async function storeAll(ledger: Ledger, id: string, more: object = {}) {
+  const all = await Promise.all(
+    ORIGINS.map((origin) => ledger.store(ledger.partitionOf(origin), [url(`${id}-${origin}`, { origin, ...more })])),
+  )
+  return all.map((one) => {
+    if (one === 'outcomes-full') throw new Error('no outcomes were to be there')
+    return one
+  })
+}
+
+const policy = (origin: string, more: object) => ({
+  site: new URL(origin).hostname,
+  hasConsent: false,
+  shown: {},
+  ...more,
+})
+
+test('the requests of a day count on: a budget that is used up before is used up after', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  await small.setSitePolicies(
+    1,
+    ORIGINS.map((origin) => policy(origin, { requestsPerDay: 1 })),
+  )
+  await storeAll(small, 'a')
+  for (const { agent, origin, fence } of await reserved(small)) {
+    const started = await small.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1 })
+    expect(started).toMatchObject({ kind: 'granted' })
+    const load = { kind: 'normal' } as const
+    await small.complete({ agent, origin, fence, delayMs: 1, elapsedMs: 0, load })
+  }
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  await noHold(raw, large)
+  await storeAll(large, 'b')
+  const free = 'http://free.test'
+  await large.store(large.partitionOf(free), [url('free', { origin: free })])
+  expect((await reserved(large)).map(({ origin }) => origin)).toEqual([free])
+})
+
+test('a lane that visiting hours held goes on at once when the policies are dropped after the change', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  const hours = { from: 0, to: 1 }
+  await small.setSitePolicies(
+    1,
+    ORIGINS.map((origin) => policy(origin, { hours })),
+  )
+  await storeAll(small, 'a')
+  const until = Date.now() + HOUR
+  await small.resolve(
+    0,
+    (await reserved(small)).map(({ agent, origin, fence }) => {
+      const next = { kind: 'defer', until, why: 'visiting-hours' } as const
+      return { agent, origin, fence, dropped: [], next }
+    }),
+  )
+  expect(await raw.scard(keysOf(small.tags[0] ?? '').heldByPolicy)).toBe(ORIGINS.length)
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  await noHold(raw, large)
+  expect(await reserved(large)).toEqual([])
+  await large.setSitePolicies(2, [])
+  expect((await reserved(large)).map(({ origin }) => origin).toSorted()).toEqual(ORIGINS.toSorted())
+})
+
+test('least delays, policies and stops are in every new partition before a process has written them there', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await small.setLeastDelays(7, [{ agent: 'bot', delayMs: 2_500 }])
+  await small.setSitePolicies(
+    7,
+    ORIGINS.map((origin) => policy(origin, { delayMs: 3_000 })),
+  )
+  await small.stop({ names: ['s1.test'], by: 'ann', reason: 'asked for' })
+  const [tag = ''] = small.tags
+  const fields = [EPOCH.leastDelays, EPOCH.policies, EPOCH.stops]
+  const seen = async (of: string) => [
+    await raw.hmget(keysOf(of).epoch, ...fields),
+    await raw.hgetall(keysOf(of).policies),
+    await raw.hgetall(keysOf(of).stops),
+  ]
+  const before = await seen(tag)
+  expect(Object.keys(before[1] as object)).toHaveLength(ORIGINS.length)
+  expect((before[0] as string[]).every((text) => text !== null)).toBe(true)
+  await small.close()
+  await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
+  await change(3)
+  const tags = await raw.lrange('decorum:partitions', 0, -1)
+  expect(tags).toHaveLength(3)
+  for (const one of tags) expect(await seen(one), one).toEqual(before)
+})
+
+test('a paused crawl is paused in a new partition, and its limits hold there, before a gateway has looked', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  const by = { by: 'ann', reason: 'test' }
+  const limits = { pagesPerHost: 2, pagesPerDay: 20 }
+  await small.changeCrawl({ name: 'news', change: { state: 'paused', limits, weight: 3 }, ...by })
+  await storeAll(small, 'a', { crawl: 'news' })
+  await small.close()
+  await change(4)
+  const large = await open(4)
+  await noHold(raw, large)
+  expect(await reserved(large)).toEqual([])
+  const second = await storeAll(large, 'b', { crawl: 'news' })
+  // 16 of the 20 of today came before, so each partition takes in 4 at most until the shares are dealt again.
+  const most = large.tags.map((_, at) => Math.min(4, ORIGINS.filter((one) => large.partitionOf(one) === at).length))
+  expect(second.reduce((n, { stored }) => n + stored, 0)).toBe(most.reduce((n, one) => n + one, 0))
+})
+
+test('a limit per host counts what came in before the change', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  const limits = { pagesPerHost: 2 }
+  await small.changeCrawl({ name: 'news', change: { limits }, by: 'ann', reason: 'test' })
+  await storeAll(small, 'a', { crawl: 'news' })
+  await storeAll(small, 'b', { crawl: 'news' })
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  const third = await storeAll(large, 'c', { crawl: 'news' })
+  expect(third.reduce((n, { stored }) => n + stored, 0)).toBe(0)
+  expect(third.reduce((n, { outcomes }) => n + outcomes, 0)).toBe(ORIGINS.length)
+})
+
+test('turns of permits go along with their lane', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  const [tag = ''] = small.tags
+  for (const origin of ORIGINS) await raw.zadd(`${tag}:${KEY.permitTurns}${laneName('bot', origin)}`, 3.5, 'news')
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  for (const origin of ORIGINS) {
+    const home = large.tags[large.partitionOf(origin)]
+    expect(await raw.zscore(`${home}:${KEY.permitTurns}${laneName('bot', origin)}`, 'news'), origin).toBe('3.5')
+  }
+})
+
+test('what partitions counted is counted on when they retire, once, wherever the change breaks off', async () => {
+  const raw = await empty()
+  const three = await open(3)
+  await noHold(raw, three)
+  await three.changeCrawl({ name: 'news', change: { limits: { bytes: 1_000_000 } }, by: 'ann', reason: 'test' })
+  await storeAll(three, 'a')
+  await storeAll(three, 'n', { crawl: 'news' })
+  for (const tag of three.tags) {
+    await raw.hincrby(keysOf(tag).counts, 'fetched', 5)
+    await raw.hincrby(keysOf(tag).crawl('news'), CRAWL.bytes, 100)
+    await raw.hincrby(keysOf(tag).crawl('news'), 'fetched', 4)
+  }
+  const sumOf = async (tags: readonly string[], key: (tag: string) => string): Promise<Record<string, number>> => {
+    const sums: Record<string, number> = {}
+    for (const tag of tags)
+      for (const [field, value] of Object.entries(await raw.hgetall(key(tag))))
+        if (/^-?\d+$/.test(value) && Number(value) !== 0) sums[field] = (sums[field] ?? 0) + Number(value)
+    return sums
+  }
+  const used = ({ bytes, fetched, parked }: Record<string, number>) => ({ bytes, fetched, parked })
+  const counts = await sumOf(three.tags, (tag) => keysOf(tag).counts)
+  const crawl = used(await sumOf(three.tags, (tag) => keysOf(tag).crawl('news')))
+  expect(crawl).toEqual({ bytes: 300, fetched: 12, parked: ORIGINS.length })
+  await three.close()
+  let cuts = 0
+  for (let most = 30; ; most += 5) {
+    const isDone = await change(1, most).then(
+      () => true,
+      () => false,
+    )
+    if (isDone) break
+    cuts++
+    await raw.del('{decorum:partitions}:changing')
+  }
+  expect(cuts).toBeGreaterThan(10)
+  const one = await open(1)
+  expect(one.retired).toHaveLength(2)
+  expect(await sumOf(one.tags, (tag) => keysOf(tag).counts)).toEqual(counts)
+  expect(used(await sumOf(one.tags, (tag) => keysOf(tag).crawl('news')))).toEqual(crawl)
+  for (const tag of one.retired) expect(await sumOf([tag], (of) => keysOf(of).counts)).toEqual({})
+})
+
+test('a process that ended without a goodbye, long ago, is no reason to refuse', async () => {
+  const raw = await empty()
+  const ledger = await open(1)
+  await noHold(raw, ledger)
+  await ledger.announce({ id: 'f1', role: 'fetcher', slots: 3 })
+  await ledger.close()
+  // Nobody calls for half a minute: the time that the ledger saw last is as far behind.
+  const { epoch } = keysOf(ledger.tags[0] ?? '')
+  const before = Number(await raw.hget(epoch, EPOCH.now))
+  await raw.hset(epoch, EPOCH.now, before - 30_000)
+  await raw.zadd(`${ledger.tags[0]}:${KEY.fleet}`, before - 25_000, 'fetcher f1 3')
+  const began = performance.now()
+  expect(await change(2)).toMatchObject({ from: 1, to: 2 })
+  expect(performance.now() - began).toBeLessThan(20_000)
+  expect(await raw.hget(epoch, EPOCH.why), 'the time has passed: no leap of the clock').not.toMatch(/^clock/)
+})
