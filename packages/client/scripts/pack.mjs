@@ -51,14 +51,29 @@ async function bundle() {
 }
 
 /**
- * Inside the repository some libraries are taken by a `require` of our own, in part or late, so that a process loads no more than it needs
+ * Inside the repository scripts for Redis lie in files; the bundle holds their texts. And some libraries are taken by a `require` of our own, in part or late, so that a process loads no more than it needs
  * (docs/decisions/0010-compiled-code-is-kept.md). Without that line the bundler knows its `require`, and all is in the one file.
  */
 function takeRequired({ onLoad }) {
   onLoad({ filter: /[\\/]packages[\\/][\w-]+[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
     const text = readFileSync(path, 'utf8')
-    return { contents: text.replace(/^const require = createRequire\(import\.meta\.url\)$/m, ''), loader: 'ts' }
+    const contents = text
+      .replace(/^const require = createRequire\(import\.meta\.url\)$/m, '')
+      .replace(/new URL\('(\.\/lua\/[\w/]*)', import\.meta\.url\)/g, (_, folder) =>
+        textsOf(join(dirname(path), folder)),
+      )
+    return { contents, loader: 'ts' }
   })
+}
+
+/** The scripts of a folder by their names, as code. */
+function textsOf(folder) {
+  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith('.lua'))
+  const named = files.map((file) => [
+    file.replaceAll('\\', '/').slice(0, -'.lua'.length),
+    readFileSync(join(folder, file), 'utf8'),
+  ])
+  return JSON.stringify(Object.fromEntries(named))
 }
 
 /** Name, version and licence text of every package that is inside. */

@@ -2,7 +2,7 @@
  * Redis Streams' consumer groups, as far as outcomes need them. A call that looks at a group and acts on what it saw is one
  * script, because between two commands a consumer that seemed dead may read again.
  */
-import type { RedisLink } from '@decorum/ledger'
+import { libraryOf, type RedisLink } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
 
 /** What XREADGROUP answers: streams, their entries, an entry's fields (null when it has been trimmed). */
@@ -39,27 +39,8 @@ function readOutcome(text: string | undefined): Outcome | undefined {
   }
 }
 
-/**
- * Judges by how long the consumer has sent nothing, not by the entry's age: a slow reader that still sends heartbeats keeps its
- * entries (XAUTOCLAIM would take them away). A dead consumer that holds nothing is removed, because names are used once.
- */
-const TAKE_OVER = `local stream, group, me, dead, most = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local taken = {}
-for _, row in ipairs(redis.call('XINFO', 'CONSUMERS', stream, group)) do
-  local one = {}
-  for i = 1, #row, 2 do one[row[i]] = row[i + 1] end
-  local room = most - #taken
-  if one.name ~= me and one.idle >= dead then
-    if one.pending == 0 then
-      redis.call('XGROUP', 'DELCONSUMER', stream, group, one.name)
-    elseif room > 0 then
-      local ids = {}
-      for n, held in ipairs(redis.call('XPENDING', stream, group, '-', '+', room, one.name)) do ids[n] = held[1] end
-      for _, entry in ipairs(redis.call('XCLAIM', stream, group, me, 0, unpack(ids))) do taken[#taken + 1] = entry end
-    end
-  end
-end
-return taken`
+const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
+const takeOver = lua.script('take-over', ['group', 'me', 'deadAfterMs', 'most'])
 
 /** Takes over the entries of consumers that have sent nothing for `deadAfterMs`; a bounded number at once. */
 export async function claimFromDead(
@@ -70,7 +51,7 @@ export async function claimFromDead(
   deadAfterMs: number,
   most = TAKEN_OVER_AT_ONCE,
 ): Promise<Entry[]> {
-  const list = await redis.eval(TAKE_OVER, 1, stream, group, me, deadAfterMs, most)
+  const list = await takeOver.run(redis, [stream], { group, me, deadAfterMs, most })
   return entriesOf([[stream, list as [string, string[] | null][]]])
 }
 

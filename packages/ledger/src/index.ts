@@ -28,6 +28,7 @@ export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY 
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
+export { libraryOf } from './lua-library.ts'
 export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'

@@ -1,16 +1,8 @@
 /** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
-import { KEY, type Keys, keysOf } from './layout.ts'
+import { type Keys, keysOf } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { ALLOWED_WHEN_FULL } from './lua-library.ts'
-
-/** A Redis that has reached its maxmemory would refuse the plain command even where the group exists, but only readers can make room. */
-const MAKE_GROUP = `${ALLOWED_WHEN_FULL}
-if ARGV[3] ~= '' then
-  local tag = string.match(KEYS[1], '^{.-}:')
-  redis.call('HSETNX', tag .. '${KEY.crawls}', ARGV[3], '0')
-end
-return redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM')`
+import { createGroup } from './stream-scripts.ts'
 
 /**
  * Makes a group at every stream that lacks it; where it exists it is left alone.
@@ -27,7 +19,7 @@ export async function makeGroup(
     from === 'start' || (await Promise.all(streams.map((stream) => hasGroup(redis, stream, group)))).some(Boolean)
   const made = streams.map(async (stream) => {
     try {
-      await redis.eval(MAKE_GROUP, 1, stream, group, started ? '0' : '$', crawlOfStream(stream))
+      await createGroup.run(redis, [stream], { group, from: started ? '0' : '$', crawl: crawlOfStream(stream) })
     } catch (error) {
       if (!String(error).includes('BUSYGROUP')) throw error
     }

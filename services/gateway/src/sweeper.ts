@@ -3,31 +3,18 @@
  * delivered again for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. When only other
  * fields cannot be read, they are removed, and the job is worked on like any other.
  */
-import type { Ledger, RedisLink } from '@decorum/ledger'
+import { type Ledger, libraryOf, type RedisLink } from '@decorum/ledger'
 import { assignedId, CANDIDATES, outcomeOf, tagName } from '@decorum/protocol'
 
 /** Jobs looked at in each list, at the end that jobs are taken from: an unreadable job waits there. */
 const LOOK_AT = 1_000
 
-/**
- * Removes a job from its queue, if it is still the one that was read: another gateway may have removed it meanwhile, and a
- * producer may have used its id again.
- * KEYS: the job, its lock, active, wait, stalled. ARGV: its id, data and timestamp as they were read.
- */
-const REMOVE = `local job = redis.call('HMGET', KEYS[1], 'data', 'timestamp')
-if job[1] ~= ARGV[2] or (job[2] or '') ~= ARGV[3] then return 0 end
-redis.call('LREM', KEYS[3], 0, ARGV[1])
-redis.call('LREM', KEYS[4], -1, ARGV[1])
-redis.call('SREM', KEYS[5], ARGV[1])
-return redis.call('UNLINK', KEYS[1], KEYS[2])`
+const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
+const removeJob = lua.script('remove-job', ['id', 'data', 'timestamp'])
+const repairJob = lua.script('repair-job', [])
 
 /** Fields of a job, besides its data, that BullMQ reads as JSON. Intake needs none of them. */
 const OTHER_FIELDS = ['opts', 'progress', 'parent'] as const
-
-/** Removes the fields that still have the text that was read. KEYS: the job. ARGV: pairs of field and text. */
-const REPAIR = `for i = 1, #ARGV, 2 do
-  if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then redis.call('HDEL', KEYS[1], ARGV[i]) end
-end`
 
 /** @returns ids of the jobs that were removed or mended. @throws the last error, when no job was */
 export async function sweepUndecodable(
@@ -63,7 +50,7 @@ async function sweepOne(
   const [data = null, timestamp, ...others] = await redis.hmget(job, 'data', 'timestamp', ...OTHER_FIELDS)
   if (data === null || isJson(data)) {
     const broken = OTHER_FIELDS.flatMap((field, at) => (isReadable(field, others[at]) ? [] : [field, others[at] ?? '']))
-    if (broken.length > 0) await redis.eval(REPAIR, 1, job, ...broken)
+    if (broken.length > 0) await repairJob.run(redis, [job], {}, broken)
     return broken.length > 0
   }
   const assigned = assignedId(tagName(tag), { id, timestamp: Number(timestamp ?? 0) }, 0)
@@ -76,7 +63,7 @@ async function sweepOne(
   const stored = await ledger.store(partition, [{ outcome }], { key: mark })
   if (stored === 'outcomes-full') return false // it is found again
   const keys = [job, `${job}:lock`, `${queue}:active`, `${queue}:wait`, `${queue}:stalled`]
-  return (await redis.eval(REMOVE, keys.length, ...keys, id, data, timestamp ?? '')) !== 0
+  return (await removeJob.run(redis, keys, { id, data, timestamp: timestamp ?? '' })) !== 0
 }
 
 /** As BullMQ reads them: an empty field counts as absent, and `opts` has to be an object. */

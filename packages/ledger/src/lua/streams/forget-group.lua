@@ -1,0 +1,35 @@
+--- @include "lib/groups"
+--[[
+  forget-group: removes a consumer group, and writes that down.
+
+  KEYS[1]  the stream;  KEYS[2]  {tag}:operations
+  ARGV     group: its name;  silentForMs: a group stays of which a consumer has given a sign of life within so long;
+           unreadForMs: it stays
+           as well when it has acknowledged everything older than so long, '' for whatever it has acknowledged;
+           isFirst: '1' writes it
+           down also where the group had nothing to read;  by, reason and crawl: for the list of operations
+  Returns  'forgotten', 'absent' or 'still-read', and how many outcomes the group had not acknowledged
+  Keeps    whether it is still read is judged in the step that removes it.
+]]
+local stream, name = KEYS[1], ARGV[ARG.group]
+local silentForMs, unreadForMs = tonumber(ARGV[ARG.silentForMs]), tonumber(ARGV[ARG.unreadForMs])
+local group
+for _, row in ipairs(groupsOf(stream)) do
+  local one = named(row)
+  if one.name == name then group = one end
+end
+if not group then return { 'absent', 0 } end
+for _, one in ipairs(call('XINFO', 'CONSUMERS', stream, name)) do
+  if --[[rule:a-group-that-is-read-stays]] named(one).idle < silentForMs --[[end]] then return { 'still-read', 0 } end
+end
+local oldest, lag = unread(stream, group)
+local isBehind = oldest ~= '' and ageOf(oldest) >= (unreadForMs or 0)
+if --[[rule:a-group-that-keeps-up-stays]] unreadForMs and not isBehind --[[end]] then return { 'still-read', 0 } end
+call('XGROUP', 'DESTROY', stream, name)
+local left = lag + group.pending
+if --[[rule:what-a-group-leaves-unread-is-written-down]] ARGV[ARG.isFirst] == '1' or left > 0 --[[end]] then
+  call('XADD', KEYS[2], 'MAXLEN', '~', 10000, '*', OPERATION.at, string.format('%d', now), OPERATION.by, ARGV[ARG.by],
+    OPERATION.action, 'forget-reader', OPERATION.origin, '', OPERATION.value, left, OPERATION.till, 0,
+    OPERATION.reason, ARGV[ARG.reason], OPERATION.crawl, ARGV[ARG.crawl], OPERATION.group, name)
+end
+return { 'forgotten', left }

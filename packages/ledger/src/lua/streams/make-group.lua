@@ -1,0 +1,17 @@
+--[[
+  make-group: makes a consumer group at a stream of outcomes. A Redis that has reached its maxmemory would refuse
+  the plain command even where
+  the group exists, but only readers can make room.
+
+  KEYS[1]  {tag}:outcomes, or {tag}:outcomes:<crawl>; made where it does not exist
+  ARGV     group: its name;  from: the entry behind which it begins to read, '$' for what comes from now on;  crawl:
+           that of the stream, ''
+           for the default one
+  Returns  the error BUSYGROUP where the group exists
+]]
+local crawl = ARGV[ARG.crawl]
+if crawl ~= '' then
+  local tag = string.match(KEYS[1], '^{.-}:')
+  --[[rule:a-crawl-that-is-read-is-known]] redis.call('HSETNX', tag .. KEY.crawls, crawl, '0') --[[end]]
+end
+return redis.call('XGROUP', 'CREATE', KEYS[1], ARGV[ARG.group], ARGV[ARG.from], 'MKSTREAM')

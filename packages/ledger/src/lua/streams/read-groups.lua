@@ -1,0 +1,32 @@
+--- @include "lib/groups"
+--[[
+  read-groups: who reads a stream of outcomes.
+
+  KEYS[1]  the stream
+  Returns  JSON, an array of groups: group, oldest (the entry), ageMs and id (of that entry's candidate, where it
+           can be read), lag, least,
+           pending, consumers (name, idleMs, pending). At most READERS.shown, those that have most to read.
+]]
+local stream, found = KEYS[1], {}
+for _, row in ipairs(groupsOf(stream)) do
+  local group = named(row)
+  local oldest, lag, isLeast = unread(stream, group)
+  found[#found + 1] = {
+    group = group.name, oldest = oldest, lag = lag, least = isLeast, pending = group.pending, consumers = {},
+  }
+end
+table.sort(found, function(a, b) return a.lag + a.pending > b.lag + b.pending end)
+for i = #found, READERS.shown + 1, -1 do found[i] = nil end
+for _, one in ipairs(found) do
+  for _, row in ipairs(call('XINFO', 'CONSUMERS', stream, one.group)) do
+    local consumer = named(row)
+    table.insert(one.consumers, { name = consumer.name, idleMs = consumer.idle, pending = consumer.pending })
+  end
+  if one.oldest ~= '' then
+    one.ageMs = ageOf(one.oldest)
+    local entry = call('XRANGE', stream, one.oldest, one.oldest, 'COUNT', 1)[1]
+    local ok, outcome = pcall(cjson.decode, entry and entry[2] and entry[2][2] or '')
+    if ok and type(outcome) == 'table' and type(outcome.id) == 'string' then one.id = outcome.id end
+  end
+end
+return cjson.encode(found)

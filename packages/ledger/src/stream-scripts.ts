@@ -1,0 +1,19 @@
+/** The scripts of streams of outcomes. The bundle of the client holds the texts of this folder, and of no other. */
+import { KEY, OPERATION } from './layout.ts'
+import { libraryOf } from './lua-library.ts'
+
+/** Groups that are listed of one crawl, those with most to read; and entries counted where Redis does not know a group's lag. */
+export const READERS = { shown: 100, counted: 200 } as const
+
+const lua = libraryOf({
+  folder: new URL('./lua/streams/', import.meta.url),
+  constants: { KEY, OPERATION, READERS },
+})
+
+export const readGroups = lua.script('read-groups', [])
+export const forgetGroup = lua.script(
+  'forget-group',
+  ['group', 'silentForMs', 'unreadForMs', 'isFirst', 'by', 'reason', 'crawl'],
+  { whenFull: true },
+)
+export const createGroup = lua.script('make-group', ['group', 'from', 'crawl'], { whenFull: true })
