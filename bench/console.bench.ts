@@ -9,7 +9,8 @@ import { availableParallelism, loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Ledger, MAX_ITEMS, openLedger } from '@decorum/ledger'
+import { MAX_ITEMS } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -52,7 +53,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
   let posted = ''
   for (const lanes of sizes) {
     const redis = await benchRedis()
-    const ledger = await openLedger({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
+    const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
     try {
       await fill(ledger, redis, lanes)
       const board = await startConsole(redis)
@@ -103,7 +104,7 @@ async function timed(
   return { ...timesOf(values), cpu: ((await spent()) - before) / rounds }
 }
 
-async function whyInLedger(ledger: Ledger, rounds: number): Promise<Times> {
+async function whyInLedger(ledger: LedgerWithViews, rounds: number): Promise<Times> {
   const values: number[] = []
   for (let n = 0; n < rounds; n += 1) {
     const startedAt = performance.now()
@@ -114,7 +115,7 @@ async function whyInLedger(ledger: Ledger, rounds: number): Promise<Times> {
   return timesOf(values)
 }
 
-async function fill(ledger: Ledger, redis: BenchRedis, lanes: number): Promise<void> {
+async function fill(ledger: LedgerWithViews, redis: BenchRedis, lanes: number): Promise<void> {
   for (let from = 0; from < lanes; from += MAX_ITEMS * WIDTH) {
     const calls = Array.from({ length: Math.min(WIDTH, Math.ceil((lanes - from) / MAX_ITEMS)) }, (_, call) =>
       Array.from({ length: Math.min(MAX_ITEMS, lanes - from - call * MAX_ITEMS) }, (__, i) => {

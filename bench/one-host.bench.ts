@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
-import { keysOf, type Ledger, MAX_ITEMS, openLedger, type PartitionView } from '@decorum/ledger'
+import { keysOf, MAX_ITEMS } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews, type PartitionView } from '@decorum/ledger-views'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -49,7 +50,7 @@ async function oneRun(setting: Setting, limit: number): Promise<Result> {
     const fetcher = await startChild('noop-fetcher.ts', [redis.url, agents])
     stops.push(fetcher.stop)
     fetcher.width(SLOTS)
-    const ledger = await openLedger({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
+    const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, callDeadlineMs: 60_000 })
     stops.push(() => ledger.close())
     const stopTrimming = trimmer(redis)
     stops.push(stopTrimming)
@@ -90,7 +91,7 @@ function trimmer(redis: BenchRedis): () => Promise<void> {
 }
 
 /** Their first visits spread over one delay, as they would be after a while. */
-async function storeOthers(ledger: Ledger, { hosts, delayMs, perHost }: Setting): Promise<void> {
+async function storeOthers(ledger: LedgerWithViews, { hosts, delayMs, perHost }: Setting): Promise<void> {
   const expiresAt = Date.now() + DAY
   const startedAt = performance.now()
   const perCall = Math.max(1, Math.floor(MAX_ITEMS / perHost))
@@ -112,7 +113,7 @@ async function storeOthers(ledger: Ledger, { hosts, delayMs, perHost }: Setting)
 }
 
 /** Through the front door; resolves when each of them is stored or refused. */
-async function pourIn(redis: BenchRedis, ledger: Ledger, big: number): Promise<void> {
+async function pourIn(redis: BenchRedis, ledger: LedgerWithViews, big: number): Promise<void> {
   const frontier = await openFrontier({ redis: redis.url })
   const before = await ledger.viewPartition(0)
   const taken = ({ counts }: PartitionView): number => (counts.parked ?? 0) + (counts.refused ?? 0)
@@ -130,7 +131,7 @@ async function pourIn(redis: BenchRedis, ledger: Ledger, big: number): Promise<v
 async function paceOf(
   name: string,
   redis: BenchRedis,
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   permitted: number,
   work: () => Promise<unknown>,
 ): Promise<Phase> {

@@ -5,7 +5,8 @@
  */
 
 import { loadAgents } from '@decorum/config'
-import { keysOf, type Ledger, openLedger } from '@decorum/ledger'
+import { keysOf } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
@@ -56,7 +57,12 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
 async function simulate(redis: BenchRedis, setting: Setting): Promise<string[]> {
   const web = zipfWeb({ ...setting, seed: SEED })
   const clock = { now: Math.ceil(Date.now() / 100_000 + 1) * 100_000 } // ahead of Redis's own, in whole ticks
-  const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock.now, callDeadlineMs: 60_000 })
+  const ledger = await openLedgerWithViews({
+    redis: redis.url,
+    partitions: 1,
+    nowMs: () => clock.now,
+    callDeadlineMs: 60_000,
+  })
   clock.now += 100_000 // the hold of a new ledger is over
   const userAgent = 'simulation/1 (+https://example.com/bot)'
   const agents = JSON.stringify([{ name: 'simulation', userAgent, minDelayMs: DELAY_MS }])
@@ -79,7 +85,7 @@ async function simulate(redis: BenchRedis, setting: Setting): Promise<string[]> 
 
 async function rowsOf(
   redis: BenchRedis,
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   clock: { now: number },
   { tick, tally }: Fleet,
   web: Web,
@@ -148,7 +154,7 @@ function report(setting: Setting, web: Web, tally: Tally, rows: Row[]): string[]
     `${round(row.late.half, 0)} · ${round(row.late.most, 0)} · ${round(row.late.greatest, 0)}`,
   ])
   return [
-    `${round(web.origins, 0)} origins, ${round(web.urls, 0)} URLs by Zipf's law (the n-th largest has 1/n of the largest, at most ${round(setting.cap, 0)} and at least one), seed ${SEED}. Time is virtual for the sites: delay ${DELAY_MS} ms, for 5 % of them 2 to 10 s; an exchange takes 275 ms on average; ${round(setting.slots, 0)} fetch slots. Ledger, scripts, robots gate and \`decide\` are the real ones, on one partition of one Redis (no append-only file); BullMQ and the network are left out. The frontier keeps ${round(setting.window, 0)} URLs stored, at most ${setting.share} of one origin. Each origin is asked for its robots.txt first, and its state is kept.`,
+    `${round(web.origins, 0)} origins, ${round(web.urls, 0)} URLs by Zipf's law (the n-th largest has 1/n of the largest, at most ${round(setting.cap, 0)} and at least one), seed ${SEED}. Time is virtual for the sites: delay ${DELAY_MS} ms, for 5 % of them 2 to 10 s; an exchange takes 275 ms on average; ${round(setting.slots, 0)} fetch slots. LedgerWithViews, scripts, robots gate and \`decide\` are the real ones, on one partition of one Redis (no append-only file); BullMQ and the network are left out. The frontier keeps ${round(setting.window, 0)} URLs stored, at most ${setting.share} of one origin. Each origin is asked for its robots.txt first, and its state is kept.`,
     '',
     ...table(
       [

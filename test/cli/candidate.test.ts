@@ -1,5 +1,5 @@
 /** `decorum why` and `decorum cancel`: one candidate. */
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { url } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -9,11 +9,11 @@ import { decorumHere } from './decorum-here.ts'
 const redis = await redisForTest()
 const origin = 'https://site.example'
 const of = { agent: 'decorum', origin }
-let ledger: Awaited<ReturnType<typeof openLedger>>
+let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>
 let fleet: NodeJS.Timeout | undefined
 
 beforeAll(async () => {
-  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   fleet = setInterval(() => void ledger.viewPartition(0), 100) // so that it is never in doubt what time it is
   await ledger.store(0, [url('a', of), url('b', of), url('again', { ...of, path: '/b' })])
 })

@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os'
 import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
-import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
+import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { monitorCommands } from '../support/monitor.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -12,10 +12,10 @@ import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
 const ORIGIN = 'https://site.example'
-let ledger: Ledger
+let ledger: LedgerWithViews
 
 beforeAll(async () => {
-  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
 })
 afterAll(() => ledger.close())
 

@@ -1,7 +1,7 @@
 /** What strangers write into URLs, headers, rules, agents and reasons is shown on a terminal, never obeyed. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, type Result, site } from './decorum.ts'
@@ -71,7 +71,7 @@ test('check: rules, sitemaps, odd lines and warnings of a file and of a site', a
 })
 
 test('outcomes and origin: what frontiers, sites and operators wrote into Redis', async () => {
-  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   onTestFinished(() => ledger.close())
   const origin = 'https://evil.example'
   const id = `id-${EVIL_LINE}`

@@ -1,5 +1,6 @@
 /** `decorum readers` and `decorum status`: who reads outcomes, and what the crawl waits for. */
-import { makeGroup, openLedger } from '@decorum/ledger'
+import { makeGroup } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { outcomeOf } from '../ledger/ledger-for-test.ts'
@@ -10,11 +11,11 @@ import { decorumHere } from './decorum-here.ts'
 const redis = await redisForTest()
 const raw = new Redis(redis.url)
 const STREAM = '{decorum:0}:outcomes'
-let ledger: Awaited<ReturnType<typeof openLedger>>
+let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>
 let fleet: NodeJS.Timeout | undefined
 
 beforeAll(async () => {
-  ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   await ledger.store(0, [{ outcome: outcomeOf('a') }, { outcome: outcomeOf('b') }])
   await makeGroup(raw, [STREAM], 'gone', 'start')
   await makeGroup(raw, [STREAM], 'reads', 'start')

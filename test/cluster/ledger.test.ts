@@ -1,6 +1,7 @@
 /** The ledger on a real Redis Cluster: who answers for what, and what happens while a slot moves or a master is away. */
 import { openFrontier } from '@decorum/client'
-import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, openLedger, PARTITIONS_KEY } from '@decorum/ledger'
+import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { outcomeOf, url } from '../ledger/ledger-for-test.ts'
@@ -18,7 +19,7 @@ const ask = { limit: 10, aheadMs: 0, inFlightLimit: 100, peek: 1 }
 
 /** @param callDeadlineMs  on a busy machine an answer may take seconds */
 async function open(callDeadlineMs = 30_000) {
-  const ledger = await openLedger({ redis: cluster.url, partitions: PARTITIONS, callDeadlineMs, ...TIMES })
+  const ledger = await openLedgerWithViews({ redis: cluster.url, partitions: PARTITIONS, callDeadlineMs, ...TIMES })
   onTestFinished(() => ledger.close())
   const origins = ledger.tags.map((_, partition) => {
     for (let n = 0; ; n++) if (ledger.partitionOf(`http://s${n}.test`) === partition) return `http://s${n}.test`
@@ -172,13 +173,13 @@ test('a master that hangs delays only its own partitions: storing, reading and a
 
 test('one node alone is refused with the way out; servers that are no cluster as well', async () => {
   const [first] = cluster.masters
-  const alone = openLedger({ redis: first?.url ?? '', partitions: 1 })
+  const alone = openLedgerWithViews({ redis: first?.url ?? '', partitions: 1 })
   await expect(alone).rejects.toBeInstanceOf(LedgerUnfitError)
   await expect(alone).rejects.toThrow('name two or more of its nodes in REDIS_URL, separated by commas')
   await expect(openFrontier({ redis: first?.url ?? '' })).rejects.toThrow('name two or more of its nodes in REDIS_URL')
   const plain = await startRedis()
   onTestFinished(() => plain.stop())
-  const two = openLedger({ redis: `${plain.url},${plain.url}`, partitions: 1 })
+  const two = openLedgerWithViews({ redis: `${plain.url},${plain.url}`, partitions: 1 })
   await expect(two).rejects.toThrow('they are not nodes of a cluster: name only one')
 })
 

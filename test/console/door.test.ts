@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import type { KnownRoute } from '@decorum/console/inside'
 import { buildServer, countGuesses, type Guesses, looker, Pace, readConfig } from '@decorum/console/inside'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { CANDIDATES, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -23,7 +23,7 @@ afterAll(async () => {
 /** A console as main.ts builds it, not listening yet. */
 async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
   const config = readConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent', ...env })
-  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   const connection = { url: redis.url }
   const queues = ledger.tags.map((tag) => new Queue(CANDIDATES, { connection, ...queueOptions(tag) }))
   await Promise.all(queues.map((queue) => queue.getJobCounts())) // each has written what it writes when it is opened

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAgents } from '@decorum/config'
 import { main } from '@decorum/console'
-import { type Ledger, MAX_ITEMS, openLedger, type ReservedLane, type StoreItem } from '@decorum/ledger'
+import { MAX_ITEMS, type ReservedLane, type StoreItem } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
@@ -19,7 +20,7 @@ const agents = loadAgents({ agents: AGENTS, defaultDelayMs: 1_000, maxDelayMs: 1
 
 export type FleetForTest = {
   base: string
-  ledger: Ledger
+  ledger: LedgerWithViews
   get(path: string): Promise<{ status: number; body: unknown }>
   patch(origin: string, body: unknown): Promise<{ status: number; body: unknown }>
   store(origin: string, ids: string[], agent?: string): Promise<void>
@@ -45,7 +46,7 @@ export async function fleetForTest(
     LOG_LEVEL: 'silent',
     ...env,
   })
-  const ledger = await openLedger({ redis: redisUrl, partitions, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redisUrl, partitions, ...PATIENT })
   for (const partition of ledger.tags.keys()) await endOfHold(ledger, partition)
   const base = `http://127.0.0.1:${service.port}`
   const read = async (answer: Response) => ({ status: answer.status, body: await answer.json() })
@@ -147,7 +148,7 @@ function itemOf(origin: string, id: string, agent: string): StoreItem {
 }
 
 /** An empty Redis grants nothing for its first second. */
-async function endOfHold(ledger: Ledger, partition: number): Promise<void> {
+async function endOfHold(ledger: LedgerWithViews, partition: number): Promise<void> {
   for (;;) {
     const { holdUntil, now } = await ledger.viewPartition(partition)
     if (holdUntil === undefined) return

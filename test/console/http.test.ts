@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { main } from '@decorum/console'
-import { openLedger, type PartitionView } from '@decorum/ledger'
+import { openLedgerWithViews, type PartitionView } from '@decorum/ledger-views'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
 import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
@@ -234,7 +234,7 @@ describe('requests that never end', () => {
 
 describe('views', () => {
   test('partitions and an origin, as the ledger sees them', async () => {
-    const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT })
+    const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 2, ...PATIENT })
     onTestFinished(() => ledger.close())
     const { origin } = new URL('http://báo.example')
     const partition = ledger.partitionOf(origin)

@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { openWith } from '@decorum/client/inside'
 import { buildServer, looker, OutcomeEvent, Pace, readConfig } from '@decorum/console/inside'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -175,7 +175,7 @@ test('a Redis that is away is 503 to whoever reads or acknowledges', async () =>
 /** A console whose readers count as dead sooner. */
 async function consoleWith(frontier: () => ReturnType<typeof openWith>): Promise<string> {
   const config = readConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
-  const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   const link = new Redis(redis.url)
   const more = { look: looker(ledger), pace: new Pace(), queues: [], redisAnswers: async () => true }
   const parts = { config, ledger, redis: link, ...more }

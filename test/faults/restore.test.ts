@@ -5,7 +5,7 @@
 import { cp, mkdtemp, readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { outcomeOf, TAG, url } from '../ledger/ledger-for-test.ts'
@@ -15,7 +15,7 @@ import { startRedis, type TestRedis } from '../support/redis.ts'
 const TIMES = { leaseMs: 6_000, quarantineMs: 500, reserveMs: 6_000 }
 const LANES = 40
 const origin = (n: number): string => `http://s${n}.test`
-const store = (ledger: Ledger, from: number, to: number) =>
+const store = (ledger: LedgerWithViews, from: number, to: number) =>
   ledger.store(
     0,
     Array.from({ length: to - from }, (_, n) => url(`u${from + n}`, { origin: origin((from + n) % LANES) })),
@@ -34,13 +34,13 @@ async function backUp(server: TestRedis): Promise<string> {
   return dir
 }
 
-async function open(server: TestRedis): Promise<Ledger> {
-  const ledger = await openLedger({ redis: server.url, partitions: 1, ...TIMES })
+async function open(server: TestRedis): Promise<LedgerWithViews> {
+  const ledger = await openLedgerWithViews({ redis: server.url, partitions: 1, ...TIMES })
   onTestFinished(() => ledger.close())
   return ledger
 }
 
-async function granted(ledger: Ledger) {
+async function granted(ledger: LedgerWithViews) {
   for (;;) {
     const found = await ledger.reserve(0, all)
     if (found.kind === 'reserved') return found.lanes

@@ -7,7 +7,8 @@ import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { admitter, gatewayMetrics, startDispatch, startIntake } from '@decorum/gateway/testing'
-import { endLeases, LedgerUnavailableError, linkTo, openLedger } from '@decorum/ledger'
+import { endLeases, LedgerUnavailableError, linkTo } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import {
   assignedId,
   CANDIDATES,
@@ -47,8 +48,8 @@ const agents = loadAgents({
   defaultDelayMs: 0,
   maxDelayMs: 0,
 })
-const gatewayLedger = await openLedger({ redis: redis.url, partitions: 1, reserveMs: 5_000 })
-const fetcherLedger = await openLedger({ redis: redis.url, partitions: 1 })
+const gatewayLedger = await openLedgerWithViews({ redis: redis.url, partitions: 1, reserveMs: 5_000 })
+const fetcherLedger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
 const stops: (() => Promise<unknown>)[] = []
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop()

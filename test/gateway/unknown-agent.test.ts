@@ -3,7 +3,8 @@ import { readDocument, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { connectForConfig, readCurrent, write } from '@decorum/fleet-config'
 import { main as gatewayMain } from '@decorum/gateway'
-import { type Ledger, openLedger, type StoreItem } from '@decorum/ledger'
+import type { StoreItem } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'
@@ -13,7 +14,7 @@ import { watchOutcomes } from './support/outcomes.ts'
 
 const redis = await redisForTest()
 const outcomes = watchOutcomes(redis.url, partitionTags(1))
-const ledger: Ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+const ledger: LedgerWithViews = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
 afterAll(async () => {
   outcomes.close()
   await ledger.close()

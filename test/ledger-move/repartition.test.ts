@@ -1,9 +1,10 @@
 /** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
-import { connectLink, type Ledger, LedgerUnfitError, linkTo, openLedger, readTags } from '@decorum/ledger'
+import { connectLink, LedgerUnfitError, linkTo, readTags } from '@decorum/ledger'
 import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/testing'
 import { repartition } from '@decorum/ledger-move'
 import { holdingChange, moveLane } from '@decorum/ledger-move/testing'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,8 +17,8 @@ const ORIGINS = Array.from({ length: 30 }, (_, n) => `https://s${n}.test`)
 const TIMES = { leaseMs: 400, quarantineMs: 100 }
 const HOUR = 3_600_000
 
-async function open(partitions: number): Promise<Ledger> {
-  const ledger = await openLedger({ redis: redis.url, partitions, ...TIMES, ...PATIENT })
+async function open(partitions: number): Promise<LedgerWithViews> {
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions, ...TIMES, ...PATIENT })
   onTestFinished(() => ledger.close())
   return ledger
 }
@@ -47,23 +48,23 @@ async function change(to: number, onProgress: () => void = () => undefined, onTh
 const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 
 /** New partitions hold their grants for a second: here nothing was granted before. */
-async function noHold(raw: Redis, ledger: Ledger): Promise<void> {
+async function noHold(raw: Redis, ledger: LedgerWithViews): Promise<void> {
   await counted(ledger)
   for (const tag of ledger.tags) await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
 }
 
 /** All that can be seen of a host, but the instant at which it is looked at. */
-async function seen(ledger: Ledger) {
+async function seen(ledger: LedgerWithViews) {
   const views = await Promise.all(ORIGINS.map((origin) => ledger.viewOrigin(origin, AGENTS)))
   return views.map(({ now: _, ...view }) => view)
 }
-const counted = async (ledger: Ledger) => {
+const counted = async (ledger: LedgerWithViews) => {
   const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
   return { waiting: views.reduce((n, one) => n + one.waiting, 0), lanes: views.reduce((n, one) => n + one.lanes, 0) }
 }
 
 /** Lanes of all kinds: long, of high priority, with tries, deferred, cooling down; origins with rules, back-off, a pause. */
-async function filled(raw: Redis): Promise<Ledger> {
+async function filled(raw: Redis): Promise<LedgerWithViews> {
   const ledger = await open(2)
   await noHold(raw, ledger)
   const reserve = (partition: number) =>
@@ -108,7 +109,7 @@ test('all of a host moves: URLs in order, due times, tries, robots, back-off, pa
   const raw = await empty()
   const small = await filled(raw)
   const [before, sums] = [await seen(small), await counted(small)]
-  const bodiesOf = (ledger: Ledger) =>
+  const bodiesOf = (ledger: LedgerWithViews) =>
     Promise.all(
       before.map(({ state }, n) =>
         Promise.all(hashesOf(state).map((hash) => ledger.body(ledger.partitionOf(ORIGINS[n] as string), hash))),

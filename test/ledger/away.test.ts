@@ -1,12 +1,13 @@
 /** A Redis that is away: every call of the ledger says so by one error, whether Redis is dead or only stands still. */
-import { type Ledger, LedgerUnavailableError, openLedger } from '@decorum/ledger'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { expect, onTestFinished, test } from 'vitest'
 import { PATIENT } from '../support/patient.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 
 type CallName = {
-  [Name in keyof Ledger]: Ledger[Name] extends (...given: never[]) => Promise<unknown> ? Name : never
-}[keyof Ledger]
+  [Name in keyof LedgerWithViews]: LedgerWithViews[Name] extends (...given: never[]) => Promise<unknown> ? Name : never
+}[keyof LedgerWithViews]
 
 const origin = 'http://site.test'
 const lane = { origin, agent: 'bot' }
@@ -24,7 +25,7 @@ const outcome = {
 }
 
 /** Each call; the compiler names one that is missing. `onWake` goes on trying by itself. */
-const CALLS: Record<Exclude<CallName, 'close' | 'onWake'>, (ledger: Ledger) => Promise<unknown>> = {
+const CALLS: Record<Exclude<CallName, 'close' | 'onWake'>, (ledger: LedgerWithViews) => Promise<unknown>> = {
   store: (ledger) => ledger.store(0, [{ outcome } as never]),
   forgetMark: (ledger) => ledger.forgetMark(0, 'job'),
   outbox: (ledger) => ledger.outbox(0, 1),
@@ -93,7 +94,13 @@ test.each([
   ['standing still', async (redis: TestRedis) => void process.kill(redis.pid, 'SIGSTOP')],
 ])('Redis is %s: every call fails with LedgerUnavailableError', async (_, hurt) => {
   const redis = await startRedis()
-  const ledger = await openLedger({ redis: redis.url, partitions: 1, isNew: true, ...PATIENT, callDeadlineMs: 1_000 })
+  const ledger = await openLedgerWithViews({
+    redis: redis.url,
+    partitions: 1,
+    isNew: true,
+    ...PATIENT,
+    callDeadlineMs: 1_000,
+  })
   onTestFinished(async () => {
     await ledger.close()
     await redis.kill9()

@@ -1,5 +1,6 @@
 /** cancel: one pending URL ends with one outcome, also while a gateway or a fetcher works on its lane; and how it is found. */
-import type { LaneRef, Ledger } from '@decorum/ledger'
+import type { LaneRef } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'
@@ -7,13 +8,13 @@ import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, QUARANTINE, url, ur
 const redis = await redisForTest()
 const lane: LaneRef = { agent: AGENT, origin: ORIGIN }
 
-async function cancel(ledger: Ledger, id: string): Promise<string> {
+async function cancel(ledger: LedgerWithViews, id: string): Promise<string> {
   const { found } = await ledger.findPending(lane, { id })
   const [one] = found
   if (one === undefined) return 'not found'
   return ledger.cancel(one, outcomeOf(id, { kind: 'refused', reason: 'cancelled', attempts: 0 }))
 }
-const left = async (ledger: Ledger): Promise<string[]> =>
+const left = async (ledger: LedgerWithViews): Promise<string[]> =>
   (await ledger.findPending(lane, {})).found.map(({ pending }) => pending.id)
 
 test('a URL anywhere in its lane ends as refused: cancelled; its id is free again, and the order of the others stays', async () => {

@@ -3,8 +3,9 @@
  * a hold, and it is said. Two clocks are moved here: Redis's own, and the processes' monotonic one.
  */
 
-import { type Ledger, openLedger, type ReservedLane } from '@decorum/ledger'
+import type { ReservedLane } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, keys, LEASE, outcomeOf, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'
@@ -36,7 +37,7 @@ async function scene() {
     raw,
     notices,
     /** what has really passed, second by second, a living process calling */
-    async pass(ms: number, by: Ledger = ledger): Promise<void> {
+    async pass(ms: number, by: LedgerWithViews = ledger): Promise<void> {
       for (let left = ms; left > 0; left -= 1_000) {
         time.passed += Math.min(left, 1_000)
         await by.viewPartition(0)
@@ -50,8 +51,8 @@ async function scene() {
       time.leapt += ms
     },
     /** a process that has only just started */
-    async fresh(mostMs: () => number | undefined = () => undefined): Promise<Ledger> {
-      const other = await openLedger({ redis: redis.url, partitions: 1, ...common, mostMs, ...PATIENT })
+    async fresh(mostMs: () => number | undefined = () => undefined): Promise<LedgerWithViews> {
+      const other = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...common, mostMs, ...PATIENT })
       onTestFinished(() => other.close())
       return other
     },
@@ -60,12 +61,12 @@ async function scene() {
   }
 }
 
-async function reserveOne(ledger: Ledger): Promise<ReservedLane> {
+async function reserveOne(ledger: LedgerWithViews): Promise<ReservedLane> {
   const taken = await ledger.reserve(0, ask)
   if (taken.kind !== 'reserved' || taken.lanes[0] === undefined) throw new Error(`nothing: ${JSON.stringify(taken)}`)
   return taken.lanes[0]
 }
-async function visit(ledger: Ledger, more: { delayMs?: number; retryAfterMs?: number } = {}): Promise<string> {
+async function visit(ledger: LedgerWithViews, more: { delayMs?: number; retryAfterMs?: number } = {}): Promise<string> {
   const { delayMs = 1_000, retryAfterMs } = more
   const { fence, urls } = await reserveOne(ledger)
   expect(await ledger.start({ ...LANE, kind: 'page', fence, version: 0, delayMs })).toMatchObject({ kind: 'granted' })

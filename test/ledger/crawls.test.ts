@@ -1,6 +1,7 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
-import { type Ledger, makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
+import { makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { idSlot } from '@decorum/ledger/testing'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -13,7 +14,7 @@ const by = { by: 'test', reason: 'a test' }
 const some = (crawl: string, count: number, more: Partial<Parameters<typeof url>[1]> = {}): StoreItem[] =>
   Array.from({ length: count }, (_, n) => url(`${crawl}-${n}`, { crawl, ...more }))
 
-async function storeAll(ledger: Ledger, items: StoreItem[]): Promise<void> {
+async function storeAll(ledger: LedgerWithViews, items: StoreItem[]): Promise<void> {
   for (let at = 0; at < items.length; at += 200) await ledger.store(0, items.slice(at, at + 200))
 }
 
@@ -26,7 +27,11 @@ async function visitNext({ ledger, clock, reserveOne, startPage }: Bench): Promi
   return reserved.urls[0]?.id ?? ''
 }
 
-const finish = (ledger: Ledger, { agent, origin, fence, urls: [head] }: ReservedLane, body: Partial<Outcome> = {}) =>
+const finish = (
+  ledger: LedgerWithViews,
+  { agent, origin, fence, urls: [head] }: ReservedLane,
+  body: Partial<Outcome> = {},
+) =>
   ledger.complete({
     ...{ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' as const } },
     outcome: outcomeOf(head?.id ?? '', { ...(head?.crawl === undefined ? {} : { crawl: head.crawl }), ...body }),
@@ -39,7 +44,7 @@ async function outcomesOf({ raw }: Bench, crawl: string): Promise<Outcome[]> {
 const idsOf = async (bench: Bench, crawl: string): Promise<string[]> =>
   (await outcomesOf(bench, crawl)).map(({ id }) => id)
 
-async function waitingOf(ledger: Ledger): Promise<Record<string, number>> {
+async function waitingOf(ledger: LedgerWithViews): Promise<Record<string, number>> {
   return Object.fromEntries((await ledger.crawls()).map(({ name, waiting }) => [name, waiting]))
 }
 

@@ -2,8 +2,9 @@
 import { readdir, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { announceNew, type Ledger, LedgerUnavailableError, openLedger, type ReservedLane } from '@decorum/ledger'
+import { announceNew, LedgerUnavailableError, type ReservedLane } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { laneUrls } from '../support/lane-urls.ts'
@@ -40,7 +41,7 @@ async function mortal(partitions = 1) {
   const redis = await startRedis({ appendonly: true })
   onTestFinished(() => redis.stop())
   const clock = clockAt()
-  const connect = async (more: { isNew?: boolean } = {}): Promise<{ ledger: Ledger; connection: Redis }> => {
+  const connect = async (more: { isNew?: boolean } = {}): Promise<{ ledger: LedgerWithViews; connection: Redis }> => {
     const connection = new Redis(redis.url, {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -50,7 +51,7 @@ async function mortal(partitions = 1) {
     onTestFinished(() => connection.disconnect())
     await ready(connection)
     const options = { partitions, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, ...PATIENT }
-    return { ledger: await openLedger({ redis: connection, ...options, ...more }), connection }
+    return { ledger: await openLedgerWithViews({ redis: connection, ...options, ...more }), connection }
   }
   const { ledger, connection } = await connect()
   clock.pass(FIRST_HOLD)
@@ -66,7 +67,7 @@ async function mortal(partitions = 1) {
   return { redis, clock, ledger, connection, connect, restart }
 }
 
-async function reserveOne(ledger: Ledger): Promise<ReservedLane> {
+async function reserveOne(ledger: LedgerWithViews): Promise<ReservedLane> {
   const taken = await ledger.reserve(0, ask)
   if (taken.kind !== 'reserved' || taken.lanes[0] === undefined)
     throw new Error(`nothing to reserve: ${JSON.stringify(taken)}`)
@@ -192,7 +193,7 @@ test('an empty Redis that a fresh process meets first is held in full, and says 
   const notices: string[] = []
   const onNotice = (sentence: string): void => void notices.push(sentence)
   const options = { redis: redis.url, leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, onNotice }
-  const fresh = await openLedger({ ...options, partitions: 1, isNew: false })
+  const fresh = await openLedgerWithViews({ ...options, partitions: 1, isNew: false })
   onTestFinished(() => fresh.close())
   await fresh.store(0, urls('a'))
   clock.pass(HOLD - 1)
@@ -208,8 +209,8 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
   onTestFinished(() => redis.stop())
   const raw = new Redis(redis.url)
   onTestFinished(() => raw.disconnect())
-  const open = async (): Promise<Ledger> => {
-    const ledger = await openLedger({ redis: redis.url, partitions: 1, ...LENGTHS, ...PATIENT })
+  const open = async (): Promise<LedgerWithViews> => {
+    const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...LENGTHS, ...PATIENT })
     onTestFinished(() => ledger.close())
     return ledger
   }
@@ -224,15 +225,15 @@ test('a Redis that has run for long enough without a ledger, and lost nothing, i
 })
 
 /** A Redis of which nothing is known, a connection to it, and ledgers there on one clock that stands still. */
-async function emptyRedis(partitions: number): Promise<{ raw: Redis; open: () => Promise<Ledger> }> {
+async function emptyRedis(partitions: number): Promise<{ raw: Redis; open: () => Promise<LedgerWithViews> }> {
   const redis = await startRedis({ isNew: false })
   onTestFinished(() => redis.stop())
   const raw = new Redis(redis.url)
   onTestFinished(() => raw.disconnect())
   const clock = clockAt()
-  const open = async (): Promise<Ledger> => {
+  const open = async (): Promise<LedgerWithViews> => {
     const options = { leaseMs: LEASE, quarantineMs: QUARANTINE, nowMs: () => clock.now, isNew: false, ...PATIENT }
-    const ledger = await openLedger({ redis: redis.url, partitions, ...options })
+    const ledger = await openLedgerWithViews({ redis: redis.url, partitions, ...options })
     onTestFinished(() => ledger.close())
     return ledger
   }
@@ -284,7 +285,7 @@ test('a Redis that failed over and back with no call in between is another run: 
     nowMs: () => clock.now,
     ...PATIENT,
   }
-  const ledger = await openLedger(options)
+  const ledger = await openLedgerWithViews(options)
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
   await ledger.store(0, urls('a'))

@@ -1,14 +1,8 @@
 /** A ledger on virtual time and an emptied real Redis, and short ways to say what a test wants to happen in it. */
 
-import {
-  type Ledger,
-  type LedgerOptions,
-  openLedger,
-  type ReservedLane,
-  type StartRequest,
-  type StoreItem,
-} from '@decorum/ledger'
+import type { LedgerOptions, ReservedLane, StartRequest, StoreItem } from '@decorum/ledger'
 import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import type { Outcome } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
@@ -75,12 +69,12 @@ export function outcomeOf(id: string, body: Partial<Outcome> = {}): Outcome {
 }
 
 export type Bench = {
-  ledger: Ledger
+  ledger: LedgerWithViews
   clock: Clock
   /** a second connection, to look at what is really stored */
   raw: Redis
   /** another process's view of the same ledger: it has just started */
-  another(): Promise<Ledger>
+  another(): Promise<LedgerWithViews>
   /** everything that is due now, by origin and agent */
   reserve(more?: { limit?: number; aheadMs?: number; inFlightLimit?: number; peek?: number }): Promise<ReservedLane[]>
   /** the one lane that is due: fails when there is none or another */
@@ -89,9 +83,9 @@ export type Bench = {
   startPage(
     lane: ReservedLane,
     more?: { delayMs?: number; version?: number; kind?: StartRequest['kind'] },
-  ): ReturnType<Ledger['start']>
+  ): ReturnType<LedgerWithViews['start']>
   /** the exchange of the head is over, well, and the URL leaves */
-  finish(lane: ReservedLane, more?: { delayMs?: number; elapsedMs?: number }): ReturnType<Ledger['complete']>
+  finish(lane: ReservedLane, more?: { delayMs?: number; elapsedMs?: number }): ReturnType<LedgerWithViews['complete']>
   /** store → reserve → start → complete of one URL: the lane is due `delayMs` from now */
   visit(id: string, delayMs: number): Promise<void>
   outcomes(): Promise<Outcome[]>
@@ -114,13 +108,13 @@ export async function emptyLedger(
   const { hold = false, clock = clockAt(), ...rest } = options
   const raw = new Redis(redis.url)
   await raw.flushall()
-  const opened: Ledger[] = []
+  const opened: LedgerWithViews[] = []
   onTestFinished(async () => {
     await Promise.all(opened.map((ledger) => ledger.close()))
     raw.disconnect()
   })
-  const open = async (): Promise<Ledger> => {
-    const ledger = await openLedger({
+  const open = async (): Promise<LedgerWithViews> => {
+    const ledger = await openLedgerWithViews({
       redis: redis.url,
       partitions: 1,
       leaseMs: LEASE,

@@ -1,14 +1,8 @@
-/** openLedger: which Redis is fit, and how hosts are spread over partitions. */
+/** openLedgerWithViews: which Redis is fit, and how hosts are spread over partitions. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  LedgerUnavailableError,
-  LedgerUnfitError,
-  linkTo,
-  openLedger,
-  PARTITIONS_KEY,
-  reachRedis,
-} from '@decorum/ledger'
+import { LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY, reachRedis } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
@@ -26,11 +20,11 @@ async function raw(): Promise<Redis> {
 test('a Redis that evicts is refused, with the way out', async () => {
   const connection = await raw()
   await connection.config('SET', 'maxmemory-policy', 'allkeys-lru')
-  const opening = openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const opening = openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   await expect(opening).rejects.toBeInstanceOf(LedgerUnfitError)
   await expect(opening).rejects.toThrow(/maxmemory-policy allkeys-lru\): set it to noeviction/)
   await connection.config('SET', 'maxmemory-policy', 'noeviction')
-  const ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   await ledger.close()
 })
 
@@ -38,20 +32,22 @@ test('the error says why there is no connection: a password, a port', async () =
   const connection = await raw()
   await connection.call('ACL', 'SETUSER', 'fleet', 'on', '>right', '~*', '&*', '+@all')
   const wrong = redis.url.replace('redis://', 'redis://fleet:wrong@')
-  await expect(openLedger({ redis: wrong, partitions: 1 })).rejects.toThrow(/WRONGPASS/)
-  await expect(openLedger({ redis: 'redis://127.0.0.1:1', partitions: 1 })).rejects.toThrow(/ECONNREFUSED 127.0.0.1:1/)
+  await expect(openLedgerWithViews({ redis: wrong, partitions: 1 })).rejects.toThrow(/WRONGPASS/)
+  await expect(openLedgerWithViews({ redis: 'redis://127.0.0.1:1', partitions: 1 })).rejects.toThrow(
+    /ECONNREFUSED 127.0.0.1:1/,
+  )
 })
 
 test('a ledger of another version is neither read nor written, by whoever starts and whoever runs', async () => {
   const connection = await raw()
-  const running = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const running = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   onTestFinished(() => running.close())
   const epoch = keys.epoch
   expect(await connection.hget(epoch, EPOCH.layout)).toMatch(/^\d+$/)
   for (const other of ['999', undefined]) {
     await (other === undefined ? connection.hdel(epoch, EPOCH.layout) : connection.hset(epoch, EPOCH.layout, other))
     const before = await connection.hgetall(epoch)
-    await expect(openLedger({ redis: redis.url, partitions: 1, ...PATIENT })).rejects.toThrow(
+    await expect(openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })).rejects.toThrow(
       /another version of Decorum/,
     )
     await expect(running.store(0, [url('a')])).rejects.toBeInstanceOf(LedgerUnfitError)
@@ -62,20 +58,20 @@ test('a ledger of another version is neither read nor written, by whoever starts
 
 test('a Redis without an append-only file is used, with a warning; with one there is none', async () => {
   await raw()
-  const ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   onTestFinished(() => ledger.close())
   expect(ledger.warnings).toEqual([expect.stringContaining('appendonly yes')])
   const durable = await startRedis({ appendonly: true })
   onTestFinished(() => durable.stop())
-  const other = await openLedger({ redis: durable.url, partitions: 1, ...PATIENT })
+  const other = await openLedgerWithViews({ redis: durable.url, partitions: 1, ...PATIENT })
   onTestFinished(() => other.close())
   expect(other.warnings).toEqual([])
 })
 
 test('no Redis there: LedgerUnavailableError, soon', async () => {
-  await expect(openLedger({ redis: 'redis://127.0.0.1:1', partitions: 1, callDeadlineMs: 300 })).rejects.toBeInstanceOf(
-    LedgerUnavailableError,
-  )
+  await expect(
+    openLedgerWithViews({ redis: 'redis://127.0.0.1:1', partitions: 1, callDeadlineMs: 300 }),
+  ).rejects.toBeInstanceOf(LedgerUnavailableError)
 })
 
 test('a Redis that is too busy for its first answer is waited for, longer than any later call is', async () => {
@@ -92,13 +88,13 @@ test('a Redis that is too busy for its first answer is waited for, longer than a
 
 test('the number of partitions is written down the first time and must stay', async () => {
   const connection = await raw()
-  const first = await openLedger({ redis: redis.url, partitions: 3, ...PATIENT })
+  const first = await openLedgerWithViews({ redis: redis.url, partitions: 3, ...PATIENT })
   onTestFinished(() => first.close())
   expect(await connection.lrange(PARTITIONS_KEY, 0, -1)).toEqual(first.tags)
-  const again = await openLedger({ redis: redis.url, partitions: 3, ...PATIENT })
+  const again = await openLedgerWithViews({ redis: redis.url, partitions: 3, ...PATIENT })
   onTestFinished(() => again.close())
   expect(again.tags).toEqual(first.tags)
-  await expect(openLedger({ redis: redis.url, partitions: 2, ...PATIENT })).rejects.toThrow(
+  await expect(openLedgerWithViews({ redis: redis.url, partitions: 2, ...PATIENT })).rejects.toThrow(
     /holds 3 partitions, DECORUM_PARTITIONS says 2: use 3/,
   )
 })
@@ -106,7 +102,7 @@ test('the number of partitions is written down the first time and must stay', as
 test('several that start together agree on one list', async () => {
   const connection = await raw()
   const ledgers = await Promise.all(
-    Array.from({ length: 6 }, () => openLedger({ redis: redis.url, partitions: 4, ...PATIENT })),
+    Array.from({ length: 6 }, () => openLedgerWithViews({ redis: redis.url, partitions: 4, ...PATIENT })),
   )
   onTestFinished(async () => void (await Promise.all(ledgers.map((ledger) => ledger.close()))))
   expect(await connection.llen(PARTITIONS_KEY)).toBe(4)
@@ -114,7 +110,7 @@ test('several that start together agree on one list', async () => {
 
 test('everything about a host lives in one partition: both schemes, all ports', async () => {
   await raw()
-  const ledger = await openLedger({ redis: redis.url, partitions: 5, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 5, ...PATIENT })
   onTestFinished(() => ledger.close())
   for (const host of ['a.test', 'xn--bcher-kva.example', '[2001:db8::1]', '192.0.2.7']) {
     const places = [`http://${host}`, `https://${host}`, `http://${host}:8080`].map((origin) =>
@@ -127,7 +123,7 @@ test('everything about a host lives in one partition: both schemes, all ports', 
 test('two partitions know nothing of each other', async () => {
   await raw()
   const clock = clockAt()
-  const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT, nowMs: () => clock.now })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 2, ...PATIENT, nowMs: () => clock.now })
   onTestFinished(() => ledger.close())
   clock.pass(FIRST_HOLD)
   const origins = Array.from({ length: 40 }, (_, i) => `http://s${i}.test`)
@@ -164,7 +160,7 @@ test('two partitions know nothing of each other', async () => {
 
 test('without nowMs the clock is Redis’s, to the microsecond, and now() never runs ahead of it', async () => {
   const connection = await raw()
-  const ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   onTestFinished(() => ledger.close())
   const read = async (): Promise<number> => {
     const [seconds, micros] = await connection.time()
@@ -180,10 +176,10 @@ test('without nowMs the clock is Redis’s, to the microsecond, and now() never 
 
 test('a connection that was lent stays open; one of our own is closed', async () => {
   const connection = await raw()
-  const ledger = await openLedger({ redis: connection, partitions: 1, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: connection, partitions: 1, ...PATIENT })
   await ledger.close()
   expect(await connection.ping()).toBe('PONG')
-  const own = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  const own = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   expect(own.isReady()).toBe(true)
   await own.close()
   await expect(own.viewPartition(0)).rejects.toBeInstanceOf(LedgerUnavailableError)

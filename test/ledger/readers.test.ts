@@ -1,5 +1,6 @@
 /** Who reads a crawl's outcomes: what each group has not acknowledged, since when, by whom; and how one is forgotten. */
-import { isRead, makeGroup, openLedger, readerInTheWay } from '@decorum/ledger'
+import { isRead, makeGroup, readerInTheWay } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, outcomesKey, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -70,7 +71,7 @@ test('several partitions are one reader; each crawl has its own', async () => {
   const raw = new Redis(redis.url)
   await raw.flushall()
   onTestFinished(() => raw.disconnect())
-  const ledger = await openLedger({ redis: redis.url, partitions: 2, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 2, ...PATIENT })
   onTestFinished(() => ledger.close())
   const [one = '', two = ''] = partitionTags(2).map((tag) => outcomesKey(tag, 'news'))
   await makeGroup(raw, [one, two], 'g', 'start')

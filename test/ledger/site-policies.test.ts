@@ -1,5 +1,6 @@
 /** Policies of sites on a real ledger: what a site is granted or asks for holds whoever asks, and a change holds at once. */
-import type { Ledger, ReservedLane, SitePolicyRecord } from '@decorum/ledger'
+import type { ReservedLane, SitePolicyRecord } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { policyOf, sitesOf } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { random as diceOf } from '../robots/support/files.ts'
@@ -18,7 +19,7 @@ const listOf = (policies: Record<string, Policy>): SitePolicyRecord[] =>
     hasConsent: consent !== undefined,
     shown: { delayMs: policy.delayMs, consent, requestsPerDay: policy.requestsPerDay },
   }))
-const tell = (ledger: Ledger, version: number, policies: Record<string, Policy>): Promise<void> =>
+const tell = (ledger: LedgerWithViews, version: number, policies: Record<string, Policy>): Promise<void> =>
   ledger.setSitePolicies(version, listOf(policies))
 
 /** One request that takes no time; its lane owes this delay. */

@@ -1,5 +1,6 @@
 /** Emergency stops on a real ledger: what is named starts nothing any more, whoever asks, and goes on when it is lifted. */
-import { EVERYTHING, openLedger } from '@decorum/ledger'
+import { EVERYTHING } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, keys, ORIGIN, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'
@@ -168,7 +169,7 @@ test('a stop is written to each partition, and to one that is found behind befor
   const before = await told()
   expect(new Set(before)).toEqual(new Set([before[0]]))
   await raw.hdel(fields[0] as string, 'stops') // as after a change of the number of partitions
-  const fresh = await openLedger({
+  const fresh = await openLedgerWithViews({
     redis: redis.url,
     partitions: 3,
     leaseMs: 45_000,

@@ -3,9 +3,10 @@
  * fixtures in layouts/ were made by the code of their release (layouts/fill.ts).
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { announceNew, connectLink, linkTo, openLedger } from '@decorum/ledger'
+import { announceNew, connectLink, linkTo } from '@decorum/ledger'
 import { EPOCH, LAYOUT } from '@decorum/ledger/testing'
 import { upgrade } from '@decorum/ledger-move'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -156,7 +157,7 @@ test.each(earlier)(
   async (layout) => {
     const raw = await emptyRedis()
     await load(raw, layout)
-    const open = () => openLedger({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000, ...PATIENT })
+    const open = () => openLedgerWithViews({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000, ...PATIENT })
     await expect(open()).rejects.toThrow(/run 'decorum upgrade'/)
     await upgradeOnce(false, 14)
     await lockEnds(raw)
@@ -176,7 +177,7 @@ test.each(earlier)(
     const pending = new Set(JSON.stringify(fixture(layout)).match(/(?<=\/\S+ 1u5hvr4 0 )[\w-]+/g))
     await upgradeOnce()
     let now = START + 89_000
-    const ledger = await openLedger({
+    const ledger = await openLedgerWithViews({
       redis: redis.url,
       partitions: 1,
       leaseMs: 45_000,

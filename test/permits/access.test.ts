@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { expect, test } from 'vitest'
 import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
@@ -115,7 +115,7 @@ test("the operator's hand: paused waits, blocked is refused, and a holder is ans
   const { web, ask, call, redis } = await shared([{ name: 'hand', robots: { body: '' } }])
   const origin = web.origins.hand as string
   const url = `${origin}/1`
-  const ledger = await openLedger({
+  const ledger = await openLedgerWithViews({
     redis: redis.url,
     partitions: 1,
     leaseMs: TIMES.leaseMs,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openContent, openFrontier } from '@decorum/client'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
 import { LONG_LEASES, TIMES } from './fleet.ts'
@@ -71,7 +71,12 @@ describe('before one fleet', () => {
     const fleet = await shared([{ name: 'few', robots: { body: '' } }])
     await fleet.enqueue([ofPool('few', `${fleet.web.origins.few}/page`)])
     const { permit } = await fleet.takeOrder()
-    const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+    const ledger = await openLedgerWithViews({
+      redis: fleet.redis.url,
+      partitions: 1,
+      leaseMs: 5_000,
+      quarantineMs: 100,
+    })
     const set = (attempts: number | null) =>
       ledger.changeCrawl({ name: 'default', change: { settings: { attempts } }, by: 'test', reason: '' })
     await set(1)
@@ -87,7 +92,7 @@ describe('before one fleet', () => {
   test("the operator's hand: of a paused origin nothing is ordered, of a blocked one it is refused, and a holder is answered so", async () => {
     const fleet = await shared([{ name: 'hand', robots: { body: '' } }])
     const origin = fleet.web.origins.hand as string
-    const ledger = await openLedger({
+    const ledger = await openLedgerWithViews({
       redis: fleet.redis.url,
       partitions: 1,
       leaseMs: TIMES.leaseMs,
@@ -254,7 +259,7 @@ test('a crawl may name a pool: its pages go to the workers, whatever the agent, 
   })
   const { shared } = fleet.web.origins
   expect(await fleet.call('POST', '/v1/pools/renderers/orders?waitMs=0')).toMatchObject({ status: 404 })
-  const ledger = await openLedger({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
+  const ledger = await openLedgerWithViews({ redis: fleet.redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
   onTestFinished(() => ledger.close())
   const set = (pool: string | null) =>
     ledger.changeCrawl({ name: 'rendered', change: { settings: { pool } }, by: 'test', reason: '' })

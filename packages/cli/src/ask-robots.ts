@@ -1,7 +1,7 @@
 /** Fetches one robots.txt for `decorum check`: under a lease of the fleet that runs, or by this command alone when none runs. */
 
 import type { Agent } from '@decorum/config'
-import type { Ledger } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 
@@ -22,7 +22,7 @@ export type Asker = {
   agent: Agent
   env: NodeJS.ProcessEnv
   /** and the version of the origin's rules by which it has to be asked; undefined: no fleet runs */
-  fleet: { ledger: Ledger; version: number } | undefined
+  fleet: { ledger: LedgerWithViews; version: number } | undefined
 }
 
 const TURN_MS = 60_000

@@ -1,12 +1,13 @@
 /** The ledger of the fleet that is up, for commands that only look at it or act on it: its settings are the fleet's own. */
 import { connectForConfig, readCurrent } from '@decorum/fleet-config'
-import { type Ledger, openLedger, readTags } from '@decorum/ledger'
+import { readTags } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { CommandError } from './exit.ts'
 import { runningRedis } from './running-redis.ts'
 import { readCliSettings } from './settings.ts'
 
 export type FleetLedger = {
-  ledger: Ledger
+  ledger: LedgerWithViews
   /** of the fleet's configuration, 0: there is none yet */
   version: number
   outcomesLimit: number
@@ -21,7 +22,7 @@ export async function withFleetLedger<T>(work: (fleet: FleetLedger) => Promise<T
     const current = await readCurrent(redis)
     const number = (name: 'LEASE_MS' | 'QUARANTINE_MS' | 'OUTCOMES_LIMIT', usual: number): number =>
       Number(current?.values[name] ?? usual)
-    const ledger = await openLedger({
+    const ledger = await openLedgerWithViews({
       redis,
       partitions: tags.length,
       leaseMs: number('LEASE_MS', 45_000),

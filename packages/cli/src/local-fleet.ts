@@ -1,7 +1,8 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
-import { connectLink, type Ledger, linkTo, openLedger } from '@decorum/ledger'
+import { connectLink, linkTo } from '@decorum/ledger'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger-move'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
@@ -33,7 +34,7 @@ export type LocalFleet = {
   readonly redis: RunningRedis
   /** as the fleet has agreed on them */
   readonly settings: CliSettings
-  readonly ledger: Ledger
+  readonly ledger: LedgerWithViews
   readonly fleet: Fleet
   /** No new request is made, leases in flight are completed, the role processes end. May be called twice. */
   drain(): Promise<void>
@@ -55,12 +56,12 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     log,
     ...(meeting === undefined ? {} : { meeting }),
   })
-  let ledger: Ledger | undefined
+  let ledger: LedgerWithViews | undefined
   try {
     const settings = readCliSettings(await decidedEnv(options.env, redis, options.defaults))
     const { partitions, leaseMs, quarantineMs } = settings
     await upgradeAlone(redis.url, log)
-    ledger = await openLedger({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
+    ledger = await openLedgerWithViews({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
     const env = {
@@ -113,7 +114,7 @@ async function meetingOf(
 
 function running(
   redis: RunningRedis,
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   fleet: Fleet,
   drainMs: number,
 ): Omit<LocalFleet, 'finish' | 'settings'> {

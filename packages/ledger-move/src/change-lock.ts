@@ -47,7 +47,7 @@ function changeOf(redis: RedisLink, number: number): Change {
     items?: readonly Arg[],
   ) => {
     try {
-      return await step.run(redis, keys, { ...args, change: number } as Args<'change' | Name>, items)
+      return await step.run(redis, keys, { ...args, change: number }, items)
     } catch (error) {
       if (!(error instanceof Error && error.message.includes('OVERTAKEN'))) throw error
       throw new LedgerUnfitError(

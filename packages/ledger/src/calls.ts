@@ -39,12 +39,6 @@ export const ARGS = {
   policies: ['version', 'ask'],
   crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'perDomain', 'record'],
   stops: ['expected', 'version', 'everything', 'record'],
-  operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
-  'view-origin': ['origin'],
-  'view-lanes': ['order', 'skip', 'limit'],
-  'view-partition': [],
-  'view-closed': ['gate', 'skip', 'limit', 'domain'],
-  'scan-lanes': ['cursor', 'skip', 'name', 'limit'],
   note: [],
   sample: [],
 } as const satisfies Record<string, readonly string[]>
@@ -120,5 +114,3 @@ export const EXTENDED = row('answer', 'gate')
 export const CLAIMED = row('answer', 'fence', 'notBefore', 'version')
 export const CLAIM_WAIT = row('answer', 'waitMs', 'gate')
 export const REAPED_FETCH = row('lane', 'fence', 'version', 'state')
-export const LANE_ROW = row('lane', 'pending', 'due', 'lease', 'attempts', 'heldBy', 'head', 'list')
-export const PARTITION_ROW = row('holdUntil', 'due', 'withoutLease', 'inFlight', 'unread', 'nextDue')

@@ -1,11 +1,9 @@
 /**
  * What the fleet shares, in Redis: lanes with their URLs and leases, what is known of origins, and outcomes. Start at `openLedger`
  * (ledger.ts); its functions are in ledger/. What changes a lane or an origin is a verb: one Lua script in lua/verbs/ and one codec of
- * the same name in verbs/ or admin/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
+ * the same name in verbs/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
 
-export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './admin/find-candidate.ts'
-export { sitemapsOf } from './admin/sitemaps.ts'
 export type { Crawl, CrawlBook } from './crawls/keeper.ts'
 export {
   type Changing,
@@ -23,7 +21,6 @@ export {
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
-export type { Intake } from './intake-reads.ts'
 export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
@@ -63,7 +60,6 @@ export type {
   AcquireAnswer,
   Cancelled,
   ClaimAnswer,
-  ClosedList,
   CompleteResult,
   Completion,
   Confirmation,
@@ -72,18 +68,9 @@ export type {
   GrantAnswer,
   GrantGate,
   GrantRequest,
-  LaneInOrigin,
-  LaneList,
   LaneRef,
-  LaneScan,
-  LaneView,
   LeasedLane,
-  Operation,
-  OperationRecord,
-  OriginView,
-  PartitionView,
   Pending,
-  PendingUrl,
   Reaped,
   RecordResult,
   ReservedLane,
@@ -101,7 +88,5 @@ export type {
   StoreMark,
   StoreResult,
 } from './types.ts'
-export { INDEXED_GATES, type IndexedGate } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
 export type { About, Member, PoolDemand } from './verbs/fleet.ts'
-export type { Sample } from './verbs/sample.ts'

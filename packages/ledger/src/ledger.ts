@@ -1,15 +1,14 @@
 /**
  * `openLedger`: all that the fleet shares, one function per call. The calls are in ledger/, by what they are about: `journey.ts` has those
- * that carry a URL, `operator.ts` what operators look at and change, `crawls.ts` and `fleet.ts` what concerns all partitions.
+ * that carry a URL, `crawls.ts` and `fleet.ts` what concerns all partitions.
  */
 import { type CrawlBook, crawlBook } from './crawls/keeper.ts'
 import { crawlCalls, crawlPlaces } from './ledger/crawls.ts'
 import { fleetCalls } from './ledger/fleet.ts'
 import { journeyCalls } from './ledger/journey.ts'
-import { operatorCalls } from './ledger/operator.ts'
-import { openPartitions } from './ledger/partitions.ts'
+import { openPartitions, type Partitions } from './ledger/partitions.ts'
 import { another, type LinkOptions, linkTo, type RedisLink } from './link.ts'
-import { notesOf } from './notes.ts'
+import { type Notes, notesOf } from './notes.ts'
 import { reachRedis } from './reach.ts'
 import { defineVerbs } from './scripts.ts'
 import type { LedgerOptions, LiveLimits } from './settings.ts'
@@ -18,7 +17,6 @@ import { followWakes, type Wakes } from './wakes.ts'
 
 /** Calls as they are defined in ledger/, and what belongs to the ledger as a whole. */
 export type Ledger = ReturnType<typeof journeyCalls> &
-  ReturnType<typeof operatorCalls> &
   ReturnType<typeof crawlCalls> &
   ReturnType<typeof fleetCalls> & {
     readonly tags: string[]
@@ -53,22 +51,31 @@ export type Ledger = ReturnType<typeof journeyCalls> &
 const CONNECTION: LinkOptions = { away: 'fail', lazyConnect: true }
 
 /** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
-export async function openLedger(options: LedgerOptions): Promise<Ledger> {
+export const openLedger = (options: LedgerOptions): Promise<Ledger> => openLedgerWith(options, () => ({}))
+
+/** Calls of another package, over the same partitions. `notes`: undefined where none are written */
+export type MoreCalls<More> = (partitions: Partitions, notes: Notes | undefined) => More
+
+export async function openLedgerWith<More extends object>(
+  options: LedgerOptions,
+  more: MoreCalls<More>,
+): Promise<Ledger & More> {
   const callDeadlineMs = options.callDeadlineMs ?? 2_000
   const own = typeof options.redis === 'string'
   const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
   return reachRedis(redis, { callDeadlineMs, isOwn: own }, () => {
     defineVerbs(redis)
-    return compose(redis, own, options, callDeadlineMs)
+    return compose(redis, own, options, callDeadlineMs, more)
   })
 }
 
-async function compose(
+async function compose<More extends object>(
   redis: RedisLink,
   own: boolean,
   options: LedgerOptions,
   callDeadlineMs: number,
-): Promise<Ledger> {
+  more: MoreCalls<More>,
+): Promise<Ledger & More> {
   const partitions = await openPartitions(redis, options, callDeadlineMs)
   const { tags, retired, warnings, all, of, placeOf, settings, stops, now, wall } = partitions
   const book = crawlBook(crawlPlaces(partitions))
@@ -78,9 +85,9 @@ async function compose(
   let wakes: Wakes | undefined
   return {
     ...journeyCalls(partitions, book, notes),
-    ...operatorCalls(partitions, notes),
     ...crawlCalls(partitions, book),
     ...fleetCalls(partitions),
+    ...more(partitions, notes),
     tags,
     retired,
     warnings,

@@ -37,6 +37,9 @@ export type Script<Name extends string> = {
   run(redis: RedisLink, keys: readonly string[], args: Record<Name, Arg>, items?: readonly Arg[]): Promise<unknown>
 }
 
+/** Allowed in a Redis that is full. */
+export const whenFull = (text: string): string => `${ALLOWED_WHEN_FULL}\n${text}`
+
 type Source = {
   /** or texts by the names of their files, where a bundle holds them */
   folder: URL | Readonly<Record<string, string>>
@@ -78,13 +81,13 @@ export function libraryOf({ folder, constants = {}, base }: Source): Library {
     constants: names,
     read,
     text: textOf,
-    script(file, args, { whenFull = false } = {}) {
+    script(file, args, { whenFull: isAllowed = false } = {}) {
       let text: string | undefined
       return {
         file,
         args,
         get text() {
-          text ??= (whenFull ? `${ALLOWED_WHEN_FULL}\n` : '') + textOf(file, args)
+          text ??= isAllowed ? whenFull(textOf(file, args)) : textOf(file, args)
           return text
         },
         set text(other) {

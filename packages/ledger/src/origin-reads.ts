@@ -1,10 +1,10 @@
 /** What is read of origins without a script. */
+import type { RobotsState } from '@decorum/robots'
 import { FIELD, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { readState, withRobotsFetch } from './records/state-text.ts'
 import { readBody } from './records/stored-body.ts'
 import { answersOf, type Scripts, withDeadline } from './scripts.ts'
-import type { OriginView } from './types.ts'
 
 export async function bodyOf(
   redis: RedisLink,
@@ -28,7 +28,7 @@ export async function robotsStatesOf(
   scripts: Scripts,
   origins: string[],
   callDeadlineMs: number,
-): Promise<{ version: number; state: OriginView['state'] }[]> {
+): Promise<{ version: number; state: RobotsState }[]> {
   if (origins.length === 0) return []
   const pipeline = redis.pipeline()
   for (const origin of origins) pipeline.hmget(keys.origin(origin), ...STATE_FIELDS)

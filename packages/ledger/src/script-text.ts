@@ -22,16 +22,15 @@ import {
   POLICY,
   STOPS,
 } from './layout.ts'
-import { ALLOWED_WHEN_FULL, type Constants, libraryOf } from './lua-library.ts'
+import { type Constants, libraryOf, whenFull } from './lua-library.ts'
 
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, OVER, RESOLUTION, LEAVING } =
   calls
-const { DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW } =
-  calls
+const { DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH } = calls
 const { CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM } = calls
 const parts = {
   ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, OVER, RESOLUTION, LEAVING },
-  ...{ DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH, LANE_ROW, PARTITION_ROW },
+  ...{ DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH },
   ...{ CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM },
 }
 const CONSTANTS: Constants = {
@@ -54,5 +53,5 @@ export const readPart = LEDGER_LUA.read
  */
 export function scriptText(verb: Verb, read?: (file: string) => string): string {
   const text = LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read)
-  return REFUSED_WHEN_FULL.has(verb) ? text : `${ALLOWED_WHEN_FULL}\n${text}`
+  return REFUSED_WHEN_FULL.has(verb) ? text : whenFull(text)
 }

@@ -2,15 +2,18 @@
  * The stored form of a ledger and what runs scripts on it, for the packages that look into a ledger (ledger-views) or change all of it
  * (ledger-move). What a process of the fleet needs is in index.ts.
  */
-export { type Arg, row } from './calls.ts'
+export { type Arg, EVERY_CALL, row } from './calls.ts'
 export { readRecord } from './crawls/record.ts'
 export * from './layout.ts'
 export * from './layout-moves.ts'
-export { type Library, libraryOf, type Script } from './lua-library.ts'
+export type { Partitions } from './ledger/partitions.ts'
+export { type MoreCalls, openLedgerWith } from './ledger.ts'
+export { type Library, libraryOf, type Script, whenFull } from './lua-library.ts'
+export type { Note, Notes } from './notes.ts'
 export { carryGroups } from './outcomes.ts'
-export { listsIn } from './records/lane-lists.ts'
+export { firstUrlsOf, isEmpty, lastOf, listsIn, placeOf } from './records/lane-lists.ts'
 export { decodeIn, idSlot } from './records/pending-text.ts'
-export { readState } from './records/state-text.ts'
+export { readState, withRobotsFetch } from './records/state-text.ts'
 export { LEDGER_LUA } from './script-text.ts'
 export {
   answersOf,
@@ -22,3 +25,5 @@ export {
   scriptsOf,
   valuesOf,
 } from './scripts.ts'
+export type { SitePolicyView } from './types.ts'
+export type { Verbs } from './verbs.ts'

@@ -1,5 +1,4 @@
 /** The parts behind the face, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
-export { dropPending } from './admin/drop-pending.ts'
 export { ARGS, COMPLETION, LEAVING, OVER, VERBS, type Verb } from './calls.ts'
 export { emptySinceMs } from './fit.ts'
 export { trimOutcomes } from './outcomes.ts'
@@ -14,5 +13,5 @@ export { withoutStops, withStops } from './stops/record.ts'
 export * from './stored.ts'
 export { batched } from './verbs/batch.ts'
 export { confirm } from './verbs/confirm.ts'
-export { type Verbs, verbsOf } from './verbs.ts'
+export { verbsOf } from './verbs.ts'
 export { followWakes } from './wakes.ts'

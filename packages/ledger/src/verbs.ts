@@ -2,11 +2,6 @@
  * The verbs of one partition. Each has a script in lua/verbs/, its arguments in calls.ts, and a codec of the same name, which is
  * called here: a verb without a codec does not compile.
  */
-import { operate } from './admin/operate.ts'
-import { viewLanes } from './admin/view-lanes.ts'
-import { scanLanes, viewClosed } from './admin/view-names.ts'
-import { viewOrigin } from './admin/view-origin.ts'
-import { viewPartition } from './admin/view-partition.ts'
 import type { Verb } from './calls.ts'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { List } from './layout.ts'
@@ -14,13 +9,9 @@ import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
 import type {
-  ClosedList,
   GrantRequest,
-  LaneList,
   LaneRef,
-  LaneScan,
   LeasedLane,
-  Operation,
   Outcome,
   ReserveRequest,
   Resolution,
@@ -81,14 +72,8 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     policies: (version: number, sites: readonly SitePolicyRecord[]) => policies(scripts, version, sites),
     crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
-    operate: (operation: Operation, agents: string[]) => operate(scripts, operation, agents),
-    'view-origin': (origin: string, agents: string[]) => viewOrigin(scripts, origin, agents),
-    'view-lanes': (list: LaneList) => viewLanes(scripts, list),
-    'view-closed': (list: ClosedList, agents: string[]) => viewClosed(scripts, list, agents),
-    'scan-lanes': (scan: LaneScan) => scanLanes(scripts, scan),
     note: (items: NoteItem[]) => note(scripts, items),
     sample: () => sample(scripts),
-    'view-partition': (tag: string) => viewPartition(scripts, tag),
   }) satisfies Record<Verb | 'endRobotsFetch', Codec>
 
 export type Verbs = ReturnType<typeof verbsOf>

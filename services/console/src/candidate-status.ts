@@ -2,8 +2,16 @@
  * Where one candidate is: waiting for a gateway, in its lane and behind how many others, at a fetcher, or ended. Every look is
  * bounded; what was not looked at is said.
  */
-import type { Ledger, OriginView, PartitionView, PendingUrl } from '@decorum/ledger'
-import { LOOKED_AT, listOf, OUTCOMES_LOOKED_AT } from '@decorum/ledger'
+
+import { listOf } from '@decorum/ledger'
+import {
+  type LedgerWithViews,
+  LOOKED_AT,
+  type OriginView,
+  OUTCOMES_LOOKED_AT,
+  type PartitionView,
+  type PendingUrl,
+} from '@decorum/ledger-views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
 import { count, some } from './words.ts'
@@ -41,7 +49,7 @@ export type Looked = {
 /** Lanes whose heads are looked at when only the id is given. */
 const LANES_LOOKED_AT = 100
 
-export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Promise<Looked> {
+export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandidate): Promise<Looked> {
   const lanes = await lookInLanes(ledger, which)
   if (lanes.found.length > 0) return lanes
   const { id, at, crawl } = which
@@ -73,7 +81,7 @@ export async function candidateStatus(ledger: Ledger, which: WhichCandidate): Pr
   return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
 }
 
-async function lookInLanes(ledger: Ledger, which: WhichCandidate): Promise<Looked> {
+async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Promise<Looked> {
   const { id, at, crawl } = which
   if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : lookAtHeads(ledger, id, crawl)
   const partition = ledger.partitionOf(at.origin)
@@ -92,7 +100,7 @@ async function lookInLanes(ledger: Ledger, which: WhichCandidate): Promise<Looke
 }
 
 /** The lane of an id is not known: those in which something happens now or next. */
-async function lookAtHeads(ledger: Ledger, id: string, crawl: string): Promise<Looked> {
+async function lookAtHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Looked> {
   const notKnown = 'lanes that are not due next, because its URL was not given'
   for (const partition of ledger.tags.keys()) {
     const lists = await Promise.all(
@@ -167,7 +175,10 @@ const WHOLE_LANE = 1_000_000
 const LOOKS = 3
 
 /** Ends one pending candidate as `refused: cancelled`. @param which  with its URL, unless it is the next one of its lane */
-export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { id: string }): Promise<CancelAnswer> {
+export async function cancelCandidate(
+  ledger: LedgerWithViews,
+  which: WhichCandidate & { id: string },
+): Promise<CancelAnswer> {
   for (let look = 0; look < LOOKS; look++) {
     const one = await findOne(ledger, which)
     if (one === undefined) continue
@@ -183,7 +194,7 @@ export async function cancelCandidate(ledger: Ledger, which: WhichCandidate & { 
 }
 
 async function findOne(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   { id, at, agents, crawl }: WhichCandidate & { id: string },
 ): Promise<PendingUrl | undefined> {
   const lanes =
@@ -197,7 +208,11 @@ async function findOne(
 }
 
 /** The lane of an id whose URL is not known, if it is next there. */
-async function lanesOf(ledger: Ledger, id: string, crawl: string): Promise<{ agent: string; origin: string }[]> {
+async function lanesOf(
+  ledger: LedgerWithViews,
+  id: string,
+  crawl: string,
+): Promise<{ agent: string; origin: string }[]> {
   const { found } = await lookAtHeads(ledger, id, crawl)
   return found.flatMap(({ agent, url }) =>
     agent === undefined || url === undefined ? [] : [{ agent, origin: new URL(url).origin }],

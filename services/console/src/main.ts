@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, type Ledger, linkTo, openLedger, type RedisLink } from '@decorum/ledger'
+import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
 import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
@@ -41,7 +42,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.logLevel)
   const registry = new Registry()
-  const ledger = await openLedger({
+  const ledger = await openLedgerWithViews({
     redis: config.redisUrl,
     partitions: config.partitions,
     outcomesLimit: config.outcomesLimit,
@@ -118,7 +119,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
 }
 
 /** A look that fails is 'blind', not an error; then there is nothing to sample. */
-async function sample(ledger: Ledger, look: () => Promise<Look>, pace: Pace): Promise<void> {
+async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
   if (seen.kind === 'blind') return
   // For the last hours: gateways do the same, and the first one takes the sample

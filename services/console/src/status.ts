@@ -1,5 +1,6 @@
 /** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and what it is taken from. */
-import type { Ledger, Member, Reader } from '@decorum/ledger'
+import type { Member, Reader } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { type Headline, headline, type Totals, totalsOf } from './pages/headline.ts'
 import { looker } from './watch/looks.ts'
@@ -16,7 +17,7 @@ export {
 export type FleetStatus = { headline: Headline; totals: Totals; readers: Reader[] }
 
 /** @param outcomesLimit  unread outcomes at which dispatch pauses, per partition */
-export async function fleetStatus(ledger: Ledger, outcomesLimit: number): Promise<FleetStatus> {
+export async function fleetStatus(ledger: LedgerWithViews, outcomesLimit: number): Promise<FleetStatus> {
   const look = await looker(ledger)()
   const totals =
     look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS)
@@ -33,7 +34,7 @@ export type FleetLook = FleetStatus & {
   lanes: { name: string; state: WaitState; waiting: number }[]
 }
 
-export async function fleetLook(ledger: Ledger, outcomesLimit: number): Promise<FleetLook> {
+export async function fleetLook(ledger: LedgerWithViews, outcomesLimit: number): Promise<FleetLook> {
   const look = await looker(ledger)()
   if (look.kind === 'blind') {
     const totals = totalsOf([], OUTCOME_KINDS)

@@ -1,6 +1,6 @@
 /** Why a lane waits: the one gate that holds it, in words. Pure: reads what the ledger says, decides nothing. */
 
-import type { LaneView, OriginView, PartitionView } from '@decorum/ledger'
+import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
 import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { count, length, some } from './words.ts'

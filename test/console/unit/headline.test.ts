@@ -2,7 +2,8 @@
 
 import type { Look } from '@decorum/console/inside'
 import { headline, totalsOf } from '@decorum/console/inside'
-import { type Crawl, type Intake, type Member, type PartitionView, type Reader, USUAL } from '@decorum/ledger'
+import { type Crawl, type Member, type Reader, USUAL } from '@decorum/ledger'
+import type { Intake, PartitionView } from '@decorum/ledger-views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 

@@ -6,7 +6,8 @@
 import type { Socket } from 'node:net'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
-import { keysOf, openLedger } from '@decorum/ledger'
+import { keysOf } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { type Candidate, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -38,7 +39,7 @@ const stop = async () => {
   for (const service of services) await service.stop()
 }
 const raw = new Redis(redis.url)
-const ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
 const outcomes = watchOutcomes(redis.url, tags)
 const queue = producer(redis.url, tags[0] as string)
 beforeAll(start)

@@ -4,7 +4,7 @@
  */
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
-import { openLedger } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { partitionTags } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -88,14 +88,14 @@ const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Eff
 } // biome-ignore format: a table
 
 let services: { stop(): Promise<void> }[]
-let ledger: Awaited<ReturnType<typeof openLedger>>
+let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>
 let outcomes: ReturnType<typeof watchOutcomes>
 const sites: Record<string, RawOrigin> = {}
 const tags = partitionTags(1)
 
 beforeAll(async () => {
   services = [await gatewayMain(settings), await fetcherMain(settings)]
-  ledger = await openLedger({ redis: redis.url, partitions: 1, ...PATIENT })
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...PATIENT })
   outcomes = watchOutcomes(redis.url, tags)
   const queue = producer(redis.url, tags[0] as string)
   const candidates: object[] = []

@@ -1,5 +1,5 @@
 /** A fetcher that the test plays by hand: it announces slots, receives real orders and answers through the real ledger. */
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { ORDERS, type Order, type Outcome, ordersIn, queueOptions } from '@decorum/protocol'
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'
@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { PATIENT } from '../../support/patient.ts'
 
 export type HandFetcher = {
-  ledger: Ledger
+  ledger: LedgerWithViews
   /** the next order, once its lane is open */
   next(): Promise<Order>
   /** from now on every order is told at once, and `next` hears of none */
@@ -25,7 +25,7 @@ export type HandFetcher = {
 }
 
 export async function handFetcher(url: string, partitions: number, slots = 100): Promise<HandFetcher> {
-  const ledger = await openLedger({ redis: url, partitions, ...PATIENT })
+  const ledger = await openLedgerWithViews({ redis: url, partitions, ...PATIENT })
   await ledger.announce({ role: 'fetcher', id: 'by-hand', slots }, 600_000)
   const connection = new Redis(url, { maxRetriesPerRequest: null })
   const waiting: Order[] = []

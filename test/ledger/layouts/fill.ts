@@ -3,7 +3,8 @@
  * middle of its work. Time is virtual, so the same steps give the same values. The fixture of a released layout was made by these
  * steps with the code of that release.
  */
-import { type LaneRef, type Ledger, openLedger, type ReservedLane } from '@decorum/ledger'
+import type { LaneRef, ReservedLane } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import type { Outcome } from '@decorum/protocol'
 
 export const START = 1_800_000_000_000
@@ -33,9 +34,9 @@ const state = {
 }
 
 /** Back-off is lengthened by chance, and lives are by the real clock. All else is the same each time. */
-export async function fill(redis: string): Promise<Ledger> {
+export async function fill(redis: string): Promise<LedgerWithViews> {
   let now = START
-  const ledger = await openLedger({ redis, ...LENGTHS, nowMs: () => now, callDeadlineMs: 300_000 })
+  const ledger = await openLedgerWithViews({ redis, ...LENGTHS, nowMs: () => now, callDeadlineMs: 300_000 })
   now += 2_000
   const reserve = async (at: LaneRef): Promise<ReservedLane> => {
     const found = await ledger.reserve(0, { limit: 100, aheadMs: 0, inFlightLimit: 10_000, peek: 1 })

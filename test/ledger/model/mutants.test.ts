@@ -5,13 +5,13 @@
  * changed since), other runs are drawn until one does, which takes seconds to a minute. `DECORUM_WRITE=1` writes the runs anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { defineVerbs } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../../support/redis.ts'
 import { defineMutant, MUTANTS, markedRules } from './mutants.ts'
 import { DifferenceError } from './play.ts'
 import { ModelFailure, type Run, runModel } from './run.ts'
+import { defineAll } from './scripts.ts'
 import { RudeError } from './site.ts'
 import { defineWorldCommands } from './world.ts'
 
@@ -59,7 +59,7 @@ test('every rule that is marked in the scripts is broken by a mutant', () => {
 
 test('the runs that catch mutants find nothing in the scripts as they are', async () => {
   const connection = connect()
-  defineVerbs(connection)
+  defineAll(connection)
   // Many mutants are caught by the same run. All at once on one connection: Redis answers whole batches.
   const runs = new Map(Object.values(known).map((run) => [JSON.stringify(run), run]))
   await Promise.all([...runs.values()].map((run) => runModel(connection, { steps: 0, shrink: false, ...run })))

@@ -2,8 +2,8 @@
  * Bugs that one could have written. Each breaks one rule of the scripts: `--[[rule:name]] code --[[end]]` marks the code that keeps
  * the rule, and a mutant puts other code there. README.md says how to add one.
  */
-import { defineVerbs, readPart, scriptText, VERBS } from '@decorum/ledger/testing'
 import type { Redis } from 'ioredis'
+import { ALL_VERBS, defineAll, readAnyPart, textOf } from './scripts.ts'
 
 export type Mutant = {
   name: string
@@ -22,16 +22,16 @@ const RULE = /--\[\[rule:([\w-]+)\]\]([\s\S]*?)--\[\[end\]\]/g
 export function defineMutant(redis: Redis, { name, rule, put }: Omit<Mutant, 'crawls'>): void {
   const changed = new Set<string>()
   const read = (file: string): string =>
-    readPart(file).replace(RULE, (marked: string, found: string) => {
+    readAnyPart(file).replace(RULE, (marked: string, found: string) => {
       if (found !== rule) return marked
       if (changed.has(file)) throw new Error(`rule ${rule} is marked twice in ${file}.lua (mutant '${name}')`)
       changed.add(file)
       return ` ${put} `
     })
-  const texts = new Map(VERBS.map((verb) => [verb, scriptText(verb, (file) => once(changed, file, read))]))
+  const texts = new Map(ALL_VERBS.map((verb) => [verb, textOf(verb, (file) => once(changed, file, read))]))
   if (changed.size !== 1)
     throw new Error(`rule ${rule} is marked in ${changed.size} files: ${[...changed].join(', ')} (mutant '${name}')`)
-  defineVerbs(redis, (verb) => texts.get(verb) as string)
+  defineAll(redis, (verb) => texts.get(verb) as string)
 }
 
 /** A part is included in several verbs, and read for each. */
@@ -43,9 +43,9 @@ function once(changed: Set<string>, file: string, read: (file: string) => string
 /** Every rule that is marked in the scripts. */
 export function markedRules(): Set<string> {
   const rules = new Set<string>()
-  for (const verb of VERBS)
-    scriptText(verb, (file) => {
-      const text = readPart(file)
+  for (const verb of ALL_VERBS)
+    textOf(verb, (file) => {
+      const text = readAnyPart(file)
       for (const [, rule] of text.matchAll(RULE)) rules.add(rule as string)
       return text
     })

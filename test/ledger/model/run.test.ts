@@ -3,11 +3,11 @@
  * command that plays its run again (`DECORUM_PATH`: that run alone).
  */
 
-import { defineVerbs } from '@decorum/ledger/testing'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../../support/redis.ts'
 import { runModel } from './run.ts'
+import { defineAll } from './scripts.ts'
 import { defineWorldCommands } from './world.ts'
 
 const redis = await redisForTest()
@@ -23,7 +23,7 @@ test.each(PLAYED)(
   `${STEPS} steps: ledger and model agree, and no site sees a rude request; several crawls: %s`,
   async (crawls) => {
     const connection = new Redis(redis.url, { enableAutoPipelining: true })
-    defineVerbs(connection)
+    defineAll(connection)
     defineWorldCommands(connection)
     onTestFinished(() => connection.disconnect())
     const path = process.env.DECORUM_PATH

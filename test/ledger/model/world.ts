@@ -15,20 +15,19 @@ import {
   OVER,
   type Scripts,
   scriptsOf,
-  type Verbs,
   verbSettings,
-  verbsOf,
 } from '@decorum/ledger/testing'
 import { outcomesKey } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
 import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
+import { type AllVerbs, allVerbsOf } from './scripts.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
 export const JOB_TOKEN = 'holder'
 
 export type Process = {
-  verbs: Verbs
+  verbs: AllVerbs
   /** the time of the ledger that it can vouch for, undefined while it has only just started */
   most(): number | undefined
 }
@@ -122,7 +121,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
       },
     }
     return {
-      verbs: verbsOf(
+      verbs: allVerbsOf(
         scripts,
         verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
       ),

@@ -1,11 +1,17 @@
 /** How a script is put together: its parts, and the names of layout.ts and calls.ts. */
 import { FIELD, readPart, scriptText, VERBS } from '@decorum/ledger/testing'
+import { VIEW_VERBS, viewText } from '@decorum/ledger-views/testing'
 import { expect, test } from 'vitest'
 
 const withVerb = (text: string) => (file: string) => (file === 'verbs/confirm' ? text : readPart(file))
 
-test.each(VERBS)('%s: no name of a layout and no comment is left', (verb) => {
-  const text = scriptText(verb).replace(/^#!lua .*\n/, '')
+const texts = [
+  ...VERBS.map((verb) => [verb, scriptText(verb)]),
+  ...VIEW_VERBS.map((verb) => [verb, viewText(verb)]),
+] as [string, string][]
+
+test.each(texts)('%s: no name of a layout and no comment is left', (_, whole) => {
+  const text = whole.replace(/^#!lua .*\n/, '')
   expect(text).not.toMatch(/\b[A-Z][A-Z_]+\.[a-z]|LEASE_FIELDS|--/)
 })
 

@@ -1,6 +1,7 @@
 /** The turn of a request, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
 
-import { openLedger, type ReservedLane, type SiteLoad } from '@decorum/ledger'
+import type { ReservedLane, SiteLoad } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { loadPaceGroups } from '@decorum/politeness'
 import { sinceNow } from '@decorum/runtime'
 import { hopLanes, Lease, type TurnTools, takeTurn, untilOver } from '@decorum/sending/testing'
@@ -15,7 +16,7 @@ import { redisForTest } from '../../support/redis.ts'
 const redis = await redisForTest()
 const connections = testConnections()
 let clock = 1_800_000_000_000
-const ledger = await openLedger({ redis: redis.url, partitions: 1, nowMs: () => clock, ...PATIENT })
+const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, nowMs: () => clock, ...PATIENT })
 clock += 1_000 // the first hold of an empty ledger
 afterAll(() => ledger.close())
 

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Agent } from '@decorum/config'
 import { readConfig } from '@decorum/fetcher/config'
-import { type Ledger, LedgerUnavailableError, openLedger } from '@decorum/ledger'
+import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { checkRobots } from '@decorum/sending/robots'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
@@ -12,7 +13,7 @@ import { PATIENT } from '../../support/patient.ts'
 import { redisForTest } from '../../support/redis.ts'
 
 const redis = await redisForTest()
-const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 45_000, ...PATIENT })
+const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, leaseMs: 45_000, ...PATIENT })
 // the first hold of an empty ledger
 beforeAll(async () => {
   while ((await ledger.viewPartition(0)).holdUntil !== undefined) await sleep(20)
@@ -99,7 +100,11 @@ test.each(['pace-group', 'hop'] as const)(
 
 test('the ledger fails before it has answered what is known: nothing is sent, and the lane is free for the next who asks', async () => {
   const site = await rawOrigin(answerOf(200, {}, RULES).toString(), { host: host() })
-  const robotsStates = () => Promise.reject(new LedgerUnavailableError('states', new Error('gone')))
+  let looks = 0 // the first is before the turn
+  const robotsStates: Ledger['robotsStates'] = (...about) =>
+    ++looks === 1
+      ? ledger.robotsStates(...about)
+      : Promise.reject(new LedgerUnavailableError('states', new Error('gone')))
   const answer = await visit(site.origin, { ...ledger, robotsStates })
   expect(answer).toMatchObject({ unsent: 'not-sent', detail: "the ledger did not answer 'states': gone" })
   expect(site.asked).toEqual([])

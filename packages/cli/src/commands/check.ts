@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
-import { type Ledger, type OriginView, openLedger } from '@decorum/ledger'
+import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
 import { fleetAt } from '@decorum/local-redis'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll, readUrl } from '@decorum/protocol'
@@ -85,7 +85,7 @@ async function findRules(
   const redis = settings.redisUrl ?? (await fleetAt(dataFolder(env)))?.url
   if (redis === undefined) return asAnswered(await askRobots(origin, { agent, env, fleet: undefined }), true)
   const { partitions, leaseMs, quarantineMs } = settings
-  const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
+  const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
   try {
     for (let tries = 0; ; tries++) {
       const view = await ledger.viewOrigin(origin, [])
@@ -123,7 +123,7 @@ const ALONE = 'No fleet is running here, so this request did not wait for a lane
 
 /** undefined: robots.txt has to be fetched first. */
 async function knownToFleet(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   { origin, state, now }: OriginView,
   profiles: ProfileName[],
   isNew: boolean,

@@ -14,7 +14,8 @@ import {
   readSitePolicies,
 } from '@decorum/config'
 import { connectForConfig, OvertakenError, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
-import { openLedger, type RedisLink, readTags } from '@decorum/ledger'
+import { type RedisLink, readTags } from '@decorum/ledger'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
 import { stringify } from 'yaml'
@@ -199,7 +200,7 @@ async function membersOf(redis: RedisLink, url: string, values: FleetValues): Pr
   const { tags } = await readTags(redis)
   if (tags.length === 0) return 0
   const times = { leaseMs: Number(values.LEASE_MS), quarantineMs: Number(values.QUARANTINE_MS) }
-  const ledger = await openLedger({ redis: url, partitions: tags.length, ...times })
+  const ledger = await openLedgerWithViews({ redis: url, partitions: tags.length, ...times })
   try {
     return (await ledger.members()).filter(({ role }) => role !== 'console').length
   } finally {

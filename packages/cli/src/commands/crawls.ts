@@ -1,5 +1,6 @@
 /** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
-import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
+import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
@@ -102,7 +103,7 @@ async function change(
 }
 
 /** Otherwise a typing error in a name would go unnoticed, because a crawl may be set before its first URL. */
-async function isNamed(ledger: Ledger, name: string): Promise<boolean> {
+async function isNamed(ledger: LedgerWithViews, name: string): Promise<boolean> {
   await ledger.crawlBook.look()
   return ledger.crawlBook.knows(name)
 }

@@ -1,7 +1,7 @@
 /** `decorum origin ORIGIN --pause …`: an operator's act on one origin. The ledger does it and records who did it and why. */
 import { userInfo } from 'node:os'
 import type { Agents } from '@decorum/config'
-import type { Ledger, Operation } from '@decorum/ledger'
+import type { LedgerWithViews, Operation } from '@decorum/ledger-views'
 import { UsageError } from '../exit.ts'
 
 export type ActionOptions = {
@@ -75,7 +75,7 @@ export function readAction(typed: ActionOptions): Action | undefined {
 
 /** @returns what was done, in a sentence · @throws UsageError for an unknown agent */
 export async function act(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   origin: string,
   action: Action,
   agents: Agents,

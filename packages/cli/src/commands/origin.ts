@@ -1,7 +1,7 @@
 /** `decorum origin ORIGIN`: what the fleet knows of one site, and the actions of operators on it. */
 
 import type { Agent, Agents } from '@decorum/config'
-import { type LaneView, type OriginView, openLedger } from '@decorum/ledger'
+import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
@@ -25,7 +25,7 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
   const action = readAction(options)
   const { partitions, leaseMs, quarantineMs, agents } = settings
   const redis = await runningRedis(settings, process.env)
-  const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
+  const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
   const interrupt = catchInterrupt(() => process.exit(1))
   try {
     const done = action === undefined ? undefined : await act(ledger, at.origin, action, agents, interrupt.signal)

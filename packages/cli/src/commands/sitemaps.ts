@@ -1,6 +1,6 @@
 /** `decorum sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
 import { type Candidate, openFrontier } from '@decorum/client'
-import { openLedger, sitemapsOf } from '@decorum/ledger'
+import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger-views'
 import { printable, readUrl } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
@@ -23,7 +23,7 @@ export async function sitemaps(text: string, options: SitemapsOptions): Promise<
   const agent = agentNamed(settings.agents, options.agent)
   const redis = await runningRedis(settings, process.env)
   const { partitions, leaseMs, quarantineMs } = settings
-  const ledger = await openLedger({ redis, partitions, leaseMs, quarantineMs })
+  const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
   const token = process.env.CONTENT_TOKEN?.trim()
   const frontier = await openFrontier({ redis, content: token ? { token } : {} })
   const interrupt = catchInterrupt(() => process.exit(1))

@@ -3,15 +3,14 @@ import { connectForConfig, readCurrent } from '@decorum/fleet-config'
 import {
   EVERYTHING,
   isInForce,
-  type Ledger,
   nameForPeople,
-  openLedger,
   readStopName,
   readTags,
   type Stop,
   StopError,
   type StopRecord,
 } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
@@ -52,7 +51,7 @@ export async function listStops(options: { ended?: boolean; json?: boolean }): P
 
 type Change = () => Promise<{ record: StopRecord; unreached: number }>
 
-async function changed(change: Change, ledger: Ledger, options: Named): Promise<ExitCode> {
+async function changed(change: Change, ledger: LedgerWithViews, options: Named): Promise<ExitCode> {
   const { record, unreached } = await reported(change)
   show(record, ledger.wall(), options)
   if (unreached === 0) return DONE
@@ -125,7 +124,7 @@ function readName(text: string, where: string): string {
 }
 
 /** Of the environment REDIS_URL alone is read: a stop must not fail because another setting is wrong. */
-async function withLedger(use: (ledger: Ledger) => Promise<ExitCode>): Promise<ExitCode> {
+async function withLedger(use: (ledger: LedgerWithViews) => Promise<ExitCode>): Promise<ExitCode> {
   const redisUrl = process.env.REDIS_URL?.trim() || undefined
   const redis = await connectForConfig(await runningRedis({ redisUrl }, process.env))
   try {
@@ -134,7 +133,7 @@ async function withLedger(use: (ledger: Ledger) => Promise<ExitCode>): Promise<E
     const values = (await readCurrent(redis))?.values
     const leaseMs = Number(values?.LEASE_MS ?? 45_000)
     const quarantineMs = Number(values?.QUARANTINE_MS ?? 10_000)
-    const ledger = await openLedger({ redis, partitions: tags.length, leaseMs, quarantineMs })
+    const ledger = await openLedgerWithViews({ redis, partitions: tags.length, leaseMs, quarantineMs })
     try {
       return await use(ledger)
     } finally {

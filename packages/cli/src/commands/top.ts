@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { type FleetLook, fleetLook } from '@decorum/console/status'
-import type { Ledger, Member } from '@decorum/ledger'
+import type { Member } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { printable } from '@decorum/protocol'
 import { DONE, type ExitCode, messageOf } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
@@ -27,7 +28,7 @@ export async function top({ json, every }: TopOptions): Promise<ExitCode> {
 type Looking = () => Promise<FleetLook & { perSecond: number | undefined }>
 
 /** A look, and the outcomes a second since the one before. */
-function lookingAt(ledger: Ledger, outcomesLimit: number): Looking {
+function lookingAt(ledger: LedgerWithViews, outcomesLimit: number): Looking {
   let before: { at: number; outcomes: number } | undefined
   return async () => {
     const seen = await fleetLook(ledger, outcomesLimit)

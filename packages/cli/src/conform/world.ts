@@ -1,7 +1,7 @@
 /** A fleet on a Redis of its own, recording sites, and the worker that is tried, as a process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
-import { type Ledger, openLedger } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { ensureRedis } from '@decorum/local-redis'
 import type { Outcome } from '@decorum/protocol'
 import { now, type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
@@ -134,8 +134,8 @@ async function openSites(sites: Site[], record: string): Promise<WebProcess> {
   return { ...web, stop: () => web.stop().catch(failed) }
 }
 
-const ledgerOn = (redis: string) => (): Promise<Ledger> =>
-  openLedger({ redis, partitions: 1, leaseMs: CONFORM.leaseMs, quarantineMs: CONFORM.quarantineMs })
+const ledgerOn = (redis: string) => (): Promise<LedgerWithViews> =>
+  openLedgerWithViews({ redis, partitions: 1, leaseMs: CONFORM.leaseMs, quarantineMs: CONFORM.quarantineMs })
 
 async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise<void> {
   const [permits] = fleet.of('permits')
@@ -153,7 +153,7 @@ async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>
   }
 }
 
-async function isHeld(ledger: Ledger, origin: string): Promise<boolean> {
+async function isHeld(ledger: LedgerWithViews, origin: string): Promise<boolean> {
   const { lanes } = await ledger.viewOrigin(origin, [CONFORM.agent.name])
   return lanes.some(({ state }) => state === 'in-flight')
 }

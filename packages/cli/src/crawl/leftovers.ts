@@ -1,7 +1,8 @@
 /** What earlier runs of a resumed crawl have left in Redis: URLs that are still stored must not be enqueued again. */
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { readUrl } from '@decorum/protocol'
 import { linesOf, openInput } from '../lines.ts'
 import type { OutFolder } from './out-folder.ts'
@@ -28,7 +29,7 @@ const BATCH = 1_000
 export async function leftoversOf(
   folder: OutFolder,
   tally: Tally,
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   stop: AbortSignal,
   patienceMs = 60_000,
 ): Promise<Leftovers> {
@@ -45,7 +46,7 @@ export async function leftoversOf(
   return NO_LEFTOVERS
 }
 
-async function storedOf(folder: OutFolder, tally: Tally, ledger: Ledger): Promise<Leftovers> {
+async function storedOf(folder: OutFolder, tally: Tally, ledger: LedgerWithViews): Promise<Leftovers> {
   const targets = tally.waitingTargets()
   const stored = new Set<string>()
   for await (const some of batched(unfinishedOf(folder, tally, targets))) {

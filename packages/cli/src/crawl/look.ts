@@ -1,6 +1,6 @@
 /** What a crawl waits for, and until when, by a few small calls to the ledger. */
 import type { Agent } from '@decorum/config'
-import type { Ledger, OriginView, PartitionView } from '@decorum/ledger'
+import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger-views'
 import { delayOwed } from '@decorum/politeness'
 import { messageOf } from '../exit.ts'
 
@@ -36,7 +36,11 @@ const MOST_SITES = 40
  * @param pending  sites with URLs of this crawl that have no outcome yet, and how many
  * @param agent    the crawl's
  */
-export async function lookAround(ledger: Ledger, pending: ReadonlyMap<string, number>, agent: Agent): Promise<Look> {
+export async function lookAround(
+  ledger: LedgerWithViews,
+  pending: ReadonlyMap<string, number>,
+  agent: Agent,
+): Promise<Look> {
   try {
     const chosen = heaviest(pending, MOST_SITES)
     const [parts, views] = await Promise.all([

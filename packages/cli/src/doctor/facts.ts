@@ -2,17 +2,9 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { readCurrent } from '@decorum/fleet-config'
-import {
-  connectLink,
-  LAYOUT_VERSION,
-  linkTo,
-  type Member,
-  mastersOf,
-  openLedger,
-  type RedisLink,
-  readTags,
-} from '@decorum/ledger'
+import { connectLink, LAYOUT_VERSION, linkTo, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger-move'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { CommandError } from '../exit.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
@@ -69,7 +61,7 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
 
 async function membersOf(redis: RedisLink): Promise<Member[]> {
   const { tags } = await readTags(redis)
-  const ledger = await openLedger({ redis, partitions: tags.length })
+  const ledger = await openLedgerWithViews({ redis, partitions: tags.length })
   try {
     return await ledger.members()
   } finally {

@@ -40,7 +40,7 @@ export type Crawl = {
   bytes: number
 }
 
-export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel' | 'view-partition'> }
+export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel'> }
 type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; callDeadlineMs: number }
 
 const TRIES = 5
@@ -81,10 +81,12 @@ function takeDefault(first: Crawl, totals: Record<string, number>, crawls: reado
 }
 const OUTCOMES_COUNTED = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused'] as const
 
-async function countsOf({ places }: Places): Promise<Record<string, number>> {
-  const views = await thatAnswer(places.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
+async function countsOf({ redis, places, callDeadlineMs }: Places): Promise<Record<string, number>> {
+  const read = async ({ keys }: CrawlPlace) =>
+    (await answersOf(redis.pipeline().hgetall(keys.counts), callDeadlineMs, 'crawls'))[0]
+  const all = (await thatAnswer(places.map(read))) as Record<string, string>[]
   const sums: Record<string, number> = {}
-  for (const { counts } of views) for (const [name, n] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + n
+  for (const counts of all) for (const [name, n] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + Number(n)
   return sums
 }
 

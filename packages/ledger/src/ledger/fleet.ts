@@ -10,7 +10,7 @@ import type { Partitions } from './partitions.ts'
 
 const MEMBER_LIFE_MS = 5_000
 
-export function fleetCalls({ redis, tags, all, active, timed, stops }: Partitions) {
+export function fleetCalls({ redis, tags, all, active, of, timed, stops }: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
   // master of one is away, the others still know which processes run.
@@ -57,6 +57,8 @@ export function fleetCalls({ redis, tags, all, active, timed, stops }: Partition
       stops.change((record, at) => withStops(record, stopping, at)),
     lift: (lifting: Lifting): Promise<{ record: StopRecord; unreached: number }> =>
       stops.change((record, at) => withoutStops(record, lifting, at)),
+    /** Takes a sample of how the partition is, for operators to see later, unless one was taken within the last half minute. */
+    sample: (partition: number) => of(partition).verbs.sample(),
     /** Announces, for the next minute, that this process serves at `base` the pages that it keeps. */
     async announceContent(base: string): Promise<void> {
       await timed(redis.set(contentKey(base), '1', 'PX', MINUTE), 'announceContent')

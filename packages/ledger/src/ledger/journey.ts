@@ -1,5 +1,6 @@
 /** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
 import type { Candidate } from '@decorum/protocol'
+import type { RobotsState } from '@decorum/robots'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
 import type { CrawlBook } from '../crawls/keeper.ts'
 import { listOf } from '../layout.ts'
@@ -12,7 +13,6 @@ import type {
   GrantRequest,
   LaneRef,
   LeasedLane,
-  OriginView,
   Pending,
   RecordResult,
   ReserveRequest,
@@ -116,7 +116,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     body: (partition: number, hash: string): Promise<Uint8Array | undefined> =>
       bodyOf(redis, of(partition).keys, hash, callDeadlineMs),
     /** Of origins of one partition, in their order. */
-    robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: OriginView['state'] }[]> {
+    robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: RobotsState }[]> {
       const { keys, scripts } = of(partition)
       return robotsStatesOf(redis, keys, scripts, origins, callDeadlineMs)
     },

@@ -73,7 +73,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
     wall,
   )
   // The first calls also bring the time and the epoch.
-  const seen = await thatAnswer(active.map(({ keys, verbs }) => verbs['view-partition'](keys.tag)))
+  const seen = await thatAnswer(active.map(({ verbs }) => verbs.fleet()))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
   await stops.settled() // a partition without the stops gets them before this process grants anything in it
   if (seen.length < tags.length)

@@ -4,7 +4,7 @@
  */
 import type { AddressGuard } from '@decorum/admission'
 import type { Agent, Agents } from '@decorum/config'
-import type { LaneRef, Ledger } from '@decorum/ledger'
+import type { LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { pause } from '@decorum/runtime'
 import { openConnections } from '../http/connections.ts'
@@ -21,11 +21,10 @@ export type RobotsCheck = {
   agent: Agent
   settings: Durations & { agents: Agents; paceGroups: PaceGroups; guard: AddressGuard; dnsServers: readonly string[] }
   /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
-  fleet: { ledger: CheckLedger; version: number } | undefined
+  fleet: { ledger: FetchTools['ledger']; version: number } | undefined
   /** how long the lane is waited for, ms */
   patienceMs: number
 }
-type CheckLedger = FetchTools['ledger'] & Pick<Ledger, 'viewOrigin'>
 
 /** @returns undefined when the lane was not due in time, or when the fleet has fetched the robots.txt meanwhile */
 export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | undefined> {
@@ -61,13 +60,18 @@ async function turnOf({ origin, agent, fleet, patienceMs }: RobotsCheck, tools: 
   const asked = { agent, origin, delayMs: agent.minDelayMs, by }
   const until = performance.now() + patienceMs
   for (;;) {
-    if (fleet !== undefined && (await fleet.ledger.viewOrigin(origin, [])).version !== fleet.version) return undefined
+    if (fleet !== undefined && (await versionOf(origin, fleet.ledger)) !== fleet.version) return undefined
     const turn = await takeTurn(asked, byName(asked, { isRobots: true }, tools), tools)
     if (turn.kind === 'held') return turn
     if (turn.kind === 'blocked') throw new OriginBlockedError()
     if (performance.now() + turn.waitMs > until) return undefined
     await pause(turn.waitMs)
   }
+}
+
+async function versionOf(origin: string, ledger: FetchTools['ledger']): Promise<number | undefined> {
+  const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
+  return known?.version
 }
 
 /** An operator has blocked the origin: this fleet sends it nothing. */

@@ -1,7 +1,8 @@
 /** Turns a request of an operator into an operation of the ledger, which carries it out. */
 
 import type { Agents } from '@decorum/config'
-import { type Ledger, type OperationRecord, thatAnswer } from '@decorum/ledger'
+import { thatAnswer } from '@decorum/ledger'
+import type { LedgerWithViews, OperationRecord } from '@decorum/ledger-views'
 import { isForever } from '@decorum/protocol'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
@@ -15,7 +16,7 @@ const DROP_MS = 20_000
  * @returns what a drop has ended; a Refusal when nothing, or not all, could be done
  */
 export async function act(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   agents: Agents,
   origin: string,
   action: Action,
@@ -60,7 +61,7 @@ export async function act(
 }
 
 async function drop(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   keys: string[],
   { origin, by, reason }: { origin: string; by: string; reason: string },
 ): Promise<{ dropped: number } | Refusal> {
@@ -87,7 +88,7 @@ export function unknownAgent(agents: Agents): Refusal {
 }
 
 /** What operators did, newest first, over all partitions or of one origin. */
-export async function listOperations(ledger: Ledger, most: number, origin?: string): Promise<Operation[]> {
+export async function listOperations(ledger: LedgerWithViews, most: number, origin?: string): Promise<Operation[]> {
   if (origin !== undefined) {
     const all = await ledger.operations(ledger.partitionOf(origin), AMONG)
     return all.flatMap((one) => (one.origin === origin ? operationsOf(one) : [])).slice(0, most)

@@ -1,6 +1,6 @@
 /** One candidate: where it is, and cancelling it. */
 import type { Agents } from '@decorum/config'
-import type { Ledger } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { CrawlUrl, Outcome } from '@decorum/protocol'
 import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'
 import { unknownAgent } from './act.ts'
@@ -16,7 +16,7 @@ function whichOf(agents: Agents, { id, url, agent, crawl }: Asked) {
 }
 
 export async function reportCandidate(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   agents: Agents,
   asked: Asked,
 ): Promise<CandidateStatus | Refusal> {
@@ -26,7 +26,11 @@ export async function reportCandidate(
   return found[0] ?? notFound(asked.id, notKnown)
 }
 
-export async function cancel(ledger: Ledger, agents: Agents, asked: Asked): Promise<{ outcome: Outcome } | Refusal> {
+export async function cancel(
+  ledger: LedgerWithViews,
+  agents: Agents,
+  asked: Asked,
+): Promise<{ outcome: Outcome } | Refusal> {
   const which = whichOf(agents, asked)
   if (which instanceof Refusal) return which
   const answer = await cancelCandidate(ledger, which)

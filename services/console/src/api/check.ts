@@ -1,7 +1,7 @@
 /** May this URL be fetched now? Answered from what the fleet knows at this moment; nothing is fetched, nothing is changed. */
 
 import type { Agent } from '@decorum/config'
-import type { Ledger, OriginView } from '@decorum/ledger'
+import type { LedgerWithViews, OriginView } from '@decorum/ledger-views'
 import { delayOwed, tokensOf } from '@decorum/politeness'
 import type { CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
@@ -9,7 +9,7 @@ import { robotsWord, whyItWaits } from '../why.ts'
 import { length } from '../words.ts'
 import type { CheckAnswer } from './answers.ts'
 
-export async function check(ledger: Ledger, agent: Agent, { origin, path }: CrawlUrl): Promise<CheckAnswer> {
+export async function check(ledger: LedgerWithViews, agent: Agent, { origin, path }: CrawlUrl): Promise<CheckAnswer> {
   const partition = ledger.partitionOf(origin)
   const [view, part] = await Promise.all([ledger.viewOrigin(origin, [agent.key]), ledger.viewPartition(partition)])
   const { now, state } = view

@@ -20,7 +20,7 @@ import {
   sendMember,
   storeAt,
 } from '@decorum/content/server'
-import type { Ledger } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { ConsoleConfig } from '../config.ts'
 
 /** Header fields that are passed on, of the request and of the answer. No others are. */
@@ -43,7 +43,10 @@ type Place = {
 }
 
 /** @returns what answers a request that has been let in; it never throws */
-export function contentHandler({ archiveDir, crawls, contentToken, store }: ConsoleConfig['content'], ledger: Ledger) {
+export function contentHandler(
+  { archiveDir, crawls, contentToken, store }: ConsoleConfig['content'],
+  ledger: LedgerWithViews,
+) {
   return async (question: ContentQuestion, request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let last: unknown
     for (const place of placesOf(question)) {

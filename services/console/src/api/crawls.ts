@@ -1,5 +1,6 @@
 /** Crawls as the API asks for them. */
-import { CrawlError, type CrawlRecord, type Ledger } from '@decorum/ledger'
+import { CrawlError, type CrawlRecord } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import type { z } from 'zod'
 import type { CrawlBody } from './questions.ts'
@@ -9,7 +10,7 @@ const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as co
 
 /** @param by  who it is when the request does not say */
 export async function changeCrawl(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   name: string,
   { action, weight, expiresAt, limits, settings, reason, by }: z.output<typeof CrawlBody>,
   login: string,
@@ -30,7 +31,10 @@ export async function changeCrawl(
   }
 }
 
-export async function forgetCrawl(ledger: Ledger, name: string): Promise<{ name: string; forgotten: true } | Refusal> {
+export async function forgetCrawl(
+  ledger: LedgerWithViews,
+  name: string,
+): Promise<{ name: string; forgotten: true } | Refusal> {
   const answer = await ledger.forgetCrawl(name)
   switch (answer) {
     case 'forgotten':

@@ -3,7 +3,13 @@
  * of the list is a bounded look, however many lanes there are; `next` goes on where it ended.
  */
 import type { Agents } from '@decorum/config'
-import { INDEXED_GATES, type IndexedGate, type LaneList, type Ledger, type PartitionView } from '@decorum/ledger'
+import {
+  INDEXED_GATES,
+  type IndexedGate,
+  type LaneList,
+  type LedgerWithViews,
+  type PartitionView,
+} from '@decorum/ledger-views'
 import { type Gate, readUrl } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { type DescribedLane, type DescribedOrigin, describeOrigin } from './describe-origin.ts'
@@ -44,7 +50,11 @@ type Source = (partition: number, from: string) => Promise<Part>
 const END = 'e'
 
 /** @returns a Refusal for a place that belongs to another list */
-export async function listOrigins(ledger: Ledger, agents: Agents, wish: ListWish): Promise<OriginList | Refusal> {
+export async function listOrigins(
+  ledger: LedgerWithViews,
+  agents: Agents,
+  wish: ListWish,
+): Promise<OriginList | Refusal> {
   const places = wish.after?.split('.') ?? ledger.tags.map(() => '0')
   if (places.length !== ledger.tags.length) return new Refusal(400, 'bad-place', 'after: is no place of this list')
   const source = sourceOf(ledger, agents, wish)
@@ -84,7 +94,7 @@ function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginL
   }
 }
 
-function sourceOf(ledger: Ledger, agents: Agents, wish: ListWish): Source {
+function sourceOf(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
   const { sort, state, reason, domain } = wish
   const gate = sort === undefined ? indexed(reason ?? STATE_GATES[state ?? 'idle']) : undefined
   if (gate !== undefined) return closedBy(ledger, agents, gate, wish)
@@ -105,7 +115,7 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
 
 /** Lanes in the order of the sets that hold them. */
-function ordered(ledger: Ledger, agents: Agents, wish: ListWish): Source {
+function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
   const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
   return async (partition, from) => {
     const part = await ledger.viewPartition(partition)
@@ -136,7 +146,7 @@ function isWanted(lane: DescribedLane, origin: DescribedOrigin, { state, reason 
 
 /** Origins that a gate holds, by the index of them. */
 function closedBy(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   agents: Agents,
   gate: IndexedGate,
   { limit, domain = '', state, reason }: ListWish,
@@ -172,7 +182,7 @@ function isStillClosed(gate: IndexedGate, { backOff, paused, blocked }: Describe
 }
 
 /** Lanes of a domain: its own host at once, those below it from all lanes, a part of them for each page. */
-function named(ledger: Ledger, agents: Agents, domain: string, wish: ListWish): Source {
+function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: ListWish): Source {
   const scans = Math.max(1, Math.ceil(SCANS / ledger.tags.length))
   return async (partition, from) => {
     const part = await ledger.viewPartition(partition)

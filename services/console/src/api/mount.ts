@@ -1,6 +1,6 @@
 /** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
 
-import { sitemapsOf } from '@decorum/ledger'
+import { sitemapsOf } from '@decorum/ledger-views'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { readHistory } from '../watch/history.ts'

@@ -1,12 +1,13 @@
 /** What the API works with. */
 import type { Frontier } from '@decorum/client'
-import type { Ledger, RedisLink } from '@decorum/ledger'
+import type { RedisLink } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { Queue } from '@decorum/protocol/bullmq'
 import type { ConsoleConfig } from '../config.ts'
 
 export type ApiParts = {
   config: ConsoleConfig
-  ledger: Ledger
+  ledger: LedgerWithViews
   /** fails at once while Redis is away */
   redis: RedisLink
   /** both queues of each partition, in order */

@@ -1,9 +1,14 @@
 /** Who reads a crawl's outcomes, as the API tells it; and the act of forgetting one. */
-import { isRead, type Ledger, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
+import { isRead, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { ReaderAnswer } from './answers.ts'
 import { Refusal } from './route.ts'
 
-export async function listReaders(ledger: Ledger, crawl: string, outcomesLimit: number): Promise<ReaderAnswer[]> {
+export async function listReaders(
+  ledger: LedgerWithViews,
+  crawl: string,
+  outcomesLimit: number,
+): Promise<ReaderAnswer[]> {
   const [readers, unread] = await Promise.all([ledger.readers(crawl), ledger.unread(crawl)])
   const inTheWay = readerInTheWay(readers, unread, outcomesLimit)
   return readers.map((reader) => answerOf(reader, reader === inTheWay))
@@ -17,7 +22,7 @@ const answerOf = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
 
 /** @param force  also one that is being read */
 export async function forget(
-  ledger: Ledger,
+  ledger: LedgerWithViews,
   { crawl, group, by, reason, force }: { crawl: string; group: string; by: string; reason: string; force: boolean },
 ): Promise<{ crawl: string; group: string; unread: number } | Refusal> {
   const silentForMs = force ? 0 : READER_DEAD_AFTER_MS

@@ -1,21 +1,26 @@
 /** Emergency stops as the API and the page ask for them. */
-import { EVERYTHING, type Ledger, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
+import { EVERYTHING, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
+import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { StopRequest } from './questions.ts'
 import { Refusal } from './route.ts'
 
 export type StopsAnswer = { version: number; stops: Stop[]; unreached?: number }
 
-export async function listStops(ledger: Ledger, ended: boolean): Promise<StopsAnswer> {
+export async function listStops(ledger: LedgerWithViews, ended: boolean): Promise<StopsAnswer> {
   return shown(await ledger.stops.latest(), ledger, ended)
 }
 
-const shown = (record: StopRecord, ledger: Ledger, ended: boolean): StopsAnswer => ({
+const shown = (record: StopRecord, ledger: LedgerWithViews, ended: boolean): StopsAnswer => ({
   version: record.version,
   stops: ended ? record.stops : stopsInForce(record, ledger.wall()),
 })
 
 /** @param by  who it is when the request does not say */
-export async function changeStops(ledger: Ledger, asked: StopRequest, by: string): Promise<StopsAnswer | Refusal> {
+export async function changeStops(
+  ledger: LedgerWithViews,
+  asked: StopRequest,
+  by: string,
+): Promise<StopsAnswer | Refusal> {
   const who = { names: asked.names ?? [EVERYTHING], by: asked.by ?? by, reason: asked.reason }
   const change = asked.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(asked, ledger) })
   try {
@@ -27,7 +32,7 @@ export async function changeStops(ledger: Ledger, asked: StopRequest, by: string
   }
 }
 
-function endOf(asked: Extract<StopRequest, { action: 'stop' }>, ledger: Ledger): { until?: number } {
+function endOf(asked: Extract<StopRequest, { action: 'stop' }>, ledger: LedgerWithViews): { until?: number } {
   const until = asked.forMs === undefined ? asked.until : ledger.wall() + asked.forMs
   return until === undefined ? {} : { until }
 }

@@ -1,5 +1,6 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import { type Intake, isRead, type Member, type PartitionView, type Reader, readerInTheWay } from '@decorum/ledger'
+import { isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
+import type { Intake, PartitionView } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
 import { LATE_MS } from '../why.ts'

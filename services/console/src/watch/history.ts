@@ -1,5 +1,6 @@
 /** The last hours from the rings of all partitions, as columns that a chart draws. Pure, but for the reading at its end. */
-import { type Ledger, type Sample, thatAnswer } from '@decorum/ledger'
+import { thatAnswer } from '@decorum/ledger'
+import type { LedgerWithViews, Sample } from '@decorum/ledger-views'
 import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
 
 /** One number per instant; null: no sample was taken. */
@@ -81,7 +82,7 @@ function perMinute(ring: Sample[], first: number, minutes: number): (Sample | un
   })
 }
 
-export async function readHistory(ledger: Ledger, minutes: number): Promise<History> {
+export async function readHistory(ledger: LedgerWithViews, minutes: number): Promise<History> {
   const rings = await thatAnswer(ledger.tags.map((_, partition) => ledger.samples(partition, minutes * 2 + 2)))
   return historyOf(rings, ledger.wall(), minutes)
 }

@@ -1,14 +1,6 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
-import {
-  type Crawl,
-  type Intake,
-  type LaneInOrigin,
-  type Ledger,
-  type Member,
-  type PartitionView,
-  type Reader,
-  thatAnswer,
-} from '@decorum/ledger'
+import { type Crawl, type Member, type Reader, thatAnswer } from '@decorum/ledger'
+import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { readersOfOthers } from './crawl-readers.ts'
 
@@ -19,7 +11,10 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** What the console needs to see: the ledger's views. */
-export type Eyes = Pick<Ledger, 'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'>
+export type Eyes = Pick<
+  LedgerWithViews,
+  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'
+>
 
 export type SoonLane = LaneInOrigin & { partition: number }
 

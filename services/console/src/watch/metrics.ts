@@ -4,7 +4,8 @@
  * backlog of one slow site needs one fetcher, not more.
  */
 
-import type { Intake, PartitionView, Reader } from '@decorum/ledger'
+import type { Reader } from '@decorum/ledger'
+import type { Intake, PartitionView } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
 import { Counter, Gauge, type Registry } from '@decorum/runtime/prom-client'
 import { readersOfOthers } from './crawl-readers.ts'

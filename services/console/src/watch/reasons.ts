@@ -1,5 +1,6 @@
 /** Outcomes that have a reason, by reason: how many, and the latest examples. */
-import { type Ledger, type Note, type Sample, thatAnswer } from '@decorum/ledger'
+import { type Note, thatAnswer } from '@decorum/ledger'
+import type { LedgerWithViews, Sample } from '@decorum/ledger-views'
 import { FAILURE_REASONS, GATES, INVALID_REASONS, REFUSED_REASONS } from '@decorum/protocol'
 
 export type ReasonCount = {
@@ -24,7 +25,7 @@ const REASONS: readonly (readonly [ReasonCount['kind'], string])[] = [
 ]
 
 /** Those that have happened, the most frequent of the last hour first. One pipeline and two reads per partition. */
-export async function reasonsOf(ledger: Ledger): Promise<ReasonCount[]> {
+export async function reasonsOf(ledger: LedgerWithViews): Promise<ReasonCount[]> {
   const names = REASONS.map(([kind, reason]) => `${kind}/${reason}`)
   const parts = await thatAnswer(
     ledger.tags.map(async (_, partition) => {

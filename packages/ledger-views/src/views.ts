@@ -1,10 +1,9 @@
 /** A lane and an origin as the views show them (lua/lib/view.lua). */
+
+import { decodeIn, FIELD, type List, readLaneName, readState, withRobotsFetch } from '@decorum/ledger/stored'
 import type { Gate } from '@decorum/protocol'
-import { LANE_ROW } from '../calls.ts'
-import { FIELD, type List, readLaneName } from '../layout.ts'
-import { decodeIn } from '../records/pending-text.ts'
-import { readState, withRobotsFetch } from '../records/state-text.ts'
-import type { LaneView, OriginView } from '../types.ts'
+import { LANE_ROW } from './calls.ts'
+import type { LaneView, OriginView } from './types.ts'
 
 export function laneView(values: string[], from: number): LaneView {
   const { lane, pending, due, lease, attempts, heldBy, head, list } = LANE_ROW.read(values, from)

@@ -1,10 +1,10 @@
 /** view-partition: the partition as a whole. */
-import { PARTITION_ROW } from '../calls.ts'
-import type { Scripts } from '../scripts.ts'
-import type { PartitionView } from '../types.ts'
 
+import type { Scripts } from '@decorum/ledger/stored'
+import { callView, PARTITION_ROW } from './calls.ts'
+import type { PartitionView } from './types.ts'
 export async function viewPartition(scripts: Scripts, tag: string): Promise<PartitionView> {
-  const { now, values } = await scripts.call('view-partition', {})
+  const { now, values } = await callView(scripts, 'view-partition', {})
   const { holdUntil, due, withoutLease, inFlight, unread, nextDue } = PARTITION_ROW.read(values)
   const counts: Record<string, number> = {}
   for (let at = PARTITION_ROW.at.size; at < values.length; at += 2)

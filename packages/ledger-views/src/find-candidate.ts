@@ -2,11 +2,11 @@
  * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
  * that leads from an id to its lane, so a URL is looked for where it would be; each search is bounded, and says when it was cut short.
  */
+
+import type { LaneRef, RedisLink } from '@decorum/ledger'
+import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '@decorum/ledger/stored'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
-import { KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
-import type { RedisLink } from '../link.ts'
-import { decodeIn } from '../records/pending-text.ts'
-import type { LaneRef, PendingUrl, WantedCandidate } from '../types.ts'
+import type { PendingUrl, WantedCandidate } from './types.ts'
 
 /** URLs that are read by one command. */
 const PAGE = 1_000

@@ -1,10 +1,7 @@
 /** What is read of candidates without a script: whether they are stored, and how many have not been taken in yet. */
 
-import { KEY, type Keys } from './layout.ts'
-import type { RedisLink } from './link.ts'
-import { idSlot } from './records/pending-text.ts'
-import { answersOf } from './scripts.ts'
-
+import type { RedisLink } from '@decorum/ledger'
+import { answersOf, idSlot, KEY, type Keys } from '@decorum/ledger/stored'
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */
 export async function areStored(
   redis: RedisLink,

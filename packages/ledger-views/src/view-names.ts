@@ -1,7 +1,8 @@
 /** Lists origins by the gate that holds them (view-closed), and lanes by the domain of their host (scan-lanes). */
-import { LANE_ROW } from '../calls.ts'
-import type { Scripts } from '../scripts.ts'
-import type { ClosedList, LaneInOrigin, LaneScan, OriginView } from '../types.ts'
+
+import type { Scripts } from '@decorum/ledger/stored'
+import { callView, LANE_ROW } from './calls.ts'
+import type { ClosedList, LaneInOrigin, LaneScan, OriginView } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'
 
 /** Origins or lanes of one call: about 1 ms of Redis. */
@@ -13,7 +14,7 @@ export async function viewClosed(
   agents: string[],
 ): Promise<{ origins: (OriginView & { place: number })[]; looked: number }> {
   const args = { gate, skip, limit: Math.min(limit, MAX_SHOWN), domain }
-  const { now, values } = await scripts.call('view-closed', args, agents)
+  const { now, values } = await callView(scripts, 'view-closed', args, agents)
   const origins: (OriginView & { place: number })[] = []
   for (let at = 1; at < values.length; ) {
     const fields = at + 2
@@ -31,7 +32,7 @@ export async function scanLanes(
   { cursor, skip, domain, limit }: LaneScan,
 ): Promise<{ lanes: (LaneInOrigin & { place: string })[]; cursor: string; skip: number; looked: number }> {
   const args = { cursor, skip, name: domain, limit: Math.min(limit, MAX_SHOWN) }
-  const { now, values } = await scripts.call('scan-lanes', args)
+  const { now, values } = await callView(scripts, 'scan-lanes', args)
   const lanes: (LaneInOrigin & { place: string })[] = []
   for (let at = 3; at < values.length; ) {
     const lane = laneView(values, at + 1)

@@ -1,12 +1,18 @@
 /** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LaneRef, Pending, RedisLink } from '@decorum/ledger'
+import {
+  firstUrlsOf,
+  isEmpty,
+  type Keys,
+  type List,
+  lastOf,
+  placeOf,
+  type Scripts,
+  type Verbs,
+} from '@decorum/ledger/stored'
 import { crawlField, type Outcome } from '@decorum/protocol'
-import type { Keys, List } from '../layout.ts'
-import type { RedisLink } from '../link.ts'
-import { firstUrlsOf, isEmpty, lastOf, placeOf } from '../records/lane-lists.ts'
-import type { Scripts } from '../scripts.ts'
-import type { LaneRef, Pending } from '../types.ts'
-import type { Verbs } from '../verbs.ts'
 import { writeOperation } from './operate.ts'
 
 /** URLs of one call. */

@@ -1,39 +1,38 @@
 /** What operators look at and change: lanes, origins, partitions, and where a candidate is. */
+
+import { type Cancelled, EVERYTHING, type LaneRef, stopsInForce, thatAnswer } from '@decorum/ledger'
+import { answersOf, KEPT, type Note, type Notes, type Partitions } from '@decorum/ledger/stored'
+import type { Outcome } from '@decorum/protocol'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-import { dropPending } from '../admin/drop-pending.ts'
-import { type FoundPending, findInJobs, findOutcome, findPending } from '../admin/find-candidate.ts'
-import { listOperations } from '../admin/operate.ts'
-import { areStored, type Intake, intakeOf, waitingForIntake } from '../intake-reads.ts'
-import { KEPT } from '../layout.ts'
-import type { Note, Notes } from '../notes.ts'
-import { answersOf } from '../scripts.ts'
-import { EVERYTHING, stopsInForce } from '../stops/record.ts'
-import { thatAnswer } from '../that-answer.ts'
+import { dropPending } from './drop-pending.ts'
+import { type FoundPending, findInJobs, findOutcome, findPending } from './find-candidate.ts'
+import { areStored, type Intake, intakeOf, waitingForIntake } from './intake.ts'
+import { listOperations, operate } from './operate.ts'
 import type {
-  Cancelled,
   ClosedList,
   LaneList,
-  LaneRef,
   LaneScan,
   Operation,
   OperationRecord,
-  Outcome,
   PartitionView,
   PendingUrl,
+  Sample,
   WantedCandidate,
-} from '../types.ts'
-import type { Sample } from '../verbs/sample.ts'
-import type { Partitions } from './partitions.ts'
+} from './types.ts'
+import { viewLanes } from './view-lanes.ts'
+import { scanLanes, viewClosed } from './view-names.ts'
+import { viewOrigin } from './view-origin.ts'
+import { viewPartition } from './view-partition.ts'
 
 /** @param notes  undefined: none are written */
 export function operatorCalls(partitions: Partitions, notes: Notes | undefined) {
   const { redis, tags, all, active, of, ofOrigin, placeOf, callDeadlineMs, timed, wall, stops } = partitions
   return {
-    viewOrigin: (origin: string, agents: string[]) => ofOrigin(origin).verbs['view-origin'](origin, agents),
+    viewOrigin: (origin: string, agents: string[]) => viewOrigin(ofOrigin(origin).scripts, origin, agents),
     /** A bounded number of lanes in order; a lane without URLs is listed until its delay is over. */
-    viewLanes: (partition: number, list: LaneList) => of(partition).verbs['view-lanes'](list),
+    viewLanes: (partition: number, list: LaneList) => viewLanes(of(partition).scripts, list),
     viewPartition(partition: number): Promise<PartitionView> {
-      const viewed = of(partition).verbs['view-partition'](tags[partition] as string)
+      const viewed = viewPartition(of(partition).scripts, tags[partition] as string)
       return viewed.then((view) => {
         const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
         return stop === undefined ? view : { ...view, stopped: stop.reason }
@@ -41,9 +40,9 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     },
     /** Origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: of the list, those of other domains too. */
     viewClosed: (partition: number, list: ClosedList, agents: string[]) =>
-      of(partition).verbs['view-closed'](list, agents),
+      viewClosed(of(partition).scripts, list, agents),
     /** Lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last. */
-    scanLanes: (partition: number, scan: LaneScan) => of(partition).verbs['scan-lanes'](scan),
+    scanLanes: (partition: number, scan: LaneScan) => scanLanes(of(partition).scripts, scan),
     /** What happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition. */
     async notesOf(origin: string): Promise<Note[]> {
       const key = ofOrigin(origin).keys.notes(origin)
@@ -58,15 +57,13 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const lists = (await answersOf(pipeline, callDeadlineMs, 'examples')) as string[][]
       return lists.map((texts) => texts.map((text) => JSON.parse(text) as Note))
     },
-    /** Takes a sample for `samples`, unless one was taken within the last half minute. */
-    sample: (partition: number) => of(partition).verbs.sample(),
     /** How the partition was in the last hours, newest first. */
     async samples(partition: number, most: number): Promise<Sample[]> {
       const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
       return texts.map((text) => JSON.parse(text) as Sample)
     },
-    operate: (operation: Operation, agents: string[]) => ofOrigin(operation.origin).verbs.operate(operation, agents),
-    /** What operators did, newest first. */
+    operate: (operation: Operation, agents: string[]) => operate(ofOrigin(operation.origin).scripts, operation, agents),
+    /** What operators did, newest first. A partition that is used no longer has what was done before its hosts moved. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>
       listOperations(redis, of(partition).keys, most, callDeadlineMs),
     /** Ends what is pending in a lane now. @returns how many URLs */

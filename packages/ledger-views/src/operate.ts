@@ -1,9 +1,10 @@
 /** operate: what an operator does to one origin, and the list of what operators did. */
+
+import { type RedisLink, withDeadline } from '@decorum/ledger'
+import { type Keys, OPERATION, type Scripts } from '@decorum/ledger/stored'
 import { FOREVER } from '@decorum/protocol'
-import { type Keys, OPERATION } from '../layout.ts'
-import type { RedisLink } from '../link.ts'
-import { type Scripts, withDeadline } from '../scripts.ts'
-import type { Operation, OperationRecord } from '../types.ts'
+import { callView } from './calls.ts'
+import type { Operation, OperationRecord } from './types.ts'
 
 /** Longest delay that an operator can set. */
 const MAX_DELAY_MS = 31 * 86_400_000
@@ -22,7 +23,7 @@ type Written = { origin: string; action: string; value: string | number; till: n
 export async function writeOperation(scripts: Scripts, operation: Written, agents: string[]): Promise<void> {
   const { origin, action, value, till, by, reason } = operation
   const texts = { by: by.slice(0, MAX_TEXT), reason: reason.slice(0, MAX_TEXT) }
-  await scripts.call('operate', { origin, action, value, till, ...texts }, agents)
+  await callView(scripts, 'operate', { origin, action, value, till, ...texts }, agents)
 }
 
 /** @throws RangeError  when it is not a number; nothing is done then */

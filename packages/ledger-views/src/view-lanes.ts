@@ -1,7 +1,8 @@
 /** view-lanes: lanes in the order in which they are due, or end, each with its origin. */
-import { LANE_ROW } from '../calls.ts'
-import type { Scripts } from '../scripts.ts'
-import type { LaneInOrigin, LaneList } from '../types.ts'
+
+import type { Scripts } from '@decorum/ledger/stored'
+import { callView, LANE_ROW } from './calls.ts'
+import type { LaneInOrigin, LaneList } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'
 
 /** Lanes of one call: about 1 ms of Redis. */
@@ -9,7 +10,7 @@ const MAX_LANES = 200
 
 export async function viewLanes(scripts: Scripts, { order, limit, skip = 0 }: LaneList): Promise<LaneInOrigin[]> {
   if (limit < 1) return []
-  const { now, values } = await scripts.call('view-lanes', { order, skip, limit: Math.min(limit, MAX_LANES) })
+  const { now, values } = await callView(scripts, 'view-lanes', { order, skip, limit: Math.min(limit, MAX_LANES) })
   const found: LaneInOrigin[] = []
   for (let at = 0; at < values.length; ) {
     const lane = laneView(values, at)

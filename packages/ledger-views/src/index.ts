@@ -1,0 +1,23 @@
+/**
+ * What operators look at in a ledger, and what they change there. A process that only works for the fleet loads none of it. Start at
+ * `openLedgerWithViews` (open.ts): its calls are in operator-calls.ts.
+ */
+export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './find-candidate.ts'
+export type { Intake } from './intake.ts'
+export { type LedgerWithViews, openLedgerWithViews } from './open.ts'
+export { sitemapsOf } from './sitemaps.ts'
+export {
+  type ClosedList,
+  INDEXED_GATES,
+  type IndexedGate,
+  type LaneInOrigin,
+  type LaneList,
+  type LaneScan,
+  type LaneView,
+  type Operation,
+  type OperationRecord,
+  type OriginView,
+  type PartitionView,
+  type PendingUrl,
+  type Sample,
+} from './types.ts'
