@@ -2,8 +2,9 @@
  * What holds a host back goes along at a change of the number of partitions, and what holds everywhere is in force in a new partition before
  * it grants anything: before any process of the fleet has written it there.
  */
-import { type Ledger, openLedger } from '@decorum/ledger'
+import type { Ledger } from '@decorum/ledger'
 import { CRAWL, EPOCH, KEY, keysOf, laneName } from '@decorum/ledger/testing'
+import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { PATIENT, url } from '../ledger/ledger-for-test.ts'
@@ -23,8 +24,8 @@ async function empty(): Promise<Redis> {
   return raw
 }
 
-async function open(partitions: number): Promise<Ledger> {
-  const ledger = await openLedger({ redis: redis.url, partitions, isNew: true, ...TIMES, ...PATIENT })
+async function open(partitions: number) {
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions, isNew: true, ...TIMES, ...PATIENT })
   onTestFinished(() => ledger.close())
   return ledger
 }
@@ -247,4 +248,31 @@ test('a process that ended without a goodbye, long ago, is no reason to refuse',
   expect(await change(2)).toMatchObject({ from: 1, to: 2 })
   expect(performance.now() - began).toBeLessThan(20_000)
   expect(await raw.hget(epoch, EPOCH.why), 'the time has passed: no leap of the clock').not.toMatch(/^clock/)
+})
+
+test('hosts do not move while it is in doubt how late it is: no delay is shorter by time that one partition has not seen', async () => {
+  const raw = await empty()
+  const small = await open(2)
+  await noHold(raw, small)
+  for (const origin of ORIGINS)
+    await small.operate({ origin, action: 'pause', until: Date.now() + HOUR, by: 'ann', reason: 'x' }, [])
+  const leftOf = async (ledger: typeof small) => {
+    const views = await Promise.all(ORIGINS.map((origin) => ledger.viewOrigin(origin, [])))
+    return views.map(({ paused, now }) => (paused?.until ?? 0) - now)
+  }
+  const before = await leftOf(small)
+  await small.close()
+  const began = performance.now()
+  const { epoch } = keysOf(small.tags[0] ?? '')
+  await raw.hset(epoch, EPOCH.now, Number(await raw.hget(epoch, EPOCH.now)) - 30_000)
+  await change(1)
+  // Nobody runs that could deny it: the time in doubt has passed once two seconds are over.
+  const doubtAfterACall = async () => {
+    await (await open(1)).close()
+    return raw.hget(epoch, EPOCH.doubt)
+  }
+  await expect.poll(doubtAfterACall, { interval: 500 }).toBeNull()
+  const one = await open(1)
+  for (const [n, left] of (await leftOf(one)).entries())
+    expect(left, ORIGINS[n]).toBeGreaterThan((before[n] ?? 0) - (performance.now() - began) - 100)
 })

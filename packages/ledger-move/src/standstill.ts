@@ -104,7 +104,8 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
 
 /**
  * Waits until every lease has ended, which it does by its time, since no holder runs. A lease that Redis may have forgotten ends with
- * the startup hold, which does not move with the hosts and so has to be over.
+ * the startup hold, which does not move with the hosts and so has to be over. So has a doubt of how late it is: instants that moved into a
+ * partition whose time goes on by a stretch afterwards would be that much too early.
  * @param onWaiting  called with how many leases there are, and how long the hold still lasts, ms
  */
 export async function leasesEnd(
@@ -119,9 +120,9 @@ export async function leasesEnd(
       const scripts = look(fleet, tag, gate)
       await scripts.call('reap', { quarantineMs })
       const leases = await redis.hlen(keysOf(tag).leases)
-      const holdUntil = Number((await redis.hget(keysOf(tag).epoch, EPOCH.holdUntil)) ?? 0)
-      const holdMs = Math.max(0, holdUntil - scripts.now())
-      if (leases === 0 && holdMs === 0) break
+      const [holdUntil, doubt] = await redis.hmget(keysOf(tag).epoch, EPOCH.holdUntil, EPOCH.doubt)
+      const holdMs = Math.max(0, Number(holdUntil ?? 0) - scripts.now())
+      if (leases === 0 && holdMs === 0 && doubt === null) break
       onWaiting(leases, holdMs)
       await sleep(LOOK_MS)
     }
