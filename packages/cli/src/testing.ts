@@ -2,6 +2,7 @@
 export { type AuditOptions, auditCommand } from './commands/audit.ts'
 export { printOrigin } from './commands/origin.ts'
 export { type ActionOptions, act, readAction } from './commands/origin-action.ts'
+export { upgradeSentence } from './commands/upgrade.ts'
 export { readConfigFile } from './config-file.ts'
 export { displayOn } from './crawl/display.ts'
 export type { Look, Site } from './crawl/look.ts'

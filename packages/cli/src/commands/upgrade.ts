@@ -31,14 +31,14 @@ export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode>
     const onProgress = options.json ? () => undefined : progress()
     const done = await upgradeLedger({ redis, back, onProgress })
     if (options.json) tellJson({ ...done, back })
-    else tell(back ? `layout ${done.from} again: the earlier version may go on` : sentence(done))
+    else tell(back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done))
     return DONE
   } finally {
     redis.disconnect()
   }
 }
 
-function sentence({ from, to, processes, origins, leases, closedMs }: Upgraded): string {
+export function upgradeSentence({ from, to, processes, origins, leases, closedMs }: Upgraded): string {
   if (from === to) return `layout ${to} already: nothing was left to do`
   const took = `closed for ${closedMs / 1_000} s; ${origins} origins and ${leases} leases are written anew`
   const others =
