@@ -7,7 +7,7 @@ import { CRAWL, EPOCH, KEY, keysOf, laneName } from '@decorum/ledger/testing'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { PATIENT, url } from '../ledger/ledger-for-test.ts'
+import { outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'
 import { redisForTest } from '../support/redis.ts'
 import { changeTo } from './change.ts'
 
@@ -84,6 +84,24 @@ test('the requests of a day count on: a budget that is used up before is used up
   const free = 'http://free.test'
   await large.store(large.partitionOf(free), [url('free', { origin: free })])
   expect((await reserved(large)).map(({ origin }) => origin)).toEqual([free])
+})
+
+test('a lane without URLs goes along with the delay that it owes', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  await storeAll(small, 'a')
+  for (const { agent, origin, fence } of await reserved(small)) {
+    await small.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: HOUR })
+    const about = { load: { kind: 'normal' } as const, outcome: outcomeOf(`a-${origin}`) }
+    await small.complete({ agent, origin, fence, delayMs: HOUR, elapsedMs: 0, ...about })
+  }
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  await noHold(raw, large)
+  await storeAll(large, 'b')
+  expect(await reserved(large)).toEqual([])
 })
 
 test('a lane that visiting hours held goes on at once when the policies are dropped after the change', async () => {

@@ -12,10 +12,11 @@ local lane = ARGV[ARG.lane]
 if --[[rule:a-lane-that-left-is-counted-once]] call('ZREM', TAG .. KEY.due, lane) == 0 --[[end]] then return end
 call('UNLINK', TAG .. KEY.normal .. lane, TAG .. KEY.high .. lane, TAG .. KEY.turns .. lane)
 call('HDEL', TAG .. KEY.lanes, lane)
-call('HINCRBY', TAG .. KEY.counts, 'parked', -ARGV[ARG.urls])
+-- Not `-n`: Redis takes '-0', which Lua makes of 0, for no number.
+call('HINCRBY', TAG .. KEY.counts, 'parked', 0 - ARGV[ARG.urls])
 for i = ARG.items, #ARGV, 2 do
   local crawl = ARGV[i]
   call('UNLINK', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane, TAG .. LIST.high .. '@' .. crawl .. ':' .. lane)
   call('SREM', TAG .. KEY.lanesOf .. crawl, lane)
-  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.storedEver, -ARGV[i + 1])
+  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.storedEver, 0 - ARGV[i + 1])
 end
