@@ -6,12 +6,15 @@ import {
   OvertakenError,
   readCurrent,
   readHistory,
+  readLatest,
+  startJoined,
   type Version,
   write,
 } from '@decorum/fleet-config'
-import type { RedisLink } from '@decorum/ledger'
+import { readConfig } from '@decorum/gateway/testing'
+import { openLedger, type RedisLink } from '@decorum/ledger'
 import { slotOf } from '@decorum/protocol'
-import { afterAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 
 const server = await redisForTest()
@@ -19,6 +22,7 @@ const redis: RedisLink = await connectForConfig(server.url)
 afterAll(() => redis.disconnect())
 beforeEach(async () => void (await redis.flushall()))
 
+const CONFIG = '{decorum:partitions}:config'
 const draft = (values: object): Omit<Version, 'version' | 'at'> => ({
   values: readDocument(values),
   by: 'a test',
@@ -77,8 +81,49 @@ test('a hundred versions are remembered, newest first, each with who, when and w
   expect(Math.abs((history[0]?.at ?? 0) - Date.now())).toBeLessThan(60_000)
 })
 
-test('a document that Redis has lost comes back under a version that nobody has seen before', async () => {
-  expect(await write(redis, 0, draft({}), 7)).toMatchObject({ version: 7 })
+/** A gateway's process, as far as it follows the document. @returns the version that it follows */
+async function followed(env: Record<string, string> = {}): Promise<() => number> {
+  const address = { REDIS_URL: server.url, DECORUM_ALLOW_ADDRESSES: '' }
+  const following = await startJoined('gateway', { ...address, ...env }, readConfig, async (joined) => {
+    const ledger = await openLedger({ redis: server.url, partitions: 1, isNew: true })
+    await joined.enforce(ledger)
+    const log = { info() {}, warn() {} }
+    const one = joined.follow({ ledger, log, onUnfit: fail, apply() {} })
+    onTestFinished(() => ledger.close())
+    return one
+  })
+  onTestFinished(() => following.stop())
+  return () => following.now().version
+}
+const fail = (error: Error): never => {
+  throw error
+}
+
+test('where an earlier version comes back, a process that follows a later one writes that again', async () => {
+  const version = await followed()
+  const first = await redis.hgetall(CONFIG)
+  await write(redis, 1, draft({ MAX_ATTEMPTS: 7 }))
+  await expect.poll(version).toBe(2)
+  await redis.hset(CONFIG, first) // as after a promotion that lost the latest writes
+  expect(await readLatest(redis)).toMatchObject({ version: 2, values: { MAX_ATTEMPTS: 7 }, via: 'memory' })
+  expect(await write(redis, 2, draft({ MAX_ATTEMPTS: 5 }))).toMatchObject({ version: 3 })
+  await expect.poll(version).toBe(3)
+})
+
+test('of two records of one version the one that a running process follows stays, under the next version', async () => {
+  const version = await followed({ MAX_ATTEMPTS: '7' })
+  await redis.flushall()
+  await write(redis, 0, draft({ MAX_ATTEMPTS: 5 })) // by a process that has started meanwhile
+  await expect.poll(() => readCurrent(redis)).toMatchObject({ version: 2, values: { MAX_ATTEMPTS: 7 } })
+  await expect.poll(version).toBe(2)
+})
+
+test('a version that some partition has taken over is not used again, also where no process runs that knows it', async () => {
+  await start({})
+  const ledger = await openLedger({ redis: server.url, partitions: 1, isNew: true })
+  onTestFinished(() => ledger.close())
+  await ledger.setRates({ version: 4, leastDelays: [], sitePolicies: [] })
+  expect(await write(redis, 1, draft({ MAX_ATTEMPTS: 5 }))).toMatchObject({ version: 5 })
 })
 
 test('a full Redis takes a change of the configuration: it may be what makes room', async () => {

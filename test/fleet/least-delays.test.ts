@@ -32,7 +32,7 @@ async function exchange({ ledger, reserveOne, startPage }: Bench, delayMs: numbe
   })
 }
 const ask = ({ ledger }: Bench, version: number, delayMs: number) =>
-  ledger.setLeastDelays(version, [{ agent: AGENT, delayMs }])
+  ledger.setRates({ version, leastDelays: [{ agent: AGENT, delayMs }], sitePolicies: [] })
 
 /** How long after now the lane is first begun, ms, asked for every 100 ms. */
 async function firstGrant({ ledger, clock, reserve, startPage }: Bench): Promise<number> {
@@ -143,7 +143,11 @@ test('a fetcher that is lost costs the configured delay and the quarantine', asy
 test('an agent that the configuration does not name owes what its processes say', async () => {
   const bench = await emptyLedger(redis)
   await bench.ledger.store(0, [url('a'), url('b')])
-  await bench.ledger.setLeastDelays(1, [{ agent: 'another', delayMs: 9_000 }])
+  await bench.ledger.setRates({
+    version: 1,
+    leastDelays: [{ agent: 'another', delayMs: 9_000 }],
+    sitePolicies: [],
+  })
   await exchange(bench, 200)
   bench.clock.pass(200)
   expect((await bench.reserve()).map(({ origin }) => origin)).toEqual([ORIGIN])
@@ -157,9 +161,9 @@ test('each of several agents has a least delay of its own', async () => {
     { agent: AGENT, delayMs: own },
     { agent: 'a-third', delayMs: 50 },
   ]
-  await bench.ledger.setLeastDelays(1, askedOf(1_000))
+  await bench.ledger.setRates({ version: 1, leastDelays: askedOf(1_000), sitePolicies: [] })
   await exchange(bench, 1_000)
-  await bench.ledger.setLeastDelays(2, askedOf(3_000))
+  await bench.ledger.setRates({ version: 2, leastDelays: askedOf(3_000), sitePolicies: [] })
   const waited = await firstGrant(bench)
   expect(waited).toBeGreaterThanOrEqual(3_000)
   expect(waited).toBeLessThanOrEqual(3_100)

@@ -65,10 +65,8 @@ test('the requests of a day count on: a budget that is used up before is used up
   const raw = await empty()
   const small = await open(1)
   await noHold(raw, small)
-  await small.setSitePolicies(
-    1,
-    ORIGINS.map((origin) => policy(origin, { requestsPerDay: 1 })),
-  )
+  const sitePolicies = ORIGINS.map((origin) => policy(origin, { requestsPerDay: 1 }))
+  await small.setRates({ version: 1, leastDelays: [], sitePolicies })
   await storeAll(small, 'a')
   for (const { agent, origin, fence } of await reserved(small)) {
     const started = await small.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1 })
@@ -109,10 +107,8 @@ test('a lane that visiting hours held goes on at once when the policies are drop
   const small = await open(1)
   await noHold(raw, small)
   const hours = { from: 0, to: 1 }
-  await small.setSitePolicies(
-    1,
-    ORIGINS.map((origin) => policy(origin, { hours })),
-  )
+  const sitePolicies = ORIGINS.map((origin) => policy(origin, { hours }))
+  await small.setRates({ version: 1, leastDelays: [], sitePolicies })
   await storeAll(small, 'a')
   const until = Date.now() + HOUR
   await small.resolve(
@@ -128,18 +124,16 @@ test('a lane that visiting hours held goes on at once when the policies are drop
   const large = await open(3)
   await noHold(raw, large)
   expect(await reserved(large)).toEqual([])
-  await large.setSitePolicies(2, [])
+  await large.setRates({ version: 2, leastDelays: [], sitePolicies: [] })
   expect((await reserved(large)).map(({ origin }) => origin).toSorted()).toEqual(ORIGINS.toSorted())
 })
 
 test('least delays, policies and stops are in every new partition before a process has written them there', async () => {
   const raw = await empty()
   const small = await open(1)
-  await small.setLeastDelays(7, [{ agent: 'bot', delayMs: 2_500 }])
-  await small.setSitePolicies(
-    7,
-    ORIGINS.map((origin) => policy(origin, { delayMs: 3_000 })),
-  )
+  const leastDelays = [{ agent: 'bot', delayMs: 2_500 }]
+  const sitePolicies = ORIGINS.map((origin) => policy(origin, { delayMs: 3_000 }))
+  await small.setRates({ version: 7, leastDelays, sitePolicies })
   await small.stop({ names: ['s1.test'], by: 'ann', reason: 'asked for' })
   const [tag = ''] = small.tags
   const fields = [EPOCH.leastDelays, EPOCH.policies, EPOCH.stops]

@@ -292,7 +292,6 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     })
     await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: null } }, ...by })
     await ledger.crawlBook.look()
-    for (const partition of ledger.tags.keys()) await ledger.healCrawls(partition)
     const last = 'http://d.site.co.uk'
     expect(await ledger.store(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
       stored: 1,
@@ -337,10 +336,9 @@ test('a change that reached the first partition alone is carried to the others',
   await raw.hdel(`${ledger.tags[1]}:crawls`, 'news')
   await raw.hset(`${ledger.tags[2]}:crawls`, 'news', '7', 'late', '0')
   await ledger.crawlBook.look()
-  for (const partition of [0, 1, 2]) await ledger.healCrawls(partition)
   for (const key of far) expect(await raw.hmget(key, 'weight', 'held')).toEqual(['5', '1'])
   expect((await ledger.crawls()).map(({ name }) => name)).toEqual(['default', 'late', 'news'])
-  expect(await raw.hexists(`${ledger.tags[0]}:crawls`, 'late')).toBe(1)
+  expect(ledger.crawlBook.knows('late')).toBe(true)
 })
 
 test('a thousand crawls of few lanes each are stored, listed and end', async () => {
@@ -413,7 +411,7 @@ test('a crawl that was forgotten stays so, whatever gateways that do not have th
     await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
     await gateway.crawlBook.look()
     expect(await ledger.forgetCrawl(name)).toBe('forgotten')
-    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
+    await gateway.crawlBook.look()
     await gateway.limitCrawls()
     expect(
       (await ledger.crawls()).map((crawl) => crawl.name),
@@ -427,9 +425,7 @@ test('a crawl that was forgotten stays so, whatever gateways that do not have th
     await gateway.crawlBook.look()
     expect(await ledger.forgetCrawl(name)).toBe('forgotten')
     await ledger.store(0, [url('one', { crawl: name })])
-    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
     await gateway.crawlBook.look()
-    for (const partition of ledger.tags.keys()) await gateway.healCrawls(partition)
     expect(gateway.crawlBook.recordOf(name).state).toBe('running')
     const [, anew] = await ledger.crawls()
     expect(anew).toMatchObject({ name, waiting: 1, record: { state: 'running' } })
@@ -452,4 +448,36 @@ test('what a later version keeps of a crawl is no outcome here, and stays when t
   const [, crawl] = await ledger.crawls()
   expect(crawl?.counts).toEqual({ fetched: 2 })
   expect(crawl?.record).toMatchObject({ state: 'paused', weight: 2, owner: 'ann' })
+})
+
+test('a record that Redis has lost is written again by a process that has seen it, and no older one takes its place', async () => {
+  const { ledger, raw, another } = await emptyLedger(redis, { partitions: 2 })
+  const late = await another()
+  await ledger.changeCrawl({ name: 'news', change: { weight: 3 }, ...by })
+  await late.crawlBook.look()
+  await ledger.changeCrawl({ name: 'news', change: { state: 'paused' }, ...by })
+  await ledger.crawlBook.look()
+  for (const tag of ledger.tags) await raw.del(`${tag}:crawl:news`, `${tag}:crawls`)
+  await late.crawlBook.look()
+  await ledger.crawlBook.look()
+  for (const tag of ledger.tags) expect(await raw.hget(`${tag}:crawl:news`, 'held')).toBe('1')
+  await late.crawlBook.look()
+  expect(late.crawlBook.recordOf('news').state).toBe('paused')
+})
+
+test('a share of a limit that was taken away after the limit had been read is not written', async () => {
+  const { ledger, raw, another } = await emptyLedger(redis, { partitions: 2 })
+  const set = (stored: number | null) => ledger.changeCrawl({ name: 'news', change: { limits: { stored } }, ...by })
+  const gateway = await another()
+  await set(5)
+  await gateway.crawlBook.look()
+  const stands = async () => /^blocked_clients:(\d+)/m.exec(await raw.info('clients'))?.[1]
+  await raw.client('PAUSE', 5_000, 'WRITE') // both read what there is, and then wait in this order
+  const taken = set(null)
+  await expect.poll(stands).toBe('1')
+  const shared = gateway.limitCrawls()
+  await expect.poll(stands).toBe('2')
+  await raw.client('UNPAUSE')
+  await Promise.all([taken, shared])
+  for (const tag of ledger.tags) expect(await raw.hget(`${tag}:crawl:news`, 'stored')).toBeNull()
 })

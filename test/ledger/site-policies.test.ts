@@ -20,13 +20,13 @@ const listOf = (policies: Record<string, Policy>): SitePolicyRecord[] =>
     shown: { delayMs: policy.delayMs, consent, requestsPerDay: policy.requestsPerDay },
   }))
 const tell = (ledger: LedgerWithViews, version: number, policies: Record<string, Policy>): Promise<void> =>
-  ledger.setSitePolicies(version, listOf(policies))
+  ledger.setRates({ version, leastDelays: [], sitePolicies: listOf(policies) })
 
 /** One request that takes no time; its lane owes this delay. */
 async function delayAfterOne(policies: Record<string, Policy>, orderMs = 1_000, origin = ORIGIN): Promise<number> {
   const { ledger, clock, reserveOne, startPage, finish, dueOf } = await emptyLedger(redis)
-  await ledger.setLeastDelays(1, [{ agent: AGENT, delayMs: 1_000 }])
-  await tell(ledger, 1, policies)
+  const leastDelays = [{ agent: AGENT, delayMs: 1_000 }]
+  await ledger.setRates({ version: 1, leastDelays, sitePolicies: listOf(policies) })
   clock.pass(DAY)
   await ledger.store(0, [url('a', { origin }), url('b', { origin })])
   const lane = await reserveOne()
@@ -147,13 +147,27 @@ test('a consent that is withdrawn while its short delay runs: the next request w
 })
 
 test('an older version changes nothing, and the same one written again changes no instant', async () => {
-  const { ledger, clock, raw } = await emptyLedger(redis)
+  const { ledger, clock, raw, another } = await emptyLedger(redis)
   await tell(ledger, 3, { 'site.test': { delayMs: 5_000 } })
   const stored = await raw.hgetall(keys.policies)
   clock.pass(1_000)
   await tell(ledger, 2, { 'site.test': { delayMs: 0, consent: 'nobody' } })
   await tell(ledger, 3, { 'site.test': { delayMs: 5_000 } })
+  await tell(await another(), 2, { 'site.test': { delayMs: 0, consent: 'nobody' } })
+  await tell(await another(), 3, { 'site.test': { delayMs: 5_000 } })
   expect(await raw.hgetall(keys.policies)).toEqual(stored)
+})
+
+test('a lane that is still to be woken, because the process that changed the policies has died, is woken by the next announcement', async () => {
+  const { ledger, clock, reserve, raw, dueOf } = await emptyLedger(redis)
+  await tell(ledger, 1, { 'site.test': { hours: { from: 22 * 60, to: 23 * 60 } } })
+  await ledger.store(0, urls('a'))
+  const due = await dueOf()
+  expect(await reserve()).toEqual([])
+  expect(await dueOf()).toBeGreaterThan(clock.now)
+  await raw.rename(keys.heldByPolicy, `${keys.tag}:waking`)
+  await ledger.announce({ role: 'gateway', id: 'one', slots: 0 })
+  expect(await dueOf()).toBe(due)
 })
 
 test('without policies nothing is stored', async () => {

@@ -88,7 +88,8 @@ const withoutHistory = (value: unknown): unknown =>
       .replaceAll(COUNT_OF_A_REASON, '')
       .replaceAll('"action","gap"', '"action","delay"')
       .replaceAll('["upgraded",""],', '')
-      .replaceAll(',["upgraded",""]', ''),
+      .replaceAll(',["upgraded",""]', '')
+      .replaceAll(/,\["of","\d+"\]|\["of","\d+"\],/g, ''), // written by the first call
   )
 const seen = async (raw: Redis): Promise<unknown> => withoutHistory(comparable(await readStored(raw)))
 

@@ -1,8 +1,10 @@
 /** A running process follows the document: by polling its version, on a connection that fails instead of waiting. */
-import { type Difference, differences, environmentOf, type SettingName } from '@decorum/config'
-import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Agents, type Difference, differences, environmentOf, type SettingName } from '@decorum/config'
+import { keeperOf, type Ledger, LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import type { Env } from './agree.ts'
-import { readCurrent, readVersion, type Version, write } from './store.ts'
+import { ratesOf } from './rates.ts'
+import { configPlace, readCurrent, readHead, type Version } from './store.ts'
 
 /** A change is known everywhere well within a second. */
 export const POLL_MS = 400
@@ -16,13 +18,17 @@ export type Followed = {
 
 export type FollowOptions = {
   redis: RedisLink
+  ledger: Pick<Ledger, 'setRates'>
   /** the document that the process has started with, and its own environment */
   document: Version
   env: Env
   /** settings that the process goes by */
   reads: readonly SettingName[]
-  /** takes over what is live; told all settings as the document has them now. Throws: the version is not followed. */
-  apply(env: Env, document: Version): void | Promise<void>
+  /**
+   * Takes over what is live, from all settings as the document has them now. Throws: the version is not followed.
+   * @returns the agents of this version
+   */
+  apply(env: Env): Promise<Agents> | Agents
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
   /** processes that differ in such a setting cannot share lanes: this one has to end */
   onUnfit(error: LedgerUnfitError): void
@@ -33,16 +39,9 @@ export type Following = { now(): Followed; stop(): void }
 export function follow(options: FollowOptions): Following {
   const { redis, log } = options
   const started = options.document
-  let current = options.document
+  let current = started
   let pending: Difference[] = []
-  let refused = 0
-  let busy = false
-  const look = async (): Promise<void> => {
-    const version = await readVersion(redis)
-    if (version === current.version || (version !== 0 && version === refused)) return
-    if (version === 0) return await remember(redis, current)
-    const next = await readCurrent(redis)
-    if (next === undefined) return
+  const takeOver = async (next: Version): Promise<void> => {
     const changed = differences(started.values, next.values, options.reads)
     const identity = changed.filter(({ change }) => change === 'identity')
     if (identity.length > 0) {
@@ -55,9 +54,9 @@ export function follow(options: FollowOptions): Following {
       return
     }
     try {
-      await options.apply(environmentOf(next.values, options.env), next)
+      const agents = await options.apply(environmentOf(next.values, options.env))
+      void options.ledger.setRates(ratesOf(next, agents))
     } catch (error) {
-      refused = next.version
       log.warn(
         { version: next.version, err: (error as Error).message },
         'this version of the configuration cannot be followed',
@@ -77,15 +76,15 @@ export function follow(options: FollowOptions): Following {
         'these settings wait until this process is started again',
       )
   }
-  const timer = setInterval(() => {
-    if (busy) return
-    busy = true
-    look()
-      .catch(() => undefined) // Redis is away, so nothing new is sent either; the next poll finds out
-      .finally(() => {
-        busy = false
-      })
-  }, POLL_MS)
+  let takenOver = Promise.resolve()
+  const keeper = keeperOf([configPlace(redis)], started, (next) => {
+    takenOver = takenOver.then(() => takeOver(next))
+  })
+  const look = async (): Promise<void> => {
+    const { version, at } = await readHead(redis)
+    keeper.report(0, version, version === keeper.known.version && at !== keeper.known.at)
+  }
+  const timer = setInterval(() => void look().catch(() => undefined), POLL_MS) // while Redis is away nothing is sent either
   return {
     now: () => ({ version: current.version, pending }),
     stop() {
@@ -95,7 +94,11 @@ export function follow(options: FollowOptions): Following {
   }
 }
 
-/** When Redis has lost the document, a process that starts would write another one, so the running processes write it again. */
-async function remember(redis: RedisLink, { values, version, by }: Version): Promise<void> {
-  await write(redis, 0, { values, by, reason: 'Redis had lost it', via: 'memory' }, version).catch(() => undefined) // somebody else was first
+/**
+ * The document, for a change: where Redis has just lost later versions, processes that run write the latest of them again before this
+ * resolves.
+ */
+export async function readLatest(redis: RedisLink): Promise<Version | undefined> {
+  await sleep(2 * POLL_MS + 200)
+  return readCurrent(redis)
 }

@@ -4,8 +4,7 @@
  */
 export { aboutThisProcess, VERSION } from './about.ts'
 export { type Agreement, agree, connectForConfig } from './agree.ts'
-export { type Following, POLL_MS } from './follow.ts'
+export { type Following, POLL_MS, readLatest } from './follow.ts'
 export { type Joined, startJoined } from './join.ts'
-export { type LeastDelays, writeLeastDelays } from './least-delays.ts'
-export { type WrittenSitePolicies, writeSitePolicies } from './site-policies.ts'
+export { ratesOf } from './rates.ts'
 export { OvertakenError, readCurrent, readHistory, type Version, write } from './store.ts'

@@ -1,30 +1,36 @@
 /** How a role process starts: agreed with the fleet's document first, its settings read second, and then it follows. */
 
 import { hostname } from 'node:os'
-import { fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '@decorum/config'
-import type { RedisLink } from '@decorum/ledger'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Agents, fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '@decorum/config'
+import type { Ledger, RedisLink } from '@decorum/ledger'
+import { SECOND } from '@decorum/protocol'
 import { agree, connectForConfig, type Env } from './agree.ts'
 import { type Following, type FollowOptions, follow } from './follow.ts'
+import { ratesOf } from './rates.ts'
 import type { Version } from './store.ts'
 
 export type Joined<Config> = {
   config: Config
   document: Version
+  /** Least delays and policies are in force in the ledger, in every partition that answers soon. To be called before anything is granted. */
+  enforce(ledger: Pick<Ledger, 'setRates'>): Promise<void>
   /** applies what is live from now on; until then, and without it, the connection is to be closed by `leave` */
   follow(
-    options: Omit<FollowOptions, 'redis' | 'document' | 'env' | 'reads' | 'apply'> & {
-      apply(config: Config, document: Version): void | Promise<void>
-    },
+    options: Pick<FollowOptions, 'ledger' | 'log' | 'onUnfit'> & { apply(config: Config): void | Promise<void> },
   ): Following
   leave(): void
 }
+
+/** No process waits longer for a partition that does not answer. */
+const PATIENCE_MS = 2 * SECOND
 
 /**
  * @param read  settings of the role from an environment; throws SettingsError
  * @throws SettingsError for wrong settings and for those that contradict the document · LedgerUnavailableError and
  *         LedgerUnfitError as `openLedger` does
  */
-async function joinFleetConfig<Config>(
+async function joinFleetConfig<Config extends { agents: Agents }>(
   role: Exclude<Role, 'command'>,
   env: Env,
   read: (env: Env) => Config,
@@ -42,11 +48,20 @@ async function joinFleetConfig<Config>(
     const by = `${role} on ${hostname()}`
     const { env: agreed, document } = await agree(redis, { env, reads, by })
     if (document === undefined) throw new SettingsError('the configuration could not be agreed on')
+    const config = read(agreed)
     return {
-      config: read(agreed),
+      config,
       document,
+      enforce: (ledger) => Promise.race([ledger.setRates(ratesOf(document, config.agents)), sleep(PATIENCE_MS)]),
       follow: ({ apply, ...options }) =>
-        follow({ ...options, redis, document, env, reads, apply: (next, version) => apply(read(next), version) }),
+        follow({
+          ...{ ...options, redis, document, env, reads },
+          async apply(next) {
+            const config = read(next)
+            await apply(config)
+            return config.agents
+          },
+        }),
       leave: () => redis.disconnect(),
     }
   } catch (error) {
@@ -59,7 +74,7 @@ async function joinFleetConfig<Config>(
  * Joins, and starts what goes by the document. When the start fails, the connection for the configuration ends with it.
  * @throws what `joinFleetConfig` and `start` do
  */
-export async function startJoined<Config, Started>(
+export async function startJoined<Config extends { agents: Agents }, Started>(
   role: Exclude<Role, 'command'>,
   env: Env,
   read: (env: Env) => Config,

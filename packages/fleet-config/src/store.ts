@@ -1,6 +1,7 @@
-/** The document in Redis: one record with a version, written by compare-and-set, and the records before it. */
+/** The document in Redis: a record with a version (docs/decisions/0028-one-replicated-record.md), and the records before it. */
+import { readFileSync } from 'node:fs'
 import type { FleetValues } from '@decorum/config'
-import type { RedisLink } from '@decorum/ledger'
+import { type Place, type RedisLink, ratesVersion, type Written } from '@decorum/ledger'
 
 /** In the hash slot of the list of partitions, which does not belong to any partition. */
 const CURRENT_KEY = '{decorum:partitions}:config'
@@ -9,11 +10,12 @@ const HISTORY_KEY = '{decorum:partitions}:config-history'
 export const HISTORY = 100
 /** Of the document as JSON: as many versions must fit into Redis beside the work. */
 const MAX_BYTES = 1024 * 1024
+const WRITE = readFileSync(new URL('write.lua', import.meta.url), 'utf8')
 
 /** environment: of the first process that had something to say · apply, rollback: a person · memory: Redis had lost it */
 export type Via = 'environment' | 'apply' | 'rollback' | 'memory'
 export type Draft = { values: FleetValues; by: string; reason: string; via: Via }
-/** `at`: Redis's clock, ms */
+/** `at`: when it was decided, by Redis's clock, ms. Two records may have one version where Redis has lost one of them, but not one `at`. */
 export type Version = Draft & { version: number; at: number }
 
 /** Another version has been written since the one that this change was made from. */
@@ -21,20 +23,10 @@ export class OvertakenError extends Error {
   override readonly name = 'OvertakenError'
 }
 
-const WRITE = `#!lua flags=allow-oom
-local current = redis.call('HGET', KEYS[1], 'version') or '0'
-if current ~= ARGV[1] then return {'overtaken', current} end
-local t = redis.call('TIME')
-local at = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
-local version = string.format('%.0f', math.max(tonumber(current) + 1, tonumber(ARGV[2])))
-redis.call('HSET', KEYS[1], 'version', version, 'at', at, 'record', ARGV[3])
-redis.call('RPUSH', KEYS[2], version .. ' ' .. at .. ' ' .. ARGV[3])
-redis.call('LTRIM', KEYS[2], -tonumber(ARGV[4]), -1)
-return {'written', version, at}`
-
 /** Version 0: there is no document yet. */
-export async function readVersion(redis: RedisLink): Promise<number> {
-  return Number((await redis.hget(CURRENT_KEY, 'version')) ?? 0)
+export async function readHead(redis: RedisLink): Promise<{ version: number; at: number }> {
+  const [version, at] = await redis.hmget(CURRENT_KEY, 'version', 'at')
+  return { version: Number(version ?? 0), at: Number(at ?? 0) }
 }
 
 export async function readCurrent(redis: RedisLink): Promise<Version | undefined> {
@@ -51,20 +43,40 @@ export async function readHistory(redis: RedisLink): Promise<Version[]> {
   })
 }
 
+/** Where the document is kept, for a process that brings it back there. */
+export const configPlace = (redis: RedisLink): Place<Version> => ({
+  read: () => readCurrent(redis),
+  async write({ version, at, values, by }, expected) {
+    const draft: Draft = { values, by, reason: 'Redis had lost it', via: 'memory' }
+    const { kind, version: inForce } = await put(redis, draft, { expected, least: version, at })
+    return { kind, version: inForce }
+  },
+})
+
 /**
+ * The next version: later than all that any partition that answers has taken over, in case Redis has lost some of them.
  * @param expected  the version that the change was made from; 0: there was none
- * @param atLeast   of a document that Redis has lost: its version does not fall behind what processes have seen
  * @throws OvertakenError when it is no longer the current one; nothing has been written then
  */
-export async function write(redis: RedisLink, expected: number, draft: Draft, atLeast = 1): Promise<Version> {
+export async function write(redis: RedisLink, expected: number, draft: Draft): Promise<Version> {
+  const least = Math.max(expected, await ratesVersion(redis)) + 1
+  const { kind, version, at } = await put(redis, draft, { expected, least })
+  if (kind !== 'written')
+    throw new OvertakenError(
+      `the configuration has become version ${version} meanwhile, and this change was made from version ${expected}: look at it ('decorum config show') and try again`,
+    )
+  return { ...draft, version, at }
+}
+
+async function put(
+  redis: RedisLink,
+  draft: Draft,
+  { expected, least, at }: { expected: number | undefined; least: number; at?: number },
+): Promise<Written & { at: number }> {
   const record = JSON.stringify(draft)
   if (Buffer.byteLength(record) > MAX_BYTES)
     throw new Error(`the configuration is larger than ${MAX_BYTES / 1024} KiB: shorten DECORUM_AGENTS or PACE_GROUPS`)
-  const keys = [CURRENT_KEY, HISTORY_KEY]
-  const answer = (await redis.eval(WRITE, 2, ...keys, expected, atLeast, record, HISTORY)) as string[]
-  if (answer[0] !== 'written')
-    throw new OvertakenError(
-      `the configuration has become version ${answer[1]} meanwhile, and this change was made from version ${expected}: look at it ('decorum config show') and try again`,
-    )
-  return { ...draft, version: Number(answer[1]), at: Number(answer[2]) }
+  const args = [expected ?? '', least, at ?? '', record, HISTORY]
+  const answer = (await redis.eval(WRITE, 2, CURRENT_KEY, HISTORY_KEY, ...args)) as string[]
+  return { kind: answer[0] as Written['kind'], version: Number(answer[1]), at: Number(answer[2]) }
 }

@@ -101,7 +101,7 @@ export async function spreadCrawls(to: Partitions, from: readonly string[]): Pro
 }
 
 /**
- * Deals the limits of crawls that hold for all partitions together, as gateways do each second (crawls/keeper.ts of the ledger): a partition
+ * Deals the limits of crawls that hold for all partitions together, as gateways do each second (crawls/limits.ts of the ledger): a partition
  * that comes would take in as many URLs as come until then.
  */
 export async function dealLimits(

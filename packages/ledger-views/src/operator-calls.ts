@@ -34,7 +34,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     viewPartition(partition: number): Promise<PartitionView> {
       const viewed = viewPartition(of(partition).scripts, tags[partition] as string)
       return viewed.then((view) => {
-        const stop = stopsInForce(stops.record, wall()).find(({ name }) => name === EVERYTHING)
+        const stop = stopsInForce(stops.known, wall()).find(({ name }) => name === EVERYTHING)
         return stop === undefined ? view : { ...view, stopped: stop.reason }
       })
     },

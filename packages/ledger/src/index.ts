@@ -4,7 +4,8 @@
  * the same name in verbs/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
  */
 
-export type { Crawl, CrawlBook } from './crawls/keeper.ts'
+export type { CrawlBook } from './crawls/book.ts'
+export type { Crawl } from './crawls/list.ts'
 export {
   type Changing,
   type CrawlChange,
@@ -20,7 +21,7 @@ export {
 } from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { announceNew, checkOneServer, checkRedis, readTags } from './fit.ts'
+export { checkOneServer, checkRedis } from './fit.ts'
 export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
@@ -42,6 +43,10 @@ export {
   readerInTheWay,
   readersOf,
 } from './readers.ts'
+export { keeperOf } from './record/keeper.ts'
+export type { Place, Written } from './record/place.ts'
+export { ratesVersion } from './record/rates.ts'
+export { announceNew, readTags } from './record/tags.ts'
 export { withDeadline } from './scripts.ts'
 export type { LedgerOptions } from './settings.ts'
 export { readStopName } from './stops/names.ts'
@@ -90,3 +95,4 @@ export type {
 } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
 export type { About, Member, PoolDemand } from './verbs/fleet.ts'
+export type { Rates } from './verbs/rates.ts'

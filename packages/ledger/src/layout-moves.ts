@@ -45,6 +45,7 @@ export const KEY_MOVES = {
   permitTurns: { key: 'lane' },
   crawls: { everywhere: 'with the records' },
   crawl: { fields: 'crawl' },
+  forgotten: { stays: 'what was forgotten is read from all partitions together, and the first one never retires' },
   lanesOf: LANE,
   /** a domain ('@…') counts in all partitions, retired ones too, so its entries stay */
   hostsOf: { entries: 'host', in: 'hash' },

@@ -49,6 +49,8 @@ export const KEY = {
   crawl: 'crawl:',
   lanesOf: 'in:',
   hostsOf: 'hosts:',
+  /** crawls that were forgotten, for an hour (lua/record/crawl-forget.lua) */
+  forgotten: 'forgotten',
   origin: 'o:',
   changed: 'changed',
   ids: 'ids:',
@@ -105,7 +107,7 @@ export const EPOCH = {
   /** number of the change of partitions that may write here; and which change is past its checks */
   change: 'change',
   moving: 'moving',
-  /** the least delays of the fleet's configuration: LEAST_DELAY */
+  /** the least delays of the fleet's configuration, LEAST_DELAY; its version is that of the policies, too */
   leastDelays: 'leastDelays',
   /** the emergency stops in force: lib/stops.lua */
   stops: 'stops',
@@ -403,6 +405,7 @@ export const keysOf = (tag: string) => ({
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
   crawls: `${tag}:${KEY.crawls}`,
   crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
+  forgotten: `${tag}:${KEY.forgotten}`,
   hostsOf: (crawl: string) => `${tag}:${KEY.hostsOf}${crawl}`,
   lanesOf: (crawl: string) => `${tag}:${KEY.lanesOf}${crawl}`,
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,

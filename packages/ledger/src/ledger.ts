@@ -2,7 +2,7 @@
  * `openLedger`: all that the fleet shares, one function per call. The calls are in ledger/, by what they are about: `journey.ts` has those
  * that carry a URL, `crawls.ts` and `fleet.ts` what concerns all partitions.
  */
-import { type CrawlBook, crawlBook } from './crawls/keeper.ts'
+import { type CrawlBook, crawlBook } from './crawls/book.ts'
 import { crawlCalls, crawlPlaces } from './ledger/crawls.ts'
 import { fleetCalls } from './ledger/fleet.ts'
 import { journeyCalls } from './ledger/journey.ts'

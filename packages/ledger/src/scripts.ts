@@ -35,13 +35,17 @@ export type ScriptSettings = {
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
   onCall?: OnCall | undefined
-  /** the emergency stops that this process knows; `seen` is called when a reply comes under another version */
-  stops?: { readonly version: number; seen(version: number): void } | undefined
+  /** the records that this process follows: `report` is called when a reply has other versions of them than `versions` */
+  records?: { readonly versions: string; report(versions: string): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined
   /** tests only, with `nowMs`: the time that the caller can vouch for; as it comes, all of it */
   mostMs?: (() => number | undefined) | undefined
 }
+
+/** What a reply has behind its epoch (`reply` in lua/lib/epoch.lua): the versions of the stops and the rates, and what an absent part stands for. */
+export const versionsText = (stops: number, rates: number): string => `${stops},${rates}`
+const NO_VERSIONS = versionsText(0, 0)
 
 type Command = (epoch: string, count: string, ...args: Arg[]) => Promise<string[]>
 
@@ -90,14 +94,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
       ? answering
       : observed(answering, verb, askedAt, settings.onCall))
     const before = known
-    const [head = '', stops = '0'] = (answer[0] as string).split('#')
+    const [head = '', versions = NO_VERSIONS] = (answer[0] as string).split('#')
     const [epoch, shift = '0'] = head.split('@')
     known = epoch as string
     ahead = Number(shift)
     const now = Number(answer[1])
     clock.seen(now, askedAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
-    if (settings.stops !== undefined && Number(stops) !== settings.stops.version) settings.stops.seen(Number(stops))
+    if (settings.records !== undefined && versions !== settings.records.versions) settings.records.report(versions)
     return { now, values: answer.slice(2) }
   }
   return {

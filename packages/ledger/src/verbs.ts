@@ -18,7 +18,6 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
-  SitePolicyRecord,
   StartRequest,
   StoreItem,
   StoreMark,
@@ -33,9 +32,8 @@ import { crawl } from './verbs/crawl.ts'
 import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
-import { type LeastDelay, leastDelays } from './verbs/least-delays.ts'
 import { type NoteItem, note } from './verbs/note.ts'
-import { policies } from './verbs/policies.ts'
+import { type Rates, rates } from './verbs/rates.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
@@ -68,8 +66,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     endRobotsFetch: (end: RobotsFetchEnd) => endRobotsFetch(scripts, settings, end),
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),
-    'least-delays': (version: number, list: readonly LeastDelay[]) => leastDelays(scripts, version, list),
-    policies: (version: number, sites: readonly SitePolicyRecord[]) => policies(scripts, version, sites),
+    rates: (record: Rates) => rates(scripts, record),
     crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
     note: (items: NoteItem[]) => note(scripts, items),

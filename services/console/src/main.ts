@@ -66,7 +66,9 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   const sampler = setInterval(() => void sample(ledger, look, pace), SAMPLE_MS)
   sampler.unref()
 
+  await joined.enforce(ledger)
   const following = joined.follow({
+    ledger,
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next) {

@@ -56,7 +56,6 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     const works = [emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
     const isSecond = tick % TICKS_PER_SECOND === 0
-    if (isSecond) works.push(ledger.healCrawls(partition))
     for (const { work, partitions } of whereSome) if (isSecond || partitions.has(partition)) works.push(work(partition))
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason

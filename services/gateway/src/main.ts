@@ -2,14 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import {
-  aboutThisProcess,
-  type Joined,
-  startJoined,
-  VERSION,
-  writeLeastDelays,
-  writeSitePolicies,
-} from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
@@ -67,8 +60,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
-  const sitePolicies = writeSitePolicies(ledger, joined.document.version, config.sitePolicies)
-  await sitePolicies.written // before anything is granted here
+  await joined.enforce(ledger)
   await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
@@ -92,14 +84,12 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     })
     return { orders, ...dispatch }
   })
-  const leastDelays = writeLeastDelays({ ledger, agents }, joined.document.version)
   const following = joined.follow({
+    ledger,
     log,
     onUnfit: (error) => endIfUnfit(error, log),
-    apply(next, document) {
+    apply(next) {
       takeOverDelays(agents, next.agents)
-      leastDelays.write(document.version)
-      sitePolicies.write(document.version, next.sitePolicies)
       robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
@@ -154,8 +144,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
     async stop() {
       following.stop()
-      leastDelays.stop()
-      sitePolicies.stop()
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()

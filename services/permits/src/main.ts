@@ -3,14 +3,7 @@
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
 import { takeOverDelays } from '@decorum/config'
-import {
-  aboutThisProcess,
-  type Joined,
-  startJoined,
-  VERSION,
-  writeLeastDelays,
-  writeSitePolicies,
-} from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import {
   endIfUnfit,
@@ -78,16 +71,13 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     fetchers: () => housekeeping.fetchers(),
     traces,
   })
-  const leastDelays = writeLeastDelays({ ledger, agents }, joined.document.version)
-  const sitePolicies = writeSitePolicies(ledger, joined.document.version, config.sitePolicies)
-  await sitePolicies.written // before anything is granted here
+  await joined.enforce(ledger)
   const following = joined.follow({
+    ledger,
     log,
     onUnfit: (error) => endIfUnfit(error, log),
-    apply(next, document) {
+    apply(next) {
       takeOverDelays(agents, next.agents)
-      leastDelays.write(document.version)
-      sitePolicies.write(document.version, next.sitePolicies)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
       config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
@@ -117,8 +107,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const stop = async (): Promise<void> => {
     await server.close()
     following.stop()
-    leastDelays.stop()
-    sitePolicies.stop()
     await housekeeping.stop()
     await robots.close()
     await pages.close()

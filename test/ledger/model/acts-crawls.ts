@@ -12,9 +12,9 @@ export const setCrawl: Act = async (play, dice) => {
   const [weight, held] = [dice.pick([1, 1, 3, 2]), dice(3) === 2]
   const stored = name !== 'default' && dice(4) === 3 ? 2 + dice(3) : undefined
   const record: CrawlRecord = { ...USUAL, version, weight, state: held ? 'paused' : 'running', limits: { stored } }
-  const real = version === 0 ? { kind: 'newer' } : await process.verbs.crawl(name, record)
+  const real = version === 0 ? { kind: 'kept' } : await process.verbs.crawl(name, record)
   const set = { version, weight, held, ...optional('stored', stored) }
-  same('crawl', real.kind, version === 0 ? 'newer' : rules.setCrawl(play.model, call, name, set))
+  same('crawl', real.kind, version === 0 ? 'kept' : rules.setCrawl(play.model, call, name, set))
 }
 
 /** Some URLs of one list, as the sweep of a crawl that is over takes them; now and then one that is not there. */

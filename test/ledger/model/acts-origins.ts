@@ -118,7 +118,8 @@ export const leastDelays: Act = async (play, dice) => {
     dice.pick([1_000, 4_000, 15_000, 2_000]),
   ])
   const list = told.map(([agent, delayMs]) => ({ agent, delayMs }))
-  const real = await unlessInDoubt(process.verbs['least-delays'](version, list))
+  const written = await unlessInDoubt(process.verbs.rates({ version, leastDelays: list, sitePolicies: [] }))
+  const real = written === 'doubt' ? written : `${written.kind} ${written.version}`
   same('leastDelays', real, rules.leastDelays(play.model, call, version, told))
-  if (real === version) for (const [agent, delayMs] of told) play.site.least(agent, delayMs)
+  if (real === `written ${version}`) for (const [agent, delayMs] of told) play.site.least(agent, delayMs)
 }

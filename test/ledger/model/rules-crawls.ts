@@ -16,9 +16,12 @@ import {
 } from './state.ts'
 
 /** A later version replaces an earlier one, and nothing else does. */
-export function setCrawl(m: Model, call: Call, name: string, set: CrawlSet): 'written' | 'newer' {
+type Written = 'written' | 'kept' | 'overtaken'
+
+export function setCrawl(m: Model, call: Call, name: string, set: CrawlSet): Written {
   open(m, call)
-  if ((m.crawls.get(name)?.version ?? 0) >= set.version) return 'newer'
+  const known = m.crawls.get(name)?.version ?? 0
+  if (known >= set.version) return known === set.version ? 'kept' : 'overtaken'
   m.hasCrawls = true
   m.crawls.set(name, set)
   return 'written'

@@ -1,15 +1,12 @@
 /** The rules of the least delays that the fleet's configuration has: what is owed at least, also by a delay that began before a raise. */
 import { agentOf, type Call, type Lease, type LeastDelay, type Model, ms, openUnlessInDoubt } from './state.ts'
 
-export function leastDelays(
-  m: Model,
-  call: Call,
-  version: number,
-  told: [agent: string, delayMs: number][],
-): number | 'doubt' {
+export function leastDelays(m: Model, call: Call, version: number, told: [agent: string, delayMs: number][]): string {
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
-  if (m.leastDelays !== undefined && version < m.leastDelays.version) return m.leastDelays.version
+  const known = m.leastDelays?.version ?? 0
+  if (version === known) return `kept ${known}`
+  if (version < known) return `overtaken ${known}`
   const agents = told.map(([agent, least]): [string, LeastDelay] => {
     const before = m.leastDelays?.agents.get(agent)
     if (before === undefined) return [agent, { least, from: least, raisedAt: ms(now) }]
@@ -18,7 +15,7 @@ export function leastDelays(
     return [agent, { least, from: Math.min(least, before.least, running), raisedAt: ms(now) }]
   })
   m.leastDelays = { version, agents: new Map([...(m.leastDelays?.agents ?? []), ...agents]) }
-  return version
+  return `written ${version}`
 }
 
 /** A request of another lane of a pace group owes the delay of the group. */

@@ -13,7 +13,15 @@ import {
   readDocument,
   readSitePolicies,
 } from '@decorum/config'
-import { connectForConfig, OvertakenError, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
+import {
+  connectForConfig,
+  OvertakenError,
+  readCurrent,
+  readHistory,
+  readLatest,
+  type Version,
+  write,
+} from '@decorum/fleet-config'
 import { type RedisLink, readTags } from '@decorum/ledger'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { policySentence } from '@decorum/politeness'
@@ -74,7 +82,7 @@ export async function configCheck(file: string, options: ConfigOptions): Promise
 export async function configApply(file: string, options: ChangeOptions): Promise<ExitCode> {
   const given = await readFileOf(file)
   return withConfig(async (redis, url) => {
-    const current = await readCurrent(redis)
+    const current = await readLatest(redis)
     const values = readDocument(given, current?.values)
     return change(redis, url, current, values, options, { via: 'apply', reason: options.reason ?? '' })
   })
@@ -83,8 +91,8 @@ export async function configApply(file: string, options: ChangeOptions): Promise
 /** The values of an earlier version as a new one: the history only grows. */
 export async function configRollback(to: number | undefined, options: ChangeOptions): Promise<ExitCode> {
   return withConfig(async (redis, url) => {
+    const current = await readLatest(redis)
     const versions = await readHistory(redis)
-    const current = await readCurrent(redis)
     const wanted =
       to === undefined
         ? versions.find(({ version }) => version < (current?.version ?? 0))

@@ -5,7 +5,7 @@ import type { RedisLink } from '../link.ts'
 import { answersOf } from '../scripts.ts'
 import type { StoreItem } from '../types.ts'
 import { type Elsewhere, limitedDomain } from '../verbs/store.ts'
-import type { CrawlBook } from './keeper.ts'
+import type { CrawlBook } from './book.ts'
 
 /**
  * What the other partitions have taken in of the domains of these items, where their crawl has a limit for it.

@@ -1,26 +1,20 @@
 /** Crawls in all partitions, their outcomes, and the groups that read these. */
 import { outcomesKey } from '@decorum/protocol'
-import {
-  type Crawl,
-  type CrawlBook,
-  changeCrawl,
-  forgetCrawl,
-  healCrawls,
-  limitCrawls,
-  listCrawls,
-  sweepCrawl,
-} from '../crawls/keeper.ts'
+import type { CrawlBook } from '../crawls/book.ts'
+import { changeCrawl, forgetCrawl } from '../crawls/change.ts'
+import { limitCrawls, sweepCrawl } from '../crawls/limits.ts'
+import { type Crawl, listCrawls } from '../crawls/list.ts'
 import { type Changing, type CrawlRecord, endingOf } from '../crawls/record.ts'
-import { readTags } from '../fit.ts'
 import { crawlsIn, oldestOutcome, trimOutcomes } from '../outcomes.ts'
 import { type Forgetting, type Forgotten, forgetReader, type Reader, readersOf } from '../readers.ts'
+import { readTags } from '../record/tags.ts'
 import { thatAnswer } from '../that-answer.ts'
 import type { Partitions } from './partitions.ts'
 
 /** Crawls whose outcomes are trimmed by one call, beside the default one. */
 const TRIMMED_AT_ONCE = 50
 
-/** The same partitions, as crawls/keeper.ts needs them. */
+/** The same partitions, as the files of crawls/ need them. */
 export const crawlPlaces = ({ redis, active, all, callDeadlineMs }: Partitions) => ({
   redis,
   places: active,
@@ -44,8 +38,6 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
       changeCrawl(places, changing, wall),
     /** Forgets a crawl that holds no URLs and that no group reads. */
     forgetCrawl: (name: string) => forgetCrawl(places, name),
-    /** Writes to a partition what it does not have yet of crawls. */
-    healCrawls: (partition: number): Promise<void> => healCrawls(places, partition, book),
     /** Ends crawls whose end has come, and shares limits among the partitions. */
     limitCrawls: (): Promise<void> => limitCrawls(places, book, wall()),
     /** Ends some URLs of the crawls that are over. @returns how many */

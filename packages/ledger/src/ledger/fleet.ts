@@ -3,14 +3,13 @@ import { MINUTE } from '@decorum/protocol'
 import { ANNOUNCED, contentKey, EPOCH } from '../layout.ts'
 import { type Lifting, type Stopping, type StopRecord, withoutStops, withStops } from '../stops/record.ts'
 import { thatAnswer } from '../that-answer.ts'
-import type { SitePolicyRecord } from '../types.ts'
 import { type Member, type Roll, readMembers } from '../verbs/fleet.ts'
-import type { LeastDelay } from '../verbs/least-delays.ts'
+import type { Rates } from '../verbs/rates.ts'
 import type { Partitions } from './partitions.ts'
 
 const MEMBER_LIFE_MS = 5_000
 
-export function fleetCalls({ redis, tags, all, active, of, timed, stops }: Partitions) {
+export function fleetCalls({ redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
   // master of one is away, the others still know which processes run.
@@ -27,8 +26,10 @@ export function fleetCalls({ redis, tags, all, active, of, timed, stops }: Parti
     )
   return {
     /** Announces that this process is alive, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
-    announce: async (member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> =>
-      membersOf(await rolls({ member, lifeMs })),
+    async announce(member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> {
+      const [all] = await Promise.all([rolls({ member, lifeMs }), lookAtTags().catch(() => undefined)])
+      return membersOf(all)
+    },
     members: async (): Promise<Member[]> => membersOf(await rolls()),
     /** Leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer. */
     inFlight: (): readonly number[] => inFlight,
@@ -38,15 +39,13 @@ export function fleetCalls({ redis, tags, all, active, of, timed, stops }: Parti
         await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')
     },
     /**
-     * The least delay of each agent in this version of the fleet's configuration: no lane has a shorter one, whichever process asks. Resolves when every
-     * partition knows it. An older version changes nothing.
+     * Least delays and site policies of one version of the fleet's configuration: no lane has a shorter delay, whichever process asks.
+     * Lanes that an earlier version held are looked at again. An older version changes nothing. Resolves when every partition that
+     * answers has them; the others get them when they do.
      */
-    async setLeastDelays(version: number, leastDelays: readonly LeastDelay[]): Promise<void> {
-      await Promise.all(active.map(({ verbs }) => verbs['least-delays'](version, leastDelays)))
-    },
-    /** The policies of sites in this version of the fleet's configuration, likewise. Lanes that an earlier version held are looked at again. */
-    async setSitePolicies(version: number, policies: readonly SitePolicyRecord[]): Promise<void> {
-      await Promise.all(active.map(({ verbs }) => verbs.policies(version, policies)))
+    async setRates(record: Rates): Promise<void> {
+      rates.learn(record)
+      await rates.settled()
     },
     /**
      * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.

@@ -1,8 +1,8 @@
 /** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
 import type { Candidate } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
+import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
-import type { CrawlBook } from '../crawls/keeper.ts'
 import { listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'

@@ -1,12 +1,16 @@
 /** The partitions of an open ledger, and what all of its calls share: where an origin lives, the time, the deadline, the stops. */
 import { hostOf, partitionOf } from '@decorum/protocol'
-import { checkRedis, readTags, registerPartitions } from '../fit.ts'
+import { checkRedis } from '../fit.ts'
 import { EPOCH, type Keys, keysOf, STOPS } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
-import { type Scripts, scriptsOf, withDeadline } from '../scripts.ts'
+import { keeperOf } from '../record/keeper.ts'
+import { registerPartitions, tagsPlace, tagsVersion } from '../record/tags.ts'
+import { type Scripts, scriptsOf, versionsText, withDeadline } from '../scripts.ts'
 import { type LedgerOptions, verbSettings } from '../settings.ts'
 import { stopKeeper } from '../stops/keeper.ts'
+import type { StopRecord } from '../stops/record.ts'
 import { thatAnswer } from '../that-answer.ts'
+import { NO_RATES } from '../verbs/rates.ts'
 import { type Verbs, verbsOf } from '../verbs.ts'
 import { whyHeld } from '../why-held.ts'
 
@@ -22,18 +26,22 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
   const isNew = options.isNew ?? options.nowMs !== undefined
   const isVirtual = options.nowMs !== undefined // the age of the Redis server says nothing then
   const known = isNew || isVirtual ? { isNew } : { holdMs }
-  const tags = await registerPartitions(redis, options.partitions, known)
-  const { retired } = await readTags(redis)
-  const stopsOf = (place: number) => ({
-    get version() {
-      return stops.version
+  const registered = await registerPartitions(redis, options.partitions, known)
+  const { tags, retired } = registered
+  const recordsAt = (place: number) => ({
+    get versions() {
+      return versionsText(stops.known.version, rates.known.version)
     },
-    seen: (version: number) => stops.seen(place, version),
+    report(versions: string) {
+      const [ofStops, ofRates] = versions.split(',').map(Number)
+      stops.report(place, ofStops ?? 0)
+      rates.report(place, ofRates ?? 0)
+    },
   })
   const all = [...tags, ...retired].map((tag, place): Partition => {
     const keys = keysOf(tag)
     const scripts = scriptsOf(redis, keys, {
-      stops: place < tags.length ? stopsOf(place) : undefined,
+      records: place < tags.length ? recordsAt(place) : undefined,
       partitions: tags.length,
       holdMs,
       callDeadlineMs,
@@ -67,11 +75,20 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
   }
   const stops = stopKeeper(
     active.map(({ keys, verbs }) => ({
+      async read() {
+        const text = await timed(redis.hget(keys.stops, STOPS.record), 'stops')
+        return text === null ? undefined : (JSON.parse(text) as StopRecord)
+      },
       write: (record, expected) => verbs.stops(record, wall(), expected),
-      read: () => timed(redis.hget(keys.stops, STOPS.record), 'stops'),
     })),
     wall,
   )
+  const rates = keeperOf(
+    active.map(({ verbs }) => ({ write: verbs.rates })),
+    NO_RATES,
+    () => {},
+  )
+  const tagsKeeper = keeperOf([tagsPlace(redis)], registered, () => {})
   // The first calls also bring the time and the epoch.
   const seen = await thatAnswer(active.map(({ verbs }) => verbs.fleet()))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
@@ -102,6 +119,11 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
     now,
     wall,
     stops,
+    rates,
+    /** Looks whether the list of partitions is still there; where Redis has lost it, it is written again. */
+    async lookAtTags(): Promise<void> {
+      tagsKeeper.report(0, await timed(tagsVersion(redis), 'partitions'))
+    },
   }
 }
 

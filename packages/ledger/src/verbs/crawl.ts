@@ -1,16 +1,10 @@
 /** crawl: writes the record of a crawl in one partition. */
-import { type CrawlRecord, isHeld, readRecord } from '../crawls/record.ts'
+import { type CrawlRecord, isHeld } from '../crawls/record.ts'
+import type { Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
 
-export type CrawlWritten = { kind: 'written' } | { kind: 'newer'; record: CrawlRecord }
-
 /** @param expected  the version that is to be replaced; absent: any older one */
-export async function crawl(
-  scripts: Scripts,
-  name: string,
-  record: CrawlRecord,
-  expected?: number,
-): Promise<CrawlWritten> {
+export async function crawl(scripts: Scripts, name: string, record: CrawlRecord, expected?: number): Promise<Written> {
   const { version, weight, limits = {} } = record
   const { values } = await scripts.call('crawl', {
     name,
@@ -24,5 +18,5 @@ export async function crawl(
     perDomain: limits.pagesPerDomain ?? '',
     record: JSON.stringify(record),
   })
-  return values[0] === 'written' ? { kind: 'written' } : { kind: 'newer', record: readRecord(values[1]) }
+  return { kind: values[0] as Written['kind'], version: Number(values[1]) }
 }

@@ -1,10 +1,9 @@
 /** stops: the emergency stops of a partition, all at once. */
 import { STOP_ITEM } from '../calls.ts'
 import { STOPS } from '../layout.ts'
+import type { Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
 import { EVERYTHING, type Stop, type StopRecord, stopsInForce } from '../stops/record.ts'
-
-export type StopsAnswer = { kind: 'written' | 'kept' | 'overtaken' /** in force */; version: number }
 
 /** @param expected  the version that the record was made from; undefined: whichever */
 export async function stops(
@@ -12,14 +11,14 @@ export async function stops(
   record: StopRecord,
   now: number,
   expected: number | undefined,
-): Promise<StopsAnswer> {
+): Promise<Written> {
   const ends = endsOf(stopsInForce(record, now))
   const everything = ends.get(EVERYTHING) ?? '0'
   ends.delete(EVERYTHING)
   const items = [...ends].flatMap(([name, till]) => STOP_ITEM.write({ name, till }))
   const args = { expected: expected ?? '', version: record.version, everything, record: JSON.stringify(record) }
   const { values } = await scripts.call('stops', args, items)
-  return { kind: values[0] as StopsAnswer['kind'], version: Number(values[1]) }
+  return { kind: values[0] as Written['kind'], version: Number(values[1]) }
 }
 
 /** When each name is no longer stopped: of several stops of one name the last counts. */

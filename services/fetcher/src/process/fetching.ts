@@ -78,7 +78,9 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     isStopping: () => stopping,
   }
 
+  await joined.enforce(ledger)
   const following = joined.follow({
+    ledger,
     log,
     onUnfit: (error) => endIfUnfit(error, log),
     apply(next) {

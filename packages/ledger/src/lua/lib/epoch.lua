@@ -42,6 +42,8 @@ local function openEpoch()
   hasCrawls = layout == LAYOUT.withCrawls
   if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end
+  -- So a process that starts with another number after the list of partitions was lost is refused.
+  if not partitions then call('HSET', KEYS[1], EPOCH.partitions, string.sub(KEYS[2], 1 + #TAG + #KEY.partitions)) end
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
   shift = tonumber(storedShift or '0')
@@ -89,12 +91,17 @@ local function openEpoch()
   else
     call('HSET', KEYS[1], EPOCH.now, ms(now))
   end
-  -- scripts.ts takes both off again.
   if shift ~= 0 then epochId = epochId .. '@' .. ms(shift) end
-  if stopsText then epochId = epochId .. '#' .. string.match(stopsText, '^%d+') end
 end
 
 local refused = openEpoch()
 if refused then return refused end
 
-local function reply(...) return { epochId, ms(now), ... } end
+-- The version that a text of the epoch begins with; '0' where there is none.
+local function versionIn(text) return text and string.match(text, '^%d+') or '0' end
+
+-- Every reply also says which versions of the shared records are in force here. scripts.ts takes the epoch, the shift and these apart.
+local function reply(...)
+  if not (stopsText or leastDelaysText) then return { epochId, ms(now), ... } end
+  return { epochId .. '#' .. versionIn(stopsText) .. ',' .. versionIn(leastDelaysText), ms(now), ... }
+end

@@ -1,15 +1,17 @@
---- @include "lib/epoch"
+--- @include "lib/record"
 --[[
   crawl: writes what an operator or a frontier has set of a crawl.
-  ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version that is to be replaced, '' for any older one; the record's version;
-          its weight; held, '1' while none of its URLs may go out, else ''; the limits that store counts by, '' for none; the record as JSON
-  Returns 'written', or 'newer' and the record that stays
-  Keeps   a record is replaced by a later one alone, so that a change which died between two partitions can be written again.
+  ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version that is to be replaced, '' for any older one; the
+          record's version; its weight; held, '1' while none of its URLs may go out, else ''; the limits that store
+          counts by, '' for none; the record as JSON
+  Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force
 ]]
 local name, key = ARGV[ARG.name], TAG .. KEY.crawl .. ARGV[ARG.name]
-local stored, record = unpack(call('HMGET', key, CRAWL.version, CRAWL.record))
-local isOther = ARGV[ARG.expected] ~= '' and (stored or '0') ~= ARGV[ARG.expected]
-if isOther or --[[rule:a-later-record-replaces-an-earlier-one]] tonumber(stored or '0') >= tonumber(ARGV[ARG.version]) --[[end]] then return reply('newer', record or '') end
+local known = call('HGET', key, CRAWL.version) or '0'
+local kind = judgeRecord(known)
+if kind ~= 'written' then return reply(kind, known) end
+-- A process that has not seen yet that this record was forgotten may still write it.
+if call('ZSCORE', TAG .. KEY.forgotten, name .. ' ' .. ARGV[ARG.version]) then return reply('overtaken', known) end
 local function set(field, value)
   if value == '' then call('HDEL', key, field) else call('HSET', key, field, value) end
 end
@@ -21,4 +23,4 @@ set(CRAWL.perDay, ARGV[ARG.perDay])
 set(CRAWL.perHost, ARGV[ARG.perHost])
 set(CRAWL.perDomain, ARGV[ARG.perDomain])
 if not hasCrawls then call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls) end
-return reply('written')
+return reply(kind, ARGV[ARG.version])

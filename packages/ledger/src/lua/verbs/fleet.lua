@@ -1,4 +1,4 @@
---- @include "lib/epoch"
+--- @include "lib/waking"
 --[[
   fleet: which processes run. Each announces itself once a second, and is forgotten when its life is over.
   ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and what it says of itself (fleet.ts); or '' to read only. A life of 0 ms
@@ -10,4 +10,5 @@ call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
 if member ~= '' then
   if life > 0 then call('ZADD', key, ms(now + life), member) else call('ZREM', key, member) end
 end
+if not inDoubt then wakeSome() end
 return reply(tostring(call('ZCARD', INFLIGHT) - call('SCARD', TAG .. KEY.pooled)), unpack(call('ZRANGE', key, 0, 999)))

@@ -1,29 +1,29 @@
 --- @include "lib/stops"
+--- @include "lib/record"
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
-          expected    the version that these were made from, or '' where that does not matter
-          version     of these; everything: when the stop of everything ends, '0' when there is none; record: all of them as JSON
+          expected    the version that these were made from, or '' for any earlier one
+          version     of these; everything: when the stop of everything ends, '0' when there is none
+          record      all of them as JSON
           Ends are instants of the clock of Redis, or STOPS.never.
-  Returns 'written', 'kept' (this version is in force already) or 'overtaken'; and the version in force
-  Keeps   a version before the one in force changes nothing.
+  Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force
 ]]
 if --[[rule:stops-wait-for-the-clock]] inDoubt --[[end]] then return inDoubt end
-local expected, version = ARGV[ARG.expected], ARGV[ARG.version]
-local known = stopsText and string.match(stopsText, '^%d+') or '0'
-if version == known then return reply('kept', known) end
-if (expected ~= '' and expected ~= known) or --[[rule:older-stops-change-nothing]] tonumber(version) < tonumber(known) --[[end]] then
-  return reply('overtaken', known)
+local version, known = ARGV[ARG.version], versionIn(stopsText)
+local kind = judgeRecord(known)
+if kind ~= 'written' then return reply(kind, known) end
+local function inLedgerTime(till)
+  if till == STOPS.never then return till end
+  return ms(tonumber(till) + --[[rule:a-stop-ends-by-the-clock-of-redis]] shift --[[end]])
 end
-local function inLedgerTime(till) return till == STOPS.never and till or ms(tonumber(till) + --[[rule:a-stop-ends-by-the-clock-of-redis]] shift --[[end]]) end
 local key, fields = TAG .. KEY.stops, { STOPS.record, ARGV[ARG.record] }
 for i = ARG.items, #ARGV, STOP_ITEM.size do
   fields[#fields + 1], fields[#fields + 2] = ARGV[i + STOP_ITEM.name], inLedgerTime(ARGV[i + STOP_ITEM.till])
 end
 call('DEL', key)
 call('HSET', key, unpack(fields))
-local names = (#fields - 2) / 2
-call('HSET', KEYS[1], EPOCH.stops, string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), names))
+stopsText = string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), (#fields - 2) / 2)
+call('HSET', KEYS[1], EPOCH.stops, stopsText)
 call('PUBLISH', TAG .. KEY.wake, ms(now)) -- what was lifted goes on at once, where everything was stopped
-epochId = string.match(epochId, '^[^#]*') .. '#' .. version
-return reply('written', version)
+return reply(kind, version)

@@ -1,0 +1,28 @@
+#!lua flags=allow-oom
+--[[
+  write: replaces the configuration. A full Redis takes it, because it may be what makes room.
+  KEYS     {decorum:partitions}:config, a hash: version, at, record; and {decorum:partitions}:config-history, a list of
+           'version at record', the latest last
+  ARGV     expected   the version that this record was made from; '' for any earlier one
+           version    the least version that it may get
+           at         when it was decided, ms by the clock of Redis; '' for now
+           record     JSON; and how many versions are kept
+  Returns  'written', 'kept' or 'overtaken'; the version in force, and its `at`
+  Keeps    a version is never used for two records: where another record has the version of this one, this one gets
+           the next.
+]]
+local expected, least, at, record = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local current, currentAt = unpack(redis.call('HMGET', KEYS[1], 'version', 'at'))
+current = tonumber(current or '0')
+if expected ~= '' and current ~= tonumber(expected) then return { 'overtaken', current, currentAt or '' } end
+if expected == '' and current > least then return { 'overtaken', current, currentAt } end
+if expected == '' and current == least and at == currentAt then return { 'kept', current, currentAt } end
+if at == '' then
+  local t = redis.call('TIME')
+  at = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+end
+local version = string.format('%.0f', math.max(current + 1, least))
+redis.call('HSET', KEYS[1], 'version', version, 'at', at, 'record', record)
+redis.call('RPUSH', KEYS[2], version .. ' ' .. at .. ' ' .. record)
+redis.call('LTRIM', KEYS[2], -tonumber(ARGV[5]), -1)
+return { 'written', version, at }

@@ -1,0 +1,87 @@
+/**
+ * What one process knows of crawls. Each crawl has a record (docs/decisions/0028-one-replicated-record.md) that every partition holds, and
+ * the list of a partition has the version of each. A crawl that was forgotten is told from one that Redis has lost by `forgotten`.
+ */
+import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { CRAWL } from '../layout.ts'
+import { answersOf } from '../scripts.ts'
+import type { CrawlPlace, Places } from './list.ts'
+import { type CrawlRecord, MOST_CRAWLS, readRecord, USUAL } from './record.ts'
+
+export type CrawlBook = {
+  /** of a crawl of which nothing was set: USUAL */
+  recordOf(name: string): CrawlRecord
+  names(): Iterable<string>
+  /** it was there at the last look; the default crawl always is */
+  knows(name: string): boolean
+  /** whether a candidate may name it: it is known, or there is room for one more */
+  mayName(name: string): boolean
+  /** Reads what has changed since, in the partitions that answer, and writes to each what it does not have. */
+  look(): Promise<void>
+}
+
+/** A crawl may be called `constructor`, which every object has. */
+type Versions = Map<string, number>
+type Seen = { place: CrawlPlace; listed: Versions; forgotten: Versions }
+
+export function crawlBook({ redis, places, callDeadlineMs }: Omit<Places, 'all'>): CrawlBook {
+  const records = new Map<string, CrawlRecord>()
+  const answers = (pipeline: Parameters<typeof answersOf>[0]) => answersOf(pipeline, callDeadlineMs, 'crawls')
+
+  const listsOf = async (place: CrawlPlace): Promise<Seen> => {
+    const { crawls, forgotten } = place.keys
+    const [listed, gone] = await answers(redis.pipeline().hgetall(crawls).zrange(forgotten, '0', '-1'))
+    const versions = Object.entries(listed as Record<string, string>).map(([name, version]) => [name, version] as const)
+    return { place, listed: versionsOf(versions), forgotten: versionsOf((gone as string[]).map(readForgotten)) }
+  }
+  const readFrom = async ({ keys }: CrawlPlace, names: string[]): Promise<void> => {
+    const pipeline = redis.pipeline()
+    for (const name of names) pipeline.hget(keys.crawl(name), CRAWL.record)
+    const texts = (await answers(pipeline)) as (string | null)[]
+    for (const [at, name] of names.entries()) {
+      const record = readRecord(texts[at])
+      if (record.version >= (records.get(name)?.version ?? 0)) records.set(name, record)
+    }
+  }
+  const forget = (seen: Seen[], goneAt: Versions): void => {
+    const isListed = (name: string): boolean => seen.some(({ listed }) => listed.has(name))
+    for (const [name, { version }] of records)
+      if (version <= (goneAt.get(name) ?? -1)) records.delete(name)
+      // One without a record is known by the lists alone.
+      else if (version === 0 && seen.length === places.length && !isListed(name)) records.delete(name)
+  }
+  return {
+    recordOf: (name) => records.get(name) ?? USUAL,
+    names: () => records.keys(),
+    knows: (name) => name === DEFAULT_CRAWL || records.has(name),
+    mayName: (name) => name === DEFAULT_CRAWL || records.has(name) || records.size < MOST_CRAWLS,
+    async look() {
+      const found = await Promise.allSettled(places.map(listsOf))
+      const seen = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const [first] = found
+      if (seen.length === 0 && first?.status === 'rejected') throw first.reason
+      const goneAt = versionsOf(seen.flatMap(({ forgotten }) => [...forgotten]))
+      forget(seen, goneAt)
+      for (const { place, listed } of seen) {
+        const isNew = ([name, version]: [string, number]): boolean =>
+          version > (records.get(name)?.version ?? -1) && (version === 0 || version > (goneAt.get(name) ?? 0))
+        const later = [...listed].filter(isNew).map(([name]) => name)
+        if (later.length > 0) await readFrom(place, later)
+      }
+      for (const { place, listed } of seen) {
+        const behind = [...records].filter(([name, { version }]) => version > (listed.get(name) ?? 0))
+        for (const [name, record] of behind) await place.verbs.crawl(name, record)
+      }
+    },
+  }
+}
+
+/** Of several versions of one name the latest counts. */
+function versionsOf(pairs: Iterable<readonly [string, number | string]>): Versions {
+  const versions: Versions = new Map()
+  for (const [name, version] of pairs) versions.set(name, Math.max(versions.get(name) ?? 0, Number(version)))
+  return versions
+}
+
+/** A member of `forgotten`: the name of a crawl, and the version that was forgotten. */
+export const readForgotten = (member: string): [string, string] => member.split(' ', 2) as [string, string]

@@ -1,0 +1,12 @@
+--[[
+  mark-new: says of a partition that was never called that no lease can be left there, as after an announced restart
+  (lib/epoch.lua).
+  KEYS  {tag}:epoch
+  ARGV  leftMs: for how long one may be left all the same;  announced: ANNOUNCED
+]]
+if redis.call('EXISTS', KEYS[1]) == 1 then return end
+redis.call('HSET', KEYS[1], EPOCH.restartAnnounced, ARGV[ARG.announced])
+if ARGV[ARG.leftMs] ~= '0' then
+  local t = redis.call('TIME')
+  redis.call('HSET', KEYS[1], EPOCH.holdUntil, string.format('%.3f', t[1] * 1000 + t[2] / 1000 + ARGV[ARG.leftMs]))
+end

@@ -1,0 +1,80 @@
+--- @include "lib/least-delay"
+--- @include "lib/record"
+--- @include "lib/waking"
+--[[
+  rates: sets the least delays of agents and the policies of sites, both as one version of the fleet's configuration
+  has them.
+  ARGV    ARGS.rates in calls.ts: how many agents there are; then per agent LEAST_DELAY_ITEM, and per site POLICY_ITEM
+  Returns 'written', 'kept' or 'overtaken'; the version in force; and '1' when there are more lanes to wake: call again
+  Keeps   an agent that is not named keeps its least delay, because requests of it may still be under way. A policy
+          that stays keeps the instant of its change, and one that is dropped is remembered for a day, so that a longer
+          delay also holds for a delay that runs. A fleet that has never had a policy stores nothing for them.
+]]
+if --[[rule:rates-wait-for-the-clock]] inDoubt --[[end]] then return inDoubt end
+local version, known = ARGV[ARG.version], versionIn(leastDelaysText)
+local firstSite = ARG.items + ARGV[ARG.agents] * LEAST_DELAY_ITEM.size
+
+local function writeLeastDelays()
+  local text, named = { version }, {}
+  for i = ARG.items, firstSite - 1, LEAST_DELAY_ITEM.size do
+    named[ARGV[i + LEAST_DELAY_ITEM.agent]] = tonumber(ARGV[i + LEAST_DELAY_ITEM.delayMs])
+  end
+  local function write(agent, before, least)
+    local from, raisedAt = least, now
+    if before then
+      local mayStillRun = --[[rule:delays-from-before-an-earlier-raise-count]]
+        now < before.raisedAt + before.least --[[end]]
+      if --[[rule:a-least-delay-that-stays-was-raised-before]] least == before.least --[[end]] then
+        from, raisedAt = before.from, before.raisedAt
+      else from = math.min(least, before.least, mayStillRun and before.from or least) end
+    end
+    text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, from, ms(raisedAt))
+  end
+  for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
+    local before = leastDelayOf(agent)
+    local least = named[agent] or --[[rule:an-agent-that-is-not-named-keeps-its-own]] before.least --[[end]]
+    if least then write(agent, before, least) end
+  end
+  for i = ARG.items, firstSite - 1, LEAST_DELAY_ITEM.size do
+    local agent = ARGV[i + LEAST_DELAY_ITEM.agent]
+    if not leastDelayOf(agent) then write(agent, nil, named[agent]) end
+  end
+  leastDelaysText = table.concat(text)
+  call('HSET', KEYS[1], EPOCH.leastDelays, leastDelaysText)
+end
+
+local function writePolicies()
+  if not policiesText and firstSite > #ARGV then return end
+  local key, closed, nowText = TAG .. KEY.policies, TAG .. KEY.heldByPolicy, ms(now)
+  local before, fields, named, count = {}, {}, {}, 0
+  local stored = call('HGETALL', key)
+  for i = 1, #stored, 2 do before[stored[i]] = stored[i + 1] end
+  for i = firstSite, #ARGV, POLICY_ITEM.size do
+    local site, policy = ARGV[i + POLICY_ITEM.site], ARGV[i + POLICY_ITEM.policy]
+    local changedAt, text = string.match(before[site] or '', '^(%S+) (.*)$')
+    fields[#fields + 1] = site
+    fields[#fields + 1] = (text == policy and changedAt or nowText) .. ' ' .. policy
+    named[site], count = true, count + 1
+  end
+  for site, value in pairs(before) do
+    local changedAt, text = string.match(value, '^(%S+) (.*)$')
+    local isGone = text == POLICY.dropped
+    if not named[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
+      fields[#fields + 1] = site
+      fields[#fields + 1] = isGone and value or nowText .. ' ' .. POLICY.dropped
+    end
+  end
+  call('DEL', key)
+  for i = 1, #fields, 2000 do call('HSET', key, unpack(fields, i, math.min(i + 1999, #fields))) end
+  call('HSET', KEYS[1], EPOCH.policies, string.format('%s %d %s', version, count, ms(now + POLICY_DAY_MS)))
+  call('SUNIONSTORE', WAKING, WAKING, closed)
+  call('DEL', closed)
+end
+
+local kind = judgeRecord(known)
+if kind == 'written' then
+  writeLeastDelays()
+  writePolicies()
+  known = version
+end
+return reply(kind, known, wakeSome())
