@@ -62,7 +62,12 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
       return texts.map((text) => JSON.parse(text) as Sample)
     },
-    operate: (operation: Operation, agents: string[]) => operate(ofOrigin(operation.origin).scripts, operation, agents),
+    async operate(operation: Operation, agents: string[]): Promise<void> {
+      const { scripts, closings } = ofOrigin(operation.origin)
+      const again = () => operate(scripts, operation, agents)
+      await again()
+      closings.operated({ again, at: scripts.now() })
+    },
     /** What operators did, newest first. A partition that is used no longer has what was done before its hosts moved. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>
       listOperations(redis, of(partition).keys, most, callDeadlineMs),

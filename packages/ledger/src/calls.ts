@@ -27,6 +27,7 @@ export const ARGS = {
   extend: ['leaseMs'],
   claim: ['lane', 'aheadMs', 'reserveMs'],
   complete: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
+  restore: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
   resolve: [],
   cancel: ['lane', 'list'],
   record: [
@@ -86,6 +87,7 @@ export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs'
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
 /** The beginning of COMPLETION: the end of a secondary lease after which nothing is to be said about the site. */
 export const OVER = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs')
+export const RESTORE_ITEM = item('lane', 'endedAt', 'delayMs', 'load')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
 /** `json`, `kind` and `id` are an item of LEAVING. */
 export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')

@@ -91,6 +91,7 @@ export const EPOCH_MOVES = {
   run: 'stays',
   id: 'stays',
   previousId: 'stays',
+  keptUntil: 'stays',
   why: 'stays',
   now: 'stays',
   /** waited for before hosts move */

@@ -89,6 +89,8 @@ export const EPOCH = {
   run: 'run',
   id: 'id',
   previousId: 'prev',
+  /** the ledger's time at the latest call of the epoch before, of which all that was written since is lost */
+  keptUntil: 'kept',
   /** what began it: why-held.ts */
   why: 'why',
   /** the ledger's time at the latest call */

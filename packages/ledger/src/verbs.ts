@@ -38,6 +38,7 @@ import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
 import { resolve } from './verbs/resolve.ts'
+import { type Closing, restore } from './verbs/restore.ts'
 import { sample } from './verbs/sample.ts'
 import { start } from './verbs/start.ts'
 import { stops } from './verbs/stops.ts'
@@ -59,6 +60,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     extend: (held: LeasedLane[], leaseMs: number) => extend(scripts, held, leaseMs),
     claim: (lane: LaneRef) => claim(scripts, settings, lane),
     complete: completer(scripts, settings),
+    restore: (closings: readonly Closing[]) => restore(scripts, settings, closings),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),
     cancel: (list: LaneRef & { list: List }, urls: readonly { entry: string; outcome: Outcome }[]) =>
       cancel(scripts, list, urls),

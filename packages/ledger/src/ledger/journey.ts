@@ -3,7 +3,7 @@ import type { Candidate } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
-import { listOf } from '../layout.ts'
+import { laneName, listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
 import { firstUrlOf, leaseEndsAt, poolLists } from '../pools.ts'
@@ -25,6 +25,7 @@ import type {
   StoreMark,
   StoreResult,
 } from '../types.ts'
+import { loadText } from '../verbs/complete.ts'
 import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
@@ -40,6 +41,14 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (load.kind !== 'normal')
       notes?.backOff(origin, agent, load.kind, load.kind === 'asked-for-less' ? load.retryAfterMs : undefined)
     if (outcome !== undefined) notes?.outcome(outcome, origin)
+  }
+  /** An exchange is over in a lane: should Redis lose that, it is written again. */
+  const keepClosed = (
+    { agent, origin, delayMs, elapsedMs }: Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'>,
+    load: string,
+  ): void => {
+    const { closings, scripts } = ofOrigin(origin)
+    closings.ended({ lane: laneName(agent, origin), endedAt: scripts.now() - elapsedMs, delayMs, load })
   }
   return {
     async store(partition: number, items: StoreItem[], mark?: StoreMark): Promise<StoreResult> {
@@ -94,7 +103,14 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     extend: (held: LeasedLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
     complete(completion: Completion): Promise<CompleteResult> {
       const ended = ofOrigin(completion.origin).verbs.complete(completion)
-      ended.then((result) => result === 'completed' && noteCompletion(completion), ignored)
+      ended.then((result) => {
+        if (result !== 'completed') return
+        keepClosed(
+          completion,
+          loadText(completion.load, () => 0),
+        )
+        noteCompletion(completion)
+      }, ignored)
       return ended
     },
     resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]> {
@@ -108,6 +124,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
+      if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord, 'normal')
       if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
       return result
     },

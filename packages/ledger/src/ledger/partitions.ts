@@ -3,6 +3,7 @@ import { hostOf, partitionOf } from '@decorum/protocol'
 import { checkRedis } from '../fit.ts'
 import { EPOCH, type Keys, keysOf, STOPS } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
+import { type Closings, closingsOf } from '../record/closings.ts'
 import { keeperOf } from '../record/keeper.ts'
 import { registerPartitions, tagsPlace, tagsVersion } from '../record/tags.ts'
 import { type Scripts, scriptsOf, versionsText, withDeadline } from '../scripts.ts'
@@ -14,7 +15,7 @@ import { NO_RATES } from '../verbs/rates.ts'
 import { type Verbs, verbsOf } from '../verbs.ts'
 import { whyHeld } from '../why-held.ts'
 
-type Partition = { redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Verbs }
+type Partition = { closings: Closings; redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Verbs }
 
 export type Partitions = Awaited<ReturnType<typeof openPartitions>>
 
@@ -47,10 +48,18 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       callDeadlineMs,
       nowMs: options.nowMs,
       mostMs: options.mostMs,
-      onEpoch: () => void sayWhyHeld(keys, scripts),
+      onEpoch() {
+        void sayWhyHeld(keys, scripts)
+        void closings.writeAgain()
+      },
       onCall: options.onCall,
     })
-    return { redis, keys, scripts, verbs: verbsOf(scripts, settings) }
+    const verbs = verbsOf(scripts, settings)
+    const closings = closingsOf(holdMs, {
+      restore: verbs.restore,
+      keptUntil: async () => Number((await timed(redis.hget(keys.epoch, EPOCH.keptUntil), 'epoch')) ?? 0),
+    })
+    return { redis, keys, scripts, verbs, closings }
   })
   const active = all.slice(0, tags.length)
   const of = (partition: number): Partition => {

@@ -77,7 +77,8 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
-function loadText(load: SiteLoad, jitter: () => number): string {
+/** What a completion says of the load, for lib/back-off.lua. */
+export function loadText(load: SiteLoad, jitter: () => number): string {
   if (load.kind === 'normal') return load.kind
   const retryAfterMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''
   return `${load.kind} ${jitter()} ${retryAfterMs}`

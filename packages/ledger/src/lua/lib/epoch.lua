@@ -79,6 +79,7 @@ local function openEpoch()
     holdUntil = math.max(holdUntil, now + wait)
     call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why, EPOCH.now, ms(now),
       EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, layout or LAYOUT.version)
+    if last then call('HSET', KEYS[1], EPOCH.keptUntil, ms(last)) end
     if run ~= thisRun then
       call('HDEL', KEYS[1], EPOCH.restartAnnounced)
       restartAnnounced = false

@@ -1,0 +1,31 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/back-off"
+--[[
+  restore: ends of exchanges that a process has reported within the last hold, again: Redis may have lost them.
+  ARGV    ARGS.restore in calls.ts, then per lane RESTORE_ITEM: endedAt, an instant of the ledger; delayMs, the delay
+          owed at least; load, as complete has it
+  Returns nothing
+  Keeps   nothing opens earlier by this, and twice is once. A lane that is leased owes its delay when that lease ends.
+]]
+if inDoubt then return inDoubt end
+local function close(lane, opens)
+  local lease = leaseOf(lane)
+  if lease then
+    if isStarted(lease) or lease[LEASE.notBefore] >= opens then return end
+    lease[LEASE.notBefore], lease[LEASE.version] = opens, ''
+    return setLease(lane, lease)
+  end
+  local due, ownDue = tonumber(call('ZSCORE', DUE, lane) or '0'), tonumber(memoryOf(lane)[MEMORY.ownDue])
+  if ownDue and ownDue < opens then changeMemory(lane)[MEMORY.ownDue] = ms(opens) end
+  if due < opens then setDue(lane, opens) end
+end
+for i = ARG.items, #ARGV, RESTORE_ITEM.size do
+  local lane, load = ARGV[i + RESTORE_ITEM.lane], ARGV[i + RESTORE_ITEM.load]
+  local endedAt, owed = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
+  owed = owedWithConsent(lane, math.max(owed, leastOf(lane, KIND.page)))
+  if endedAt + owed > now then close(lane, endedAt + owed) end
+  if load ~= 'normal' then backOff(originOf(lane), load, endedAt, endedAt) end
+end
+flush()
+return reply()

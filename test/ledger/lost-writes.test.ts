@@ -1,0 +1,57 @@
+/** Redis has lost its latest writes: what a process has written within the last hold is written again from its memory. */
+import { EPOCH, FIELD } from '@decorum/ledger/testing'
+import { expect, test } from 'vitest'
+import { redisForTest } from '../support/redis.ts'
+import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, QUARANTINE, urls } from './ledger-for-test.ts'
+
+const redis = await redisForTest()
+const HOLD = LEASE + QUARANTINE
+const lane = `${AGENT} ${ORIGIN}`
+
+test('a delay that is longer than the hold is waited for, from the end that was lost', async () => {
+  const { ledger, clock, raw, visit, restartRedis, dueOf } = await emptyLedger(redis)
+  await ledger.store(0, urls('b'))
+  await visit('a', 2 * HOLD)
+  const due = clock.now + 2 * HOLD
+  expect(await dueOf()).toBe(due)
+  await raw.zadd(keys.due, clock.now, lane)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(() => dueOf()).toBe(due)
+})
+
+test('a Retry-After that is longer than the hold closes the origin again', async () => {
+  const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { jitter: () => 0 })
+  await ledger.store(0, urls('a', 'b'))
+  const { agent, origin, fence, ...reserved } = await reserveOne()
+  await startPage({ agent, origin, fence, ...reserved })
+  const load = { kind: 'asked-for-less' as const, retryAfterMs: 2 * HOLD }
+  await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load, outcome: outcomeOf('a') })
+  const until = async () => Number(await raw.hget(keys.origin(ORIGIN), FIELD.backOffUntil))
+  const before = await until()
+  expect(before).toBe(clock.now + 2 * HOLD)
+  await raw.hdel(keys.origin(ORIGIN), FIELD.backOffUntil, FIELD.incidents)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(until).toBe(before)
+})
+
+test('a pause that was lost holds again; one that was ended before the loss does not', async () => {
+  const { ledger, clock, raw, restartRedis, another } = await emptyLedger(redis)
+  const operator = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
+  const till = clock.now + 2 * HOLD
+  const paused = () => raw.hget(keys.origin(ORIGIN), FIELD.pausedUntil)
+  await ledger.operate({ ...operator, action: 'pause', until: till }, [AGENT])
+  await raw.hdel(keys.origin(ORIGIN), FIELD.pausedUntil)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(paused).not.toBeNull()
+
+  clock.pass(5_000)
+  await (await another()).operate({ ...operator, action: 'resume' }, [AGENT])
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(() => raw.hget(keys.epoch, EPOCH.keptUntil)).toBe(clock.now.toFixed(3))
+  await new Promise((resolve) => setTimeout(resolve, 300)) // time enough to write it, if it were to be written
+  expect(await paused()).toBeNull()
+})
