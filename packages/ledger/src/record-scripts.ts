@@ -6,5 +6,5 @@ const lua = libraryOf({ folder: new URL('./lua/record/', import.meta.url), const
 
 export const recordTags = lua.script('tags', ['number', 'count'], { whenFull: true })
 export const markNew = lua.script('mark-new', ['leftMs', 'announced'], { whenFull: true })
-export const dropCrawl = lua.script('crawl-forget', ['name', 'keptMs'], { whenFull: true })
+export const dropCrawl = lua.script('crawl-forget', ['name', 'keptMs', 'most'], { whenFull: true })
 export const shareLimits = lua.script('crawl-share', ['version'], { whenFull: true })

@@ -30,7 +30,12 @@ export function crawlBook({ redis, places, callDeadlineMs }: Omit<Places, 'all'>
 
   const listsOf = async (place: CrawlPlace): Promise<Seen> => {
     const { crawls, forgotten } = place.keys
-    const [listed, gone] = await answers(redis.pipeline().hgetall(crawls).zrange(forgotten, '0', '-1'))
+    const [listed, gone] = await answers(
+      redis
+        .pipeline()
+        .hgetall(crawls)
+        .zrange(forgotten, ...FORGOTTEN),
+    )
     const versions = Object.entries(listed as Record<string, string>).map(([name, version]) => [name, version] as const)
     return { place, listed: versionsOf(versions), forgotten: versionsOf((gone as string[]).map(readForgotten)) }
   }
@@ -83,5 +88,9 @@ function versionsOf(pairs: Iterable<readonly [string, number | string]>): Versio
   return versions
 }
 
+/** So many crawls that were forgotten are written down. */
+export const MOST_FORGOTTEN = 1_000
+/** All of them, as arguments of ZRANGE. */
+export const FORGOTTEN = ['0', String(MOST_FORGOTTEN - 1)] as const
 /** A member of `forgotten`: the name of a crawl, and the version that was forgotten. */
 export const readForgotten = (member: string): [string, string] => member.split(' ', 2) as [string, string]

@@ -4,7 +4,7 @@ import { CRAWL, type Keys } from '../layout.ts'
 import { change, type Place } from '../record/place.ts'
 import { dropCrawl } from '../record-scripts.ts'
 import { answersOf, withDeadline } from '../scripts.ts'
-import { readForgotten } from './book.ts'
+import { FORGOTTEN, MOST_FORGOTTEN, readForgotten } from './book.ts'
 import type { Places } from './list.ts'
 import { type Changing, CrawlError, type CrawlRecord, changed, readRecord, USUAL } from './record.ts'
 
@@ -22,7 +22,10 @@ export function changeCrawl(
   const recordPlaces = places.map(
     ({ keys, verbs }): Place<CrawlRecord> => ({
       async read() {
-        const pipeline = redis.pipeline().hget(keys.crawl(name), CRAWL.record).zrange(keys.forgotten, '0', '-1')
+        const pipeline = redis
+          .pipeline()
+          .hget(keys.crawl(name), CRAWL.record)
+          .zrange(keys.forgotten, ...FORGOTTEN)
         const [text, gone] = await answersOf(pipeline, callDeadlineMs, 'crawl')
         for (const [of, version] of (gone as string[]).map(readForgotten))
           if (of === name) goneAt = Math.max(goneAt, Number(version))
@@ -61,7 +64,8 @@ export async function forgetCrawl(
   const known = await answersOf(pipeline, callDeadlineMs, 'crawls')
   if (known.every((one) => one === 0)) return 'absent'
   const forgetIn = async (keys: Keys): Promise<'forgotten' | 'stored' | 'read'> => {
-    const answer = dropCrawl.run(redis, [keys.epoch], { name, keptMs: FORGOTTEN_MS })
+    const args = { name, keptMs: FORGOTTEN_MS, most: MOST_FORGOTTEN }
+    const answer = dropCrawl.run(redis, [keys.epoch], args)
     return (await withDeadline(answer, callDeadlineMs, 'crawls')) as 'forgotten' | 'stored' | 'read'
   }
   for (const [at, keys] of all.entries()) {
@@ -74,7 +78,7 @@ export async function forgetCrawl(
 
   /** It goes on, so a partition that has forgotten it already gets its record again. */
   async function remember({ forgotten }: Keys): Promise<void> {
-    const [members] = await answersOf(redis.pipeline().zrange(forgotten, '0', '-1'), callDeadlineMs, 'crawls')
+    const [members] = await answersOf(redis.pipeline().zrange(forgotten, ...FORGOTTEN), callDeadlineMs, 'crawls')
     const own = (members as string[]).filter((member) => readForgotten(member)[0] === name)
     if (own.length > 0) await answersOf(redis.pipeline().zrem(forgotten, ...own), callDeadlineMs, 'crawls')
   }

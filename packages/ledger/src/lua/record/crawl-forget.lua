@@ -1,7 +1,8 @@
 --[[
   crawl-forget: removes what is known of a crawl in one partition, unless it holds URLs or a group reads its outcomes.
   KEYS     {tag}:epoch
-  ARGV     name: of the crawl;  keptMs: for how long it is written down that this version was forgotten
+  ARGV     name: of the crawl;  keptMs: for how long it is written down that this version was forgotten;
+           most: of how many, the latest
   Returns  'forgotten', 'stored' or 'read'
   Keeps    {tag}:forgotten, zset 'name version' → instant: a process that still has the record does not write it again
 ]]
@@ -17,6 +18,7 @@ if version then
   local now = t[1] * 1000 + math.floor(t[2] / 1000)
   redis.call('ZREMRANGEBYSCORE', forgotten, '-inf', string.format('%.0f', now - ARGV[ARG.keptMs]))
   redis.call('ZADD', forgotten, string.format('%.0f', now), name .. ' ' .. version)
+  redis.call('ZREMRANGEBYRANK', forgotten, 0, -1 - ARGV[ARG.most])
   redis.call('PEXPIRE', forgotten, ARGV[ARG.keptMs])
 end
 return 'forgotten'
