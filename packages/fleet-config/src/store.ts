@@ -1,7 +1,6 @@
 /** The document in Redis: a record with a version (docs/decisions/0028-one-replicated-record.md), and the records before it. */
-import { readFileSync } from 'node:fs'
 import type { FleetValues } from '@decorum/config'
-import { type Place, type RedisLink, ratesVersion, type Written } from '@decorum/ledger'
+import { libraryOf, type Place, type RedisLink, ratesVersion, type Written } from '@decorum/ledger'
 
 /** In the hash slot of the list of partitions, which does not belong to any partition. */
 const CURRENT_KEY = '{decorum:partitions}:config'
@@ -10,7 +9,8 @@ const HISTORY_KEY = '{decorum:partitions}:config-history'
 export const HISTORY = 100
 /** Of the document as JSON: as many versions must fit into Redis beside the work. */
 const MAX_BYTES = 1024 * 1024
-const WRITE = readFileSync(new URL('write.lua', import.meta.url), 'utf8')
+const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
+const writeScript = lua.script('write', ['expected', 'least', 'at', 'record', 'most'], { whenFull: true })
 
 /** environment: of the first process that had something to say · apply, rollback: a person · memory: Redis had lost it */
 export type Via = 'environment' | 'apply' | 'rollback' | 'memory'
@@ -76,7 +76,7 @@ async function put(
   const record = JSON.stringify(draft)
   if (Buffer.byteLength(record) > MAX_BYTES)
     throw new Error(`the configuration is larger than ${MAX_BYTES / 1024} KiB: shorten DECORUM_AGENTS or PACE_GROUPS`)
-  const args = [expected ?? '', least, at ?? '', record, HISTORY]
-  const answer = (await redis.eval(WRITE, 2, CURRENT_KEY, HISTORY_KEY, ...args)) as string[]
+  const args = { expected: expected ?? '', least, at: at ?? '', record, most: HISTORY }
+  const answer = (await writeScript.run(redis, [CURRENT_KEY, HISTORY_KEY], args)) as string[]
   return { kind: answer[0] as Written['kind'], version: Number(answer[1]), at: Number(answer[2]) }
 }

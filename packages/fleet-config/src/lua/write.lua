@@ -1,17 +1,16 @@
-#!lua flags=allow-oom
 --[[
   write: replaces the configuration. A full Redis takes it, because it may be what makes room.
   KEYS     {decorum:partitions}:config, a hash: version, at, record; and {decorum:partitions}:config-history, a list of
            'version at record', the latest last
-  ARGV     expected   the version that this record was made from; '' for any earlier one
-           version    the least version that it may get
-           at         when it was decided, ms by the clock of Redis; '' for now
-           record     JSON; and how many versions are kept
+  ARGV     expected: the version that this record was made from; '' for any earlier one
+           least: the version that it gets at least
+           at: when it was decided, ms by the clock of Redis; '' for now
+           record: as JSON;  most: how many versions are kept
   Returns  'written', 'kept' or 'overtaken'; the version in force, and its `at`
   Keeps    a version is never used for two records: where another record has the version of this one, this one gets
            the next.
 ]]
-local expected, least, at, record = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local expected, least, at, record = ARGV[ARG.expected], tonumber(ARGV[ARG.least]), ARGV[ARG.at], ARGV[ARG.record]
 local current, currentAt = unpack(redis.call('HMGET', KEYS[1], 'version', 'at'))
 current = tonumber(current or '0')
 if expected ~= '' and current ~= tonumber(expected) then return { 'overtaken', current, currentAt or '' } end
@@ -24,5 +23,5 @@ end
 local version = string.format('%.0f', math.max(current + 1, least))
 redis.call('HSET', KEYS[1], 'version', version, 'at', at, 'record', record)
 redis.call('RPUSH', KEYS[2], version .. ' ' .. at .. ' ' .. record)
-redis.call('LTRIM', KEYS[2], -tonumber(ARGV[5]), -1)
+redis.call('LTRIM', KEYS[2], -tonumber(ARGV[ARG.most]), -1)
 return { 'written', version, at }
