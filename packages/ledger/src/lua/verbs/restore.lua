@@ -6,13 +6,15 @@
   ARGV    ARGS.restore in calls.ts, then per lane RESTORE_ITEM: endedAt, an instant of the ledger; delayMs, the delay
           owed at least; load, as complete has it
   Returns nothing
-  Keeps   nothing opens earlier by this, and twice is once. A lane that is leased owes its delay when that lease ends.
+  Keeps   nothing opens earlier by this. A request that is under way owes its own delay, when its lease ends. Twice is once,
+          but for a first failure after good answers, which may count twice.
 ]]
 if inDoubt then return inDoubt end
 local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then
-    if isStarted(lease) or lease[LEASE.notBefore] >= opens then return end
+    if isStarted(lease) then return end
+    if lease[LEASE.notBefore] >= opens then return end
     lease[LEASE.notBefore], lease[LEASE.version] = opens, ''
     return setLease(lane, lease)
   end
