@@ -292,6 +292,9 @@ export const complete: Act = async (play, dice) => {
     if (answer !== 'completed' || end === undefined || startedAt === undefined) continue
     const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)
     play.site.end(end.lane, end.fence, endedAt, end.delayMs)
+    const { lane, delayMs, load, retryAfterMs } = end
+    const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
+    play.ends.push({ lane, delayMs, load, retryAfterMs, endedAt: ended })
     if (end.load === 'asked-for-less') play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
   }
 }

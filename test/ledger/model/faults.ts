@@ -1,6 +1,6 @@
 /** Time, and what goes wrong: clocks, crashes of Redis and of those who use it, jobs that vanish. */
 import { check, view } from './compare.ts'
-import { type Act, diceOf, type Play } from './play.ts'
+import { type Act, caller, type Dice, diceOf, type Play, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
 
 // --- time and faults ---------------------------------------------------------------------------------------------
@@ -38,6 +38,7 @@ export const leap: Act = async (play, dice) => {
   clock.now = Number((clock.now + ms).toFixed(3))
   if (dice(2) === 0) await view(play, diceOf(3)) // a stranger first
   await view(play, diceOf(0))
+  await restore(play, dice)
   if (ms < 0 || dice(2) === 0) return
   move(play, dice.pick([0, 500, 2_500]))
   if (dice(2) === 0) await view(play, diceOf(0))
@@ -61,6 +62,22 @@ export const crash: Act = async (play, dice) => {
   if (lost) play.site.lost()
   if (play.model.planned && !lost) return // as announced: nothing may be out; the next call does not hold
   forward(play)
+  await restore(play, dice)
+}
+
+/** A process that has been there all along writes again what it remembers; now and then twice. */
+async function restore(play: Play, dice: Dice): Promise<void> {
+  const ends = play.ends.slice(-4)
+  const closings = ends.map(({ lane, endedAt, delayMs, load, retryAfterMs }) => {
+    const text = load === 'normal' ? load : `${load} 0 ${retryAfterMs ?? ''}`
+    return { lane, endedAt, delayMs, load: text }
+  })
+  for (let times = 1 + dice(2); times > 0; times--) {
+    const { process, call } = caller(play, dice)
+    const real = await unlessInDoubt(process.verbs.restore(closings))
+    same('restore', real ?? 'restored', rules.restore(play.model, call, ends))
+    move(play, dice.pick([0, 1_000, 4_000]))
+  }
 }
 
 /**

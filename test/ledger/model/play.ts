@@ -39,6 +39,8 @@ export type Play = {
   /** newest last; those who are done stay for a while, as zombies */
   holders: Holder[]
   robotsFetches: rules.Question[]
+  /** ends of exchanges that a process remembers, the oldest first */
+  ends: rules.Ended[]
   known: { steady: { known: string }; other: { known: string } }
   snapshot?: rules.Model
   /** instant of the latest call, by the sites' clock, which never leaps */
@@ -59,6 +61,7 @@ export function startPlay(world: World, crawls: boolean): Play {
     site: openSite(),
     holders: [],
     robotsFetches: [],
+    ends: [],
     known,
     latest: 0,
     steps: 0,

@@ -1,4 +1,4 @@
-/** The rules of begin, enter, settle and resolve. */
+/** The rules of begin, enter, settle, resolve and restore. */
 import { leastOf, raised, raiseOver } from './rules-least-delays.ts'
 import { stoppedUntil } from './rules-stops.ts'
 import {
@@ -340,10 +340,35 @@ function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   endTurn(lane, crawlOf(list))
 }
 
+/** An end of an exchange that a process remembers. */
+export type Ended = Pick<Ending, 'lane' | 'delayMs' | 'load' | 'retryAfterMs'> & { endedAt: number }
+
+/** Ends that Redis may have lost: nothing opens earlier by them, and a request that is under way owes its own delay. */
+export function restore(m: Model, call: Call, ends: Ended[]): 'restored' | 'doubt' {
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
+  for (const { lane: name, endedAt, delayMs, ...load } of ends) {
+    const opens = endedAt + Math.max(delayMs, leastOf(m, name, 'page'))
+    if (opens > now) close(laneOf(m, name), opens)
+    if (load.load !== 'normal') backOff(originAt(m, originOf(name)), { ...load, jitter: 0 }, now, endedAt, endedAt)
+  }
+  return 'restored'
+}
+
+function close(lane: Lane, opens: number): void {
+  const { lease } = lane
+  if (lease !== undefined) {
+    if (lease.started === undefined) lease.notBefore = Math.max(lease.notBefore, opens)
+    return
+  }
+  if (lane.ownDue !== undefined) lane.ownDue = Math.max(lane.ownDue, ms(opens))
+  lane.due = Math.max(lane.due ?? 0, opens)
+}
+
 /** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */
 function backOff(
   origin: Origin,
-  { load, retryAfterMs, jitter }: Ending,
+  { load, retryAfterMs, jitter }: Pick<Ending, 'load' | 'retryAfterMs' | 'jitter'>,
   now: number,
   startedAt: number,
   ended: number,
