@@ -31,14 +31,15 @@ test('a reservation is started no sooner than after the delay that its lane owes
 
 test('a request that is under way goes on: its lane owes the delay of its own', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, clock, reserveOne, startPage, finish, dueOf } = bench
+  const { ledger, clock, reserveOne, startPage, dueOf } = bench
   await ledger.store(0, urls('a', 'b'))
   const reserved = await reserveOne()
   await startPage(reserved)
   await restorer(bench)(LONG)
   expect(await ledger.confirm([{ ...reserved, version: 0 }])).toBe('granted')
-  await finish(reserved, { delayMs: 3_000 })
-  expect(await dueOf()).toBe(clock.now + 3_000)
+  const { agent, origin, fence } = reserved
+  await ledger.resolve(0, [{ agent, origin, fence, dropped: [], next: { kind: 'unused' } }])
+  expect(await dueOf()).toBe(clock.now + 1_000)
 })
 
 test('a lane that a gate holds owes it too, when it is woken before', async () => {
