@@ -194,7 +194,8 @@ function ledgerAtOnce(): Tools['ledger'] {
   return {
     start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
     confirm: async () => 'granted',
-    acquire: async () => ({ kind: 'wait', waitMs: 1_000 }),
+    acquire: async () => ({ kind: 'wait', gate: 'delay', waitMs: 1_000 }),
+    next: async () => ({ kind: 'stale' }),
     complete: async ({ outcome }) => {
       const written = JSON.stringify(outcome)
       if (outcome?.kind !== 'fetched') throw new Error(`a page was not fetched: ${written}`)

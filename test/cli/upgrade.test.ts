@@ -12,7 +12,7 @@ const redis = await redisForTest()
 const fixture = (layout: number): StoredKey[] =>
   JSON.parse(readFileSync(new URL(`../ledger/layouts/layout-${layout}.json`, import.meta.url), 'utf8'))
 
-test('a role names the command; the command refuses a layout that no release had, and leaves that of this version as it is', async () => {
+test('a role names the command; the command refuses a layout that no release had, and says what it did with that of the release before', async () => {
   const raw = new Redis(redis.url)
   onTestFinished(() => raw.disconnect())
   await raw.flushall()
@@ -25,10 +25,14 @@ test('a role names the command; the command refuses a layout that no release had
   expect(gateway.code).not.toBe(0)
   const refused = await decorum(['upgrade'], { env })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3')
+  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3 to 5')
   await raw.flushall()
   await writeStored(raw, fixture(3))
-  expect((await decorumHere(['upgrade'], { env })).stdout).toBe('layout 3 already: nothing was left to do\n')
+  expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 3\n')
+  const done = await decorum(['upgrade'], { env })
+  expect(done.stdout).toMatch(/^layout 3 became 5: closed for [\d.]+ s; 8 origins and 6 leases are written anew/)
+  expect(done.code).toBe(0)
+  expect((await decorumHere(['upgrade'], { env })).stdout).toBe('layout 5 already: nothing was left to do\n')
   const late = await decorumHere(['upgrade', '--back'], { env })
   expect([late.code, late.stdout]).toEqual([1, ''])
   expect(late.stderr).toContain('nothing to step back from')

@@ -38,6 +38,13 @@ const homeOf = (ledger: Ledger, host: string): string => ledger.tags[partitionOf
 /** Where something of a host is stored, beside its home. */
 const NAME = { lane: laneOf, origin: originOf, host: (host: string) => host }
 
+/** As LAST has it, but for what follows the instant. */
+function packed(instant: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeDoubleLE(instant)
+  return bytes
+}
+
 const OF_HOSTS = (Object.entries(KEY_MOVES) as [keyof typeof KEY, KeyMove][]).filter(
   ([, move]) => 'entries' in move || 'key' in move,
 )
@@ -53,7 +60,8 @@ test.each(OF_HOSTS)('%s: what belongs to a host is in its partition, and in no o
   for (const [n, host] of HOSTS.entries()) {
     const at = keyFor(tag, host)
     if ('key' in move) await raw.rpush(at, host)
-    else if ('entries' in move && move.in === 'hash') await raw.hset(at, NAME[move.entries](host), n)
+    else if ('entries' in move && move.in === 'hash')
+      await raw.hset(at, NAME[move.entries](host), move.instants ? packed(n) : n)
     else if ('entries' in move && move.in === 'set') await raw.sadd(at, NAME[move.entries](host))
     else if ('entries' in move) await raw.zadd(at, n + 1, NAME[move.entries](host))
     await raw.pexpire(at, HOUR)
@@ -62,7 +70,7 @@ test.each(OF_HOSTS)('%s: what belongs to a host is in its partition, and in no o
     const at = keyFor(of, host)
     if ('key' in move) return (await raw.lindex(at, 0)) ?? undefined
     if (!('entries' in move)) return undefined
-    if (move.in === 'hash') return (await raw.hget(at, NAME[move.entries](host))) ?? undefined
+    if (move.in === 'hash') return (await raw.hgetBuffer(at, NAME[move.entries](host)))?.toString('hex')
     if (move.in === 'set') return (await raw.sismember(at, NAME[move.entries](host))) === 1 ? 'there' : undefined
     return (await raw.zscore(at, NAME[move.entries](host))) ?? undefined
   }

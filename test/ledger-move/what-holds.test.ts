@@ -44,15 +44,14 @@ async function reserved(ledger: Ledger) {
 }
 
 /** One URL each, crawl and id as the caller has them. */
-async function storeAll(ledger: Ledger, id: string, more: object = {}) {
-  const all = await Promise.all(
-    ORIGINS.map((origin) => ledger.store(ledger.partitionOf(origin), [url(`${id}-${origin}`, { origin, ...more })])),
+const storeAll = (ledger: Ledger, id: string, more: object = {}) =>
+  Promise.all(
+    ORIGINS.map(async (origin) => {
+      const stored = await ledger.store(ledger.partitionOf(origin), [url(`${id}-${origin}`, { origin, ...more })])
+      if (stored === 'outcomes-full') throw new Error(`${origin}: no outcome is left unread`)
+      return stored
+    }),
   )
-  return all.map((one) => {
-    if (one === 'outcomes-full') throw new Error('no outcomes were to be there')
-    return one
-  })
-}
 
 const policy = (origin: string, more: object) => ({
   site: new URL(origin).hostname,
@@ -186,6 +185,34 @@ test('a limit per host counts what came in before the change', async () => {
   const third = await storeAll(large, 'c', { crawl: 'news' })
   expect(third.reduce((n, { stored }) => n + stored, 0)).toBe(0)
   expect(third.reduce((n, { outcomes }) => n + outcomes, 0)).toBe(ORIGINS.length)
+})
+
+test('what an exchange owes goes along, and so does a loss: a raised delay counts from the end before the change', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  await storeAll(small, 'a')
+  await storeAll(small, 'b')
+  for (const { agent, origin, fence } of await reserved(small)) {
+    await small.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1 })
+    await small.complete({ agent, origin, fence, delayMs: 1, elapsedMs: 0, load: { kind: 'normal' } })
+  }
+  const endedBy = Date.now()
+  const { epoch } = keysOf(small.tags[0] ?? '')
+  const lost = `${(Date.now() - HOUR).toFixed(3)} ${(Date.now() - HOUR + 400).toFixed(3)}`
+  await raw.hset(epoch, EPOCH.lost, lost)
+  await small.close()
+  await change(3)
+  const large = await open(3)
+  for (const tag of large.tags) expect(await raw.hget(keysOf(tag).epoch, EPOCH.lost), tag).toBe(lost)
+  await noHold(raw, large)
+  // Where no end is known, a raise counts from its own instant, and no lane would be due yet.
+  await large.setRates({
+    version: 1,
+    leastDelays: [{ agent: 'bot', delayMs: Date.now() - endedBy - 1 }],
+    sitePolicies: [],
+  })
+  expect(await reserved(large)).toHaveLength(ORIGINS.length)
 })
 
 test('turns of permits go along with their lane', async () => {

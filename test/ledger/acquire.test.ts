@@ -26,6 +26,7 @@ test('an idle lane is entered at once, and then owes its delay like after any re
   expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({
     kind: 'wait',
     waitMs: DELAY - 100,
+    gate: 'pace-group',
   })
 })
 
@@ -34,7 +35,11 @@ test('a lane in flight is not acquired, and one that was acquired is not reserve
   await ledger.store(0, urls('a', 'b'))
   const taken = await reserveOne()
   await startPage(taken)
-  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: DELAY })
+  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({
+    kind: 'wait',
+    waitMs: DELAY,
+    gate: 'lane-busy',
+  })
   await finish(taken)
   clock.pass(DELAY)
   const entry = await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })
@@ -92,7 +97,11 @@ test('a deferred lane that was acquired is woken at the delay owed since, not at
 test('a hold holds secondary leases', async () => {
   const { ledger, clock } = await emptyLedger(redis, { hold: true })
   clock.pass(400)
-  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({ kind: 'wait', waitMs: 600 })
+  expect(await ledger.acquire({ lanes: [lane], kind: 'hop', delayMs: DELAY })).toEqual({
+    kind: 'wait',
+    waitMs: 600,
+    gate: 'startup-hold',
+  })
 })
 
 test('a secondary lease for robots.txt is the only robots fetch of the origin, and its answer is recorded', async () => {
@@ -105,6 +114,7 @@ test('a secondary lease for robots.txt is the only robots fetch of the origin, a
   expect(await ledger.acquire({ lanes: [other], kind: 'hop', of: other, isRobots: true, delayMs: DELAY })).toEqual({
     kind: 'wait',
     waitMs: 250, // it may end at any time
+    gate: 'robots-in-flight',
   })
   clock.pass(300)
   const state = step({}, { kind: 'answered', status: 404, jitter: 0 }, clock.now)

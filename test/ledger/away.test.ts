@@ -39,8 +39,8 @@ const CALLS: Record<
   start: (ledger) => ledger.start({ ...lane, fence: 1, kind: 'page', delayMs: 1, version: 0 } as never),
   confirm: (ledger) => ledger.confirm([held]),
   acquire: (ledger) => ledger.acquire({ lanes: [{ ...lane, delayMs: 1 }], waitMs: 0 } as never),
+  next: (ledger) => ledger.next({ kind: 'hop', lane, held: [held], elapsedMs: 0, delayMs: 1 }),
   grant: (ledger) => ledger.grant({ ...lane, version: 0, delayMs: 1, leaseMs: 1_000, by: lane }),
-  leaseEndsAt: (ledger) => ledger.leaseEndsAt(held),
   extend: (ledger) => ledger.extend([held], 1_000),
   complete: (ledger) =>
     ledger.complete({ ...lane, fence: 1, delayMs: 1, elapsedMs: 1, load: { kind: 'normal' } } as never),

@@ -42,7 +42,7 @@ test('another agent is answered 429 meanwhile: closed', async () => {
 test.each(['pause', 'block'] as const)('an operator’s %s meanwhile: closed', async (action) => {
   const { ledger, confirm } = await started()
   await ledger.operate({ ...by, action }, [AGENT])
-  expect(await confirm()).toBe('back-off')
+  expect(await confirm()).toBe(action === 'pause' ? 'paused' : 'blocked')
   await ledger.operate({ ...by, action: action === 'pause' ? 'resume' : 'unblock' }, [AGENT])
   expect(await confirm()).toBe('granted')
 })
@@ -78,7 +78,7 @@ test('a pace lane that is leased with the lane counts as well: the whole host wa
   await ledger.operate({ ...by, origin: host.origin, action: 'block' }, [])
   expect(await ledger.confirm(both), 'a block is for the URLs of its own origin').toBe('granted')
   await ledger.operate({ ...by, origin: host.origin, action: 'pause', until: clock.now + 1_000 }, [])
-  expect(await ledger.confirm(both)).toBe('back-off')
+  expect(await ledger.confirm(both)).toBe('paused')
 })
 
 test('what many requests ask at one moment is one call, and each has the answer for its own lanes', async () => {

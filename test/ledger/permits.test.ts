@@ -49,7 +49,7 @@ test('an extended lease ends so much later, and not for ever', async () => {
   const permit = await ledger.grant(asked)
   if (permit.kind !== 'granted') throw new Error(permit.kind)
   clock.pass(LEASE - 1)
-  expect(await ledger.extend([{ ...lane, fence: permit.fence }], LEASE)).toEqual({ kind: 'extended' })
+  expect(await ledger.extend([{ ...lane, fence: permit.fence }], LEASE)).toEqual({ kind: 'extended', leftMs: LEASE })
   clock.pass(LEASE - 1)
   expect(await ledger.reap(0)).toMatchObject({ started: 0 })
   clock.pass(1)
@@ -88,7 +88,11 @@ test.each([
   const permit = await ledger.grant(asked)
   if (permit.kind !== 'granted') throw new Error(permit.kind)
   await ledger.operate({ origin: ORIGIN, by: 'someone', reason: 'some', action }, [AGENT])
-  expect(await ledger.extend([{ ...lane, fence: permit.fence }], LEASE)).toEqual({ kind: 'extended', stop })
+  expect(await ledger.extend([{ ...lane, fence: permit.fence }], LEASE)).toEqual({
+    kind: 'extended',
+    stop,
+    leftMs: LEASE,
+  })
 })
 
 /**

@@ -1,6 +1,6 @@
 /** One robots fetch of an origin at a time, whichever request makes it: an order for its rules, a page, a hop. */
 
-import type { ReservedLane, SecondaryRequest } from '@decorum/ledger'
+import type { NextRequest, ReservedLane, SecondaryRequest } from '@decorum/ledger'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import {
@@ -95,7 +95,7 @@ test.each([
   await bench.ledger.store(0, [url('b', { agent: OTHER })])
   const asker = await bench.reserveOne()
   await bench.startPage(asker, { kind: 'robots' })
-  expect(await bench.ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
+  expect(await bench.ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250, gate: 'robots-in-flight' })
   await bench.ledger.record({ ...asker, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })
   expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted' })
 })
@@ -133,29 +133,47 @@ test('a robots fetch that did not end does not hold later ones', async () => {
 
 // --- the gates of an origin whose lane the visitor holds already ---------------------------------------------------
 
-/** The lane is held as the clock of another one. */
-async function held({ ledger }: Bench): Promise<SecondaryRequest> {
+/** The lane is held as that of the host, for a request to another port of it; its delay is over. */
+async function held({ ledger, clock }: Bench): Promise<NextRequest> {
   const { fence } = await granted(ledger.acquire({ lanes: [lane], kind: 'pace-group', delayMs: DELAY }))
-  return { ...robotsHop, heldFence: fence }
+  clock.pass(DELAY)
+  return { kind: 'hop', lane, held: [{ ...lane, fence }], elapsedMs: DELAY, delayMs: DELAY, isRobots: true }
 }
 
 test('a hop into a lane that is held already leases nothing, and is the robots fetch of its origin', async () => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
-  expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'granted', fence: request.heldFence, lane })
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: 0 })
   expect(await bench.raw.zcard(keys.secondary)).toBe(1)
-  expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.heldFence)
-  expect(await bench.ledger.acquire(request), 'its own robots fetch keeps it from nothing').toMatchObject({
+  expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.held[0]?.fence)
+  expect(await bench.ledger.next(request), 'its own robots fetch keeps it from nothing').toMatchObject({
     kind: 'granted',
   })
+})
+
+test('a hop in a lane that is held waits for the longest delay that the lane owes', async () => {
+  const bench = await emptyLedger(redis)
+  const request = await held(bench)
+  const sitePolicies = [{ site: 'site.test', delayMs: 9_000, hasConsent: false, shown: {} }]
+  await bench.ledger.setRates({ version: 1, leastDelays: [], sitePolicies })
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: 9_000 - DELAY })
+})
+
+test('one request at a time under a lease: while one waits for its delay, another is refused', async () => {
+  const bench = await emptyLedger(redis)
+  const request = { ...(await held(bench)), elapsedMs: 0 }
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: DELAY })
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'busy' })
+  bench.clock.pass(DELAY)
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: DELAY })
 })
 
 test.each(['block', 'pause'] as const)('an operator’s %s holds there, too', async (action) => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
   await bench.ledger.operate({ ...by, action, until: bench.clock.now + 60_000 }, [AGENT])
-  const answer = action === 'block' ? { kind: 'blocked' } : { kind: 'wait', waitMs: 60_000 }
-  expect(await bench.ledger.acquire(request)).toEqual(answer)
+  const answer = action === 'block' ? { kind: 'blocked' } : { kind: 'wait', waitMs: 60_000, gate: 'paused' }
+  expect(await bench.ledger.next(request)).toEqual(answer)
 })
 
 test('so does the back-off of the site, and somebody else’s robots fetch', async () => {
@@ -166,19 +184,20 @@ test('so does the back-off of the site, and somebody else’s robots fetch', asy
   await bench.startPage(other)
   await bench.startPage(third, { kind: 'robots' })
   const request = await held(bench)
-  expect(await ledger.acquire(request)).toEqual({ kind: 'wait', waitMs: 250 })
+  expect(await ledger.next(request)).toMatchObject({ kind: 'wait', gate: 'robots-in-flight' })
   await ledger.record({ ...third, state: {}, delays: [], delayMs: 0, elapsedMs: 0 })
   await bench.finish(other, { load: { kind: 'asked-for-less', retryAfterMs: 20_000 } } as object)
-  const shut = await ledger.acquire(request)
-  expect(shut.kind === 'wait' && shut.waitMs).toBeGreaterThanOrEqual(20_000)
+  const closed = await ledger.next(request)
+  expect(closed.kind === 'wait' && closed.waitMs).toBeGreaterThanOrEqual(20_000)
 })
 
-test('a request whose lease is over is given no secondary lease', async () => {
+test('a request whose lease is over is given no further one', async () => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
   bench.clock.pass(LEASE)
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'stale' })
   await bench.ledger.reap(0)
-  expect(await bench.ledger.acquire(request)).toMatchObject({ kind: 'wait' })
+  expect(await bench.ledger.next(request)).toEqual({ kind: 'stale' })
 })
 
 // --- the longest delay known -----------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ test('a longer delay holds at once, also for a delay that runs; a shorter one fr
   const changed = clock.now
   clock.pass(1_000)
   const early = await reserveOne()
-  expect(await startPage(early)).toMatchObject({ kind: 'refused', why: 'paced' })
+  expect(await startPage(early)).toMatchObject({ kind: 'refused', why: 'delay' })
   expect(await dueOf()).toBe(changed + 5_000)
   clock.pass(4_000)
   const lane = await reserveOne()
@@ -201,7 +201,7 @@ test('hours that end between reservation and start: nothing is sent, and the URL
   const eight = clock.now - (clock.now % HOUR)
   const lane = await reserveOne()
   clock.pass(eight + 60_000 - clock.now)
-  expect(await startPage(lane)).toMatchObject({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toMatchObject({ kind: 'refused', why: 'visiting-hours' })
   expect(await dueOf()).toBe(eight + DAY)
 })
 
@@ -219,7 +219,7 @@ test('a request that took long to connect is not sent once the hours have ended;
   expect(await ledger.confirm(held)).toBe('granted') // the budget is spent, by these two
   clock.pass(60_000)
   const permits = [{ agent: 'ant', origin: ORIGIN, fence: permit.fence }]
-  expect(await ledger.extend(permits, 1_000)).toEqual({ kind: 'extended', stop: 'visiting-hours' })
+  expect(await ledger.extend(permits, 1_000)).toEqual({ kind: 'extended', stop: 'visiting-hours', leftMs: 1_000 })
   expect(await ledger.grant({ ...asked, agent: 'bee' })).toMatchObject({ kind: 'wait', gate: 'visiting-hours' })
   expect(await ledger.claim({ agent: 'bee', origin: ORIGIN })).toMatchObject({ kind: 'wait', gate: 'visiting-hours' })
 })

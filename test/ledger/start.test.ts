@@ -88,7 +88,7 @@ test('closed: a pause that came after the reservation', async () => {
   await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await setOrigin({ pausedUntil: clock.now + 7_000 })
-  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'paused' })
   expect((await ledger.viewOrigin(ORIGIN, [AGENT])).lanes).toMatchObject([{ heldBy: 'paused' }])
 })
 
@@ -237,7 +237,7 @@ test('what is remembered of changed gates ends; a reservation that is older look
   clock.pass(70_000)
   await ledger.reap(0)
   expect(await raw.exists(keys.changed)).toBe(0)
-  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'back-off' })
+  expect(await startPage(lane)).toEqual({ kind: 'refused', why: 'paused' })
 })
 
 test('nothing is granted in the first second of an empty Redis', async () => {

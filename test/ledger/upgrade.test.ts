@@ -11,7 +11,6 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { fill, lane, START } from './layouts/fill.ts'
-import { fromTwo } from './layouts/step-from-two.ts'
 import { readStored, type StoredKey, writeStored } from './layouts/stored.ts'
 import { keys, outcomeOf, PATIENT } from './ledger-for-test.ts'
 
@@ -48,7 +47,7 @@ async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unk
     if (++sent > most) link.disconnect()
     return send(command, stream)
   }
-  return upgrade({ redis: link, back, migration: fromTwo })
+  return upgrade({ redis: link, back })
     .then(
       () => ({ sent }),
       (error: unknown) => ({ error, sent }),
@@ -93,9 +92,27 @@ const withoutHistory = (value: unknown): unknown =>
   )
 const seen = async (raw: Redis): Promise<unknown> => withoutHistory(comparable(await readStored(raw)))
 
+/**
+ * What layout 3 did not know: when exchanges ended, a pause of the whole host, which its act wrote nowhere but at its own origin, and that a
+ * lease is a host's and not a pace group's.
+ */
+const asUpgraded = (stored: StoredKey[]): StoredKey[] =>
+  stored
+    .filter(({ key }) => !key.endsWith(':ended') && !key.endsWith(`:o:https://acted.test`))
+    .map((one) =>
+      one.key.endsWith(':leases')
+        ? {
+            ...one,
+            value: (one.value as string[][]).map(([at = '', lease = '']) => [
+              at,
+              lease.replace('\0host\0', '\0pace-group\0'),
+            ]),
+          }
+        : one,
+    )
+
 test('there is a fixture of each layout from the first release on, and none of one that is to come', () => {
-  const numbers = layouts.map(Number).toSorted((a, b) => a - b)
-  expect(numbers).toEqual(Array.from({ length: Number(LAYOUT.version) - 1 }, (_, n) => n + 2))
+  expect(layouts.toSorted()).toEqual(['3', LAYOUT.version])
 })
 
 test('the fixture of this layout is what this version stores: another form needs another number', async () => {
@@ -112,7 +129,7 @@ test.each(earlier)(
     const raw = await emptyRedis()
     await load(raw, layout)
     expect(await upgradeOnce()).not.toHaveProperty('error')
-    expect(await seen(raw)).toEqual(withoutHistory(comparable(fixture(LAYOUT.version))))
+    expect(await seen(raw)).toEqual(withoutHistory(comparable(asUpgraded(fixture(LAYOUT.version)))))
     expect(await raw.hget(keys.epoch, EPOCH.upgraded)).toMatch(new RegExp(`^${layout}>${LAYOUT.version} \\d{13}$`))
     const before = await readStored(raw)
     await upgradeOnce()
@@ -164,7 +181,7 @@ test.each(earlier)(
     await lockEnds(raw)
     expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(`${layout}>${LAYOUT.version}`)
     const before = await readStored(raw, '{decorum:0}:epoch')
-    await expect(open()).rejects.toThrow(/is being upgraded \(layout 2>3\)/)
+    await expect(open()).rejects.toThrow(/is being upgraded \(layout 3>5\)/)
     expect(await readStored(raw, '{decorum:0}:epoch')).toEqual(before)
   },
 )

@@ -109,7 +109,7 @@ describe('before one fleet', () => {
     })
     expect(await fleet.call('GET', `/v1/permits/${order.permit}`)).toMatchObject({
       status: 200,
-      body: { stop: 'back-off' },
+      body: { stop: 'paused' },
     })
     await fleet.carryOut(order)
     expect(await fleet.takeOrders('?waitMs=1500')).toEqual([])

@@ -35,7 +35,7 @@ const moved = (instant: string, byMs: number): string =>
 /** Their forms are in layout.ts. */
 const DOCUMENTS: Record<FieldThat<'everywhere'>, Document> = {
   leastDelays: {
-    field: (text, byMs) => text.replace(/(;\S+ \d+ \d+ )([\d.]+)/g, (_, front, at) => front + moved(at, byMs)),
+    field: (text, byMs) => text.replace(/(;\S+ \d+ )([\d.]+)/g, (_, front, at) => front + moved(at, byMs)),
   },
   stops: {
     field: (text, byMs) => text.replace(/^(\d+ )(\S+)/, (_, front, end) => front + moved(end, byMs)),
@@ -72,6 +72,24 @@ export async function spreadDocuments(to: Partitions, from: readonly string[]): 
       // Last: by its version a change that is taken up again sees that all of it is there.
       await change.write(tag, moveScripts.putEpoch, {}, [EPOCH[name], field(text, byMs)])
     }
+  }
+}
+
+/**
+ * When Redis lost its latest writes, and when every request of then has ended: until then the end of a lane's last exchange may be unknown,
+ * wherever the lane is. A partition that has lost nothing delays its own lanes by that, too, and none opens early.
+ */
+export async function spreadLoss({ redis, change, tags, clocks }: Partitions, from: readonly string[]): Promise<void> {
+  const losses = new Map<string, number[]>()
+  for (const tag of from) {
+    const text = await redis.hget(keysOf(tag).epoch, EPOCH.lost)
+    if (text) losses.set(tag, text.split(' ').map(Number))
+  }
+  if (losses.size === 0) return
+  for (const tag of tags) {
+    const moved = [...losses].map(([source, instants]) => instants.map((at) => at + aheadMs(clocks, source, tag)))
+    const latest = [0, 1].map((n) => Math.max(...moved.map((instants) => instants[n] ?? 0)).toFixed(3))
+    await change.write(tag, moveScripts.putEpoch, {}, [EPOCH.lost, latest.join(' ')])
   }
 }
 

@@ -1,9 +1,10 @@
 /**
- * How stored names change from the layout before to this version's. No layout before this one was released, so there is no step yet
- * (docs/decisions/0021-upgrades.md). The change that raises LAYOUT.version writes it here, with lua/lib/lease-step.lua, and a fixture of
- * the layout before it stays in test/ledger/layouts.
+ * The step from layouts 3 and 4 (that of a ledger with crawls) to this version's 5 and 6. Leases say whose request they are and when it may be
+ * sent (lua/lib/lease-step.lua). Least delays have a form of their own now and are dropped: gateways write them again. The hash `ended`
+ * begins empty. Fixtures of the layouts before are in test/ledger/layouts.
  */
-import type { Step } from './scripts.ts'
+import { LAYOUT } from '@decorum/ledger/stored'
+import { type Step, upgradeScripts } from './scripts.ts'
 
 export type Migration = {
   /** layouts that this version can upgrade */
@@ -20,4 +21,12 @@ export type Migration = {
   putLeases: Step<'next'>
 }
 
-export const MIGRATION: Migration | undefined = undefined
+export const MIGRATION: Migration | undefined = {
+  from: ['3', '4'],
+  to: LAYOUT.version,
+  originFields: {},
+  gates: {},
+  counts: {},
+  keys: {},
+  putLeases: upgradeScripts.putLeases,
+}

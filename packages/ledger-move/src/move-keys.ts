@@ -83,27 +83,38 @@ async function moveEntries(
   const lifeMs = life < 0 ? '' : Math.max(life, 1)
   let cursor = '0'
   do {
+    // Values of a hash may be packed, and a text would not hold their bytes.
     const [next, flat] = await (kind === 'hash'
-      ? redis.hscan(key, cursor, 'COUNT', PAGE)
+      ? redis.hscanBuffer(key, cursor, 'COUNT', PAGE)
       : kind === 'set'
         ? redis.sscan(key, cursor, 'COUNT', PAGE)
         : redis.zscan(key, cursor, 'COUNT', PAGE))
-    cursor = next
+    cursor = String(next)
     const leaving = new Map<string, { names: string[]; items: Arg[] }>()
     for (let at = 0; at < flat.length; at += kind === 'set' ? 1 : 2) {
-      const [entry = '', value = ''] = [flat[at], flat[at + 1]]
+      const [entry, value] = [String(flat[at]), flat[at + 1] ?? '']
       const to = homeOf(tags, owner, entry)
       if (to === undefined || to === from) continue
       const { names, items } = leaving.get(to) ?? { names: [], items: [] }
       leaving.set(to, { names, items })
       names.push(entry)
       if (kind === 'set') items.push(entry)
-      else if (kind === 'hash') items.push(entry, value)
-      else items.push(instants ? String(Number(value) + aheadMs(clocks, from, to)) : value, entry)
+      else {
+        const moved = instants ? movedOn(value, aheadMs(clocks, from, to)) : value
+        items.push(...(kind === 'hash' ? [entry, moved] : [moved, entry]))
+      }
     }
     for (const [to, { names, items }] of leaving) {
       await change.write(to, moveScripts.putEntries, { name, kind, lifeMs }, items)
       await change.write(from, moveScripts.dropEntries, { name, kind }, names)
     }
   } while (cursor !== '0')
+}
+
+/** @param value  a score, or what a hash has packed: it begins with the instant (LAST in layout.ts) */
+function movedOn(value: string | Buffer, byMs: number): Arg {
+  if (typeof value === 'string') return String(Number(value) + byMs)
+  const moved = Buffer.from(value)
+  moved.writeDoubleLE(moved.readDoubleLE(0) + byMs, 0)
+  return moved
 }

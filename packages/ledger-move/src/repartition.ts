@@ -17,7 +17,7 @@ import {
 } from '@decorum/ledger/stored'
 import { hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
-import { dealLimits, spreadCrawls, spreadDocuments } from './everywhere.ts'
+import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
 import { moveKeys, type Place } from './move-keys.ts'
 import { moveLane } from './move-lane.ts'
 import { moveScripts } from './scripts.ts'
@@ -106,6 +106,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   const moved = (): void => onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
   if (before.tags.length !== to) for (const tag of there) await clearOutbox(place, before.tags, tag)
   await spreadDocuments(place, there)
+  await spreadLoss(place, there)
   const crawls = await spreadCrawls(place, there)
   for (const tag of all)
     await moveLanes(place, tag, (urls) => {

@@ -20,7 +20,12 @@ const FORGOTTEN_MS = 8_000
  * call: so each look is a new caller.
  */
 const look = ({ redis, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
-  scriptsOf(redis, keysOf(tag), { partitions, holdMs: leaseMs + quarantineMs, callDeadlineMs: CALL_MS })
+  scriptsOf(redis, keysOf(tag), {
+    partitions,
+    holdMs: leaseMs + quarantineMs,
+    longestLeaseMs: leaseMs,
+    callDeadlineMs: CALL_MS,
+  })
 
 /**
  * No process of the fleet runs, and no job of candidates is half way in, because its marks lie in the old partitions.

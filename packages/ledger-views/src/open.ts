@@ -1,6 +1,6 @@
 /** A ledger with the calls of an operator beside its own. */
 import type { Ledger, LedgerOptions } from '@decorum/ledger'
-import { defineScripts, EVERY_CALL, openLedgerWith, whenFull } from '@decorum/ledger/stored'
+import { defineScripts, EVERY_CALL, finished, openLedgerWith, whenFull } from '@decorum/ledger/stored'
 import { ARGS, VIEW_LUA, VIEW_VERBS, type ViewVerb } from './calls.ts'
 import { operatorCalls } from './operator-calls.ts'
 
@@ -8,7 +8,7 @@ export type LedgerWithViews = Ledger & ReturnType<typeof operatorCalls>
 
 /** An operator must still be able to look and pause when Redis is full. @param read  tests only: a part as it is to be */
 export const viewText = (verb: ViewVerb, read?: (file: string) => string): string =>
-  whenFull(VIEW_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read))
+  whenFull(finished(VIEW_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read))
 
 /** @throws as openLedger */
 export const openLedgerWithViews = (options: LedgerOptions): Promise<LedgerWithViews> =>

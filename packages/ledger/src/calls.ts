@@ -11,10 +11,10 @@ export type Arg = string | number | Buffer
  * In front of the arguments of every verb.
  * time: the latest time of the ledger that the caller is sure of, ms: the last one that it saw, plus what has passed on its own monotonic
  * clock since; '' from a process that has only just started. Tests: 'now/vouched', and now stands for the clock of Redis.
- * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine.
+ * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine; longestLeaseMs: the first of these.
  * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
  */
-export const EVERY_CALL = ['time', 'holdMs', 'knownEpoch'] as const
+export const EVERY_CALL = ['time', 'holdMs', 'longestLeaseMs', 'knownEpoch'] as const
 
 /** The arguments of every verb, which its script in lua/verbs/ explains. A verb is in this list or does not exist. */
 export const ARGS = {
@@ -22,17 +22,18 @@ export const ARGS = {
   reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
   start: ['leaseMs', 'aheadMs'],
   confirm: [],
-  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'heldFence', 'requester'],
+  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'requester'],
+  next: ['lane', 'kind', 'elapsedMs', 'delayMs', 'isRobots'],
   grant: ['aheadMs'],
   extend: ['leaseMs'],
-  claim: ['lane', 'aheadMs', 'reserveMs'],
+  claim: ['lane', 'aheadMs', 'reserveMs', 'paceLane', 'list'],
   complete: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
   restore: ['backOffMs', 'backOffMaxMs', 'backOffQuietMs'],
   resolve: [],
   cancel: ['lane', 'list'],
   record: [
     ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
-    ...['domain', 'domainBytes', 'allBytes'],
+    ...['load', 'backOffMs', 'backOffMaxMs', 'backOffQuietMs', 'domain', 'domainBytes', 'allBytes'],
   ],
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
@@ -81,7 +82,6 @@ export const OUTCOME_ITEM = item('json', 'kind', 'crawl', 'bucket', 'number', 'm
 export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'paceLane')
 export const CONFIRM_ITEM = item('lane', 'fence', 'version')
 export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'requester')
-export const EXTEND_ITEM = item('lane', 'fence')
 export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
 /** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
@@ -108,10 +108,11 @@ export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchU
 /** Joined by '|' in a reply of start. */
 export const START_ANSWER = row('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
+export const NEXT_ANSWER = row('answer', 'waitMs', 'gate')
 /** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */
 export const GRANTED = row('answer', 'waitMs', 'fence', 'delayMs', 'paceFence', 'paceDelayMs')
 export const GRANT_WAIT = row('answer', 'waitMs', 'gate', 'holder')
-export const EXTENDED = row('answer', 'gate')
+export const EXTENDED = row('answer', 'gate', 'leftMs')
 export const CLAIMED = row('answer', 'fence', 'notBefore', 'version')
 export const CLAIM_WAIT = row('answer', 'waitMs', 'gate')
 export const REAPED_FETCH = row('lane', 'fence', 'version', 'state')

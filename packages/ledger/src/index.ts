@@ -22,7 +22,15 @@ export {
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 export { checkOneServer, checkRedis } from './fit.ts'
-export { contentKey, keysOf, LAYOUT_VERSION, listOf, outboxMark, PARTITIONS_KEY } from './layout.ts'
+export {
+  contentKey,
+  GATE as LEDGER_GATES,
+  keysOf,
+  LAYOUT_VERSION,
+  listOf,
+  outboxMark,
+  PARTITIONS_KEY,
+} from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
 export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
@@ -65,16 +73,18 @@ export type {
   AcquireAnswer,
   Cancelled,
   ClaimAnswer,
+  ClaimRequest,
   CompleteResult,
   Completion,
   Confirmation,
   ExtendAnswer,
-  ExtendedStop,
   GrantAnswer,
-  GrantGate,
   GrantRequest,
   LaneRef,
   LeasedLane,
+  LedgerGateName,
+  NextAnswer,
+  NextRequest,
   Pending,
   Reaped,
   RecordResult,

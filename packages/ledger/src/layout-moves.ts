@@ -13,7 +13,10 @@ export type KeyMove =
   | { with: 'lane' | 'origin' }
   /** the key belongs to one lane or origin, which is named behind it, and goes as it is, with the life it has left */
   | { key: 'lane' | 'origin' }
-  /** entries of a hash, set or sorted set, each named after what it belongs to; `instants`: scores on the ledger's clock */
+  /**
+   * entries of a hash, set or sorted set, each named after what it belongs to; `instants`: scores on the ledger's clock, or values of a
+   * hash that begin with such an instant, packed
+   */
   | { entries: Owner; in: 'hash' | 'set' | 'zset'; instants?: true }
   /** has the same content in every partition: those that come get it before they are opened */
   | { everywhere: string }
@@ -35,9 +38,12 @@ export const KEY_MOVES = {
   due: LANE,
   inFlight: LEASES_END,
   secondary: LEASES_END,
+  /** of lanes in flight, the part whose page nobody has begun */
   pooled: LEASES_END,
   queues: { ends: 'those that wait are processes, and none runs; what their lanes remember goes along' },
   leases: LEASES_END,
+  /** by its name and not with the lane: a delay runs in a lane without URLs, too */
+  ended: { entries: 'lane', in: 'hash', instants: true },
   lanes: LANE,
   normal: LANE,
   high: LANE,
@@ -80,6 +86,8 @@ export const KEY_MOVES = {
 export type EpochMove =
   /** the latest version is in force in every partition before it opens */
   | 'everywhere'
+  /** instants, the latest of all partitions: lanes of any of them may come */
+  | 'latest'
   /** the highest one of all partitions */
   | 'highest'
   /** the change of partitions writes it */
@@ -99,6 +107,7 @@ export const EPOCH_MOVES = {
   /** instants that move are made those of their new partition: server-clocks.ts */
   shift: 'stays',
   doubt: 'stays',
+  lost: 'latest',
   fence: 'highest',
   restartAnnounced: 'change',
   partitions: 'change',
@@ -154,6 +163,7 @@ export const ORIGIN_INSTANTS = {
   incidents: false,
   failures: false,
   pausedUntil: true,
+  hostPausedUntil: true,
   pauseReason: false,
   blockedUntil: true,
   blockReason: false,

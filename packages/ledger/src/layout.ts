@@ -3,7 +3,8 @@
  * `KEY.due` or `LEASE.fence` is replaced by what stands here when they are loaded (script-text.ts). lua/lib/keys.lua says what
  * each key holds.
  */
-import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol'
+import { CANDIDATES, DEFAULT_CRAWL, FOREVER, tagName } from '@decorum/protocol'
+import type { GateName } from '@decorum/protocol/gates'
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
@@ -11,12 +12,12 @@ import { CANDIDATES, DEFAULT_CRAWL, type Gate, tagName } from '@decorum/protocol
  * changes in packages/ledger-move/src/migration.ts.
  */
 export const LAYOUT = {
-  version: '3',
+  version: '5',
   /**
    * Of a ledger that has, or has had, other crawls than the default one: a process that does not know crawls would pass their URLs over.
    * It differs in nothing else, and a ledger with the default crawl alone stays as it is.
    */
-  withCrawls: '4',
+  withCrawls: '6',
 } as const
 
 export const LAYOUT_VERSION = LAYOUT.version
@@ -37,6 +38,8 @@ export const KEY = {
   pooled: 'pooled',
   queues: 'queues',
   leases: 'leases',
+  /** when the last exchange of a lane ended, and what it owes: LAST (lib/owed.lua) */
+  ended: 'ended',
   lanes: 'lanes',
   normal: 'q:',
   high: 'h:',
@@ -100,6 +103,8 @@ export const EPOCH = {
   /** ms that the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
   shift: 'shift',
   doubt: 'doubt',
+  /** when Redis lost its latest writes, and when every request of then has ended: lib/owed.lua */
+  lost: 'lost',
   /** the latest fence handed out */
   fence: 'fence',
   /** ANNOUNCED */
@@ -122,10 +127,13 @@ export const EPOCH = {
 } as const
 
 /**
- * The field `leastDelays`: the version of the configuration, then of each agent its name, its least delay, the least delay that may still
- * run from before that was raised, and when it was raised (lib/least-delay.lua).
+ * The field `leastDelays`: the version of the configuration, then of each agent its name, its least delay, and when that was changed
+ * (lib/owed.lua).
  */
-export const LEAST_DELAY = { pattern: ';(%S+) (%d+) (%d+) ([%d.]+)', format: ';%s %d %d %s' } as const
+export const LEAST_DELAY = { pattern: ';(%S+) (%d+) ([%d.]+)', format: ';%s %d %s' } as const
+
+/** In the hash `ended`, packed: when the last exchange ended, the delay owed from then on, and the lane whose request it was, '' for its own. */
+export const LAST = { format: '<dds' } as const
 
 /**
  * In the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a day, each
@@ -138,7 +146,7 @@ export const POLICY = {
 } as const
 
 /** In the hash `stops`: the field of the whole record, which no host can be called, and the end of a stop that has none. */
-export const STOPS = { record: ':record', never: 'never' } as const
+export const STOPS = { record: ':record', never: 'never', forever: FOREVER } as const
 
 /**
  * Fields of the hash of an origin. Those of nearly all origins are stored under one letter, because Redis keeps them for a hundred
@@ -164,6 +172,8 @@ export const FIELD = {
   failures: 'failures',
   /** set by operators */
   pausedUntil: 'pausedUntil',
+  /** in the record of a host's `https:` origin: another scheme or port of the host is paused */
+  hostPausedUntil: 'hostPausedUntil',
   pauseReason: 'pauseReason',
   blockedUntil: 'blockedUntil',
   blockReason: 'blockReason',
@@ -269,22 +279,29 @@ export const KIND = {
   robots: 'robots',
   robotsPage: 'robots-page',
   hop: 'hop',
+  permit: 'permit',
+  host: 'host',
   paceGroup: 'pace-group',
   candidate: 'candidate',
 } as const
 
-/** The gates that a script can find closed. */
+/** The gates that scripts name. */
 export const GATE = {
+  startupHold: 'startup-hold',
   backOff: 'back-off',
   paused: 'paused',
+  blocked: 'blocked',
   stopped: 'stopped',
   visitingHours: 'visiting-hours',
   budget: 'budget',
+  delay: 'delay',
   laneBusy: 'lane-busy',
   paceGroup: 'pace-group',
   robotsInFlight: 'robots-in-flight',
   crawlHeld: 'crawl-held',
-} as const satisfies Record<string, Gate>
+  rulesChanged: 'rules-changed',
+  refetch: 'refetch',
+} as const satisfies Record<string, GateName>
 
 /** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
 const LEASE_TYPES = {
@@ -296,11 +313,15 @@ const LEASE_TYPES = {
   failures: 's',
   /** of the rules, when every gate was open at the reservation: start then relies on it */
   version: 's',
+  /** of a secondary lease: the lane whose request it is, '' for its own */
+  of: 's',
   notBefore: 'd',
   startedAt: 'd',
   delayMs: 'd',
-  /** a longer delay that was demanded while it was in flight */
+  /** the delay that an operator had set when it was granted; a later one is found when it ends (lib/owed.lua) */
   leastDelayMs: 'd',
+  /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
+  requestAt: 'd',
   ends: 'd',
   /** of a secondary lease: how many wait before the lane's own URLs */
   turnsAhead: 'd',
@@ -335,6 +356,27 @@ export const MEMORY = {
   ...places(MEMORY_NAMES, 1),
   pattern: `^|${'([^|]*)|'.repeat(MEMORY_NAMES.length)}(.*)$`,
   none: verbatim(MEMORY_NAMES.map(() => "''")),
+}
+
+/** What is read of an origin to judge its gates and delays, in order (lib/gates.lua); the delay of the lane's agent comes last. */
+const FACT_FIELDS = [
+  'version',
+  'backOffUntil',
+  'pausedUntil',
+  'hostPausedUntil',
+  'blockedUntil',
+  'fetchFence',
+  'fetchUntil',
+  'refetchVersion',
+  'failures',
+  'incidents',
+  'overrideDelay',
+  'overrideUntil',
+  'blockReason',
+] as const satisfies (keyof typeof FIELD)[]
+export const FACTS = {
+  ...places([...FACT_FIELDS, 'stateEnds', 'delayMs'] as const, 1),
+  fields: verbatim([...FACT_FIELDS, 'robotsStateEnds' as const].map((name) => `'${FIELD[name]}'`)),
 }
 
 const MEMORY_TEXT = new RegExp(`^(?:\\|[^|]*){${MEMORY_NAMES.length}}\\|`)
@@ -385,6 +427,7 @@ export const keysOf = (tag: string) => ({
   pooled: `${tag}:${KEY.pooled}`,
   queues: `${tag}:${KEY.queues}`,
   leases: `${tag}:${KEY.leases}`,
+  ended: `${tag}:${KEY.ended}`,
   lanes: `${tag}:${KEY.lanes}`,
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,

@@ -17,6 +17,8 @@ export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 
 export type Library = {
   readonly constants: Constants
+  /** a part as it is to be taken apart; a library that has this one for its base goes by it, too */
+  prepare(file: string, text: string): string
   /** @param file  below the folder, without its end: `lib/clock` */
   read(file: string): string
   /**
@@ -44,11 +46,18 @@ type Source = {
   /** or texts by the names of their files, where a bundle holds them */
   folder: URL | Readonly<Record<string, string>>
   constants?: Constants
+  /** a part as it is to be taken apart: refuses it, or puts a mark of its own where a comment stands */
+  prepare?(file: string, text: string): string
   /** where a part is looked for that the folder does not have; its names count here, too */
   base?: Library
 }
 
-export function libraryOf({ folder, constants = {}, base }: Source): Library {
+export function libraryOf({
+  folder,
+  constants = {},
+  base,
+  prepare = base?.prepare ?? ((_, text) => text),
+}: Source): Library {
   const texts = new Map<string, string>()
   const pieces = new Map<string, readonly Piece[]>()
   const names: Constants = { ...base?.constants, ...constants }
@@ -60,7 +69,7 @@ export function libraryOf({ folder, constants = {}, base }: Source): Library {
   }
   /** Scripts share most of their parts: each is taken apart once. */
   const piecesIn = (file: string, text: string): readonly Piece[] => {
-    const known = pieces.get(text) ?? takeApart(file, text, names)
+    const known = pieces.get(text) ?? takeApart(file, prepare(file, text), names)
     pieces.set(text, known)
     return known
   }
@@ -79,6 +88,7 @@ export function libraryOf({ folder, constants = {}, base }: Source): Library {
   }
   return {
     constants: names,
+    prepare,
     read,
     text: textOf,
     script(file, args, { whenFull: isAllowed = false } = {}) {
@@ -142,7 +152,7 @@ const LINE_COMMENT = /--.*$/
 /** A name such as `KEY.due`; `LEASE_FIELDS` stands for LEASE.fields. */
 const NAME = /\b([A-Z][A-Z_]+)\.([a-z]\w*)\b/g
 
-function withConstants(line: string, constants: Constants, file: string): string {
+export function withConstants(line: string, constants: Constants, file: string): string {
   return line
     .replace(/\bLEASE_FIELDS\b/g, 'LEASE.fields')
     .replace(NAME, (name: string, group: string, member: string) => {

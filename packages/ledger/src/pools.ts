@@ -2,7 +2,7 @@
  * Orders on their way to the workers of a pool: a list in each partition. The process that takes an order starts its lease by the fence in it, so
  * an order that is lost here, or taken by a process that dies, comes again when its reservation has ended.
  */
-import { type Keys, type List, laneName } from './layout.ts'
+import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { firstUrlsOf } from './records/lane-lists.ts'
 import { answersOf, withDeadline } from './scripts.ts'
@@ -49,15 +49,4 @@ export async function firstUrlOf(
 ): Promise<Pending | undefined> {
   const [head] = await withDeadline(firstUrlsOf(redis, keys, lane, list, 1), callDeadlineMs, 'firstUrlOf')
   return head
-}
-
-/** The instant at which the secondary lease of a lane ends; undefined when it has none. */
-export async function leaseEndsAt(
-  redis: RedisLink,
-  keys: Keys,
-  { agent, origin }: LaneRef,
-  callDeadlineMs: number,
-): Promise<number | undefined> {
-  const ends = await withDeadline(redis.zscore(keys.secondary, laneName(agent, origin)), callDeadlineMs, 'leaseEndsAt')
-  return ends === null ? undefined : Number(ends)
 }

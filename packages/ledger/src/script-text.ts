@@ -1,17 +1,20 @@
 /** The scripts of the verbs: each with the parts that it includes, and the names of layout.ts and calls.ts in it. */
 import * as calls from './calls.ts'
 import { ARGS, EVERY_CALL, type Verb } from './calls.ts'
+import { GATES, type GateTable, gateFunctions, readersOf, refuseOtherReaders } from './gate-text.ts'
 import {
   ANNOUNCED,
   BODY,
   CRAWL,
   CRAWLS,
   EPOCH,
+  FACTS,
   FIELD,
   GATE,
   KEPT,
   KEY,
   KIND,
+  LAST,
   LAYOUT,
   LEASE,
   LEAST_DELAY,
@@ -22,25 +25,36 @@ import {
   POLICY,
   STOPS,
 } from './layout.ts'
-import { type Constants, libraryOf, whenFull } from './lua-library.ts'
+import { type Constants, libraryOf, whenFull, withConstants } from './lua-library.ts'
 
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, OVER, RESOLUTION, LEAVING } =
   calls
 const { DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH } = calls
-const { RESTORE_ITEM, CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM } =
+const { RESTORE_ITEM, CANCEL_ITEM, GRANT_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM } =
   calls
 const parts = {
   ...{ SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, OVER, RESOLUTION, LEAVING },
   ...{ DELAY_ITEM, LEAST_DELAY_ITEM, REPLY, FACT, CLOSED_FACT, START_ANSWER, REAPED_FETCH },
-  ...{ RESTORE_ITEM, CANCEL_ITEM, GRANT_ITEM, EXTEND_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM },
+  ...{ RESTORE_ITEM, CANCEL_ITEM, GRANT_ITEM, GRANTED, GRANT_WAIT, STOP_ITEM, POLICY_ITEM, NOTE_ITEM },
 }
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, KEPT, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
+  ...{ FACTS, GATES, LAST },
   ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED, BODY },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 
-export const LEDGER_LUA = libraryOf({ folder: new URL('./lua/', import.meta.url), constants: CONSTANTS })
+/** Where the functions of the gates stand, which are made from their table: `--- @gates` in lua/lib/gates.lua. */
+const GATES_PLACE = "'gates'"
+
+export const LEDGER_LUA = libraryOf({
+  folder: new URL('./lua/', import.meta.url),
+  constants: CONSTANTS,
+  prepare(file, text) {
+    refuseOtherReaders(file, text)
+    return text.replace(/^--- @gates$/m, GATES_PLACE)
+  },
+})
 
 /** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
 const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['store', 'reserve', 'start', 'acquire', 'grant', 'claim'])
@@ -49,10 +63,49 @@ const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['store', 'reserve', 'start
 export const readPart = LEDGER_LUA.read
 
 /**
- * @param read  tests only: a part as it is to be
- * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have
+ * @param read   tests only: a part as it is to be
+ * @param table  tests only: the table of gates as it is to be
+ * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have, or for a gate that it reads by itself
  */
-export function scriptText(verb: Verb, read?: (file: string) => string): string {
-  const text = LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read)
+export function scriptText(verb: Verb, read = readPart, table?: GateTable): string {
+  const text = finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table)
   return REFUSED_WHEN_FULL.has(verb) ? text : whenFull(text)
+}
+
+/** A script with the functions that are made of the table of gates, and without those that it does not use. */
+export const finished = (script: string, read = readPart, table?: GateTable): string =>
+  withoutUnused(script.includes(GATES_PLACE) ? withGates(script, read(GATES_PART), table) : script)
+
+/** `local function name(…)` at the beginning of a line, up to its `end`: on that line, or alone on a later one. */
+const FUNCTION = /^local function (\w+)\((?:.*\bend[ \t]*$|.*(?:\n(?!end[ \t]*$).*)*\nend[ \t]*$)/gm
+const WORD = /[A-Za-z_]\w*/g
+/** A script without the functions that it does not use: Lua allows 200 locals, and parts are shared by many verbs. */
+function withoutUnused(script: string): string {
+  const uses = new Map<string, number>()
+  const count = (text: string, by: number): void => {
+    for (const [word] of text.matchAll(WORD)) uses.set(word, (uses.get(word) ?? 0) + by)
+  }
+  count(script, 1)
+  const functions = [...script.matchAll(FUNCTION)].map(([text, name = '']) => ({
+    text,
+    name,
+    own: text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0,
+  }))
+  const unused = new Set<string>()
+  for (let found = true; found; ) {
+    found = false
+    for (const { text, name, own } of functions) {
+      if (unused.has(name) || (uses.get(name) ?? 0) > own) continue
+      unused.add(name)
+      count(text, -1)
+      found = true
+    }
+  }
+  return script.replace(FUNCTION, (text, name: string) => (unused.has(name) ? '' : text))
+}
+
+const GATES_PART = 'lib/gates'
+function withGates(script: string, part: string, table: GateTable | undefined): string {
+  const readers = readersOf(withConstants(part, CONSTANTS, GATES_PART))
+  return script.replace(GATES_PLACE, () => gateFunctions(script, readers, table))
 }

@@ -31,6 +31,8 @@ export type ScriptSettings = {
   /** how many partitions the caller knows of; 1 */
   partitions?: number | string
   holdMs: number
+  /** the longest lease: part of `holdMs` */
+  longestLeaseMs: number
   callDeadlineMs: number
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
@@ -86,7 +88,7 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answering = withDeadline(
-      command.call(redis, keys.epoch, count, time(), settings.holdMs, known, ...args),
+      command.call(redis, keys.epoch, count, time(), settings.holdMs, settings.longestLeaseMs, known, ...args),
       settings.callDeadlineMs,
       verb,
     )

@@ -1,6 +1,5 @@
 /**
- * The stored form of a ledger and what runs scripts on it, for the packages that look into a ledger (ledger-views) or change all of it
- * (ledger-move). What a process of the fleet needs is in index.ts.
+ * The stored form of a ledger and what runs scripts on it, for the package that changes all of a ledger (ledger-move). What a process of the fleet needs is in index.ts.
  */
 export { type Arg, EVERY_CALL, row } from './calls.ts'
 export { readRecord } from './crawls/record.ts'
@@ -14,7 +13,7 @@ export { carryGroups } from './outcomes.ts'
 export { firstUrlsOf, isEmpty, lastOf, listsIn, placeOf } from './records/lane-lists.ts'
 export { decodeIn, idSlot } from './records/pending-text.ts'
 export { readState, withRobotsFetch } from './records/state-text.ts'
-export { LEDGER_LUA } from './script-text.ts'
+export { finished, LEDGER_LUA } from './script-text.ts'
 export {
   answersOf,
   argsInOrder,

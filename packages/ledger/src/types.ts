@@ -2,7 +2,10 @@
 import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
-import type { List } from './layout.ts'
+import type { GATE, List } from './layout.ts'
+
+/** The gates that the ledger finds closed. */
+export type LedgerGateName = (typeof GATE)[keyof typeof GATE]
 
 /** One lane: one request at a time, then a delay. */
 export type LaneRef = { agent: string; origin: string }
@@ -116,7 +119,8 @@ export type StartAnswer =
   | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the reservation stands
   | {
       kind: 'refused' // the lane has been given back
-      why: 'stale' | 'startup-hold' | 'stopped' | 'rules-changed' | 'back-off' | 'robots-in-flight' | 'paced'
+      /** stale: the lease is not the caller's; or the gate that is closed */
+      why: 'stale' | LedgerGateName
     }
 
 /** A lease that was started, and under which nothing has been sent yet. */
@@ -126,7 +130,7 @@ export type LeasedLane = LaneRef & {
   version?: number
 }
 /** Whether a request that was started may still be sent. */
-export type Confirmation = 'granted' | 'stale' | 'startup-hold' | 'stopped' | 'back-off' | 'rules-changed'
+export type Confirmation = 'granted' | 'stale' | LedgerGateName
 
 /**
  * A secondary lease, which none of the lane's own URLs asked for: for the hop of a robots.txt, or for a request of another lane
@@ -137,12 +141,10 @@ export type SecondaryRequest = {
   kind: 'hop' | 'pace-group'
   /** delay owed afterwards if no longer one is known, ms */
   delayMs: number
-  /** the lane that the request goes to, where it is of the same partition: the delay known of it is owed at least. Of a hop: its own */
+  /** the lane that the request goes to, where that is another one of the same partition: the delay known of it is owed at least */
   of?: LaneRef
   /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
   isRobots?: boolean
-  /** of a hop: the fence under which the caller holds that lane already; nothing is leased, only the origin's gates are read */
-  heldFence?: number
   /** whose request it is for: it keeps its place in line. Without it, the request comes behind all that wait */
   by?: LaneRef
 }
@@ -156,7 +158,28 @@ export type AcquireAnswer =
       delayMs: number
       leaseMs: number
     }
-  | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number }
+  | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number; gate: LedgerGateName }
+
+/** One more request under leases that are held. Asking says that the request before it has ended. */
+export type NextRequest = {
+  /** further: under the order of a pool · hop: of a robots.txt, in a lane that its robots fetch holds */
+  kind: 'further' | 'hop'
+  /** of the request; it need not be among those that are held */
+  lane: LaneRef
+  /** every lane of one partition that the holder has; the lane of the request first, if it is one of them */
+  held: LeasedLane[]
+  /** since the end of the request before it, ms */
+  elapsedMs: number
+  /** what that one owes by what its sender knows, ms; the ledger adds what it knows itself */
+  delayMs: number
+  /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
+  isRobots?: boolean
+}
+export type NextAnswer =
+  | { kind: 'granted' /** ms until it may be sent */; waitMs: number }
+  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
+  /** busy: another request was asked for that has not been sent yet · stale: a lease is not held any more */
+  | { kind: 'busy' | 'stale' | 'blocked' | 'rules-changed' | 'refetch' }
 
 /** A lease that a permit asks for: a crawler that is no fetcher of the fleet sends the request. */
 export type GrantRequest = LaneRef & {
@@ -172,16 +195,6 @@ export type GrantRequest = LaneRef & {
   /** by whose weight it takes its turn in the lane; absent: in the order in which requests come */
   crawl?: string
 }
-export type GrantGate =
-  | 'startup-hold'
-  | 'stopped'
-  | 'visiting-hours'
-  | 'budget'
-  | 'paused'
-  | 'back-off'
-  | 'lane-busy'
-  | 'delay'
-  | 'pace-group'
 export type GrantAnswer =
   | {
       kind: 'granted'
@@ -195,7 +208,7 @@ export type GrantAnswer =
   | {
       kind: 'wait' /** ms; ask again then */
       waitMs: number
-      gate: GrantGate
+      gate: LedgerGateName
       /** what a busy lane is leased for: one of its own URLs, or a secondary lease */
       holder?: 'url' | 'permit'
     }
@@ -204,13 +217,20 @@ export type GrantAnswer =
   /** the crawl is paused or over */
   | { kind: 'crawl-held'; record: CrawlRecord }
 
-export type ExtendedStop = 'stopped' | 'visiting-hours' | 'blocked' | 'paused' | 'back-off'
-/** stop: the leases last longer, but the origin or an operator wants no more requests */
-export type ExtendAnswer = { kind: 'stale' } | { kind: 'extended'; stop?: ExtendedStop }
+/** stop: the leases last longer, but this gate wants no more requests; leftMs: how long they last from now */
+export type ExtendAnswer = { kind: 'stale' } | { kind: 'extended'; stop?: LedgerGateName; leftMs: number }
 
+/** A robots fetch that no URL of the lane asks for. */
+export type ClaimRequest = LaneRef & {
+  /** another lane of the same partition that shares this one's pace: nothing is reserved while it is closed */
+  paceLane?: LaneRef
+  /** the crawl whose permit waits for the rules */
+  crawl?: string
+}
 export type ClaimAnswer =
   | { kind: 'claimed'; fence: number; notBefore: Instant; version: number }
-  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: GrantGate | 'robots-in-flight' }
+  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
+  | { kind: 'blocked' }
 
 /** What an answer says about the load of its origin. */
 export type SiteLoad =
@@ -274,6 +294,8 @@ export type RobotsRecord = LaneRef & {
   /** delay owed by the lane that fetched, ms */
   delayMs: number
   elapsedMs: number
+  /** what the site asked for by its answers, whatever they say of the rules; absent: normal */
+  load?: SiteLoad
 }
 
 export type Reaped = {

@@ -9,9 +9,11 @@ import type { Scripts } from './scripts.ts'
 import type { VerbSettings } from './settings.ts'
 import type { StopRecord } from './stops/record.ts'
 import type {
+  ClaimRequest,
   GrantRequest,
   LaneRef,
   LeasedLane,
+  NextRequest,
   Outcome,
   ReserveRequest,
   Resolution,
@@ -32,6 +34,7 @@ import { crawl } from './verbs/crawl.ts'
 import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
+import { next } from './verbs/next.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { type Rates, rates } from './verbs/rates.ts'
 import { reap } from './verbs/reap.ts'
@@ -57,8 +60,9 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     }),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
     grant: batched('grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), { most: MAX_ITEMS / 2 }),
+    next: (request: NextRequest) => next(scripts, request),
     extend: (held: LeasedLane[], leaseMs: number) => extend(scripts, held, leaseMs),
-    claim: (lane: LaneRef) => claim(scripts, settings, lane),
+    claim: (request: ClaimRequest) => claim(scripts, settings, request),
     complete: completer(scripts, settings),
     restore: (closings: readonly Closing[]) => restore(scripts, settings, closings),
     resolve: (resolutions: Resolution[]) => resolve(scripts, resolutions),

@@ -21,14 +21,18 @@ export const tokensOf = (agent: Agent): string[] => [agent.name, ...agent.fallba
  */
 export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined, recordedMs = 0): Delay {
   const delay = delayByRules(agent, rules)
-  return { ...delay, delayMs: Math.max(delay.delayMs, recordedMs) }
+  return { ...delay, delayMs: Math.max(agent.minDelayMs, delay.delayMs, recordedMs) }
 }
 
-function delayByRules(agent: Agent, rules: RobotsTxt | undefined): Delay {
+/**
+ * What the rules alone ask of an agent, within its longest delay; 0 where they ask for nothing. The ledger records this, and not the agent's
+ * own delay, which may become shorter or longer before the rules change.
+ */
+export function delayByRules(agent: Agent, rules: RobotsTxt | undefined): Delay {
   const seconds = agent.honourCrawlDelay ? rules?.crawlDelay(tokensOf(agent)) : undefined
-  if (seconds === undefined) return { delayMs: agent.minDelayMs }
+  if (seconds === undefined) return { delayMs: 0 }
   const askedMs = Math.ceil(seconds * 1_000) // fractions of a millisecond round up: slower, never ruder
-  const delayMs = Math.max(agent.minDelayMs, Math.min(askedMs, agent.maxDelayMs))
+  const delayMs = Math.min(askedMs, agent.maxDelayMs)
   return askedMs > agent.maxDelayMs ? { delayMs, clampedFrom: seconds } : { delayMs }
 }
 

@@ -4,7 +4,7 @@
  * knows of a lane, and `loadPaceGroups` which lanes share a delay.
  */
 export { type DelayOwed, delayOwed, delaySentence } from './delay-owed.ts'
-export { type Delay, delayAfter, effectiveDelay, tokensOf } from './effective-delay.ts'
+export { type Delay, delayAfter, delayByRules, effectiveDelay, tokensOf } from './effective-delay.ts'
 export { loadPaceGroups, type PaceGroups, type PaceLanes } from './pace-groups.ts'
 export { type PolicyVersion, policyHistory } from './policy-history.ts'
 export { delayUnder, opensAt, type PolicyOfSite, policyOf, policySentence, sitesOf } from './site-policy.ts'

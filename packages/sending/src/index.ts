@@ -13,13 +13,14 @@ export { type Later, type Open, type Turn, type TurnTools, takeTurn } from './le
 export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal } from './leases/wait.ts'
 export {
   betweenMs,
-  confirmEach,
+  confirm,
   endExchange,
   endUnused,
   extend,
   type Leases,
   laneOf,
   lanesOf,
+  next,
   type OwnLease,
   type PaceLease,
   release,

@@ -7,11 +7,14 @@ import {
   type CompleteResult,
   type Completion,
   type Confirmation,
-  type ExtendedStop,
+  type ExtendAnswer,
   type LaneRef,
   type LeasedLane,
   type Ledger,
+  type LedgerGateName,
   LedgerUnavailableError,
+  type NextAnswer,
+  type NextRequest,
   type Resolution,
   type RobotsRecord,
   type SecondaryRequest,
@@ -25,7 +28,7 @@ import { once, type Report, type Reporter } from './report.ts'
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
 export type LeaseLedger = Pick<
   Ledger,
-  'acquire' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf'
+  'acquire' | 'next' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf'
 >
 
 /** The lease of the lane that a request goes to. */
@@ -171,43 +174,51 @@ const byPartition = <L extends LeasedLane>(
 export async function confirm(
   ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
   lanes: readonly LeasedLane[],
-): Promise<string | undefined> {
-  const answers = await confirmEach(ledger, lanes)
+): Promise<Exclude<Confirmation, 'granted'> | undefined> {
+  const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
+  if (answers.length === 0 || answers.includes('stale')) return 'stale'
   // No answer is no permission: each has to say so.
-  return answers.length === 0 ? 'stale' : answers.find((answer) => answer !== 'granted')
+  return answers.find((answer) => answer !== 'granted')
 }
-
-/** @returns what each partition of these lanes says about its own. @throws LedgerUnavailableError */
-export async function confirmEach(
-  ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
-  lanes: readonly LeasedLane[],
-): Promise<Confirmation[]> {
-  return Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
-}
-
-/** stop: the gate because of which no further request may be made; the leases last longer all the same */
-export type Extended =
-  | { kind: 'stale' }
-  | { kind: 'extended'; stop?: ExtendedStop | Exclude<Awaited<ReturnType<Ledger['confirm']>>, 'granted' | 'stale'> }
 
 /**
- * All leases of a request last so much longer from now on. A lease that was judged by rules is confirmed as well: a further request
- * may be made under it.
+ * All leases of a request last so much longer from now on; 0: they stay as they are.
+ * @returns stop: the gate because of which no further request may be made; leftMs: how long they last, from now
  */
 export async function extend(
-  ledger: Pick<Ledger, 'extend' | 'confirm' | 'partitionOf'>,
+  ledger: Pick<Ledger, 'extend' | 'partitionOf'>,
   leases: Leases,
   leaseMs: number,
-): Promise<Extended> {
-  const lanes = [leases.own, ...leases.paceLeases].map(laneOf)
-  const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.extend(some, leaseMs)))
-  if (answers.some(({ kind }) => kind === 'stale')) return { kind: 'stale' }
-  const stopped = answers.find((answer) => 'stop' in answer)
-  if (stopped !== undefined || leases.own.version === undefined) return stopped ?? { kind: 'extended' }
-  const { agent, origin, fence, version } = leases.own
-  const answer = await ledger.confirm([{ agent, origin, fence, version }])
-  if (answer === 'stale') return { kind: 'stale' }
-  return answer === 'granted' ? { kind: 'extended' } : { kind: 'extended', stop: answer }
+): Promise<ExtendAnswer> {
+  const answers = await Promise.all(
+    byPartition(ledger, lanesOf(leases)).map(([, some]) => ledger.extend(some, leaseMs)),
+  )
+  let leftMs = Number.POSITIVE_INFINITY
+  let stop: LedgerGateName | undefined
+  for (const answer of answers) {
+    if (answer.kind === 'stale') return answer
+    leftMs = Math.min(leftMs, answer.leftMs)
+    stop ??= answer.stop
+  }
+  return { kind: 'extended', leftMs, ...(stop === undefined ? {} : { stop }) }
+}
+
+/**
+ * Asks for one more request under leases that are held. The partition of the lane that it goes to is asked last, and counts it.
+ * @returns when it may be sent, or the first answer that refuses it
+ */
+export async function next(
+  ledger: Pick<Ledger, 'next' | 'partitionOf'>,
+  held: readonly LeasedLane[],
+  request: Omit<NextRequest, 'held'>,
+): Promise<NextAnswer> {
+  let waitMs = 0
+  for (const [, some] of byPartition(ledger, held).toReversed()) {
+    const answer = await ledger.next({ ...request, held: some })
+    if (answer.kind !== 'granted') return answer
+    waitMs = Math.max(waitMs, answer.waitMs)
+  }
+  return { kind: 'granted', waitMs }
 }
 
 /** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
@@ -320,7 +331,7 @@ async function endOwn(
     const result = await report.send(() => {
       // A process that was frozen for longer than its lease would record an old answer as a new one.
       if (report.isOver()) return Promise.resolve('stale' as const)
-      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(endedAt) }, onNoRoom)
+      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(endedAt), load }, onNoRoom)
     })
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
@@ -344,7 +355,7 @@ async function recordRobots(
   ledger: Pick<Ledger, 'record'>,
   { kind }: OwnLease,
   { robots, withoutBody = robots }: Recorded,
-  owed: { delayMs: number; elapsedMs: number },
+  owed: { delayMs: number; elapsedMs: number; load: SiteLoad },
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
   const more = kind === 'secondary' ? { ...owed, withPage: true } : owed

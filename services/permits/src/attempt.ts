@@ -1,6 +1,6 @@
 /** One try at a permit: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
 import { deadOrigin } from '@decorum/admission'
-import { type CrawlRecord, endingOf, type GrantAnswer, type GrantGate, type Ledger } from '@decorum/ledger'
+import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
 import type { Judgement } from '@decorum/robots'
 import { type Since, sinceNow } from '@decorum/runtime'
@@ -11,7 +11,7 @@ import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RobotsOrders } from './robots-orders.ts'
 
-export type Gate = GrantGate | 'crawl-held' | 'crawl-delay' | 'robots-in-flight' | 'robots-unreachable'
+export type Gate = LedgerGateName | 'crawl-delay' | 'robots-unreachable'
 export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
 /** `since`: when the ledger was asked; its leases may have begun then. */
 export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
@@ -63,7 +63,7 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
         return asked
       }
       case 'blocked':
-        return { kind: 'refused', problem: refused(wish, 'blocked', 'an operator has blocked this origin') }
+        return { kind: 'refused', problem: blocked(wish) }
       case 'crawl-held':
         return heldCrawl(wish, answer.record)
       default:
@@ -74,10 +74,11 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
 }
 
 async function askFirst(
-  { agent, origin }: Wish,
+  wish: Wish,
   { version, delayMs }: Judged,
-  { robots, fetchers, origins }: AttemptTools,
-): Promise<Wait | 'rules-changed'> {
+  { robots, fetchers, groups, origins }: AttemptTools,
+): Promise<Wait | { kind: 'refused'; problem: Problem } | 'rules-changed'> {
+  const { agent, origin, crawl } = wish
   if (fetchers() === 0)
     return {
       kind: 'wait',
@@ -85,9 +86,12 @@ async function askFirst(
       gate: 'robots-in-flight',
       detail: 'no fetcher runs that could ask for robots.txt',
     }
-  const asked = await robots.ask(agent.key, origin, version, delayMs)
+  const paceLane = groups.hostLane(agent.key, origin)
+  const lane = { agent: agent.key, origin, ...(paceLane && { paceLane }), ...(crawl !== undefined && { crawl }) }
+  const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
-  return asked === 'rules-changed' ? asked : { kind: 'wait', ...asked }
+  if (asked === 'rules-changed') return asked
+  return asked === 'blocked' ? { kind: 'refused', problem: blocked(wish) } : { kind: 'wait', ...asked }
 }
 
 function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): Wait {
@@ -157,6 +161,7 @@ export function disallowed(
   })
 }
 
+const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator has blocked this origin')
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 

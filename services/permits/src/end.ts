@@ -1,8 +1,7 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
-import type { Ledger, SiteLoad } from '@decorum/ledger'
+import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
 import { parseRetryAfter } from '@decorum/robots'
-import { confirmEach, type Leases, laneOf, lanesOf } from '@decorum/sending'
-import type { Gate } from './attempt.ts'
+import { confirm, extend, type Leases, laneOf, lanesOf } from '@decorum/sending'
 import type { Permit } from './permit-id.ts'
 
 export type Ended = 'completed' | 'unused'
@@ -33,14 +32,15 @@ export function leasesOf({ agent, origin, fence, delayMs, paceLeases, order }: P
 }
 
 /** `stop`: why its request may not be sent now */
-export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: Gate }
+export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: LedgerGateName }
 
 /** Whether a permit is held, until when by the ledger, and whether its request may be sent now. */
 export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
-  const endsAt = await ledger.leaseEndsAt(permit) // read first: a fence that is confirmed after it was in force before
+  const leases = leasesOf(permit)
+  const left = await extend(ledger, leases, 0)
   // Rules are judged by whoever knows the URL: confirm is given no version here.
-  const answers = await confirmEach(ledger, lanesOf(leasesOf(permit)).map(laneOf))
-  if (endsAt === undefined || answers.includes('stale')) return { kind: 'stale' }
-  const stop = answers.find((answer) => answer !== 'granted') as Gate | undefined
+  const stop = await confirm(ledger, lanesOf(leases).map(laneOf))
+  if (left.kind === 'stale' || stop === 'stale') return { kind: 'stale' }
+  const endsAt = ledger.now(ledger.partitionOf(permit.origin)) + left.leftMs
   return { kind: 'held', endsAt, ...(stop === undefined ? {} : { stop }) }
 }

@@ -4,7 +4,7 @@ import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
-import { endExchange, endUnused, extend } from '@decorum/sending'
+import { confirm, endExchange, endUnused, extend, lanesOf } from '@decorum/sending'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
@@ -130,10 +130,11 @@ export class Holding {
   /** @throws Problem · LedgerUnavailableError */
   async view(id: string, token: Token): Promise<Held> {
     const desk = this.#desk
-    const { agent, origin, fence } = await desk.read(id, token)
-    const confirmed = await desk.ledger.confirm([{ agent, origin, fence }])
-    if (confirmed === 'stale') throw desk.gone(id)
-    const stop = confirmed === 'granted' ? await desk.stopAt({ origin }) : confirmed
+    const permit = await desk.read(id, token)
+    const { agent, origin } = permit
+    const gate = await confirm(desk.ledger, lanesOf(leasesOf(permit)))
+    if (gate === 'stale') throw desk.gone(id)
+    const stop = gate ?? (await desk.stopAt(permit))
     return { permit: id, agent, origin, ...(stop === undefined ? {} : { stop }) }
   }
 }

@@ -1,10 +1,14 @@
 /** The robots fetch that permits wait for: an order to the fleet's fetchers, under a claimed lane. */
-import { type GrantGate, type Ledger, LedgerUnavailableError } from '@decorum/ledger'
+import { type ClaimRequest, type Ledger, type LedgerGateName, LedgerUnavailableError } from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 
-/** rules-changed: there are newer rules, to be judged by at once; else the lane is asked for again after `waitMs` */
-export type AskedRobots = 'rules-changed' | { waitMs: number; gate: GrantGate | 'robots-in-flight' }
+export type AskedRobots =
+  /** ask for the lane again after this */
+  | { waitMs: number; gate: LedgerGateName }
+  /** rules-changed: there are newer rules, to be judged by at once · blocked: by an operator */
+  | 'rules-changed'
+  | 'blocked'
 
 /** The first look whether a robots fetch has ended; callers that wait in line look less and less often. */
 const LOOK_AGAIN_MS = 40
@@ -14,7 +18,7 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count
 
 export type RobotsOrders = {
   /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
-  ask(agent: string, origin: string, version: number, delayMs: number): Promise<AskedRobots>
+  ask(lane: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots>
   close(): Promise<void>
 }
 
@@ -24,8 +28,10 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): Rob
     return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
   })
   return {
-    async ask(agent, origin, version, delayMs) {
-      const claim = await ledger.claim({ agent, origin })
+    async ask(wanted, version, delayMs) {
+      const { agent, origin } = wanted
+      const claim = await ledger.claim(wanted)
+      if (claim.kind === 'blocked') return claim.kind
       if (claim.kind === 'wait') {
         // A fetch that is in flight ends long before the instant at which its lease would.
         return { waitMs: claim.gate === 'robots-in-flight' ? LOOK_AGAIN_MS : claim.waitMs, gate: claim.gate }

@@ -1,4 +1,5 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
+import { LEDGER_GATES } from '@decorum/ledger'
 import { CrawlName } from '@decorum/protocol'
 import { z } from 'zod'
 
@@ -107,21 +108,7 @@ export const RobotsQuery = z.object({ url, agent: z.string().max(64).optional() 
 export const PermitPath = z.object({ permit: z.string().min(1).max(4_096) })
 export const KeyHeader = z.string().min(1).max(255)
 
-const gate = z.enum([
-  'startup-hold',
-  'stopped',
-  'visiting-hours',
-  'budget',
-  'paused',
-  'back-off',
-  'lane-busy',
-  'delay',
-  'crawl-delay',
-  'pace-group',
-  'crawl-held',
-  'robots-in-flight',
-  'robots-unreachable',
-])
+const gate = z.enum([...Object.values(LEDGER_GATES), 'crawl-delay', 'robots-unreachable'])
 export const ProblemAnswer = z.looseObject({
   type: z.string(),
   title: z.string(),
@@ -166,7 +153,7 @@ export const HeldAnswer = z.object({
   leaseMs: z.number().optional().describe('from now on'),
   sendWithinMs: SendWithin.optional(), // of an order
   stop: z
-    .enum(['stopped', 'visiting-hours', 'paused', 'blocked', 'back-off', 'startup-hold', 'rules-changed'])
+    .enum(Object.values(LEDGER_GATES))
     .optional()
     .describe('end the exchange: an operator or the site wants no more now'),
 })

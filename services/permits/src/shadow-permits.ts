@@ -47,7 +47,7 @@ export class ShadowPermits {
     const { origin, path } = wish
     const { judgement, delayMs, version } = await origins.judge(agent, origin, path)
     if (judgement.kind === 'ask' && fetchers() > 0)
-      void robots.ask(agent.key, origin, version, delayMs).catch(() => undefined)
+      void robots.ask({ agent: agent.key, origin }, version, delayMs).catch(() => undefined)
     const rules = rulesOf(judgement, delayMs, agent.minDelayMs, ledger.now(ledger.partitionOf(origin)))
     const asked = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
     const { id, would } = this.#shadow.ask(asked)

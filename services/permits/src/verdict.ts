@@ -23,7 +23,8 @@ export async function verdict(
   const { origin, path } = wish
   const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
-  if (judgement.kind === 'ask' && tools.fetchers() > 0) await tools.robots.ask(agent.key, origin, version, delayMs)
+  if (judgement.kind === 'ask' && tools.fetchers() > 0)
+    await tools.robots.ask({ agent: agent.key, origin }, version, delayMs)
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)

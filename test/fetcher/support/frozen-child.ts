@@ -29,7 +29,7 @@ const tools = {
     confirm: () => new Promise<never>(() => {}),
     partitionOf: () => 0,
     stops: { why: () => undefined, hasAddresses: () => false },
-    ...{ acquire: unused, complete: unused, resolve: unused, record: unused, endRobotsFetch: unused },
+    ...{ acquire: unused, next: unused, complete: unused, resolve: unused, record: unused, endRobotsFetch: unused },
   },
   groups: loadPaceGroups('{"host":false}'),
   addressOf: async () => undefined,

@@ -37,7 +37,8 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
       return 'completed'
     },
     confirm: async () => 'granted',
-    acquire: async () => ({ kind: 'wait', waitMs: 60_000 }),
+    acquire: async () => ({ kind: 'wait', gate: 'delay', waitMs: 60_000 }),
+    next: async () => ({ kind: 'granted', waitMs: 0 }),
     record: async (robotsRecord) => {
       recorded.push(robotsRecord)
       return 'completed'

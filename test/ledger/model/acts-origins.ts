@@ -1,7 +1,18 @@
 /** Robots answers, reaping, the operator's hand, the configuration's least delays: done by the real ledger and by the model. */
 import { EVERYTHING } from '@decorum/ledger'
 import { laneName, readLaneName } from '@decorum/ledger/testing'
-import { type Act, caller, DELAYS, type Holder, holderOf, isAsking, isFetched, same, unlessInDoubt } from './play.ts'
+import {
+  type Act,
+  caller,
+  DELAYS,
+  type Holder,
+  holderOf,
+  isAsking,
+  isFetched,
+  optional,
+  same,
+  unlessInDoubt,
+} from './play.ts'
 import * as rules from './rules.ts'
 
 export const record: Act = async (play, dice) => {
@@ -11,6 +22,8 @@ export const record: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const delays = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(DELAYS)])
   const [delayMs, elapsedMs, notBefore] = [dice.pick(DELAYS), dice.pick([0, 400, 30_000]), dice(1_000)]
+  const kind = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'turned-away', 'no-answer'] as const)
+  const retryAfterMs = kind === 'asked-for-less' ? dice.pick([undefined, 1_000, 120_000]) : undefined
   const { agent, origin } = readLaneName(asker.lane)
   const asked = process.verbs.record({
     agent,
@@ -21,6 +34,7 @@ export const record: Act = async (play, dice) => {
     delays: delays.map(([name, delay]) => ({ agent: name, delayMs: delay })),
     delayMs,
     elapsedMs,
+    load: kind === 'asked-for-less' ? { kind, ...optional('retryAfterMs', retryAfterMs) } : { kind },
   })
   const real = await unlessInDoubt(asked)
   same(
@@ -34,6 +48,9 @@ export const record: Act = async (play, dice) => {
       delays,
       delayMs,
       elapsedMs,
+      load: kind,
+      retryAfterMs,
+      jitter: play.world.jitters[0] ?? 0,
     }),
   )
   if (real === 'doubt') {
@@ -48,6 +65,7 @@ export const record: Act = async (play, dice) => {
   if (withPage || startedAt === undefined) return
   const endedAt = play.latest - Math.min(elapsedMs, play.latest - startedAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(delayMs, own))
+  if (kind === 'asked-for-less') play.site.shut(origin, endedAt + (retryAfterMs ?? 60_000))
 }
 
 export const endRobotsFetch: Act = async (play, dice) => {
@@ -75,7 +93,7 @@ export const reap: Act = async (play, dice) => {
 
 export const operate: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const action = dice.pick(['delay', 'pause', 'delay', 'resume', 'delay', 'block', 'unblock', 'resume'] as const)
+  const action = dice.pick(['delay', 'pause', 'delay', 'resume', 'refetch', 'block', 'unblock', 'resume'] as const)
   const [origin, delayMs] = [dice.pick(rules.ORIGINS), dice.pick([30_000, 2_000, 0])]
   const until = Math.round(play.world.clock.now + play.model.shift) + dice.pick([400_000, 20_000, 0])
   const who = { origin, by: 'someone', reason: 'some' }

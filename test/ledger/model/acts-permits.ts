@@ -7,6 +7,7 @@ import {
   DELAYS,
   type Dice,
   forgetOldest,
+  isHeld,
   isUnused,
   LANES,
   optional,
@@ -27,7 +28,7 @@ function wish(play: Play, dice: Dice): rules.Granting {
   const { version } = rules.originAt(play.model, rules.originOf(lane))
   return {
     lane,
-    paceLane: dice(2) === 1 && paceLaneOf(lane) !== lane ? paceLaneOf(lane) : undefined,
+    paceLane: dice(2) === 1 ? paceLaneOf(lane) : undefined,
     version: dice(6) === 5 ? version + 1 : version,
     delayMs: dice.pick(DELAYS),
     leaseMs: dice.pick(LEASES),
@@ -78,23 +79,62 @@ export const extend: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const leaseMs = dice.pick(LEASES)
-  const held = holders.map(({ lane, fence }) => ({ lane, fence }))
-  const asked = held.map(({ lane, fence }) => ({ ...readLaneName(lane), fence }))
+  const held = holders.map(({ lane, fence, version, kind }) => ({
+    lane,
+    fence,
+    version: kind === 'page' ? version : undefined,
+  }))
+  const asked = held.map(({ lane, fence, version }) => ({
+    ...readLaneName(lane),
+    fence,
+    ...optional('version', version),
+  }))
   const real = await unlessInDoubt(process.verbs.extend(asked, leaseMs))
   same('extend', real, rules.extend(play.model, call, held, leaseMs))
   if (real === 'doubt' || real.kind === 'stale') return
   for (const { lane, fence } of held) play.site.lasts(lane, fence, play.latest + leaseMs)
 }
 
+/** One more request under what is held: a further one of an order or a permit, or a hop in its lane. */
+export const next: Act = async (play, dice) => {
+  const holders = [...new Set(someHolders(play, dice, isHeld))]
+  const [first] = holders
+  if (first === undefined) return
+  const { process, call } = caller(play, dice)
+  const held = holders.map(({ lane, fence, version }) => ({ lane, fence, version }))
+  const kind = dice.pick(['further', 'hop'] as const)
+  const [elapsedMs, delayMs] = [dice.pick([0, 400, 30_000]), dice.pick(DELAYS)]
+  const real = await unlessInDoubt(
+    process.verbs.next({
+      lane: readLaneName(first.lane),
+      kind,
+      held: held.map(({ lane, fence, version }) => ({ ...readLaneName(lane), fence, version })),
+      elapsedMs,
+      delayMs,
+    }),
+  )
+  const expected = rules.next(play.model, call, { kind, lane: first.lane, held, elapsedMs, delayMs, isRobots: false })
+  const isAnswer = typeof expected !== 'string' && expected.waitMs !== undefined
+  same('next', real, isAnswer ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
+}
+
 export const claim: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const lane = dice.pick(LANES)
-  const real = await process.verbs.claim(readLaneName(lane))
-  const expected = rules.claim(play.model, call, lane)
+  const paceLane = dice(2) === 1 ? paceLaneOf(lane) : undefined
+  const crawl = play.crawls && dice(2) === 1 ? dice.pick(rules.CRAWLS.slice(1)) : undefined
+  const real = await process.verbs.claim({
+    ...readLaneName(lane),
+    ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
+    ...optional('crawl', crawl),
+  })
+  const list = crawl === undefined ? undefined : rules.listIn('q', crawl)
+  const expected = rules.claim(play.model, call, { lane, paceLane, list })
   if (real.kind === 'wait') {
     const told = { waitMs: real.waitMs, gate: real.gate }
     return same('claim', told, 'waitMs' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
   }
+  if (real.kind === 'blocked') return same('claim', real, expected)
   const { fence, notBefore, version } = real
   same(
     'claim',

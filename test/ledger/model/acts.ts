@@ -7,6 +7,7 @@ import {
   DELAYS,
   type Dice,
   forgetOldest,
+  GROUP_LANES,
   holderOf,
   IDS,
   isConnecting,
@@ -92,6 +93,8 @@ export const reserve: Act = async (play, dice) => {
       why: one.heldBy,
       closedUntil: one.closedUntil,
       blocked: one.blocked !== undefined,
+      refetch: one.refetch === true,
+      delayMs: one.delayMs,
       version: one.robots.version,
       question: question === undefined ? undefined : { fence: question.fence, until: question.until },
     }
@@ -113,7 +116,7 @@ export const startOrders: Act = async (play, dice) => {
     const drawn = dice.pick(['page', 'page', 'robots', 'page', 'page', 'robots-page'] as const)
     const kind = holder.isClaimed === true ? 'robots' : drawn
     const version = dice(12) === 11 ? holder.version + 1 : holder.version
-    const paceLane = dice(3) < 2 && paceLaneOf(holder.lane) !== holder.lane ? paceLaneOf(holder.lane) : undefined
+    const paceLane = dice(3) < 2 ? paceLaneOf(holder.lane) : undefined
     return { lane: holder.lane, fence: holder.fence, kind, version, delayMs: dice.pick(DELAYS), paceLane }
   })
   const real = await Promise.all(
@@ -168,25 +171,33 @@ export function visited(play: Play, lane: string, kind: 'hop' | 'pace-group', fe
 export const acquire: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const kind = dice.pick(['hop', 'pace-group'] as const)
-  const lanes = kind === 'pace-group' && dice(3) === 2 ? [dice.pick(LANES), dice.pick(LANES)] : [dice.pick(LANES)]
+  const drawn = dice(3)
+  const lanes =
+    kind === 'hop' || drawn === 0
+      ? [dice.pick(LANES)]
+      : drawn === 1
+        ? [dice.pick(GROUP_LANES), dice.pick(GROUP_LANES)]
+        : [dice.pick(LANES), dice.pick(LANES)]
   const isRobots = kind === 'hop' && dice(2) === 1
   const delayMs = dice.pick(DELAYS)
   const asker = dice(4) === 3 ? undefined : dice.pick(LANES)
   const by = asker === undefined || lanes.includes(asker) ? undefined : asker
+  const of = dice(2) === 1 ? by : undefined
   const asked = {
     lanes: lanes.map(readLaneName),
     kind,
     delayMs,
     isRobots,
     ...optional('by', by === undefined ? by : readLaneName(by)),
+    ...optional('of', of === undefined ? of : readLaneName(of)),
   }
   const real = await process.verbs.acquire(asked)
-  const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, isRobots })
+  const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, of, isRobots })
   if (real.kind === 'wait')
     return same(
       'acquire',
-      { waitMs: real.waitMs },
-      'waitMs' in expected ? { waitMs: rounded(expected.waitMs) } : expected,
+      { waitMs: real.waitMs, gate: real.gate },
+      'waitMs' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected,
     )
   if (real.kind === 'blocked') return same('acquire', real, expected)
   const { agent, origin } = real.lane
@@ -295,7 +306,9 @@ export const complete: Act = async (play, dice) => {
     const { lane, delayMs, load, retryAfterMs } = end
     const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
     play.ends.push({ lane, delayMs, load, retryAfterMs, endedAt: ended })
-    if (end.load === 'asked-for-less') play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
+    const isSite = rules.originOf(end.lane) !== rules.GROUP
+    if (end.load === 'asked-for-less' && isSite)
+      play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
   }
 }
 

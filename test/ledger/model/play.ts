@@ -7,8 +7,15 @@ import { openSite, type Site } from './site.ts'
 import type { Process, World } from './world.ts'
 
 export const LANES = rules.ORIGINS.flatMap((origin) => rules.AGENTS.map((agent) => laneName(agent, origin)))
-/** The lane of the same agent that is the pace lane of another one's. */
-export const paceLaneOf = (lane: string): string => laneName(lane.slice(0, lane.indexOf(' ')), rules.ORIGINS[0])
+/** Lanes of a pace group, which hold no URLs. */
+export const GROUP_LANES = rules.AGENTS.map((agent) => laneName(agent, rules.GROUP))
+/** The lane of the same agent that a request holds besides its own: that of its host where it is another one, else that of a pace group. */
+export function paceLaneOf(lane: string): string {
+  const origin = rules.originOf(lane)
+  const host = rules.hostOf(origin)
+  const hasHostLane = host !== origin && rules.ORIGINS.some((one) => one === host)
+  return laneName(rules.agentOf(lane), hasHostLane ? host : rules.GROUP)
+}
 export const IDS = [...Array.from({ length: 10 }, (_, i) => `u${i}`), '#:1.0', '#:1.1']
 export const DELAYS = [0, 1_000, 4_000, 10_000]
 
@@ -142,6 +149,9 @@ export const isTaken = ({ state }: Holder): boolean => state === 'taken'
 export const isVisiting = ({ state, kind }: Holder): boolean => state === 'started' && kind !== 'robots'
 export const isUnused = ({ state, kind }: Holder): boolean =>
   state === 'started' && (kind === 'hop' || kind === 'pace-group')
+/** Under which a further request may be asked for. */
+export const isHeld = (holder: Holder): boolean =>
+  isUnused(holder) || (holder.state === 'started' && holder.kind === 'page')
 export const isAsking = ({ state, kind }: Holder): boolean => state === 'started' && kind === 'robots'
 
 /** A page or a hop that was a robots fetch, and is over. */

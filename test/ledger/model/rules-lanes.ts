@@ -1,10 +1,14 @@
 /** The rules of store and take. */
 import { isAssigned } from '@decorum/protocol'
-import { everythingStopped, stoppedUntil } from './rules-stops.ts'
+import { byHand } from './rules-delays.ts'
+import { gateOf, LOOK_AGAIN_MS } from './rules-gates.ts'
 import {
+  agentOf,
   type Call,
   crawlOf,
   expiryOf,
+  firstExpiry,
+  forgetHeld,
   idIn,
   isSecondary,
   type Lane,
@@ -12,7 +16,7 @@ import {
   laneOf,
   listIn,
   type Model,
-  makeDue,
+  makeDueAfter,
   ms,
   nextIn,
   open,
@@ -23,6 +27,7 @@ import {
   turnsOf,
   urlsIn,
   waitingIn,
+  wakeLanes,
 } from './state.ts'
 
 const { reserveMs, laneLimit } = SETTINGS
@@ -130,7 +135,6 @@ function takeTurns(m: Model, lane: Lane, crawl: string): void {
   lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + 1 / (m.crawls.get(crawl)?.weight ?? 1))
 }
 
-const LOOK_AGAIN_MS = 500
 /** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
 function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
   const isHeld = (crawl: string): boolean =>
@@ -147,14 +151,21 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
     return { list: isTried ? lane.triedList : nextIn(lane, 'default'), heldUntil: isHeld('default') ? later : 0 }
   const order = turnsOf(lane)
   const last = order.at(-1)?.[1] ?? 0
+  const moved: [string, number][] = []
   for (const [crawl, turn] of order) {
     if (!isHeld(crawl)) {
+      for (const [name, at] of moved) lane.turns.set(name, at)
       lane.turns.set(crawl, turn + stepOf(crawl))
       lane.tries = 0
       return { list: nextIn(lane, crawl), heldUntil: 0 }
     }
-    lane.turns.set(crawl, last + stepOf(crawl))
+    // What has expired ends, although its crawl is held: nobody's turn has moved then.
+    const waiting = nextIn(lane, crawl)
+    const [head] = urlsIn(lane, waiting)
+    if (head !== undefined && expiryOf(m, head) <= now) return { list: waiting, heldUntil: later }
+    moved.push([crawl, last + stepOf(crawl)])
   }
+  for (const [name, at] of moved) lane.turns.set(name, at)
   return { list: isTried ? lane.triedList : nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }
 }
 
@@ -173,6 +184,8 @@ export type ReservedLane = {
   why: string | undefined
   closedUntil: number | undefined
   blocked: boolean
+  refetch: boolean
+  delayMs: number | undefined
   version: number
   question: { fence: number; until: number } | undefined
 }
@@ -185,8 +198,7 @@ export function reserve(
 ): Taken {
   const { now, held } = open(m, call)
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
-  const everything = everythingStopped(m, now)
-  if (everything > now) return { why: 'stopped', waitMs: everything - now }
+  wakeLanes(m)
   if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
   // visits hold no slot of their own
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isSecondary(lease)).length
@@ -200,33 +212,29 @@ export function reserve(
   const lanes: ReservedLane[] = []
   for (const [name, lane] of found) {
     const opens = Math.max(lane.due!, now) // since when it has been open is forgotten
-    const { list, heldUntil } = choose(m, lane, now)
-    const [head] = urlsIn(lane, list)
-    if (head === undefined) {
-      if (opens <= now) m.lanes.delete(name) // its cool-down is over
+    const chosen = choose(m, lane, now)
+    let { list } = chosen
+    if (urlsIn(lane, list).length === 0) {
+      if (opens > now) continue
+      forgetHeld(m, name, lane.why)
+      m.lanes.delete(name) // its delay is over
       continue
     }
     const origin = originAt(m, originOf(name))
-    const stop = stoppedUntil(m, originOf(name), now)
-    const gated = Math.max(origin.closedUntil, origin.pausedUntil)
-    const shut = Math.max(gated, stop, heldUntil)
-    const expires = expiryOf(m, head)
+    const { heldUntil } = chosen
+    const closed = gateOf(m, { what: 'page', moment: 'reserve', lane: name, now, held, list, heldUntil })
     const blocked = origin.blockedUntil > now
-    if (shut > opens && shut > now && expires > now && !blocked) {
-      makeDue(
-        lane,
-        lane.ownDue ?? opens,
-        Math.min(shut, expires),
-        heldUntil > Math.max(gated, stop)
-          ? 'crawl-held'
-          : stop > gated
-            ? 'stopped'
-            : origin.pausedUntil >= origin.closedUntil
-              ? 'paused'
-              : 'back-off',
-      )
-      continue
+    let peek = ask.peek
+    if (closed !== undefined && closed.till > opens && !blocked) {
+      const first = firstExpiry(m, lane)
+      if (first === undefined || first.at > now) {
+        makeDueAfter(m, now, name, lane.ownDue ?? opens, closed.till, closed.gate)
+        continue
+      }
+      list = first.list
+      peek = 1
     }
+    if (lane.ownDue !== undefined) forgetHeld(m, name, lane.why)
     delete lane.ownDue
     delete lane.due
     m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
@@ -236,14 +244,16 @@ export function reserve(
       lane: name,
       fence: m.fence,
       notBefore: opens,
-      tries: lane.tries,
+      tries: list === lane.triedList ? lane.tries : 0,
       list,
       urls: urlsIn(lane, list)
-        .slice(0, ask.peek)
+        .slice(0, peek)
         .map(({ id }) => id),
-      why: lane.why,
-      closedUntil: shut > now ? shut : undefined,
+      why: closed?.gate ?? lane.why,
+      closedUntil: closed?.till,
       blocked,
+      refetch: origin.refetch === origin.version,
+      delayMs: knownDelay(m, name, now),
       version: origin.version,
       question: origin.question !== undefined && origin.question.until > now ? origin.question : undefined,
     })
@@ -257,3 +267,11 @@ const dueLanes = (m: Model): [string, Lane][] =>
   [...m.lanes]
     .filter(([, { due }]) => due !== undefined)
     .sort(([a, { due: x }], [b, { due: y }]) => x! - y! || (a < b ? -1 : 1))
+
+/** What is recorded of the lane, or a longer delay that an operator has set. */
+function knownDelay(m: Model, name: string, now: number): number | undefined {
+  const origin = originAt(m, originOf(name))
+  const recorded = origin.delays.get(agentOf(name))
+  const set = byHand(origin, now)
+  return set > (recorded ?? 0) ? set : recorded
+}

@@ -1,27 +1,29 @@
-/** The rules of begin, enter, settle, resolve and restore. */
-import { leastOf, raised, raiseOver } from './rules-least-delays.ts'
-import { stoppedUntil } from './rules-stops.ts'
+/** The rules of start, confirm, acquire, complete, resolve and restore. */
+import { byHand, demanded, opensAt, owedAfter } from './rules-delays.ts'
+import { type Asking, gateOf } from './rules-gates.ts'
+import { countRequest } from './rules-policies.ts'
+import { acquireLease } from './rules-queues.ts'
 import {
-  agentOf,
   type Call,
   crawlOf,
   endTurn,
   HOLD_MS,
   idIn,
   isSecondary,
+  type Kind,
+  kindBeside,
   type Lane,
+  type Lease,
   type List,
-  laneOf,
   type Model,
   makeDue,
   makeDueAfter,
+  markChanged,
   ms,
-  type Origin,
   open,
   openUnlessInDoubt,
   originAt,
   originOf,
-  type Queue,
   SETTINGS,
   streamOf,
   urlsIn,
@@ -30,7 +32,7 @@ import {
 
 const { leaseMs, backOffMs, backOffMaxMs, backOffQuietMs } = SETTINGS
 
-// --- begin, enter ------------------------------------------------------------------------------------------------
+// --- start, confirm, acquire ---------------------------------------------------------------------------------------
 
 export type Starting = {
   lane: string
@@ -41,7 +43,10 @@ export type Starting = {
   paceLane: string | undefined
 }
 export type StartAnswer = { kind: string; waitMs?: number; paceLane?: { fence: number; delayMs: number } }
-/** granted, early, or the refusal. */
+/** After these the lane is due at its own time: it is judged again, its URLs end, or those of other crawls go on. */
+const NOT_HELD = ['blocked', 'rules-changed', 'refetch', 'crawl-held']
+
+/** granted, early, or the gate that is closed. */
 export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
   const { now, held } = open(m, call)
   return orders.map(({ lane: name, fence, kind, version, delayMs, paceLane }) => {
@@ -50,239 +55,166 @@ export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
     if (lane === undefined || lease === undefined || lease.fence !== fence || lease.started !== undefined)
       return { kind: 'stale' }
     const origin = originAt(m, originOf(name))
-    const paused = Math.max(origin.pausedUntil, origin.blockedUntil)
-    const shut = Math.max(origin.closedUntil, paused)
-    if (held > now) {
-      makeDueAfter(m, now, lane, lease.list, lease.notBefore, held, 'lane-busy')
-      return { kind: 'startup-hold' }
+    const refuse = (gate: string, till: number): StartAnswer => {
+      if (NOT_HELD.includes(gate)) makeDue(lane, lease.notBefore)
+      else makeDueAfter(m, now, name, lease.notBefore, till, gate === 'startup-hold' ? 'lane-busy' : gate)
+      return { kind: gate }
     }
-    const stop = stoppedUntil(m, originOf(name), now)
-    if (stop > now) {
-      makeDueAfter(m, now, lane, lease.list, lease.notBefore, stop, 'stopped')
-      return { kind: 'stopped' }
-    }
-    if (shut > now) {
-      makeDueAfter(
-        m,
-        now,
-        lane,
-        lease.list,
-        lease.notBefore,
-        shut,
-        paused >= origin.closedUntil ? 'paused' : 'back-off',
-      )
-      return { kind: 'back-off' }
-    }
-    if (origin.version !== version) {
-      makeDue(lane, lease.notBefore)
-      return { kind: 'rules-changed' }
-    }
-    if (kind !== 'page' && origin.question !== undefined && origin.question.until > now) {
-      makeDueAfter(m, now, lane, lease.list, lease.notBefore, origin.question.until, 'robots-in-flight')
-      return { kind: 'robots-in-flight' }
-    }
+    const what = kind === 'page' ? 'page' : 'robots'
+    const asking: Asking = { what, moment: 'grant', lane: name, now, held, judged: version, fence, list: lease.list }
+    const closed = gateOf(m, asking)
+    if (closed !== undefined) return refuse(closed.gate, closed.till)
     if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
-    if (raised(m, name, lease.notBefore) > now) {
-      makeDueAfter(m, now, lane, lease.list, lease.notBefore, raiseOver(m, name), 'pace-group')
-      return { kind: 'paced' }
+    const opens = opensAt(m, name, lease.notBefore, now)
+    if (opens > now) {
+      makeDue(lane, opens)
+      return { kind: 'delay' }
     }
-    const least = demanded(origin, now)
-    const asked = { kind: 'pace-group' as const, delayMs: Math.max(delayMs, least), by: name }
-    const visited = paceLane === undefined ? undefined : acquireLease(m, now, held, { lanes: [paceLane], ...asked })
-    if (visited !== undefined && 'until' in visited) {
-      makeDueAfter(m, now, lane, lease.list, lease.notBefore, visited.until, 'pace-group')
-      return { kind: 'paced' }
+    const atGrant = byHand(origin, now)
+    let pace: { fence: number; delayMs: number } | undefined
+    if (paceLane !== undefined) {
+      const asked = { lanes: [paceLane], kind: kindBeside(paceLane), delayMs: Math.max(delayMs, atGrant) }
+      const found = acquireLease(m, now, held, { ...asked, by: name, of: name, ofByHand: atGrant })
+      if ('until' in found) return refuse(found.gate === 'lane-busy' ? 'pace-group' : found.gate, found.until)
+      pace = found.lease
     }
     m.planned = false
-    lease.started = { at: ms(now), delayMs, kind, wasFailing: origin.failures > 0, least }
-    lease.ends = ms(now + leaseMs)
-    if (kind !== 'page') origin.question = { fence, until: ms(now + HOLD_MS) }
-    return { kind: 'granted', ...(visited === undefined ? {} : { paceLane: visited.lease }) }
+    countRequest(m, originOf(name), now)
+    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: 0 }
+    lease.ends = now + leaseMs
+    if (kind !== 'page') startRobotsFetch(m, originOf(name), fence, now)
+    return { kind: 'granted', ...(pace === undefined ? {} : { paceLane: pace }) }
   })
 }
 
-/** How often a hop looks whether the robots fetch of its origin has ended. */
-const LOOK_AGAIN_MS = 250
+export function startRobotsFetch(m: Model, origin: string, fence: number, now: number): void {
+  originAt(m, origin).question = { fence, until: ms(now + HOLD_MS) }
+  markChanged(m, origin)
+}
 
-/** The permit asked for again. */
+/** How often a hop looks whether the robots fetch of its origin has ended. */
+const HOP_LOOKS_MS = 250
+
+/** What a lease is asked about by. */
+export const WHAT_OF = {
+  page: 'page',
+  robots: 'robots',
+  'robots-page': 'robots',
+  hop: 'hop',
+  permit: 'permit',
+  host: 'host',
+  'pace-group': 'group',
+} as const satisfies Record<Kind, Asking['what']>
+
+/** May a request that was granted still be sent? */
 export function confirm(
   m: Model,
   call: Call,
-  held: { lane: string; fence: number; version: number | undefined }[],
+  asked: { lane: string; fence: number; version: number | undefined }[],
 ): string {
-  const { now, held: holdUntil } = open(m, call)
-  if (holdUntil > now) return 'startup-hold'
-  for (const { lane, fence, version } of held) {
+  const { now, held } = open(m, call)
+  const answers = asked.map(({ lane, fence, version }) => {
     const lease = m.lanes.get(lane)?.lease
     if (lease?.started === undefined || lease.fence !== fence) return 'stale'
-    if (stoppedUntil(m, originOf(lane), now) > now) return 'stopped'
-    const origin = originAt(m, originOf(lane))
-    const block = lease.started.kind === 'pace-group' ? 0 : origin.blockedUntil
-    if (Math.max(origin.closedUntil, origin.pausedUntil, block) > now) return 'back-off'
-    if (version !== undefined && version !== origin.version) return 'rules-changed'
-    if (lease.started.kind === 'robots' && origin.question?.fence !== fence) return 'stale'
-  }
-  return 'granted'
+    const { kind } = lease.started
+    if (kind === 'robots' && originAt(m, originOf(lane)).question?.fence !== fence) return 'stale'
+    const [what, list] = [WHAT_OF[kind], isSecondary(lease) ? undefined : lease.list]
+    const judged = kind === 'host' || kind === 'pace-group' ? undefined : version
+    return gateOf(m, { what, moment: 'send', lane, now, held, judged, fence, list })?.gate ?? 'granted'
+  })
+  return answers.find((answer) => answer !== 'granted') ?? answers[0] ?? 'stale'
 }
 
-/** The delay that an operator demands, while he does. */
-const demanded = ({ override }: Origin, now: number): number =>
-  override !== undefined && override.until > now ? override.delayMs : 0
-
-export type Visiting = {
+export type Acquiring = {
   lanes: string[]
   kind: 'hop' | 'pace-group'
   delayMs: number
   by: string | undefined
-  /** that of the settings where it is not given */
-  leaseMs?: number
+  of: string | undefined
+  isRobots: boolean
 }
-
 export function acquire(
   m: Model,
   call: Call,
-  asked: Visiting & { isRobots: boolean },
-): { waitMs: number } | { kind: 'blocked' } | { lane: string; lease: { fence: number; delayMs: number } } {
+  { lanes, kind, isRobots, ...asked }: Acquiring,
+):
+  | { waitMs: number; gate: string }
+  | { kind: 'blocked' }
+  | { lane: string; lease: { fence: number; delayMs: number } } {
   const { now, held } = open(m, call)
-  const { lanes, kind, delayMs, isRobots } = asked
-  const [first = ''] = lanes
-  const origin = originAt(m, originOf(first))
-  const { blockedUntil, question } = origin
-  if (kind === 'hop' && blockedUntil > now) return { kind: 'blocked' }
-  if (kind === 'hop' && question !== undefined && question.until > now)
-    return { waitMs: Math.min(question.until - now, LOOK_AGAIN_MS) }
-  const known = kind === 'hop' ? Math.max(origin.delays.get(agentOf(first)) ?? 0, demanded(origin, now)) : 0
-  const visited = acquireLease(m, now, held, { ...asked, delayMs: Math.max(delayMs, known) })
-  if ('until' in visited) return { waitMs: Math.max(1, visited.until - now) }
-  if (isRobots) origin.question = { fence: visited.lease.fence, until: ms(now + HOLD_MS) }
-  return visited
-}
-
-/** A visit that no URL of the lane asked for: to the first of these lanes that is open, and that nobody waits for who came before. */
-export function acquireLease(
-  m: Model,
-  now: number,
-  held: number,
-  { lanes, kind, delayMs, by, leaseMs: lastsMs = leaseMs }: Visiting,
-): { until: number } | { lane: string; lease: { fence: number; delayMs: number } } {
-  const step = Math.max(delayMs, 50)
-  let best: { name: string; opens: number; ownDue: number; own: boolean; queue: Queue } | undefined
-  for (const name of lanes) {
-    const lane = m.lanes.get(name)
-    const origin = originAt(m, originOf(name))
-    const shut = Math.max(
-      held,
-      origin.closedUntil,
-      origin.pausedUntil,
-      kind === 'hop' ? origin.blockedUntil : 0,
-      stoppedUntil(m, originOf(name), now),
-    )
-    const ownDue = raised(m, name, lane?.ownDue ?? lane?.due ?? now)
-    const own = ownWaits(lane)
-    const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
-    const place = placeIn(queue, by)
-    const isFirst = queue.waiting.slice(0, place).every(({ at }) => at > now + step)
-    if (isFirst && lane?.lease === undefined && Math.max(shut, ownDue) <= now) {
-      const entered = laneOf(m, name)
-      if (placeIn(queue, by) < queue.waiting.length) queue.waiting.splice(place, 1)
-      if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + delayMs) })
-      keep(m, name, queue, now)
-      for (const other of lanes) {
-        const rest = m.queues.get(other)
-        if (other === name || by === undefined || rest?.waiting.every((one) => one.name !== by) !== false) continue
-        const left = queueOf(m, other, now, step, by, true)
-        left.waiting = left.waiting.filter((one) => one.name !== by)
-        keep(m, other, left, now)
-      }
-      m.planned = false
-      m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
-      delete entered.due
-      delete entered.ownDue
-      if (own) entered.why = 'pace-group'
-      const least = demanded(origin, now)
-      const owed = ms(Math.max(delayMs, origin.delays.get(agentOf(name)) ?? 0, least))
-      const started = { at: ms(now), delayMs: owed, kind, wasFailing: false, least }
-      const ends = ms(now + lastsMs)
-      const ownPlace = placeIn(queue, name)
-      const before = ownPlace < queue.waiting.length ? ownPlace : undefined
-      entered.lease = { fence: m.fence, list: 'q', notBefore: ms(ownDue), ends, looked: ends, started, before }
-      return { lane: name, lease: { fence: m.fence, delayMs: owed } }
-    }
-    const owed = lane?.lease?.started?.delayMs ?? 0
-    const opens = Math.max(shut, lane?.lease === undefined ? ownDue : now + Math.max(owed, delayMs), now)
-    if (best === undefined || opens < best.opens) best = { name, opens, ownDue, own, queue }
+  const given = kind === 'hop' ? kind : kindBeside(lanes[0] ?? '')
+  const found = acquireLease(m, now, held, { ...asked, lanes, kind: given })
+  if ('until' in found) {
+    if (found.gate === 'blocked') return { kind: 'blocked' }
+    const waitMs = Math.max(1, found.until - now)
+    return { waitMs: found.gate === 'robots-in-flight' ? Math.min(waitMs, HOP_LOOKS_MS) : waitMs, gate: found.gate }
   }
-  if (best === undefined) throw new Error('a visit needs a lane')
-  return { until: waitFor(m, now, step, by, best) }
+  if (kind === 'hop') countRequest(m, originOf(found.lane), now)
+  if (kind === 'hop' && isRobots) startRobotsFetch(m, originOf(found.lane), found.lease.fence, now)
+  return found
 }
 
-/** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
-const ownWaits = (lane: Lane | undefined): boolean =>
-  lane !== undefined &&
-  waitingIn(lane) > 0 &&
-  (lane.ownDue === undefined || lane.why === 'pace-group') &&
-  (lane.lease === undefined || isSecondary(lane.lease))
+// --- next ----------------------------------------------------------------------------------------------------------
 
-/** Its length when there is none. */
-const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
-  const place = waiting.findIndex((one) => one.name === name)
-  return place < 0 ? waiting.length : place
+export type Next = {
+  kind: 'further' | 'hop'
+  lane: string
+  held: { lane: string; fence: number; version: number | undefined }[]
+  elapsedMs: number
+  delayMs: number
+  isRobots: boolean
+}
+export type NextAnswer = { kind: string; waitMs?: number; gate?: string }
+
+/** The leases that somebody holds, or nothing where one of them is over or another's. */
+export function heldLeases(m: Model, held: { lane: string; fence: number }[], now: number): Lease[] | undefined {
+  const leases = held.map(({ lane, fence }) => {
+    const lease = m.lanes.get(lane)?.lease
+    if (lease?.started === undefined || lease.fence !== fence) return undefined
+    return (isSecondary(lease) ? lease.looked : lease.ends) > now ? lease : undefined
+  })
+  return leases.length === 0 || leases.includes(undefined) ? undefined : (leases as Lease[])
 }
 
-/** Who waits, without those who have not come in time. */
-function queueOf(m: Model, name: string, now: number, step: number, by: string | undefined, own: boolean): Queue {
-  const { last, waiting } = m.queues.get(name) ?? { last: 0, waiting: [] }
-  const there = waiting
-    .map((one) => (one.name === name ? { name, at: m.lanes.get(name)?.due ?? now } : { ...one }))
-    .filter((one) => one.name !== name || own)
-    .filter((one) => one.name === by || one.at + Math.max(step, 250) >= now)
-  return { last, waiting: there }
-}
-
-function keep(m: Model, name: string, queue: Queue, now: number): void {
-  if (queue.waiting.length === 0 && queue.last <= now) m.queues.delete(name)
-  else
-    m.queues.set(name, {
-      last: ms(Math.max(queue.last, ...queue.waiting.map(({ at }) => at))),
-      waiting: queue.waiting.map((one) => ({ ...one, at: ms(one.at) })),
-    })
-}
-
-/** First come, first served, the lane's own URLs behind whoever came before them. */
-function waitFor(
-  m: Model,
-  now: number,
-  step: number,
-  by: string | undefined,
-  { name, opens, ownDue, own, queue }: { name: string; opens: number; ownDue: number; own: boolean; queue: Queue },
-): number {
-  const lane = m.lanes.get(name)
-  const { waiting } = queue
-  if (by !== undefined && placeIn(queue, by) === waiting.length && waiting.length < 32)
-    waiting.push({ name: by, at: 0 })
-  const place = placeIn(queue, by)
-  const listed = waiting[place]
-  const wanted =
-    listed === undefined ? Math.max(queue.last + step, opens + waiting.length * step) : opens + place * step
-  const at = Math.min(wanted, now + 3_600_000)
-  if (listed !== undefined) listed.at = at
-  if (own && placeIn(queue, name) === waiting.length) waiting.push({ name, at: 0 })
-  const ownPlace = placeIn(queue, name)
-  const entry = waiting[ownPlace]
-  if (lane !== undefined && entry !== undefined) {
-    entry.at = opens + ownPlace * step
-    if (lane.lease === undefined) {
-      lane.due = Math.max(entry.at, ownDue)
-      delete lane.ownDue
-      if (entry.at > ownDue) lane.ownDue = ms(ownDue)
-      lane.why = 'pace-group'
-    } else if (isSecondary(lane.lease)) lane.lease.before = ownPlace
+/** One more request under leases that are held, after the one before it has ended. */
+export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
+  const { now, held } = openUnlessInDoubt(m, call)
+  if (now === undefined || held === undefined) return 'doubt'
+  const leases = heldLeases(m, asked.held, now)
+  const [own] = leases ?? []
+  if (leases === undefined || own?.started === undefined) return { kind: 'stale' }
+  if (own.started.requestAt > now) return { kind: 'busy' }
+  let closed: { gate: string; till: number } | undefined
+  for (const [at, { lane, version }] of asked.held.entries()) {
+    const kind = leases[at]?.started?.kind
+    const isBeside = kind === 'pace-group' || (kind === 'host' && lane !== asked.lane)
+    const request = asked.kind === 'hop' ? ('heldHop' as const) : ('further' as const)
+    const list = asked.kind === 'hop' ? undefined : own.list
+    const found = isBeside
+      ? gateOf(m, { what: WHAT_OF[kind], moment: 'grant', lane, now, held })
+      : gateOf(m, { what: request, moment: 'grant', lane, now, held, judged: version, fence: own.fence, list })
+    if (found?.gate === 'blocked') return { kind: 'blocked' }
+    if (found !== undefined && (closed === undefined || found.till > closed.till)) closed = found
   }
-  keep(m, name, { ...queue, last: Math.max(queue.last, at) }, now)
-  return at
+  if (closed?.gate === 'rules-changed' || closed?.gate === 'refetch') return { kind: closed.gate }
+  if (closed !== undefined) return { kind: 'wait', waitMs: Math.max(1, closed.till - now), gate: closed.gate }
+  const { started } = own
+  const ended = now - Math.min(asked.elapsedMs, now - Math.max(started.at, started.requestAt))
+  const owed = leases.map((lease, at) =>
+    owedAfter(m, asked.held[at]?.lane ?? '', lease, Math.max(asked.delayMs, lease.started?.delayMs ?? 0), now),
+  )
+  const opens = Math.max(now, ...owed.map((one) => ended + one))
+  started.requestAt = opens
+  const [first] = asked.held
+  if (first !== undefined && first.lane === asked.lane) {
+    const origin = originOf(first.lane)
+    countRequest(m, origin, now)
+    if (asked.isRobots && originAt(m, origin).question?.fence !== own.fence) startRobotsFetch(m, origin, own.fence, now)
+  }
+  return { kind: 'granted', waitMs: opens - now }
 }
 
-// --- settle, resolve ---------------------------------------------------------------------------------------------
+// --- complete, resolve ---------------------------------------------------------------------------------------------
 
 export type Ending = {
   lane: string
@@ -307,6 +239,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     if (lane === undefined || lease?.started === undefined || lease.fence !== end.fence) return 'stale'
     const { started } = lease
     delete lane.lease
+    delete lane.due
     if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
     if (end.candidate !== undefined) m.outbox.push(end.candidate)
     if (end.outcome === undefined && !end.entered) {
@@ -314,15 +247,17 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
       lane.triedList = lease.list
     } else if (!isSecondary(lease)) delete lane.why
     const ended = now - Math.min(end.elapsedMs, now - started.at)
-    const owed = Math.max(end.delayMs, started.least, leastOf(m, end.lane, started.kind))
-    lane.due = ended + owed
+    const owed = owedAfter(m, end.lane, lease, end.delayMs, now)
+    const opens = ended + owed
     const origin = originAt(m, originOf(end.lane))
-    if (end.load !== 'normal') backOff(origin, end, now, started.at, ended)
-    else if (started.wasFailing) origin.failures = Math.floor(origin.failures / 2)
+    lane.last = { ended, owed, of: started.of }
+    lane.due = opens
     if (waitingIn(lane) > 0) {
-      if (lease.before !== undefined)
-        makeDueAfter(m, now, lane, 'q', lane.due, lane.due + lease.before * Math.max(owed, 50), 'pace-group')
-    } else if (lane.due <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
+      if (lease.before !== undefined && lease.before > 0)
+        makeDueAfter(m, now, end.lane, opens, opens + lease.before * Math.max(owed, 50), 'pace-group')
+    } else if (opens <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
+    if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, started.at, ended)
+    else if (started.wasFailing || started.kind === 'permit') origin.failures = Math.floor(origin.failures / 2)
     return 'completed'
   })
 }
@@ -348,9 +283,12 @@ export function restore(m: Model, call: Call, ends: Ended[]): 'restored' | 'doub
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
   for (const { lane: name, endedAt, delayMs, ...load } of ends) {
-    const opens = endedAt + Math.max(delayMs, leastOf(m, name, 'page'))
-    if (opens > now) close(laneOf(m, name), opens)
-    if (load.load !== 'normal') backOff(originAt(m, originOf(name)), { ...load, jitter: 0 }, now, endedAt, endedAt)
+    const { delayMs: least, consent } = demanded(m, name, now)
+    const owed = consent ? least : Math.max(delayMs, least)
+    const lane = laneOf(m, name)
+    if (lane.last === undefined || lane.last.ended < endedAt) lane.last = { ended: endedAt, owed }
+    if (endedAt + owed > now) close(lane, endedAt + owed)
+    if (load.load !== 'normal') backOff(m, originOf(name), { ...load, jitter: 0 }, now, endedAt, endedAt)
   }
   return 'restored'
 }
@@ -366,13 +304,16 @@ function close(lane: Lane, opens: number): void {
 }
 
 /** One escalation per incident: an exchange begun before the site was shut belongs to what shut it. */
-function backOff(
-  origin: Origin,
+export function backOff(
+  m: Model,
+  name: string,
   { load, retryAfterMs, jitter }: Pick<Ending, 'load' | 'retryAfterMs' | 'jitter'>,
   now: number,
   startedAt: number,
   ended: number,
 ): void {
+  const origin = originAt(m, name)
+  markChanged(m, name)
   const another = startedAt >= origin.closedUntil
   let lengthMs: number | undefined
   if (load !== 'asked-for-less') {
@@ -411,14 +352,14 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') makeDue(lane, lease.notBefore)
     else if (next.kind === 'unused') {
-      const { delayMs = 0, least = 0, kind = 'page' } = lease.started ?? {}
-      const owed = Math.max(delayMs, least, leastOf(m, name, kind))
+      const owed = owedAfter(m, name, lease, lease.started?.delayMs ?? 0, now)
+      lane.last = { ended: now, owed, of: lease.started?.of }
       makeDue(lane, Math.max(lease.notBefore, now + owed))
     } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
       const over = next.why === 'robots-in-flight' && originAt(m, originOf(name)).question === undefined
       if (over) makeDue(lane, lease.notBefore)
-      else makeDueAfter(m, now, lane, lease.list, lease.notBefore, next.until, next.why)
+      else makeDueAfter(m, now, name, lease.notBefore, next.until, next.why)
     }
     return 'completed'
   })

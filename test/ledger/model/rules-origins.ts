@@ -1,11 +1,13 @@
-/** The rules of learn, reap and the operator's hand. */
-import { leastOf } from './rules-least-delays.ts'
+/** The rules of record, reap and the operator's hand. */
+import { lengthen, lengthened, owedAfter, reservedLonger } from './rules-delays.ts'
+import { backOff, type Ending } from './rules-leases.ts'
 import {
   AGENTS,
   agentOf,
   type Call,
+  hostOf,
   type Model,
-  ms,
+  markChanged,
   open,
   openUnlessInDoubt,
   originAt,
@@ -15,9 +17,9 @@ import {
 
 const { quarantineMs } = SETTINGS
 
-// --- learn, reap -------------------------------------------------------------------------------------------------
+// --- record, reap ------------------------------------------------------------------------------------------------
 
-export type Teaching = {
+export type Recording = {
   lane: string
   fence: number
   withPage: boolean
@@ -25,60 +27,69 @@ export type Teaching = {
   delays: [string, number][]
   delayMs: number
   elapsedMs: number
-}
+} & Pick<Ending, 'load' | 'retryAfterMs' | 'jitter'>
 
-export function record(m: Model, call: Call, word: Teaching): string {
+export function record(m: Model, call: Call, word: Recording): string {
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
-  const name = originOf(word.lane)
-  const origin = originAt(m, name)
-  const asker = m.lanes.get(word.lane)
-  const lease = asker?.lease?.fence === word.fence ? asker.lease.started : undefined
-  const started = lease?.kind === 'robots' ? lease : undefined
-  if (origin.question?.fence !== word.fence || (!word.withPage && started === undefined)) return 'stale'
+  const { lane: name, fence, withPage, delays } = word
+  const originName = originOf(name)
+  const origin = originAt(m, originName)
+  const lane = m.lanes.get(name)
+  const lease = lane?.lease?.fence === fence && lane.lease.started?.kind === 'robots' ? lane.lease : undefined
+  if (origin.question?.fence !== fence || (!withPage && lease === undefined)) return 'stale'
   delete origin.question
   origin.version++
   origin.notBefore = word.notBefore
-  if (!word.withPage && asker !== undefined && started !== undefined) {
-    const agent = agentOf(word.lane)
-    const recorded = word.delays.find(([one]) => one === agent)?.[1] ?? 0
-    const own = Math.max(recorded, origin.delays.get(agent) ?? 0)
-    delete asker.lease
-    const owed = Math.max(word.delayMs, own, started.least, leastOf(m, word.lane, 'robots'))
-    asker.due = now - Math.min(word.elapsedMs, now - started.at) + owed
+  const before = delays.some(([agent]) => agent === agentOf(name)) ? (origin.delays.get(agentOf(name)) ?? 0) : 0
+  for (const [agent, delayMs] of delays) origin.delays.set(agent, delayMs)
+  markChanged(m, originName)
+  if (!withPage && lane !== undefined && lease?.started !== undefined) {
+    const ended = now - Math.min(word.elapsedMs, now - lease.started.at)
+    delete lane.lease
+    const owed = owedAfter(m, name, lease, Math.max(word.delayMs, before), now)
+    lane.last = { ended, owed }
+    lane.due = ended + owed
+    if (word.load !== 'normal') backOff(m, originName, word, now, lease.started.at, ended)
   }
-  for (const [agent, delayMs] of word.delays) {
-    const before = origin.delays.get(agent)
-    const longer = before === undefined ? 0 : Math.max(0, delayMs - before)
-    origin.delays.set(agent, delayMs)
-    const laneName = `${agent} ${name}`
-    const lane = m.lanes.get(laneName)
-    if (lane === undefined || (laneName === word.lane && !word.withPage)) continue
-    if (lane.ownDue !== undefined && lane.due !== undefined) {
-      lane.due = lane.ownDue + longer
-      delete lane.ownDue
-    } else if (lane.due !== undefined) lane.due += longer
-    else if (lane.lease?.started !== undefined) lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
-    else if (lane.lease !== undefined) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
-  }
+  wake(
+    m,
+    delays.map(([agent]) => `${agent} ${originName}`).filter((one) => withPage || one !== name),
+    now,
+  )
+  const host = hostOf(originName)
+  if (host !== originName) for (const [agent] of delays) lengthen(m, `${agent} ${host}`, now)
   return 'completed'
+}
+
+/** Lanes of an origin whose robots fetch is over: due at their own time, or later where their delay has grown. */
+function wake(m: Model, names: string[], now: number): void {
+  for (const name of names) {
+    const lane = m.lanes.get(name)
+    if (lane?.due === undefined) {
+      if (lane !== undefined) reservedLonger(m, name, lane, now)
+      continue
+    }
+    const own = lane.ownDue ?? lane.due
+    const opens = lengthened(m, name, own, now)
+    if (lane.ownDue !== undefined || opens > own) lane.due = opens
+    delete lane.ownDue
+  }
 }
 
 /** The facts stay; lanes that wait are woken at their own due times. */
 export function endRobotsFetch(m: Model, call: Call, name: string, fence: number): string {
-  if (openUnlessInDoubt(m, call).now === undefined) return 'doubt'
+  const { now } = openUnlessInDoubt(m, call)
+  if (now === undefined) return 'doubt'
   const origin = originAt(m, name)
   if (origin.question?.fence !== fence) return 'stale'
   delete origin.question
-  for (const agent of AGENTS) {
-    const lane = m.lanes.get(`${agent} ${name}`)
-    const delayMs = origin.delays.get(agent) ?? 0
-    if (lane?.ownDue !== undefined && lane.due !== undefined) {
-      lane.due = lane.ownDue
-      delete lane.ownDue
-    } else if (lane?.lease?.started !== undefined)
-      lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
-  }
+  markChanged(m, name)
+  wake(
+    m,
+    AGENTS.map((agent) => `${agent} ${name}`),
+    now,
+  )
   return 'completed'
 }
 
@@ -101,8 +112,10 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
       continue
     }
     result.started++
-    const { delayMs, least, kind } = lease.started
-    lane.due = now + Math.max(delayMs, least, leastOf(m, name, kind)) + quarantineMs
+    const owed = owedAfter(m, name, lease, lease.started.delayMs, now)
+    const ended = now + quarantineMs
+    lane.last = { ended, owed, of: lease.started.of }
+    lane.due = ended + owed
     const origin = originAt(m, originOf(name))
     if (lease.started.kind === 'page' || lease.started.kind === 'robots-page') {
       lane.tries++
@@ -119,29 +132,35 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
 
 export type Operation = {
   origin: string
-  action: 'pause' | 'resume' | 'block' | 'unblock' | 'delay'
+  action: 'pause' | 'resume' | 'block' | 'unblock' | 'delay' | 'refetch'
   delayMs: number
   until: number
 }
 
 export function operate(m: Model, call: Call, { origin: name, action, delayMs, until }: Operation): void {
-  open(m, call)
+  const { now } = open(m, call)
   const origin = originAt(m, name)
-  if (action === 'pause') origin.pausedUntil = until
-  else if (action === 'unblock') origin.blockedUntil = 0
-  else if (action === 'resume') origin.pausedUntil = 0
+  const host = hostOf(name)
+  const lanesOf = (one: string): string[] => AGENTS.map((agent) => `${agent} ${one}`)
+  if (action === 'pause') {
+    origin.pausedUntil = until
+    if (host !== name) originAt(m, host).hostPausedUntil = until
+  } else if (action === 'resume') {
+    origin.pausedUntil = 0
+    originAt(m, host).hostPausedUntil = 0
+  } else if (action === 'unblock') origin.blockedUntil = 0
   else if (action === 'block') origin.blockedUntil = until
-  else origin.override = { delayMs, until }
-  if (action === 'pause' || action === 'unblock') return
-  for (const agent of AGENTS) {
-    const lane = m.lanes.get(`${agent} ${name}`)
-    if (lane === undefined) continue
-    const longer = action === 'delay' ? Math.max(0, delayMs - (origin.delays.get(agent) ?? 0)) : 0
-    if (lane.due !== undefined) {
-      lane.due = (lane.ownDue ?? lane.due) + longer
-      delete lane.ownDue
-    } else if (lane.lease?.started === undefined) {
-      if (lane.lease !== undefined && longer > 0) lane.lease.notBefore = ms(lane.lease.notBefore + longer)
-    } else if (longer > 0) lane.lease.started.least = Math.max(lane.lease.started.least, delayMs)
+  else if (action === 'delay') origin.override = { delayMs, until }
+  else origin.refetch = origin.version
+  markChanged(m, name)
+  markChanged(m, host)
+  const woken = action === 'pause' ? [] : [...lanesOf(name), ...(action === 'resume' ? lanesOf(host) : [])]
+  for (const one of woken) {
+    const lane = m.lanes.get(one)
+    if (lane?.due === undefined || lane.ownDue === undefined) continue
+    lane.due = lane.ownDue
+    delete lane.ownDue
   }
+  if (action !== 'delay') return
+  for (const one of new Set([...lanesOf(name), ...lanesOf(host)])) lengthen(m, one, now)
 }

@@ -1,19 +1,23 @@
 /** The rules of grant, extend and claim. */
-import { acquireLease } from './rules-leases.ts'
-import { stoppedUntil } from './rules-stops.ts'
+import { opensAt } from './rules-delays.ts'
+import { gateOf } from './rules-gates.ts'
+import { heldLeases, WHAT_OF } from './rules-leases.ts'
+import { countRequest } from './rules-policies.ts'
+import { leaveLine, lookFor, owedAtGrant, take, waitFor } from './rules-queues.ts'
 import {
   type Call,
   isSecondary,
-  type Lane,
+  kindBeside,
+  type List,
   laneOf,
   type Model,
-  makeDue,
   ms,
   open,
   openUnlessInDoubt,
   originAt,
   originOf,
   SETTINGS,
+  waitingIn,
 } from './state.ts'
 
 export type Granting = {
@@ -36,81 +40,112 @@ export type Granted = {
 export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
   const { now, held } = open(m, call)
   return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by }): Granted => {
-    const origin = originAt(m, originOf(lane))
-    if (origin.blockedUntil > now) return { kind: 'blocked' }
-    if (origin.version !== version) return { kind: 'rules-changed' }
-    const closed = closedBy(m, lane, now, held)
-    const before = { fence: m.fence, planned: m.planned }
-    const own = acquireLease(m, now, held, { lanes: [lane], kind: 'hop', delayMs, by, leaseMs })
-    if ('until' in own) return { kind: 'wait', waitMs: Math.max(1, own.until - now), ...closed }
-    if (paceLane === undefined) return { kind: 'granted', own: own.lease }
-    const asked = { lanes: [paceLane], kind: 'pace-group' as const, delayMs: own.lease.delayMs, by, leaseMs }
-    const pace = acquireLease(m, now, held, asked)
-    if ('lease' in pace) return { kind: 'granted', own: own.lease, pace: pace.lease }
-    const given = laneOf(m, lane)
-    makeDue(given, Math.max(given.lease?.notBefore ?? 0, now))
-    Object.assign(m, before) // as if nothing had been granted
-    return { kind: 'wait', waitMs: Math.max(1, pace.until - now), gate: 'pace-group' }
+    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version }
+    const own = lookFor(m, now, held, asked)
+    if (own.gate === 'blocked' || own.gate === 'rules-changed' || own.gate === 'refetch') return { kind: own.gate }
+    const owed = own.isFree ? owedAtGrant(m, lane, asked, now) : delayMs
+    const beside = {
+      ...{ lanes: [paceLane ?? ''], kind: kindBeside(paceLane ?? ''), delayMs: owed, by, leaseMs, of: lane },
+    }
+    const pace = paceLane === undefined ? undefined : lookFor(m, now, held, beside)
+    if (own.isFree && pace?.isFree !== false) {
+      const given = take(m, now, own, asked)
+      const givenPace = pace === undefined ? undefined : take(m, now, pace, beside)
+      countRequest(m, originOf(lane), now)
+      return { kind: 'granted', own: given, ...(givenPace === undefined ? {} : { pace: givenPace }) }
+    }
+    if (pace?.gate !== undefined) leaveLine(own)
+    const isEmpty = own.isFree && isNothing(m, lane)
+    const opens = Math.max(own.opens, pace === undefined || pace.isFree ? 0 : pace.opens)
+    const at = isEmpty ? 0 : waitFor(m, now, by, own, opens)
+    const wait = (until: number): number => Math.max(1, until - now)
+    if (!own.isFree) {
+      const lease = m.lanes.get(lane)?.lease
+      const holder = lease === undefined ? undefined : isSecondary(lease) ? 'permit' : 'url'
+      const gate = own.gate ?? (lease === undefined ? 'delay' : 'lane-busy')
+      return {
+        kind: 'wait',
+        waitMs: wait(at),
+        gate,
+        ...(own.gate !== undefined || holder === undefined ? {} : { holder }),
+      }
+    }
+    if (pace === undefined) throw new Error('what is free is granted')
+    const until = Math.max(at, waitFor(m, now, by, pace, Math.max(pace.opens, at)))
+    return { kind: 'wait', waitMs: wait(until), gate: pace.gate ?? 'pace-group' }
   })
 }
-
-function closedBy(m: Model, name: string, now: number, held: number): { gate: string; holder?: string } {
-  const { closedUntil, pausedUntil } = originAt(m, originOf(name))
-  const lease = m.lanes.get(name)?.lease
-  if (held > now) return { gate: 'startup-hold' }
-  if (stoppedUntil(m, originOf(name), now) > now) return { gate: 'stopped' }
-  if (Math.max(closedUntil, pausedUntil) > now) return { gate: pausedUntil >= closedUntil ? 'paused' : 'back-off' }
-  if (lease === undefined) return { gate: 'delay' }
-  return { gate: 'lane-busy', holder: isSecondary(lease) ? 'permit' : 'url' }
+/** A lane of which nothing is stored beside its due time keeps no line: whoever comes finds it free. */
+function isNothing(m: Model, name: string): boolean {
+  const lane = m.lanes.get(name)
+  return !m.queues.has(name) && (lane === undefined || waitingIn(lane) === 0)
 }
 
-export type Extended = { kind: string; stop?: string } | 'doubt'
+export type Extended = { kind: string; stop?: string; leftMs?: number } | 'doubt'
 
-/** All of the leases, or none of them. */
-export function extend(m: Model, call: Call, held: { lane: string; fence: number }[], leaseMs: number): Extended {
-  const { now } = openUnlessInDoubt(m, call)
-  if (now === undefined) return 'doubt'
-  const lanes: Lane[] = []
+/** All of the leases, or none of them. With 0 ms they stay as they are. */
+export function extend(
+  m: Model,
+  call: Call,
+  asked: { lane: string; fence: number; version: number | undefined }[],
+  leaseMs: number,
+): Extended {
+  const { now, held } = openUnlessInDoubt(m, call)
+  if (now === undefined || held === undefined) return 'doubt'
+  const leases = heldLeases(m, asked, now)
+  if (leases === undefined) return { kind: 'stale' }
   let stop: string | undefined
-  for (const { lane: name, fence } of held) {
-    const lane = m.lanes.get(name)
-    const lease = lane?.lease
-    if (lane === undefined || lease?.started === undefined || lease.fence !== fence) return { kind: 'stale' }
-    if ((isSecondary(lease) ? lease.looked : lease.ends) <= now) return { kind: 'stale' }
-    lanes.push(lane)
-    const { blockedUntil, pausedUntil, closedUntil } = originAt(m, originOf(name))
-    if (lease.started.kind === 'pace-group' || stop !== undefined) continue
-    if (stoppedUntil(m, originOf(name), now) > now) stop = 'stopped'
-    else if (blockedUntil > now) stop = 'blocked'
-    else if (pausedUntil > now) stop = 'paused'
-    else if (closedUntil > now) stop = 'back-off'
+  for (const [at, { lane, fence, version }] of asked.entries()) {
+    const lease = leases[at]
+    const kind = lease?.started?.kind
+    if (stop !== undefined || (kind !== 'page' && kind !== 'permit' && kind !== 'host')) continue
+    const [judged, list] = [kind === 'host' ? undefined : version, kind === 'page' ? lease?.list : undefined]
+    stop = gateOf(m, { what: WHAT_OF[kind], moment: 'underWay', lane, now, held, judged, fence, list })?.gate
   }
-  for (const { lease } of lanes) if (lease !== undefined) lease.ends = lease.looked = ms(now + leaseMs)
-  return { kind: 'extended', ...(stop === undefined ? {} : { stop }) }
+  const left = leases.map((lease) => {
+    if (leaseMs > 0) lease.ends = lease.looked = now + leaseMs
+    return (isSecondary(lease) ? lease.looked : lease.ends) - now
+  })
+  return { kind: 'extended', leftMs: Math.min(...left), ...(stop === undefined ? {} : { stop }) }
 }
 
-export type Claimed = { waitMs: number; gate: string } | { fence: number; notBefore: number; version: number }
+export type Claiming = { lane: string; paceLane: string | undefined; list: List | undefined }
+export type Claimed =
+  | { kind: 'blocked' }
+  | { waitMs: number; gate: string }
+  | { fence: number; notBefore: number; version: number }
+const LEAST_WAIT_MS = 50
 
 /** A reservation for a robots fetch that no URL of the lane asks for. */
-export function claim(m: Model, call: Call, name: string): Claimed {
+export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Claiming): Claimed {
   const { now, held } = open(m, call)
-  const { closedUntil, pausedUntil, question, version } = originAt(m, originOf(name))
-  const lane = m.lanes.get(name)
-  const due = lane?.ownDue ?? lane?.due ?? 0
-  const wait = (until: number, gate: string): Claimed => ({ waitMs: Math.max(1, until - now), gate })
-  const closed = Math.max(closedUntil, pausedUntil)
-  if (held > now) return wait(held, 'startup-hold')
-  const stopped = stoppedUntil(m, originOf(name), now)
-  if (stopped > now) return wait(stopped, 'stopped')
-  if (closed > now) return wait(closed, pausedUntil >= closedUntil ? 'paused' : 'back-off')
-  if (question !== undefined && question.until > now) return wait(question.until, 'robots-in-flight')
-  if (lane?.lease !== undefined) return wait(now, 'lane-busy')
-  if (due > now) return wait(due, 'delay')
+  const wait = (until: number, gate: string): Claimed => ({ waitMs: Math.max(LEAST_WAIT_MS, until - now), gate })
+  const freeAt = (one: string): { at: number; gate: string; isFree: boolean } => {
+    const lane = m.lanes.get(one)
+    if (lane?.lease !== undefined) {
+      const owed = lane.lease.started?.delayMs ?? 0
+      return { at: now + Math.max(owed, LEAST_WAIT_MS), gate: 'lane-busy', isFree: false }
+    }
+    const at = opensAt(m, one, lane?.ownDue ?? lane?.due ?? 0, now)
+    return { at, gate: 'delay', isFree: at <= now }
+  }
+  const closed = gateOf(m, { what: 'permitRobots', moment: 'reserve', lane: name, now, held, list })
+  if (closed?.gate === 'blocked') return { kind: 'blocked' }
+  if (closed !== undefined) return wait(closed.till, closed.gate)
+  const own = freeAt(name)
+  if (!own.isFree) return wait(own.at, own.gate)
+  if (paceLane !== undefined) {
+    const what = kindBeside(paceLane) === 'host' ? 'host' : 'group'
+    const beside = gateOf(m, { what, moment: 'grant', lane: paceLane, now, held })
+    if (beside !== undefined) return wait(beside.till, beside.gate)
+    const free = freeAt(paceLane)
+    if (!free.isFree) return wait(free.at, 'pace-group')
+  }
   const claimed = laneOf(m, name)
   delete claimed.due
   delete claimed.ownDue
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   const ends = ms(now + SETTINGS.reserveMs)
   claimed.lease = { fence: m.fence, list: 'q', notBefore: now, ends, looked: ends }
-  return { fence: m.fence, notBefore: now, version }
+  return { fence: m.fence, notBefore: now, version: originAt(m, originOf(name)).version }
 }

@@ -52,7 +52,6 @@ export function openSite(): Site {
   const visits = new Map<string, Visit>()
   const robotsFetches = new Map<string, Visit>()
   const silences = new Map<string, number>()
-  const delays = new Map<string, number>()
   const leasts = new Map<string, number>()
   const rude = (what: string): never => {
     throw new RudeError(what)
@@ -118,17 +117,14 @@ export function openSite(): Site {
     },
     shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
     delay(lane, delayMs, now) {
-      const before = delays.get(lane)
       const visit = visits.get(lane)
-      delays.set(lane, delayMs)
-      if (before === undefined || visit?.endedAt === undefined || now >= overAt(visit)) return
-      visit.owedMs += Math.max(0, delayMs - before)
+      if (visit?.endedAt === undefined || now >= overAt(visit)) return
+      visit.owedMs = Math.max(visit.owedMs, delayMs)
     },
     least: (agent, delayMs) => void leasts.set(agent, delayMs),
     lost(byAll = false) {
       if (byAll) fences.clear()
       silences.clear()
-      delays.clear()
       leasts.clear()
       for (const visit of visits.values()) visit.bound = false
     },

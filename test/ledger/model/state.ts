@@ -4,7 +4,10 @@
  * model remembers, and what every call does first.
  */
 export const AGENTS = ['ant', 'bee'] as const
-export const ORIGINS = ['http://one.test', 'http://two.test'] as const
+/** The last one is the host of the first: its lanes are the host's. */
+export const ORIGINS = ['http://one.test', 'http://two.test', 'https://one.test'] as const
+/** No origin: lanes of a pace group, which hold no URLs. */
+export const GROUP = 'domain://test'
 /** Of which URLs are, in runs with several crawls. */
 export const CRAWLS = ['default', 'b', 'c'] as const
 /** So many unread outcomes hold a crawl where several are played: each has but a few URLs. */
@@ -32,6 +35,7 @@ export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) 
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
 export type AcquireAnswer = { id: string; expiresAt: number }
+export type Kind = 'page' | 'robots' | 'robots-page' | 'hop' | 'permit' | 'host' | 'pace-group'
 export type Lease = {
   fence: number
   list: List
@@ -42,15 +46,23 @@ export type Lease = {
   started?: {
     at: number
     delayMs: number
-    kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'pace-group'
+    kind: Kind
     wasFailing: boolean
-    least: number
+    /** the delay that an operator had set then */
+    byHand: number
+    /** the lane whose request it is, where that is another one */
+    of?: string | undefined
+    /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
+    requestAt: number
   }
   /** of a visit: how many others come before the lane's own URLs, while these wait */
   before?: number | undefined
 }
 /** no URL of the lane asked for it */
-export const isSecondary = ({ started }: Lease): boolean => started?.kind === 'hop' || started?.kind === 'pace-group'
+export const isSecondary = ({ started }: Lease): boolean =>
+  started !== undefined && ['hop', 'permit', 'host', 'pace-group'].includes(started.kind)
+/** What a lane is leased for that a request holds besides its own. */
+export const kindBeside = (lane: string): 'host' | 'pace-group' => (/ https?:/.test(lane) ? 'host' : 'pace-group')
 export type Lane = {
   q: AcquireAnswer[]
   h: AcquireAnswer[]
@@ -65,6 +77,8 @@ export type Lane = {
   /** its own due time, while it is deferred */
   ownDue?: number
   why?: string
+  /** when the last exchange ended, what it owed from then on, and the lane whose request it was */
+  last?: { ended: number; owed: number; of?: string | undefined }
 }
 export type Origin = {
   version: number
@@ -74,14 +88,29 @@ export type Origin = {
   incidents: number
   failures: number
   pausedUntil: number
+  /** of a host's origin: another one of the host is paused */
+  hostPausedUntil: number
   blockedUntil: number
+  /** the version at which a new robots fetch was asked for */
+  refetch?: number
+  /** the latest fence handed out when one of its gates or delays changed */
+  changed?: number
   /** delay by an operator's hand */
   override?: { delayMs: number; until: number }
   delays: Map<string, number>
 }
 export type Queue = { last: number; waiting: { name: string; at: number }[] }
-/** The least delay of an agent, the least one that may still run from before it was raised, and when that was. */
-export type LeastDelay = { least: number; from: number; raisedAt: number }
+export type LeastDelay = { least: number; changedAt: number }
+/** What a site has agreed to or asks for; from and to in minutes. */
+export type Policy = {
+  changedAt: number
+  isGone: boolean
+  delayMs?: number | undefined
+  consent: boolean
+  from?: number | undefined
+  to?: number | undefined
+  budget?: number | undefined
+}
 export type Model = {
   outcomesLimit: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
@@ -92,6 +121,17 @@ export type Model = {
   planned: boolean
   /** emergency stops: of everything, and by name, each until when on the ledger's time */
   stops?: { version: number; everything: number; names: Map<string, number> }
+  policies?: { version: number; count: number; till: number; sites: Map<string, Policy> }
+  /** requests of a day to a host that has a budget */
+  requests: Map<string, number>
+  /** lanes that a stop, visiting hours or a budget holds, and those to be woken after a change of these */
+  heldByRecord: Set<string>
+  waking: Set<string>
+  /** when Redis lost its latest writes, and when every request of then has ended */
+  lost?: { at: number; until: number }
+  /** of this call: origins whose gates it has changed, and the latest fence before it */
+  changing: Set<string>
+  before: number
   leastDelays?: { version: number; agents: Map<string, LeastDelay> }
   fence: number
   lanes: Map<string, Lane>
@@ -122,6 +162,11 @@ export function emptyModel(crawls: boolean): Model {
     shift: 0,
     planned: false,
     fence: 0,
+    requests: new Map(),
+    heldByRecord: new Set(),
+    waking: new Set(),
+    changing: new Set(),
+    before: 0,
     lanes: new Map(),
     queues: new Map(),
     origins: new Map(),
@@ -179,6 +224,8 @@ export function endTurn(lane: Lane, crawl: string): void {
   if ([...lane.turns.keys()].every((name) => name === 'default')) delete lane.turns
 }
 export const originOf = (lane: string): string => lane.slice(lane.indexOf(' ') + 1)
+/** The origin whose lanes are those of the host. */
+export const hostOf = (origin: string): string => origin.replace(/^http:/, 'https:')
 export const agentOf = (lane: string): string => lane.slice(0, lane.indexOf(' '))
 export const originAt = (m: Model, name: string): Origin => {
   const found = m.origins.get(name)
@@ -189,6 +236,7 @@ export const originAt = (m: Model, name: string): Origin => {
     incidents: 0,
     failures: 0,
     pausedUntil: 0,
+    hostPausedUntil: 0,
     blockedUntil: 0,
     delays: new Map(),
   }
@@ -200,6 +248,8 @@ export const ms = (instant: number): number => Number(instant.toFixed(3))
 
 /** Every call: the ledger's time never runs backwards nor leaps, and a new Redis, or one whose clock leapt, holds its grants. */
 export function open(m: Model, { caller, time, most, run }: Call): { now: number; held: number } {
+  m.changing.clear()
+  m.before = m.fence
   const restarted = m.epoch === undefined || m.epoch.run !== run
   const { now, leapt } = timeOf(m, time, most, restarted && m.planned)
   const at = { now, held: 0 }
@@ -215,10 +265,12 @@ export function open(m: Model, { caller, time, most, run }: Call): { now: number
     const prev = m.epoch?.id ?? ''
     const id = Math.max(at.now * 1_000, Number(prev) + 1).toFixed(0)
     m.epoch = { run, id, prev, hold: Math.max(m.epoch?.hold ?? 0, at.now + waitMs), now: at.now }
+    if (restarted && waitMs === HOLD_MS) m.lost = { at: ms(at.now), until: ms(at.now + SETTINGS.leaseMs) }
     if (restarted) m.planned = false
   } else if (m.epoch !== undefined && ![m.epoch.id, m.epoch.prev, ''].includes(caller.known)) {
     lift()
     m.epoch.hold = Math.max(m.epoch.hold, at.now + HOLD_MS)
+    m.lost = { at: ms(at.now), until: ms(at.now + SETTINGS.leaseMs) }
   }
   if (m.epoch === undefined) throw new Error('no epoch')
   m.epoch.now = at.now
@@ -228,10 +280,10 @@ export function open(m: Model, { caller, time, most, run }: Call): { now: number
 }
 
 /** No silence is written down while it is in doubt what time it is: the caller hears nothing, and asks again. */
-export function openUnlessInDoubt(m: Model, call: Call): { now?: number } {
+export function openUnlessInDoubt(m: Model, call: Call): { now?: number; held?: number } {
   const { known } = call.caller
-  const { now } = open(m, call)
-  if (m.doubt === undefined) return { now }
+  const { now, held } = open(m, call)
+  if (m.doubt === undefined) return { now, held }
   call.caller.known = known
   return {}
 }
@@ -287,18 +339,55 @@ export function makeDue(lane: Lane, ownDue: number, till = 0, why = ''): void {
   }
 }
 
-/** The same where a gate holds the lane until then: it holds no URL beyond its expiry. @param list  the one whose head is in flight */
-export function makeDueAfter(
-  m: Model,
-  now: number,
-  lane: Lane,
-  list: List,
-  ownDue: number,
-  till: number,
-  why: string,
-): void {
-  const head = till > now ? urlsIn(lane, list)[0] : undefined
-  makeDue(lane, ownDue, head === undefined ? till : Math.min(till, expiryOf(m, head)), why)
+/** Gates that a record of the fleet closes: a change of it wakes the lanes. */
+const isByRecord = (gate: string): boolean => ['stopped', 'visiting-hours', 'budget'].includes(gate)
+
+/** The same where a gate holds the lane until then: no longer than until the first URL of any of its lists expires. */
+export function makeDueAfter(m: Model, now: number, name: string, ownDue: number, till: number, why: string): void {
+  const lane = laneOf(m, name)
+  const most = till > now ? Math.min(till, firstExpiry(m, lane)?.at ?? till) : till
+  makeDue(lane, ownDue, most, why)
+  if (most > ownDue && isByRecord(why)) m.heldByRecord.add(name)
+}
+/** No record of the fleet holds the lane any more. */
+export function forgetHeld(m: Model, name: string, why: string | undefined): void {
+  if (why !== undefined && isByRecord(why)) m.heldByRecord.delete(name)
+}
+/** Lanes that a record held which has changed are due at their own time. */
+export function wakeLanes(m: Model): void {
+  for (const name of m.waking) {
+    const lane = m.lanes.get(name)
+    if (lane?.due === undefined || lane.ownDue === undefined || !isByRecord(lane.why ?? '')) continue
+    lane.due = lane.ownDue
+    delete lane.ownDue
+  }
+  m.waking.clear()
+}
+
+/** When the first URL of any list expires, and that list. */
+export function firstExpiry(m: Model, lane: Lane): { at: number; list: List } | undefined {
+  const crawls = turnsOf(lane).flatMap(([crawl]) => (crawl === 'default' ? [] : [crawl]))
+  const lists: List[] = ['q', 'h', ...crawls.flatMap((crawl): List[] => [listIn('h', crawl), listIn('q', crawl)])]
+  let soonest: { at: number; list: List } | undefined
+  for (const list of lists) {
+    const [head] = urlsIn(lane, list)
+    if (head === undefined) continue
+    const at = expiryOf(m, head)
+    if (soonest === undefined || at < soonest.at) soonest = { at, list }
+  }
+  return soonest
+}
+
+/** A gate or a delay of an origin has changed: what was looked at under an earlier fence does not hold any more. */
+export function markChanged(m: Model, origin: string): void {
+  originAt(m, origin).changed = m.before
+  m.changing.add(origin)
+}
+const CHANGES_KEPT_MS = 60_000
+export function hasChanged(m: Model, origin: string, fence: number, now: number): boolean {
+  if (m.changing.has(origin) || fence <= Math.floor((now - CHANGES_KEPT_MS) * 1_000)) return true
+  const { changed } = originAt(m, origin)
+  return changed !== undefined && fence <= changed
 }
 
 /** On the ledger's time. */

@@ -2,7 +2,7 @@
 import { acquire, complete, confirm, release, reserve, resolve, startOrders, store } from './acts.ts'
 import { cancel, setCrawl } from './acts-crawls.ts'
 import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
-import { claim, extend, grant } from './acts-permits.ts'
+import { claim, extend, grant, next } from './acts-permits.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
@@ -20,6 +20,7 @@ const ACTS: [number, Act][] = [
   [25, acquire],
   [30, grant],
   [15, extend],
+  [15, next],
   [12, claim],
   [15, release],
   [60, confirm],

@@ -107,6 +107,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
         : Number((seen.ledger + clock.steady - seen.at).toFixed(3))
     const real = scriptsOf(redis, keys, {
       holdMs: SETTINGS.leaseMs + SETTINGS.quarantineMs,
+      longestLeaseMs: SETTINGS.leaseMs,
       callDeadlineMs: 60_000,
       nowMs: () => clock.now,
       mostMs: most,
@@ -115,6 +116,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
       ...real,
       async call(verb, args, items) {
         if (verb === 'complete') noteJitters(items ?? [], jitters)
+        if (verb === 'record') noteJitter((args as { load: string }).load, jitters)
         const answer = await real.call(verb, args, items)
         seen = { ledger: answer.now, at: clock.steady }
         return answer
@@ -167,6 +169,11 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
     },
   }
   return world
+}
+
+/** Of the load of a robots answer. */
+function noteJitter(load: string, into: number[]): void {
+  into.splice(0, into.length, Number(load.split(' ')[1] ?? 0))
 }
 
 /** Finds the jitters among the completions of a call; those of the short forms have neither jitter nor further items. */

@@ -6,13 +6,15 @@ import { takenElsewhere } from '../crawls/elsewhere.ts'
 import { laneName, listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
-import { firstUrlOf, leaseEndsAt, poolLists } from '../pools.ts'
+import { firstUrlOf, poolLists } from '../pools.ts'
 import type {
+  ClaimRequest,
   CompleteResult,
   Completion,
   GrantRequest,
   LaneRef,
   LeasedLane,
+  NextRequest,
   Pending,
   RecordResult,
   ReserveRequest,
@@ -77,7 +79,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     },
     reserve: (partition: number, request: ReserveRequest) => of(partition).verbs.reserve(request),
     /** Reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for. */
-    claim: (lane: LaneRef) => ofOrigin(lane.origin).verbs.claim(lane),
+    claim: (request: ClaimRequest) => ofOrigin(request.origin).verbs.claim(request),
     /** Orders on their way to the workers of a pool. */
     pool: (partition: number, name: string) =>
       poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, callDeadlineMs }),
@@ -94,9 +96,8 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
     /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
     grant: (request: GrantRequest) => ofOrigin(request.origin).verbs.grant(request),
-    /** When the secondary lease of a lane ends, whoever holds it: the holder is the one whose fence is confirmed afterwards. */
-    leaseEndsAt: (lane: LaneRef): Promise<number | undefined> =>
-      leaseEndsAt(redis, ofOrigin(lane.origin).keys, lane, callDeadlineMs),
+    /** One more request under leases of one partition that are held: it waits for every gate and delay of all their lanes. */
+    next: (request: NextRequest) => ofOrigin(request.held[0]?.origin ?? '').verbs.next(request),
     /**
      * The leases that one permit, or one order of a pool, holds in one partition last so much longer from now on: all of them, or none.
      */

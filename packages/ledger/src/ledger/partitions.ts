@@ -45,6 +45,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       records: place < tags.length ? recordsAt(place) : undefined,
       partitions: tags.length,
       holdMs,
+      longestLeaseMs: settings.leaseMs,
       callDeadlineMs,
       nowMs: options.nowMs,
       mostMs: options.mostMs,

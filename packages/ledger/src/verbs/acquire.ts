@@ -3,26 +3,25 @@ import { ACQUIRED } from '../calls.ts'
 import { KIND, laneName, readLaneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { AcquireAnswer, LaneRef, SecondaryRequest } from '../types.ts'
+import type { AcquireAnswer, LaneRef, LedgerGateName, SecondaryRequest } from '../types.ts'
 
 export async function acquire(
   scripts: Scripts,
   { leaseMs }: VerbSettings,
-  { lanes, kind, delayMs, of, isRobots, heldFence, by }: SecondaryRequest,
+  { lanes, kind, delayMs, of, isRobots, by }: SecondaryRequest,
 ): Promise<AcquireAnswer> {
   const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
   const args = {
     leaseMs,
     delayMs,
     kind: kind === 'pace-group' ? KIND.paceGroup : KIND.hop,
-    of: nameOf(kind === 'hop' ? lanes[0] : of),
+    of: nameOf(of),
     isRobots: isRobots === true ? 1 : 0,
-    heldFence: heldFence ?? '',
     requester: nameOf(by),
   }
   const { values } = await scripts.call('acquire', args, lanes.map(nameOf))
   const { answer, value, delayMs: owed, lane } = ACQUIRED.read(values)
   if (answer === 'blocked') return { kind: answer }
-  if (answer === 'wait') return { kind: answer, waitMs: Number(value) }
+  if (answer === 'wait') return { kind: answer, waitMs: Number(value), gate: owed as LedgerGateName }
   return { kind: 'granted', lane: readLaneName(lane), fence: Number(value), delayMs: Number(owed), leaseMs }
 }

@@ -77,7 +77,7 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
-/** What a completion says of the load, for lib/back-off.lua. */
+/** What lua/lib/back-off.lua reads. */
 export function loadText(load: SiteLoad, jitter: () => number): string {
   if (load.kind === 'normal') return load.kind
   const retryAfterMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''

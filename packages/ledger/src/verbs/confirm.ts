@@ -1,5 +1,5 @@
 /** confirm: may requests that took long to connect still be sent? */
-import { CONFIRM_ITEM } from '../calls.ts'
+import { type Arg, CONFIRM_ITEM } from '../calls.ts'
 import { LedgerUnavailableError } from '../errors.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
@@ -14,9 +14,7 @@ import type { Confirmation, LeasedLane } from '../types.ts'
  */
 export async function confirm(scripts: Scripts, requests: LeasedLane[][]): Promise<Confirmation[]> {
   const lanes = requests.flat()
-  const items = lanes.flatMap(({ agent, origin, fence, version }) =>
-    CONFIRM_ITEM.write({ lane: laneName(agent, origin), fence, version: version ?? '' }),
-  )
+  const items = lanes.flatMap(leasedItems)
   const { values } = await scripts.call('confirm', {}, items)
   if (values.length !== lanes.length)
     throw new LedgerUnavailableError('confirm', `${values.length} answers to ${lanes.length} lanes`)
@@ -27,3 +25,7 @@ export async function confirm(scripts: Scripts, requests: LeasedLane[][]): Promi
     return ofLanes.find((answer) => answer !== 'granted') ?? ofLanes[0] ?? 'stale'
   })
 }
+
+/** Leases as the scripts take them whose callers hold them. */
+export const leasedItems = ({ agent, origin, fence, version }: LeasedLane): Arg[] =>
+  CONFIRM_ITEM.write({ lane: laneName(agent, origin), fence, version: version ?? '' })

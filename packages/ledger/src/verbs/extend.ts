@@ -1,14 +1,16 @@
 /** extend: the leases of a permit last longer. */
-import { EXTEND_ITEM, EXTENDED } from '../calls.ts'
-import { laneName } from '../layout.ts'
+import { EXTENDED } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
-import type { ExtendAnswer, ExtendedStop, LeasedLane } from '../types.ts'
+import type { ExtendAnswer, LeasedLane, LedgerGateName } from '../types.ts'
+import { leasedItems } from './confirm.ts'
 
-/** @param held  the lanes of one partition that the permit holds */
+/**
+ * @param held     the lanes of one partition that the permit holds
+ * @param leaseMs  from now on; 0: nothing changes, and only what is left of them is asked for
+ */
 export async function extend(scripts: Scripts, held: LeasedLane[], leaseMs: number): Promise<ExtendAnswer> {
-  const items = held.flatMap(({ agent, origin, fence }) => EXTEND_ITEM.write({ lane: laneName(agent, origin), fence }))
-  const { values } = await scripts.call('extend', { leaseMs }, items)
-  const { answer, gate } = EXTENDED.read(values)
+  const { values } = await scripts.call('extend', { leaseMs }, held.flatMap(leasedItems))
+  const { answer, gate, leftMs } = EXTENDED.read(values)
   if (answer !== 'extended') return { kind: 'stale' }
-  return gate === '' ? { kind: answer } : { kind: answer, stop: gate as ExtendedStop }
+  return { kind: answer, leftMs: Number(leftMs), ...(gate === '' ? {} : { stop: gate as LedgerGateName }) }
 }

@@ -4,7 +4,7 @@ import { readRecord } from '../crawls/record.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { GrantAnswer, GrantGate, GrantRequest } from '../types.ts'
+import type { GrantAnswer, GrantRequest, LedgerGateName } from '../types.ts'
 
 export async function grant(
   scripts: Scripts,
@@ -33,7 +33,7 @@ function readAnswer(parts: string[]): GrantAnswer {
   if (answer === 'wait') {
     const { gate, holder } = GRANT_WAIT.read(parts)
     const held = holder === '' ? {} : { holder: holder as 'url' | 'permit' }
-    return { kind: answer, waitMs: Number(waitMs), gate: gate as GrantGate, ...held }
+    return { kind: answer, waitMs: Number(waitMs), gate: gate as LedgerGateName, ...held }
   }
   return { kind: answer as 'blocked' | 'rules-changed' | 'refetch' }
 }

@@ -13,15 +13,12 @@ export type Rates = Versioned & {
 }
 export const NO_RATES: Rates = { version: 0, leastDelays: [], sitePolicies: [] }
 
-/** Resolves when the lanes that an earlier version held are woken too. */
 export async function rates(scripts: Scripts, { version, leastDelays, sitePolicies }: Rates): Promise<Written> {
   const items = [
     ...leastDelays.flatMap(LEAST_DELAY_ITEM.write),
     ...sitePolicies.flatMap((policy) => POLICY_ITEM.write({ site: policy.site, policy: textOf(policy) })),
   ]
   const { values } = await scripts.call('rates', { expected: '', version, agents: leastDelays.length }, items)
-  let more = values[2]
-  while (more === '1') more = (await scripts.call('rates', { expected: '', version: 0, agents: 0 })).values[2]
   return { kind: values[0] as Written['kind'], version: Number(values[1]) }
 }
 

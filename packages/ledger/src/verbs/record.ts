@@ -7,7 +7,8 @@ import { writeState } from '../records/state-text.ts'
 import { writeBody } from '../records/stored-body.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
-import type { CompleteResult, RecordResult, RobotsFetchEnd, RobotsRecord } from '../types.ts'
+import type { CompleteResult, RecordResult, RobotsFetchEnd, RobotsRecord, SiteLoad } from '../types.ts'
+import { loadText } from './complete.ts'
 
 /** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
@@ -15,12 +16,15 @@ const ORIGIN_LIFE_MS = 31 * 86_400_000
 export async function record(
   scripts: Scripts,
   settings: VerbSettings,
-  { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs }: RobotsRecord,
+  { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs, load }: RobotsRecord,
 ): Promise<RecordResult> {
   const { question: _over, ...facts } = found
   const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
   const bytes = body === undefined ? '' : await writeBody(body.octets)
-  const lease = withPage === true ? {} : { lane: laneName(agent, origin), delayMs, elapsedMs }
+  const lease =
+    withPage === true
+      ? {}
+      : { lane: laneName(agent, origin), delayMs, elapsedMs, ...(load === undefined ? {} : { load }) }
   return callRecord(scripts, settings, { origin, fence, delays, state, bytes, ...lease })
 }
 
@@ -31,6 +35,8 @@ export const endRobotsFetch = (
   { origin, fence, agents }: RobotsFetchEnd,
 ): Promise<CompleteResult> =>
   callRecord(scripts, settings, { origin, fence, delays: agents.map((agent) => ({ agent })) })
+
+const NORMAL: SiteLoad = { kind: 'normal' }
 
 type RecordCall = {
   origin: string
@@ -44,15 +50,17 @@ type RecordCall = {
   lane?: string
   delayMs?: number
   elapsedMs?: number
+  load?: SiteLoad
 }
 async function callRecord<Result extends RecordResult>(
   scripts: Scripts,
-  { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,
-  { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0 }: RecordCall,
+  { bodies: { domainBytes, allBytes, beyondLifeMs }, backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
+  { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0, load = NORMAL }: RecordCall,
 ): Promise<Result> {
   const host = hostOf(origin)
   const args = {
-    ...{ lane, fence, origin, delayMs, domainBytes, allBytes, beyondLifeMs },
+    ...{ lane, fence, origin, delayMs, domainBytes, allBytes, beyondLifeMs, backOffMs, backOffMaxMs, backOffQuietMs },
+    load: loadText(load, jitter),
     state: state?.text ?? '',
     lifeMs: ORIGIN_LIFE_MS,
     hashes: state?.hashes ?? '',

@@ -4,7 +4,17 @@ import { type LaneRef, type LeasedLane, LedgerUnavailableError } from '@decorum/
 import { delayAfter } from '@decorum/politeness'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
 import type { Confirm, LastCheck } from '../http/exchange.ts'
-import { confirm, endExchange, endUnused, type Happened, type LeaseLedger, type Leases, lanesOf } from '../ledger.ts'
+import {
+  confirm,
+  endExchange,
+  endUnused,
+  type Happened,
+  type LeaseLedger,
+  type Leases,
+  laneOf,
+  lanesOf,
+  type PaceLease,
+} from '../ledger.ts'
 import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '../limits.ts'
 import type { Report, Reporter } from '../report.ts'
 import type { Turn } from './turn.ts'
@@ -105,10 +115,16 @@ export class Lease implements UsedLease {
     return this.leases.own.origin
   }
 
-  /** The fence under which a lane is held; undefined: it is not. */
-  fenceOf({ agent, origin }: LaneRef): number | undefined {
-    return [this.leases.own, ...this.leases.paceLeases].find((lane) => lane.agent === agent && lane.origin === origin)
-      ?.fence
+  /** The lease of a lane that is held; undefined: it is not. */
+  leaseOf({ agent, origin }: LaneRef): PaceLease | undefined {
+    const { own, paceLeases } = this.leases
+    const all = [{ ...laneOf(own), delayMs: own.delayMs, ofSite: true }, ...paceLeases]
+    return all.find((lane) => lane.agent === agent && lane.origin === origin)
+  }
+
+  /** of its own lane, as it was granted, ms */
+  get leaseMs(): number {
+    return this.#turn.leaseMs
   }
 
   stillHeld(): string | undefined {

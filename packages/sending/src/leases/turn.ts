@@ -13,6 +13,7 @@ import {
   type Leases,
   type NotFree,
   type OwnLease,
+  type PaceLease,
   release,
   type Wanted,
 } from '../ledger.ts'
@@ -117,8 +118,8 @@ export const stoppedAt = (
 export type Plan = {
   groups: Wanted[]
   hostLane: LaneRef | undefined
-  /** it goes to a lane, or has a pace group, that is held for it already */
-  sharesLane: boolean
+  /** its lane, that of its host and those of its groups which are held for it already */
+  held: LaneRef[]
   wrongAddress: LastCheck
   isStopped: boolean
 }
@@ -141,13 +142,14 @@ function planAt(
   const host = groups.hostLane(agent.key, origin)
   const above = groups.hostsAlone ? [] : groups.above(agent.key, origin, groups.needsAddress ? address : undefined)
   const free = above.filter(({ lanes }) => !lanes.some(isHeld))
+  const all = [lane, ...(host === undefined ? [] : [host]), ...above.flatMap(({ lanes }) => lanes)]
   return {
     groups: free.map((group) => {
       const owed = group.delayMs === undefined ? { delayMs, of: lane } : { delayMs: group.delayMs }
       return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
     }),
     hostLane: host === undefined || isHeld(host) ? undefined : host,
-    sharesLane: free.length < above.length || isHeld(lane) || (host !== undefined && isHeld(host)),
+    held: all.filter(isHeld),
     wrongAddress: groups.needsAddress ? (at) => notThe(address, at) : anyAddress,
     isStopped: stoppedAt(ledger, origin, address) !== undefined,
   }
@@ -159,22 +161,29 @@ const withoutPrefix = (address: string | undefined): string | undefined => addre
 const notThe = (address: string | undefined, at: string | undefined): string | undefined =>
   withoutPrefix(at) === withoutPrefix(address) ? undefined : `the pace group of ${at} is not held`
 
-/** Opens a lane by its name, for a request that no URL of the lane asks for: a hop, or a person's. */
+/** A lane that is held for a request already. `since`: when the ledger was last asked about it. */
+export type Held = { lease: PaceLease; leaseMs: number; since: Since }
+
+/**
+ * Opens a lane by its name, for a request that no URL of the lane asks for: a hop, or a person's.
+ * @param held  the lane, where it is held already: only that of its host is opened then
+ */
 export const byName =
   (
     { agent, origin, delayMs, by }: Asked,
-    { isRobots, heldFence }: { isRobots: boolean; heldFence?: number | undefined },
+    { isRobots, held }: { isRobots: boolean; held?: Held | undefined },
     { ledger, reporter, agents }: TurnTools,
   ): Open<NotFree> =>
   async (hostLane) => {
     const lane = { agent: agent.key, origin }
     const site = { delayMs, ofSite: true }
-    const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots, ...(heldFence !== undefined && { heldFence }) }
-    const wanted: Wanted[] =
-      hostLane === undefined ? [hop] : [{ ...site, lanes: [hostLane], kind: 'pace-group', of: lane }, hop]
+    const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots }
+    const wanted: Wanted[] = held === undefined ? [hop] : []
+    if (hostLane !== undefined) wanted.unshift({ ...site, lanes: [hostLane], kind: 'pace-group', of: lane })
     const acquired = await acquireAll(ledger, wanted, by, reporter)
     if (acquired.kind !== 'acquired') return acquired
-    const { leases, since, leaseMs } = acquired
+    const leases = held === undefined ? acquired.leases : [...acquired.leases, held.lease]
+    const { since, leaseMs } = held ?? acquired
     const [own, host] = leases.toReversed()
     if (own === undefined) throw new Error('the ledger has granted no lane')
     const awaited = isRobots ? { awaitedBy: agents.list.map(({ key }) => key) } : {}

@@ -59,7 +59,7 @@ export async function askRobots(
   const hops: RobotsAnswer['hops'] = []
   const seen = new Set<string>()
   let tookMs: number | undefined
-  let load = NORMAL_LOAD
+  let load: SiteLoad = NORMAL_LOAD
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
   const ended = (endedAt: number) => ({
@@ -78,6 +78,15 @@ export async function askRobots(
 
   const loadAfter = (result: Exchange): SiteLoad =>
     result.kind === 'answered' ? loadOf(result, tools.now()) : NORMAL_LOAD
+  /**
+   * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
+   * retries, which come sooner than a back-off of pages ends.
+   */
+  const keepLoad = (said: SiteLoad): void => {
+    if (said.kind !== 'asked-for-less' || said.retryAfterMs === undefined) return
+    const known = load.kind === 'asked-for-less' ? load.retryAfterMs : undefined
+    load = { kind: said.kind, retryAfterMs: Math.max(known ?? 0, said.retryAfterMs) }
+  }
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {
     const result = await request(agent, at, tools.connections, origin, {
@@ -87,9 +96,7 @@ export async function askRobots(
       confirm: () => lease.confirm(),
     })
     if (result.kind !== 'not-sent') tookMs = result.timing.totalMs
-    // Without Retry-After the robots state of the origin has its own retries, which come sooner than a back-off of pages ends.
-    const asked = loadAfter(result)
-    load = asked.kind === 'asked-for-less' && asked.retryAfterMs !== undefined ? asked : NORMAL_LOAD
+    keepLoad(loadAfter(result))
     return result
   }
   /** A redirect, under a lease of its own. A string tells why the chain ends here. */
@@ -113,7 +120,7 @@ export async function askRobots(
     })
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     const hopLoad = loadAfter(result)
-    if (lane.isShared) load = heavier(load, hopLoad)
+    if (lane.isShared) keepLoad(hopLoad)
     await lane.complete(result, hopLoad)
     return result
   }
@@ -152,13 +159,6 @@ export async function askRobots(
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
     at = target.at
   }
-}
-
-/** Of two answers the one that asks for less, and for longer. */
-function heavier(one: SiteLoad, other: SiteLoad): SiteLoad {
-  if (other.kind !== 'asked-for-less') return one
-  if (one.kind !== 'asked-for-less') return other
-  return (other.retryAfterMs ?? 0) > (one.retryAfterMs ?? 0) ? other : one
 }
 
 /**

@@ -89,11 +89,14 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
   const nameOf = ({ agent, origin }: LaneRef): string => `${agent} ${origin}`
   const completed = async () => 'completed' as const
   return {
-    async acquire({ lanes: [lane], delayMs, heldFence = 1 }) {
+    async acquire({ lanes: [lane], delayMs }) {
       if (lane === undefined) throw new Error('a lane is needed')
       const waitMs = (dueAt.get(nameOf(lane)) ?? 0) - performance.now()
-      return waitMs > 0 ? { kind: 'wait', waitMs } : { kind: 'granted', lane, fence: heldFence, delayMs, leaseMs }
+      return waitMs > 0
+        ? { kind: 'wait', waitMs, gate: 'delay' }
+        : { kind: 'granted', lane, fence: 1, delayMs, leaseMs }
     },
+    next: async ({ delayMs, elapsedMs }) => ({ kind: 'granted', waitMs: Math.max(0, delayMs - elapsedMs) }),
     async complete({ delayMs, elapsedMs, ...lane }) {
       dueAt.set(nameOf(lane), performance.now() + delayMs - elapsedMs)
       return 'completed'

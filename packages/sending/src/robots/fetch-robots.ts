@@ -1,7 +1,7 @@
 /** The robots fetch of an origin: what is known, the requests, and the new record of the origin. */
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
-import { type Delay, effectiveDelay } from '@decorum/politeness'
+import { type Delay, delayByRules } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint } from '@decorum/runtime'
@@ -133,10 +133,10 @@ function delaysOf(agents: Agents, { answer }: RobotsState, body: Body): ({ agent
   return agents.list.map((agent) => {
     const policy = policies[agent.profile]
     const isOpen = answer === undefined || policy.answers[answer.kind] === 'open'
-    if (isOpen) return { agent: agent.key, ...effectiveDelay(agent, undefined) }
+    if (isOpen) return { agent: agent.key, ...delayByRules(agent, undefined) }
     if (!(body instanceof Uint8Array)) return { agent: agent.key } // the known delay stays
     const rules = compiled.get(agent.profile) ?? parseRobots(body, { policy })
     compiled.set(agent.profile, rules)
-    return { agent: agent.key, ...effectiveDelay(agent, rules) }
+    return { agent: agent.key, ...delayByRules(agent, rules) }
   })
 }

@@ -1,13 +1,19 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
-import { LedgerUnavailableError, type SiteLoad } from '@decorum/ledger'
+import {
+  type LeasedLane,
+  LedgerUnavailableError,
+  type NextAnswer,
+  type NextRequest,
+  type SiteLoad,
+} from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import { crashPoint, pause } from '@decorum/runtime'
+import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import type { Confirm, LastCheck } from '../http/exchange.ts'
 import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
 import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
-import { betweenMs, endPaceLeases, endRobotsFetch, laneOf, lanesOf, type PaceLease, release } from '../ledger.ts'
+import { betweenMs, endPaceLeases, endRobotsFetch, laneOf, lanesOf, next, type PaceLease, release } from '../ledger.ts'
 
 /** One hop of a robots fetch. */
 export type Hop = {
@@ -45,41 +51,65 @@ export const hopLanes =
   (lease: Lease, tools: TurnTools): AcquireHop =>
   async ({ origin, isRobots, deadlineMs, tookMs }) => {
     const { agent } = lease
-    const began = performance.now()
-    const isLate = (waitMs: number): boolean => performance.now() + waitMs >= began + deadlineMs
+    const lane = { agent: agent.key, origin }
+    const until = performance.now() + deadlineMs
+    const isLate = (waitMs: number): boolean => performance.now() + waitMs >= until
     const asked: Asked = {
       agent,
       origin,
       delayMs: agent.minDelayMs,
       by: { agent: agent.key, origin: lease.origin },
-      isHeld: (lane) => lease.fenceOf(lane) !== undefined,
+      isHeld: (one) => lease.leaseOf(one) !== undefined,
     }
-    const heldFence = lease.fenceOf({ agent: agent.key, origin })
-    const { sharesLane } = await planTurn(asked, tools)
-    // A lane that is held has just ended a request of this robots fetch: its delay is waited out here.
-    const own = { adaptiveMs: delayAfter(agent, 0, tookMs), furtherMs: lease.owedByHopsMs }
-    const waitMs = sharesLane ? betweenMs(lease.leases, own) : 0
-    if (isLate(waitMs)) return 'late'
-    if (waitMs > 0) await pause(waitMs)
+    const { held } = await planTurn(asked, tools)
+    const isShared = held.length > 0
+    let since = sinceNow()
+    if (isShared) {
+      const leases = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf)
+      const delayMs = betweenMs(lease.leases, {
+        adaptiveMs: delayAfter(agent, 0, tookMs),
+        furtherMs: lease.owedByHopsMs,
+      })
+      const allowed = await nextUnder(leases, { kind: 'hop', lane, delayMs, isRobots }, isLate, tools)
+      if (typeof allowed === 'string') return allowed
+      since = allowed
+    }
+    const own = lease.leaseOf(lane)
+    const ownHeld = own && { lease: own, leaseMs: lease.leaseMs, since }
     for (;;) {
-      const turn = await takeTurn(asked, byName(asked, { isRobots, heldFence }, tools), tools).catch(whenAnswers)
+      const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
       if (turn.kind === 'blocked') return 'blocked'
-      if (turn.kind !== 'held') {
-        if (isLate(turn.waitMs)) return 'late'
-        await pause(turn.waitMs)
-        continue
-      }
-      const lane = hopLane(lease, turn, { isShared: sharesLane, isOwnHeld: heldFence !== undefined }, tools)
-      // The ledger may know of a longer delay of a lane that is held than the order: an operator has set one meanwhile.
-      const missingMs = heldFence === undefined ? 0 : began + turn.leases.own.delayMs - performance.now()
-      if (isLate(missingMs)) {
-        await lane.release()
-        return 'late'
-      }
-      if (missingMs > 0) await pause(missingMs)
-      return lane
+      if (turn.kind === 'held') return hopLane(lease, turn, { isShared, isOwnHeld: own !== undefined }, tools)
+      if (isLate(turn.waitMs)) return 'late'
+      await pause(turn.waitMs)
     }
   }
+
+/**
+ * Waits until one more request may be sent under leases that are held: the one before it, of the same robots fetch, has just ended.
+ * @returns when the ledger was asked
+ */
+async function nextUnder(
+  held: LeasedLane[],
+  request: Omit<NextRequest, 'held' | 'elapsedMs'>,
+  isLate: (waitMs: number) => boolean,
+  { ledger }: TurnTools,
+): Promise<Since | 'late' | 'blocked'> {
+  const ended = performance.now()
+  for (;;) {
+    const since = sinceNow()
+    const elapsedMs = performance.now() - ended
+    const answer: NextAnswer | ReturnType<typeof whenAnswers> = await next(ledger, held, {
+      ...request,
+      elapsedMs,
+    }).catch(whenAnswers)
+    if (answer.kind === 'blocked') return answer.kind
+    const waitMs = 'waitMs' in answer ? answer.waitMs : answer.kind === 'busy' ? AGAIN_MS : Number.POSITIVE_INFINITY
+    if (isLate(waitMs)) return 'late'
+    await pause(waitMs)
+    if (answer.kind === 'granted') return since
+  }
+}
 
 function whenAnswers(error: unknown): { kind: 'wait'; waitMs: number } {
   if (error instanceof LedgerUnavailableError) return { kind: 'wait', waitMs: AGAIN_MS }

@@ -9,3 +9,6 @@
 local layout = call('HGET', KEYS[1], EPOCH.layout)
 local before, after = string.match(layout or '', '^(%d+)>(%d+)$')
 local isClosed = after == ARGV[ARG.to]
+-- A ledger with crawls keeps a number of its own.
+local isOfNow = layout == ARGV[ARG.to] or layout == LAYOUT.withCrawls
+local ofNow = call('EXISTS', TAG .. KEY.crawls) == 1 and LAYOUT.withCrawls or ARGV[ARG.to]

@@ -9,7 +9,7 @@
 ]]
 local known = {}
 for i = ARG.items, #ARGV do known[ARGV[i]] = true end
-if layout == ARGV[ARG.to] then return 'done' end
+if isOfNow then return 'done' end
 if not layout and call('HEXISTS', KEYS[1], EPOCH.run) == 0 then return 'unused' end
 if isClosed and known[before] then return 'under way' end
 if --[[rule:another-layout-is-not-upgraded]] not known[layout] --[[end]] then return layout or '1' end

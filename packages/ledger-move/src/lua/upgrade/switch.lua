@@ -9,7 +9,7 @@
   Returns  the error OVERTAKEN when the partition is not being upgraded
   Keeps    a partition that was switched stays as it is.
 ]]
-if layout == ARGV[ARG.to] then return end
+if isOfNow then return end
 if --[[rule:only-what-is-closed-is-switched]] not isClosed --[[end]] then
   return redis.error_reply('OVERTAKEN change')
 end
@@ -28,5 +28,6 @@ for i = counts, #ARGV, 2 do
   end
 end
 local t = call('TIME')
-local upgraded = layout .. ' ' .. string.format('%.0f', t[1] * 1000 + t[2] / 1000)
-call('HSET', KEYS[1], EPOCH.layout, after, EPOCH.upgraded, upgraded, EPOCH.leftovers, before)
+local upgraded = before .. '>' .. ofNow .. ' ' .. string.format('%.0f', t[1] * 1000 + t[2] / 1000)
+call('HDEL', KEYS[1], EPOCH.leastDelays)
+call('HSET', KEYS[1], EPOCH.layout, ofNow, EPOCH.upgraded, upgraded, EPOCH.leftovers, before)

@@ -19,18 +19,19 @@ local function failuresLength(failures, kind)
   return math.min(FIRST / 12 * 2 ^ (failures - 2), kind == 'turned-away' and LONGEST_TURNED_AWAY or LONGEST)
 end
 
-local function answeredWell(origin)
-  local key = originKey(origin)
-  local failures = --[[rule:good-answers-halve-the-failures]] math.floor(tonumber(call('HGET', key, FIELD.failures) or '0') / 2) --[[end]]
+local function answeredWell(lane)
+  if not factsOf(lane)[FACTS.failures] then return end
+  local key = originKey(originOf(lane))
+  local failures = --[[rule:good-answers-halve-the-failures]] math.floor(tonumber(factsOf(lane)[FACTS.failures] or '0') / 2) --[[end]]
   if failures > 0 then call('HSET', key, FIELD.failures, failures) else call('HDEL', key, FIELD.failures) end
 end
 
-local function backOff(origin, load, startedAt, ended)
+local function backOff(lane, load, startedAt, ended)
   local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
-  local key = originKey(origin)
-  local known = call('HMGET', key, FIELD.backOffUntil, FIELD.incidents, FIELD.failures)
+  local origin = originOf(lane)
+  local key, o = originKey(origin), factsOf(lane)
+  local till, incidents, failures = tonumber(o[FACTS.backOffUntil] or '0'), tonumber(o[FACTS.incidents] or '0'), tonumber(o[FACTS.failures] or '0')
   --[[rule:a-back-off-is-marked]] markChanged(origin) --[[end]]
-  local till, incidents, failures = tonumber(known[1] or '0'), tonumber(known[2] or '0'), tonumber(known[3] or '0')
   local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
   local length
   if kind ~= 'asked-for-less' then

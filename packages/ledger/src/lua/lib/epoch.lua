@@ -10,6 +10,7 @@ local leastDelaysText -- least-delay.lua; false before any process has written t
 local policiesText -- site-policy.lua; false while there has never been a policy
 local stopsText -- stops.lua; false while there has never been a stop
 local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
+local lostAt, lostUntil = 0, 0 -- Redis lost its latest writes at that instant; requests of then have ended by the other. 0: it has lost none
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
 -- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
@@ -26,6 +27,12 @@ local function currentRun()
   return string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or string.match(call('INFO', 'server'), 'run_id:(%w+)')
 end
 
+-- Nobody knows which requests were under way: each has ended when the longest lease is over, and its delay counts from then (owed.lua).
+local function noteLoss()
+  lostAt, lostUntil = now, now + tonumber(ARGV[ARG.longestLeaseMs])
+  call('HSET', KEYS[1], EPOCH.lost, ms(lostAt) .. ' ' .. ms(lostUntil))
+end
+
 local function openEpoch()
   local vouched = tonumber(ARGV[ARG.time])
   if vouched or ARGV[ARG.time] == '' then
@@ -36,8 +43,9 @@ local function openEpoch()
     now, vouched = tonumber(time), tonumber(most)
   end
   local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
-    stopsStored, policiesStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now,
-    EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops, EPOCH.policies))
+    stopsStored, policiesStored, lostStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id,
+    EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops,
+    EPOCH.policies, EPOCH.lost))
   leastDelaysText, stopsText, policiesText = leastDelaysStored, stopsStored, policiesStored
   hasCrawls = layout == LAYOUT.withCrawls
   if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
@@ -47,6 +55,10 @@ local function openEpoch()
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
   shift = tonumber(storedShift or '0')
+  if lostStored then
+    local at, till = string.match(lostStored, '^(%S+) (%S+)')
+    lostAt, lostUntil = tonumber(at), tonumber(till)
+  end
   now = now + shift
   holdUntil = tonumber(hold or '0')
   epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
@@ -77,6 +89,7 @@ local function openEpoch()
     local previous = id or ''
     epochId = string.format('%.0f', math.max(now * 1000, (tonumber(previous) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
+    if wait == holdMs and run ~= thisRun then noteLoss() end
     call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why, EPOCH.now, ms(now),
       EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, layout or LAYOUT.version)
     if last then call('HSET', KEYS[1], EPOCH.keptUntil, ms(last)) end
@@ -88,6 +101,7 @@ local function openEpoch()
     -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the wire.
     raiseTime(vouched)
     holdUntil = math.max(holdUntil, now + holdMs)
+    noteLoss()
     call('HSET', KEYS[1], EPOCH.now, ms(now), EPOCH.holdUntil, ms(holdUntil))
   else
     call('HSET', KEYS[1], EPOCH.now, ms(now))

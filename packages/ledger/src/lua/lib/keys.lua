@@ -16,6 +16,7 @@
     pooled       set    those lanes of `inflight` whose lease is of an order for a worker of a pool
     queues       hash   lane → who waits for a secondary lease of it (queue.lua)
     leases       hash   lane → its lease, packed (lease.lua)
+    ended        hash   lane → the end of its last exchange, and the delay owed from then on (owed.lua)
     lanes        hash   lane → what it remembers, and its first URL (lane.lua)
     q:<lane>     list   URLs of priority normal behind the first one
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
@@ -47,7 +48,7 @@
 local KEYS, ARGV, call, tonumber, unpack, string, math = KEYS, ARGV, redis.call, tonumber, unpack, string, math
 local TAG = string.sub(KEYS[1], 1, -1 - #KEY.epoch)
 local DUE, INFLIGHT, SECONDARY = TAG .. KEY.due, TAG .. KEY.inFlight, TAG .. KEY.secondary
-local LEASES, LANES, QUEUES = TAG .. KEY.leases, TAG .. KEY.lanes, TAG .. KEY.queues
+local LEASES, LANES, QUEUES, ENDED = TAG .. KEY.leases, TAG .. KEY.lanes, TAG .. KEY.queues, TAG .. KEY.ended
 local OUTCOMES, COUNTS = TAG .. KEY.outcomes, TAG .. KEY.counts
 
 local function originKey(origin) return TAG .. KEY.origin .. origin end

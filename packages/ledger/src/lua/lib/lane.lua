@@ -2,7 +2,7 @@
 --- @include "lib/closed-index"
 --[[
   lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
-  pending-text.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
+  entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
   in front when more may stand in the list q.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
@@ -74,33 +74,60 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
 end
 
--- One more request was made for the first URL of a list.
+-- One more request was made for the URL at the head of a list.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
   memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
   memory[MEMORY.list] = list
 end
 
-local function isByPolicy(gate) return gate == GATE.visitingHours or gate == GATE.budget end
+-- Gates that a record of the fleet closes and opens: reserve wakes their lanes after a change of that record.
+local function isByRecord(gate) return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget end
 
--- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: pending-text.ts.
+-- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: records/pending-text.ts.
 local function expiryOf(url)
   return tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
 end
-local function firstOfList(lane, list)
+local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
-  return call('LINDEX', TAG .. list .. ':' .. lane, 0)
+  return call('LINDEX', TAG .. list .. ':' .. lane, 0) or nil
+end
+local MOST_LISTS = 40 -- lists of a lane whose first URLs are looked at
+-- The lists of a lane in which URLs may stand.
+local function listsOf(lane)
+  local others = memoryOf(lane)[MEMORY.hasHigh]
+  local lists = { LIST.normal }
+  if others ~= '' then lists[2] = LIST.high end
+  if others == OTHERS.crawls then
+    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LISTS / 2 - 1)) do
+      if crawl ~= CRAWLS.default then
+        lists[#lists + 1], lists[#lists + 2] = LIST.high .. '@' .. crawl, LIST.normal .. '@' .. crawl
+      end
+    end
+  end
+  return lists
+end
+-- When the first URL in any list of a lane expires, and that list; nil for a lane without URLs.
+local function firstExpiry(lane)
+  local soonest, list
+  for _, name in ipairs(listsOf(lane)) do
+    local first = firstIn(lane, name)
+    local expires = first and expiryOf(first)
+    if expires and (not soonest or expires < soonest) then soonest, list = expires, name end
+  end
+  return soonest, list
 end
 
--- Gives a lane back: it is due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
--- a verb that wakes it before. No gate holds it longer than until the first URL of the list expires, whose outcome comes then.
-local function makeDue(lane, ownDue, till, heldBy, list)
-  local head = till and till > now and firstOfList(lane, list)
-  if head then till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, expiryOf(head)) --[[end]] end
+-- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for a verb that wakes
+-- it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose outcome comes then.
+local function makeDue(lane, ownDue, till, heldBy)
+  if till and till > now then
+    till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, firstExpiry(lane) or till) --[[end]]
+  end
   if till and till > ownDue then
     local memory = changeMemory(lane)
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
-    if isByPolicy(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end -- a change of policies wakes it
+    if isByRecord(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end
     indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else

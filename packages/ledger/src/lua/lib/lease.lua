@@ -1,5 +1,4 @@
---- @include "lib/writes"
---- @include "lib/least-delay"
+--- @include "lib/owed"
 --[[
   lease: the records in {tag}:leases. A lease is packed, because taking so many fields of text apart costs more than reading them.
   It begins as a reservation: `startedAt` is 0.
@@ -28,17 +27,19 @@ local function putLease(lane, record)
 end
 local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, unpack(lease, 1, LEASE.size))) end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
-local function isSecondary(kind) return kind == KIND.hop or kind == KIND.paceGroup end
+local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
+local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
+-- What a lane is leased for that a request holds besides its own.
+local function kindOfPaceLane(lane) return string.find(lane, ' https?://') and KIND.host or KIND.paceGroup end
 local function endLease(lane, kind)
   putLease(lane, false)
   local list = isSecondary(kind) and secondaryEnded or ownEnded
   list[#list + 1] = lane
 end
 
--- The delay that a lease owes after its request: the delay it was started with, or a longer one demanded since.
+-- The delay that a lease owes whose request was never reported: the one that it was granted with, or a longer one since.
 local function owedBy(lane, lease)
-  return owedWithConsent(lane, math.max(lease[LEASE.delayMs], lease[LEASE.leastDelayMs],
-    --[[rule:a-lost-request-owes-the-least-delay]] leastOf(lane, lease[LEASE.kind]) --[[end]]))
+  return owedAfter(lane, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], lease[LEASE.delayMs], lease[LEASE.leastDelayMs])
 end
 
 local function leaseRecord(lane) return leases[lane] end

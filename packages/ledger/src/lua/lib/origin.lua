@@ -1,20 +1,8 @@
---- @include "lib/epoch"
---- @include "lib/site-policy"
+--- @include "lib/gates"
 --[[
-  origin: the gates of an origin, which are its rules, the robots fetch in flight, back-off, pause, block, a delay set by an operator,
-  and failures in a row. reserve reads them all. start reads again only the gates of origins that changed since, which `changed`
-  says. New rules need no note of their own: the robots fetch that brings them is one, and a lane that was reserved while it was in
-  flight does not rely on its lease.
+  origin: what verbs write of an origin beside its gates: the robots state, and the robots fetch in flight.
 ]]
-local CHANGES_KEPT_MS = 60000 -- a reservation older than this does not rely on its lease either
 local DAY_MS = 86400000
-
-local function markChanged(origin)
-  call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
-  --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
-end
-
-local function isAhead(instant) return instant and tonumber(instant) > now end
 
 -- The robots state of an origin, '' once it has ended. It ends with the bodies that its rules are in (record.lua), also where an
 -- operation keeps the hash for longer: an ETag without its body would ask for a 304 that brings nothing.
@@ -30,7 +18,7 @@ local function startRobotsFetch(origin, fence, leaseMs)
   local ends = now + --[[rule:a-robots-fetch-outlasts-its-lease]] math.max(tonumber(ARGV[ARG.holdMs]), leaseMs) --[[end]]
   call('HSET', key, FIELD.fetchFence, fence, FIELD.fetchUntil, ms(ends))
   markChanged(origin)
-  -- An origin of which nothing else is known ends by itself, but not before that; record.lua sets the real life.
+  -- An origin of which nothing else is known ends with its key, but not before that; record.lua sets the real life.
   local life = math.ceil(ends - now) + DAY_MS
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end
 end

@@ -15,8 +15,8 @@ local function weightOf(crawl)
   weights[crawl] = weights[crawl] or tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
   return weights[crawl]
 end
-local function crawlOfRequester(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
-takesTurns = function(requester) return hasCrawls and crawlOfRequester(requester) end
+local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
+takesTurns = function(requester) return hasCrawls and crawlAsking(requester) end
 local function turnOf(lane, crawl)
   local stored = call('ZSCORE', TAG .. KEY.turns .. lane, crawl)
   return tonumber(stored or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)), stored
@@ -32,18 +32,18 @@ local function turnOfOwn(lane)
   end
   local found = call('ZRANGE', turns, 0, MOST_STORED_CRAWLS - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
-    if call('HGET', TAG .. KEY.crawl .. found[i], CRAWL.held) ~= '1' then return tonumber(found[i + 1]) end
+    if not isCrawlHeld(found[i]) then return tonumber(found[i + 1]) end
   end
 end
 
 -- Puts a line in the order of turns. The request of the crawl stands in it already; so do its own URLs where they wait.
 orderByTurns = function(lane, queue, requester)
-  local crawl = crawlOfRequester(requester)
+  local crawl = crawlAsking(requester)
   local places, entries, soonest = {}, {}, nil
   for i = 1, #queue do
     local name = queue[i].name
     local own = name == lane
-    local other = not own and crawlOfRequester(name)
+    local other = not own and crawlAsking(name)
     if own or other then
       local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
       places[#places + 1] = i
@@ -77,11 +77,4 @@ local function takeTurn(lane, requester)
   if not crawl then return end
   local _, stored = turnOf(lane, crawl)
   call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, string.format('%.17g', 1 / weightOf(crawl)), crawl)
-end
--- Its record where none of its requests goes out, paused or over; nil where they do.
-local function heldCrawl(requester)
-  local crawl = takesTurns(requester)
-  if not crawl then return nil end
-  local held, record = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.held, CRAWL.record))
-  return held == '1' and record or nil
 end

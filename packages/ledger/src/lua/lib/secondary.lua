@@ -2,8 +2,9 @@
 --- @include "lib/origin"
 --[[
   secondary: a lease of a lane for a request that none of that lane's URLs asked for: the hop of a robots.txt into another origin
-  (KIND.hop), or a request of another lane that shares this one's pace (KIND.paceGroup, docs/decisions/0012-pace-groups.md). It
-  is one request at a time, then a delay, like any other. Who finds the lane closed waits in its queue (queue.lua).
+  (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace (KIND.host, KIND.paceGroup:
+  docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any other. Who finds the lane closed waits in its
+  queue (queue.lua).
 ]]
 local acquired, acquiredEnds = {}, {}
 local takesTurns, orderByTurns -- permit-turns.lua, where it is included
@@ -37,61 +38,78 @@ local function keepAcquired(lane, leaseMs)
   acquiredEnds[n + 1], acquiredEnds[n + 2] = lastEnds, lane
 end
 
--- Leases a lane that nothing holds, as nearly every pace lane is: it has no lease, no URLs and no queue, and no gate of its origin is
--- closed. It returns what `acquire` does, or nothing, and then `acquire` has to look at everything: it costs three times as much.
-local function acquireFree(lane, kindOf, delay, delayText, leaseMs, ahead)
-  if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]] or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
-    or --[[rule:nobody-waits-for-a-free-lane]] queueRead[lane] --[[end]] or holdUntil > now
-    or --[[rule:a-free-lane-minds-a-stop]] stopsText and stoppedUntil(originOf(lane)) > now --[[end]] then return nil end
-  local due = dueRead[lane] or dueSeen[lane]
-  local opens = due and tonumber(due) or now
-  if --[[rule:a-free-lane-is-due]] opens > now + ahead --[[end]] or --[[rule:a-raise-is-over-in-a-free-lane]] mayBeRaised(opens) --[[end]] then return nil end
-  if --[[rule:a-known-origin-may-have-gates]] originsAreKnown --[[end]] then
-    local key = originKey(originOf(lane))
-    local allOpen, knownDelay = unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agentOf(lane)))
-    if not allOpen and --[[rule:the-gates-of-a-free-lane-are-open]] call('EXISTS', key) == 1 --[[end]] then return nil end
-    if knownDelay and --[[rule:a-free-lane-owes-the-known-delay]] tonumber(knownDelay) > delay --[[end]] then delay, delayText = knownDelay, knownDelay end
-  end
-  local given = nextFence()
-  local LEASE_FIELDS = LEASE.none
-  fence, list, kind, notBefore, startedAt, delayMs = given, LIST.normal, kindOf, opens, now, delay
-  putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
-  keepAcquired(lane, leaseMs)
-  return given, math.max(opens, now), delayText
+-- The gate of a lane that a request holds beside its own.
+local function closedPaceLane(kind, lane, o)
+  if kind == KIND.host then return GATES.hostGrant(originOf(lane), o, '0', '', '', '') end
+  return GATES.groupGrant(originOf(lane), o, '0', '', '', '')
 end
 
--- The first of these lanes (readLeases, readForSecondary) that is due, or will be within `ahead`, and for which no earlier request
--- waits, is leased: returns the fence, the instant at which it opens, and the delay owed. None: nil and the instant to come again.
--- `delayText` is the delay as text where the caller has one.
-local function acquire(lanes, kind, delay, leaseMs, ahead, requester, delayText)
-  if #lanes == 1 and not (takesTurns and kind == KIND.hop and takesTurns(requester)) then
-    local given, opens, owed = acquireFree(lanes[1], kind, delay, delayText or ms(delay), leaseMs, ahead)
-    if given then return given, opens, owed end
+-- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`, `ahead`, `requester`
+-- (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for its own), and `closedBy(lane, o, version)`,
+-- which says by which gate a lane is closed, and until when.
+
+-- What the lane owes whose request it is; start gives it with the delay.
+local function owedToOther(ask)
+  return ask.of ~= '' and not ask.byHand and demandedOf(ask.of) or 0
+end
+-- What a lease owes at least by what is known when it is granted.
+local function owedAtGrant(lane, ask)
+  local owed = math.max(ask.delay, owedToOther(ask))
+  return ask.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
+end
+
+-- A lane that nothing holds, as nearly every pace lane is: it has no lease, no URLs and no queue, and no gate of its origin is closed.
+-- Returns a place, or nil, and then `look` has to see everything: it costs three times as much.
+local function lookAtFree(lane, ask)
+  if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]] or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
+    or --[[rule:nobody-waits-for-a-free-lane]] queueRead[lane] --[[end]] then return nil end
+  local allOpen, known, _, version
+  if --[[rule:a-known-origin-may-have-gates]] originsAreKnown --[[end]] then
+    allOpen, known, _, version = whetherOpen(lane)
+    if not allOpen and --[[rule:the-gates-of-a-free-lane-are-open]] call('EXISTS', originKey(originOf(lane))) == 1 --[[end]] then return nil end
+  end
+  if ask.closedBy(lane, nil, version or '0') then return nil end
+  local due = dueRead[lane] or dueSeen[lane]
+  local opens = opensAt(lane, due and tonumber(due) or now)
+  if --[[rule:a-free-lane-is-due]] opens > now + ask.ahead --[[end]] then return nil end
+  local owed = math.max(ask.delay, owedToOther(ask))
+  if ask.kind ~= KIND.paceGroup then
+    local demanded, isConsented = demandedOfAll(lane)
+    owed = math.max(owed, demanded, isConsented and 0 or --[[rule:a-free-lane-owes-the-known-delay]] tonumber(known or 0) --[[end]])
+  end
+  return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, ask = ask }
+end
+
+-- The first of the lanes that is due, or will be within `ahead`, and for which no earlier request waits; else the one that opens first.
+local function look(ask)
+  local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
+  local isOfCrawl = takesTurns and kind == KIND.permit and takesTurns(requester)
+  if #lanes == 1 and not isOfCrawl then
+    local free = lookAtFree(lanes[1], ask)
+    if free then return free end
   end
   local best
-  local step = math.max(delay, LEAST_STEP_MS)
+  local step = math.max(ask.delay, LEAST_STEP_MS)
   for i = 1, #lanes do
     local lane = lanes[i]
-    local backOffUntil, pausedUntil, blockedUntil, overrideDelay, overrideUntil, knownDelay = unpack(call('HMGET',
-      originKey(originOf(lane)), FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.overrideDelay,
-      FIELD.overrideUntil, FIELD.delayOf .. agentOf(lane)))
-    -- A block ends the URLs of its own origin only: other origins of a pace group go on.
-    local closed = math.max(holdUntil, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'),
-      kind == KIND.hop and tonumber(blockedUntil or '0') or 0, --[[rule:a-secondary-lease-minds-a-stop]] (heldUntil(originOf(lane), kind == KIND.paceGroup)) --[[end]])
+    local o = factsOf(lane)
+    local gate, closed = ask.closedBy(lane, o, versionOf(o))
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     local known = tonumber(kept) or dueOf(lane) or now -- of a lane that was forgotten, the last delay ended by now
-    local ownDue = --[[rule:a-secondary-lease-minds-a-raised-delay]] (raised(lane, known)) --[[end]]
+    local ownDue = opensAt(lane, known)
     local held = leaseOf(lane)
-    -- Its own URLs wait like others, unless one of them is in flight or another gate holds them.
-    local ownWaits = (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
+    -- Its own URLs wait like others, unless one of them is in flight or a gate holds them: that one ends their wait, not this line.
+    local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
     local place = placeIn(queue, requester)
-    isByTurn = takesTurns and kind == KIND.hop and takesTurns(requester) and (place or #queue < MOST_WAITING)
+    isByTurn = isOfCrawl and (place or #queue < MOST_WAITING)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
       -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
-      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then queue[#queue + 1] = { name = lane, at = ownDue } end
+      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then
+        queue[#queue + 1] = { name = lane, at = ownDue }
+      end
       orderByTurns(lane, queue, requester)
       place = placeIn(queue, requester)
     end
@@ -99,34 +117,71 @@ local function acquire(lanes, kind, delay, leaseMs, ahead, requester, delayText)
     for k = 1, (place or #queue + 1) - 1 do
       isFirst = --[[rule:first-come-first-served]] isFirst and queue[k].at > now + step --[[end]]
     end
-    if isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and closed <= now and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]] then
-      local f = nextFence()
-      local least = --[[rule:an-override-binds-secondary-leases]] isAhead(overrideUntil) and tonumber(overrideDelay) or 0 --[[end]]
-      local owed = --[[rule:a-secondary-lease-owes-the-known-delay]] ms(math.max(delay, tonumber(knownDelay or '0'), least)) --[[end]]
-      if place then table.remove(queue, place) end
-      if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = now + delay } end
-      keepQueue(lane, queue, last)
-      leaveOtherQueues(lanes, lane, requester, step)
-      -- What wakes the lane later must not find its due time from before this lease.
-      if kept ~= '' or ownWaits then
-        local changed = changeMemory(lane)
-        changed[MEMORY.ownDue] = ''
-        if ownWaits then changed[MEMORY.heldBy] = GATE.paceGroup end
-      end
-      local own = placeIn(queue, lane)
-      local lease = { LEASE.none }
-      lease[LEASE.fence], lease[LEASE.list] = f, LIST.normal
-      lease[LEASE.notBefore] = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] ownDue --[[end]]
-      lease[LEASE.kind], lease[LEASE.startedAt], lease[LEASE.delayMs], lease[LEASE.leastDelayMs] = kind, now, owed, least
-      if own then lease[LEASE.turnsAhead] = own - 1 end
-      setLease(lane, lease)
-      keepAcquired(lane, leaseMs)
-      return f, math.max(ownDue, now), owed
-    end
-    local opens = math.max(closed, held and now + math.max(held[LEASE.delayMs], delay) or ownDue, now)
-    if not best or opens < best[3] then best = { lane, requester, opens, ownDue, ownWaits, queue, last, step } end
+    local isFree = isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and not gate
+      and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]]
+    local opens = math.max(gate and closed or 0, held and now + math.max(held[LEASE.delayMs], ask.delay) or ownDue, now)
+    local found = { lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, ask = ask, ownDue = ownDue,
+      ownWaits = ownWaits, kept = kept, queue = queue, last = last, place = place, step = step, isByTurn = isByTurn }
+    if isFree then return found end
+    if not best or opens < best.opens then best = found end
   end
-  return nil, waitFor(unpack(best))
+  return best
+end
+
+-- Leases a place that is free: returns the fence, the instant at which it opens, and the delay owed.
+local function take(found)
+  local lane, ask = found.lane, found.ask
+  local given = nextFence()
+  local owed, turnsAhead = found.owed, 0
+  if not found.isEmpty then
+    owed = owedAtGrant(lane, ask)
+    if found.place then table.remove(found.queue, found.place) end
+    if found.ownWaits and not placeIn(found.queue, lane) then found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay } end
+    keepQueue(lane, found.queue, found.last)
+    leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
+    -- What wakes the lane later must not find its due time from before this lease.
+    if found.kept ~= '' or found.ownWaits then
+      local changed = changeMemory(lane)
+      changed[MEMORY.ownDue] = ''
+      if found.ownWaits then changed[MEMORY.heldBy] = GATE.paceGroup end
+    end
+    turnsAhead = (placeIn(found.queue, lane) or 1) - 1
+  end
+  local opens = math.max(found.opens, now)
+  local lease = { LEASE.none }
+  lease[LEASE.fence], lease[LEASE.list], lease[LEASE.kind], lease[LEASE.of] = given, LIST.normal, ask.kind, ask.of
+  lease[LEASE.notBefore] = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
+  lease[LEASE.startedAt], lease[LEASE.requestAt], lease[LEASE.delayMs], lease[LEASE.turnsAhead] = now, opens, owed, turnsAhead
+  lease[LEASE.leastDelayMs] = math.max(found.isEmpty and 0 or delayByHand(factsOf(lane)),
+    ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0)
+  setLease(lane, lease)
+  keepAcquired(lane, ask.leaseMs)
+  return given, opens, owed
+end
+
+-- The own URLs of a lane do not wait in its line.
+local function leaveLine(found)
+  if not found.ownWaits then return end
+  found.ownWaits = false
+  local place = placeIn(found.queue, found.lane)
+  if place then table.remove(found.queue, place) end
+end
+
+-- Gives a request its place in line: returns when to come again.
+local function await(found, opens)
+  isByTurn = found.isByTurn
+  return waitFor(found.lane, found.ask.requester, opens, found.ownDue, found.ownWaits, found.queue, found.last, found.step)
+end
+
+-- Leases the first of the lanes that is free: fence, instant, delay owed, lane. None: nil, the instant to come again, and the gate.
+local function acquire(ask)
+  local found = look(ask)
+  if found.isFree then
+    local given, opens, owed = take(found)
+    return given, opens, owed, found.lane
+  end
+  if found.gate == GATE.blocked then return nil, found.opens, found.gate end
+  return nil, await(found, found.opens), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
 -- After flush: a lane with a secondary lease is neither due nor in flight for its own URLs.

@@ -1,4 +1,5 @@
 --- @include "lib/lane"
+--- @include "lib/gates"
 --[[
   turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or cancelled, or with as many
   unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
@@ -17,10 +18,11 @@ if hasCrawls then
     local standing = standings[crawl]
     if not standing then
       local stream = crawl == CRAWLS.default and OUTCOMES or OUTCOMES .. ':' .. crawl
-      local weight, held = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.weight, CRAWL.held))
+      local weight = call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight)
       standing = {
         --[[rule:a-heavier-crawl-has-more-turns]] 1 / tonumber(weight or '1') --[[end]],
-        --[[rule:a-held-crawl-is-passed-over]] held == '1' --[[end]] or --[[rule:a-crawl-with-a-full-stream-is-held]] call('XLEN', stream) >= tonumber(ARGV[ARG.outcomesLimit]) --[[end]],
+        --[[rule:a-held-crawl-is-passed-over]] isCrawlHeld(crawl) --[[end]]
+          or --[[rule:a-crawl-with-a-full-stream-is-held]] call('XLEN', stream) >= tonumber(ARGV[ARG.outcomesLimit]) --[[end]],
       }
       standings[crawl] = standing
     end
@@ -31,7 +33,6 @@ if hasCrawls then
     nextLook = nextLook or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
     return nextLook
   end
-  local function crawlOf(list) return #list > 1 and string.sub(list, 3) or CRAWLS.default end
   -- The list of a crawl in which its next URL stands: those of priority high come first.
   local function nextListOf(crawl, lane)
     local high = crawl == CRAWLS.default and LIST.high or LIST.high .. '@' .. crawl
@@ -60,13 +61,19 @@ if hasCrawls then
         moved[#moved + 1] = string.format('%.17g', --[[rule:crawls-take-turns]] tonumber(found[i + 1]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
         break
       end
+      -- What has expired ends, although its crawl is held.
+      local waiting = nextListOf(crawl, lane)
+      local first = firstIn(lane, waiting)
+      if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
+        return waiting, laterLook()
+      end
       -- It goes behind all crawls that were looked at, so that turns are not saved up and the next look comes to other crawls.
       moved[#moved + 1] = string.format('%.17g', --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]); moved[#moved + 1] = crawl
     end
     call('ZADD', turns, unpack(moved))
     if not chosen then return isTried and list or nextListOf(found[1], lane), #found < 2 * MOST_LOOKED_AT and laterLook() or now + SOON_MS end
     local next = nextListOf(chosen, lane)
-    if isTried then -- the tries of a URL that waits with its crawl are forgotten
+    if isTried then -- the tries of a head that waits with its crawl are forgotten
       local memory = changeMemory(lane)
       memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
     end

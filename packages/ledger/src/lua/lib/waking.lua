@@ -1,27 +1,33 @@
 --- @include "lib/lane"
---- @include "lib/site-policy"
 --[[
-  waking: the lanes that visiting hours or a budget held when the policies were changed. They are woken some at a
-  time: by the process that
-  has changed the policies, and by every announcement of a process until none is left.
+  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed. reserve
+  wakes them, some at a time.
+
+  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
 ]]
 local MOST_WOKEN = 200
 local WAKING = TAG .. KEY.waking
 
--- Returns '1' when there are more. A lane that is woken is due at its own time.
-local function wakeSome()
+-- To be called after a record of these gates was written.
+local function wakeHeld()
+  local held = TAG .. KEY.heldByPolicy
+  call('SUNIONSTORE', WAKING, WAKING, held)
+  call('DEL', held)
+  call('PUBLISH', TAG .. KEY.wake, ms(now))
+end
+
+local function wakeLanes()
   local lanes = call('SPOP', WAKING, MOST_WOKEN)
-  if #lanes == 0 then return '' end
+  if #lanes == 0 then return end
   readLanes(lanes)
   local due = call('ZMSCORE', DUE, unpack(lanes))
   for i = 1, #lanes do
     local lane = lanes[i]
-    local ownDue, heldBy = memoryOf(lane)[MEMORY.ownDue], memoryOf(lane)[MEMORY.heldBy]
-    if due[i] and ownDue ~= '' and isByPolicy(heldBy) then
+    local ownDue = memoryOf(lane)[MEMORY.ownDue]
+    if due[i] and ownDue ~= '' and --[[rule:waking-minds-the-gate]] isByRecord(memoryOf(lane)[MEMORY.heldBy]) --[[end]] then
       changeMemory(lane)[MEMORY.ownDue] = ''
-      setDue(lane, tonumber(ownDue))
+      setDue(lane, --[[rule:a-change-of-a-record-keeps-the-due-time]] tonumber(ownDue) --[[end]])
     end
   end
   flush()
-  return #lanes == MOST_WOKEN and '1' or ''
 end

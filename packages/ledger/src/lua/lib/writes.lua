@@ -39,7 +39,7 @@ end
 -- What lane.lua and lease.lua have gathered; each includes itself here.
 local flushes = {}
 
--- Every verb that writes ends with this.
+-- Every verb that writes ends with this; one that reads what it has written calls it before as well.
 local function flush()
   for i = 1, #flushes do flushes[i]() end
   for name, n in pairs(counted) do call('HINCRBY', COUNTS, name, n) end
@@ -48,4 +48,5 @@ local function flush()
     call('ZADD', DUE, unpack(dueWrites))
     if not first or soonest < tonumber(first) then call('PUBLISH', TAG .. KEY.wake, ms(soonest)) end
   end
+  counted, dueWrites, soonest = {}, {}, nil
 end

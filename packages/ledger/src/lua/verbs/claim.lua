@@ -2,32 +2,41 @@
 --[[
   claim: reserves one lane for a robots fetch that no URL of the lane asks for: an order follows, as after reserve.
   ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends after reserveMs.
-  Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate
-  Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight.
+          paceLane: a lane that shares its pace with this one, or ''; list: of the crawl for which it is, '' for none
+  Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'
+  Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight, nor while the pace
+          lane is closed: its order could not be started.
 ]]
-local lane, ahead = ARGV[ARG.lane], tonumber(ARGV[ARG.aheadMs])
-readLeases({ lane })
-readForSecondary({ lane })
-local version, fetchFence, fetchUntil, backOffUntil, pausedUntil = unpack(call('HMGET', originKey(originOf(lane)), FIELD.version,
-  FIELD.fetchFence, FIELD.fetchUntil, FIELD.backOffUntil, FIELD.pausedUntil))
-local backOff, pause = tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0')
-local closedUntil = math.max(backOff, pause)
-local kept = memoryOf(lane)[MEMORY.ownDue]
-local ownDue = tonumber(kept) or dueOf(lane) or 0
-local function wait(till, gate) return reply('wait', ms(math.max(1, till - now)), gate) end
-if --[[rule:claim-minds-the-hold]] holdUntil > now --[[end]] then return wait(holdUntil, 'startup-hold') end
-local held, heldBy = heldUntil(originOf(lane))
-if --[[rule:claim-minds-a-stop]] held > now --[[end]] then return wait(held, heldBy) end
-if --[[rule:claim-minds-the-back-off]] closedUntil > now --[[end]] then
-  return wait(closedUntil, pause >= backOff and GATE.paused or GATE.backOff)
+local LEAST_WAIT_MS = 50 -- nothing wakes a claim that waits for another lease
+local lane, paceLane, ahead = ARGV[ARG.lane], ARGV[ARG.paceLane], tonumber(ARGV[ARG.aheadMs])
+local lanes = { lane, paceLane ~= '' and paceLane or nil }
+readLeases(lanes)
+readForSecondary(lanes)
+local o = factsOf(lane)
+local function wait(till, gate) return reply('wait', ms(math.max(LEAST_WAIT_MS, till - now)), gate) end
+
+-- When a lane is free for a robots fetch, and what holds it until then.
+local function freeAt(one)
+  local lease = leaseOf(one)
+  if --[[rule:a-claimed-lane-has-no-lease]] lease --[[end]] then return now + math.max(lease[LEASE.delayMs], LEAST_WAIT_MS), GATE.laneBusy end
+  local kept = tonumber(memoryOf(one)[MEMORY.ownDue])
+  return opensAt(one, kept or dueOf(one) or 0), GATE.delay
 end
-if --[[rule:claim-waits-for-a-robots-fetch]] fetchFence and tonumber(fetchUntil) > now --[[end]] then
-  return wait(tonumber(fetchUntil), GATE.robotsInFlight)
+local gate, till = GATES.permitRobotsReserve(originOf(lane), o, versionOf(o), '', '', ARGV[ARG.list])
+if gate == GATE.blocked then return reply('blocked') end
+if gate then return wait(till, gate) end
+local due, why = freeAt(lane)
+if why == GATE.laneBusy or --[[rule:claim-waits-until-due]] due > now + ahead --[[end]] then return wait(due, why) end
+if paceLane ~= '' then
+  local closed, opens = closedPaceLane(kindOfPaceLane(paceLane), paceLane, factsOf(paceLane))
+  if not closed then
+    local free, by = freeAt(paceLane)
+    if by == GATE.laneBusy or free > now + ahead then closed, opens = GATE.paceGroup, free end
+  end
+  if --[[rule:claim-waits-for-the-pace-lane]] closed --[[end]] then return wait(opens, closed) end
 end
-if --[[rule:a-claimed-lane-has-no-lease]] leaseOf(lane) --[[end]] then return wait(now, GATE.laneBusy) end
-if --[[rule:claim-waits-until-due]] ownDue > now + ahead --[[end]] then return wait(ownDue, 'delay') end
-local given, notBefore = nextFence(), math.max(ownDue, now)
-if kept ~= '' then changeMemory(lane)[MEMORY.ownDue] = '' end
+local given, notBefore = nextFence(), math.max(due, now)
+if memoryOf(lane)[MEMORY.ownDue] ~= '' then changeMemory(lane)[MEMORY.ownDue] = '' end
 local lease = { LEASE.none }
 lease[LEASE.fence], lease[LEASE.list], lease[LEASE.notBefore] = given, LIST.normal, notBefore
 setLease(lane, lease)
@@ -35,4 +44,4 @@ flush()
 call('ZREM', DUE, lane)
 call('ZADD', INFLIGHT, ms(now + tonumber(ARGV[ARG.reserveMs])), lane)
 call('HSET', KEYS[1], EPOCH.fence, given)
-return reply('claimed', given, ms(notBefore), version or '0')
+return reply('claimed', given, ms(notBefore), versionOf(o))

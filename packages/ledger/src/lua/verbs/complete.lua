@@ -2,12 +2,12 @@
 --- @include "lib/leaving"
 --- @include "lib/back-off"
 --[[
-  complete: the exchange of a started lease is over: outcome, first URL and next due time of the lane in one step.
+  complete: the exchange of a started lease is over: outcome, head and next due time of the lane in one step.
   ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over' OVER:
           done    what most completions are: load normal, one outcome, and its id is not stored
           over    what most ends of secondary leases are: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
-          again   the URL stays first, and its attempt is counted
+          again   the URL stays at the head, and its attempt is counted
           delayMs is the delay owed, elapsedMs how much of it has passed since the last byte
           load is 'normal', or what back-off.lua reads
   Returns per lane 'completed' or 'stale'
@@ -30,14 +30,22 @@ while i <= #ARGV do
 end
 readLeases(lanes)
 readLanes(withUrls) -- of the others nearly always nothing is needed
+local origins = {}
+for n = 1, #lanes do origins[n] = originOf(lanes[n]) end
+readChanges(origins)
 
 -- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their turn.
-local function schedule(lane, startedAt, ended, owed, turnsAhead)
+local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
   local opens = --[[rule:the-delay-counts-from-the-end]] ended + owed --[[end]]
   -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
-  if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then forgetMemory(lane)
-  elseif --[[rule:own-urls-wait-their-turn]] turnsAhead > 0 --[[end]] and hasWork(lane) then
-    makeDue(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup, LIST.normal)
+  if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then
+    forgetMemory(lane)
+    forgetEnded(lane)
+    return
+  end
+  setEnded(lane, ended, owed, of)
+  if --[[rule:own-urls-wait-their-turn]] turnsAhead > 0 --[[end]] and hasWork(lane) then
+    makeDue(lane, opens, opens + turnsAhead * math.max(owed, 50), GATE.paceGroup)
   else --[[rule:an-empty-lane-is-still-due]] setDue(lane, opens) --[[end]] end
 end
 
@@ -55,19 +63,17 @@ local function completeOne(lane, i)
   elseif ending ~= 'over' then
     load = ARGV[i + COMPLETION.load]
     local first = i + COMPLETION.size
-    local urls = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
-    if urls > 0 then dropFirst(lane, list, urls) end
+    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
+    if heads > 0 then dropFirst(lane, list, heads) end
   end
   local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
   endLease(lane, kind)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end
-  local owed = math.max(tonumber(ARGV[i + COMPLETION.delayMs]), --[[rule:a-longer-delay-counts-in-flight]] leastDelayMs --[[end]])
-  owed = math.max(owed, --[[rule:the-least-delay-is-owed]] leastOf(lane, kind, owed) --[[end]])
-  if policiesText then owed = owedWithConsent(lane, owed) end
-  schedule(lane, startedAt, ended, owed, turnsAhead)
-  if load ~= 'normal' then backOff(originOf(lane), load, startedAt, ended)
-  elseif failures ~= '' then answeredWell(originOf(lane)) end
+  local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
+  schedule(lane, startedAt, ended, owed, turnsAhead, of)
+  if load ~= 'normal' then backOff(lane, load, startedAt, ended)
+  elseif --[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]] then answeredWell(lane) end
   return 'completed'
 end
 

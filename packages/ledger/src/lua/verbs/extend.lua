@@ -1,52 +1,42 @@
---- @include "lib/lease"
---- @include "lib/origin"
+--- @include "lib/held"
 --[[
-  extend: the leases of a permit, or of an order that a worker of a pool holds, last so much longer, counted from now.
-  ARGV    ARGS.extend in calls.ts, then per lane that the permit holds EXTEND_ITEM
-  Returns EXTENDED: 'extended' or 'stale'; gate is stopped, visiting-hours, blocked, paused or back-off where no more requests are wanted, else ''
-  Keeps   all of its leases or none. A lease that is over is not brought back, whether or not it has been reaped.
+  extend: the leases of a permit, or of an order that a worker of a pool holds, last leaseMs longer, counted from now; with leaseMs 0 they stay
+  as they are.
+  ARGV    ARGS.extend in calls.ts, then per lane that the holder has CONFIRM_ITEM
+  Returns EXTENDED: 'stale'; or 'extended', the gate because of which no more requests are wanted, else '', and how long the leases last
+          from now, ms
+  Keeps   all of its leases or none.
 ]]
 if inDoubt then return inDoubt end
-local ends = now + tonumber(ARGV[ARG.leaseMs])
-local lanes = {}
-for i = ARG.items, #ARGV, EXTEND_ITEM.size do lanes[#lanes + 1] = ARGV[i + EXTEND_ITEM.lane] end
-readLeases(lanes)
-local found = call('ZMSCORE', SECONDARY, unpack(lanes))
+if not areHeld() then return reply('stale', '', '0') end
 
-local function isHeld(n)
-  local lease = leaseOf(lanes[n])
-  if not lease or not isStarted(lease) then return false end
-  local known = isSecondary(lease[LEASE.kind]) and found[n] or lease[LEASE.ends]
-  return --[[rule:extend-minds-the-fence]] lease[LEASE.fence] == ARGV[ARG.items + (n - 1) * EXTEND_ITEM.size + EXTEND_ITEM.fence] --[[end]]
-    and --[[rule:an-ended-lease-is-not-extended]] tonumber(known) > now --[[end]]
+local function gateOf(n)
+  local lane, lease = heldLanes[n], leaseOf(heldLanes[n])
+  local kind, o, origin = lease[LEASE.kind], factsOf(lane), originOf(lane)
+  if kind == KIND.page then return (GATES.pageUnderWay(origin, o, versionOf(o), judgedBy(n), lease[LEASE.fence], lease[LEASE.list])) end
+  if kind == KIND.permit then return (GATES.permitUnderWay(origin, o, versionOf(o), judgedBy(n), lease[LEASE.fence], '')) end
+  if kind == KIND.host then return (GATES.hostUnderWay(origin, o, versionOf(o), '', lease[LEASE.fence], '')) end
 end
--- The gate because of which no more requests may be made. A pace lane may belong to another origin, whose gates do not count.
-local function gateOf(lane)
-  if leaseOf(lane)[LEASE.kind] == KIND.paceGroup then return '' end
-  local held, gate = heldUntil(originOf(lane), true)
-  if --[[rule:extend-answers-a-stop]] held > now --[[end]] then return gate end
-  local blockedUntil, pausedUntil, backOffUntil = unpack(call('HMGET', originKey(originOf(lane)), FIELD.blockedUntil,
-    FIELD.pausedUntil, FIELD.backOffUntil))
-  return isAhead(blockedUntil) and 'blocked' or isAhead(pausedUntil) and GATE.paused
-    or isAhead(backOffUntil) and GATE.backOff or ''
-end
+local gate
+for n = 1, #heldLanes do gate = gate or gateOf(n) end
 
-local gate = ''
-for n = 1, #lanes do
-  if not isHeld(n) then return reply('stale', '') end
-  if gate == '' then gate = gateOf(lanes[n]) end
-end
+local longer, left = tonumber(ARGV[ARG.leaseMs]), math.huge
 local secondary, own = {}, {}
-for n = 1, #lanes do
-  local lease = leaseOf(lanes[n])
-  local writes = isSecondary(lease[LEASE.kind]) and secondary or own
-  writes[#writes + 1] = ms(ends); writes[#writes + 1] = lanes[n]
-  if writes == own then
-    lease[LEASE.ends] = ends
-    setLease(lanes[n], lease)
+for n = 1, #heldLanes do
+  local lane, lease = heldLanes[n], leaseOf(heldLanes[n])
+  local isSecond = isSecondary(lease[LEASE.kind])
+  local ends = longer > 0 and now + longer or isSecond and tonumber(secondaryEnds[n]) or lease[LEASE.ends]
+  left = math.min(left, ends - now)
+  if longer > 0 then
+    local writes = isSecond and secondary or own
+    writes[#writes + 1] = ms(ends); writes[#writes + 1] = lane
+    if not isSecond then
+      lease[LEASE.ends] = ends
+      setLease(lane, lease)
+    end
   end
 end
 if #secondary > 0 then --[[rule:an-extended-lease-lasts]] call('ZADD', SECONDARY, unpack(secondary)) --[[end]] end
 if #own > 0 then call('ZADD', INFLIGHT, unpack(own)) end
 flush()
-return reply('extended', gate)
+return reply('extended', gate or '', ms(left))

@@ -1,4 +1,4 @@
---- @include "lib/waking"
+--- @include "lib/lane"
 --[[
   fleet: which processes run. Each announces itself once a second, and is forgotten when its life is over.
   ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and what it says of itself (fleet.ts); or '' to read only. A life of 0 ms

@@ -11,10 +11,9 @@
   Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
           wait: to be asked again after waitMs; holder is 'url' or 'permit' where the lane has a lease
-          or why there is none: blocked (by an operator), rules-changed, refetch (an operator wants robots.txt asked for again first);
-          'crawl-held|' and the record of the crawl, which is paused or over
-  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. When the pace lane is closed, the
-          lane is given back in the same call and is due at its own time.
+          or why there is none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is paused or over
+  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where one of the two lanes is closed, it
+          keeps its place in line of both.
 ]]
 local ahead = tonumber(ARGV[ARG.aheadMs])
 local lanes = {}
@@ -26,59 +25,50 @@ end
 readLeases(lanes)
 readForSecondary(lanes)
 
--- Why the lane cannot be leased now: its gate, and what it is leased for.
-local function closedBy(lane, backOff, pause)
-  if holdUntil > now then return 'startup-hold', '' end
-  local held, gate = heldUntil(originOf(lane))
-  if --[[rule:a-stop-is-the-answer-to-a-permit]] held > now --[[end]] then return gate, '' end
-  if math.max(backOff, pause) > now then return pause >= backOff and GATE.paused or GATE.backOff, '' end
-  local lease = leaseOf(lane)
-  if not lease then return 'delay', '' end
-  return GATE.laneBusy, isSecondary(lease[LEASE.kind]) and 'permit' or 'url'
-end
-
 local function wait(opens, gate, holder)
   return table.concat({ 'wait', ms(math.max(1, opens - now)), gate, holder }, '|')
 end
-
--- Undoes the latest acquire, whose fence has not been returned to a caller.
-local function giveUp(lane, opens)
-  fence = fence - 1
-  acquired[#acquired] = nil
-  acquiredEnds[#acquiredEnds] = nil; acquiredEnds[#acquiredEnds] = nil
-  endLease(lane, KIND.hop); makeDue(lane, opens)
-end
+local JUDGED_AGAIN = { [GATE.blocked] = true, [GATE.rulesChanged] = true, [GATE.refetch] = true }
+local function closedPair(lane, o) return closedPaceLane(kindOfPaceLane(lane), lane, o) end
 
 -- One permit, whose item of ARGV begins at i.
 local function grantOne(i)
   local lane, paceLane, delay = ARGV[i + GRANT_ITEM.lane], ARGV[i + GRANT_ITEM.paceLane], tonumber(ARGV[i + GRANT_ITEM.delayMs])
-  local leaseMs, requester = tonumber(ARGV[i + GRANT_ITEM.leaseMs]), ARGV[i + GRANT_ITEM.requester]
-  local version, refetchVersion, blockedUntil, backOffUntil, pausedUntil = unpack(call('HMGET', originKey(originOf(lane)),
-    FIELD.version, FIELD.refetchVersion, FIELD.blockedUntil, FIELD.backOffUntil, FIELD.pausedUntil))
-  version = version or '0'
-  if --[[rule:a-blocked-permit-ends]] isAhead(blockedUntil) --[[end]] then return 'blocked' end
-  if --[[rule:grant-minds-the-rules]] version ~= ARGV[i + GRANT_ITEM.version] --[[end]] then return 'rules-changed' end
-  if refetchVersion == version then return 'refetch' end
-  local held = heldCrawl(requester)
-  if held then return 'crawl-held|' .. held end
-  local gate, holder = closedBy(lane, tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0'))
-  local given, opens, owed = acquire({ lane }, KIND.hop, delay, leaseMs, ahead, requester)
-  if not given then return wait(opens, gate, holder) end
-  if paceLane == '' then
+  local leaseMs, requester, judged = tonumber(ARGV[i + GRANT_ITEM.leaseMs]), ARGV[i + GRANT_ITEM.requester], ARGV[i + GRANT_ITEM.version]
+  local crawl = takesTurns(requester)
+  local list = crawl and LIST.normal .. '@' .. crawl or ''
+  local ask = { lanes = { lane }, kind = KIND.permit, delay = delay, leaseMs = leaseMs, ahead = ahead, requester = requester, of = '',
+    closedBy = function(one, o, version) return GATES.permitGrant(originOf(one), o, version, judged, '', list) end }
+  local own = look(ask)
+  if JUDGED_AGAIN[own.gate] then return own.gate end
+  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. (call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.record) or '') end
+  local pace
+  if paceLane ~= '' then
+    local owed = --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree and (own.owed or owedAtGrant(lane, ask)) or delay --[[end]]
+    pace = look({ lanes = { paceLane }, kind = kindOfPaceLane(paceLane), delay = owed, leaseMs = leaseMs, ahead = ahead, requester = requester,
+      of = lane, closedBy = closedPair })
+  end
+  if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then
+    local given, opens, owed = take(own)
+    local out = { 'granted', '', given, ms(owed) }
+    if pace then
+      local paceFence, paceOpens, paceOwed = take(pace)
+      opens, out[5], out[6] = math.max(opens, paceOpens), paceFence, ms(paceOwed)
+    end
+    out[2] = ms(math.max(0, opens - now))
     takeTurn(lane, requester)
     countRequest(originOf(lane))
-    return table.concat({ 'granted', ms(math.max(0, opens - now)), given, owed }, '|')
+    return table.concat(out, '|')
   end
-  local paceDelay = --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] tonumber(owed) --[[end]]
-  local paceFence, paceOpens, paceOwed = acquire({ paceLane }, KIND.paceGroup, paceDelay, leaseMs, ahead, requester)
-  if not paceFence then
-    --[[rule:a-closed-pace-lane-gives-the-lane-back]] giveUp(lane, opens) --[[end]]
-    return wait(paceOpens, GATE.paceGroup, '')
+  -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that may not be theirs.
+  if pace and pace.gate then leaveLine(own) end
+  local at = 0
+  if not own.isFree or not own.isEmpty then at = await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0)) end
+  if not own.isFree then
+    local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
+    return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)
   end
-  takeTurn(lane, requester)
-  countRequest(originOf(lane))
-  return table.concat({ 'granted', ms(math.max(0, math.max(opens, paceOpens) - now)),
-    given, owed, paceFence, paceOwed }, '|')
+  return wait(math.max(at, await(pace, math.max(pace.opens, at))), pace.gate or GATE.paceGroup, '')
 end
 
 local out = reply()

@@ -1,4 +1,5 @@
 --- @include "lib/notes"
+--- @include "lib/gates"
 --[[
   note: what happened lately, for an operator to see. Nothing is decided by it, so it does no harm when a process dies before it has written its notes.
   ARGV    NOTE_ITEM in calls.ts, again and again
@@ -7,10 +8,10 @@
 for i = ARG.items, #ARGV, NOTE_ITEM.size do
   local origin, reason, text = ARGV[i + NOTE_ITEM.origin], ARGV[i + NOTE_ITEM.reason], ARGV[i + NOTE_ITEM.text]
   if ARGV[i + NOTE_ITEM.backOff] ~= '' then
-    local known = call('HMGET', TAG .. KEY.origin .. origin, FIELD.backOffUntil, FIELD.incidents, FIELD.failures)
+    local o = factsOf(' ' .. origin) -- of no agent
     local note = cjson.decode(text)
-    if known[1] and tonumber(known[1]) > now then note['until'] = tonumber(known[1]) end
-    note.incidents, note.failures = tonumber(known[2] or '0'), tonumber(known[3] or '0')
+    if isAhead(o[FACTS.backOffUntil]) then note['until'] = tonumber(o[FACTS.backOffUntil]) end
+    note.incidents, note.failures = tonumber(o[FACTS.incidents] or '0'), tonumber(o[FACTS.failures] or '0')
     text = cjson.encode(note)
   end
   if origin ~= '' then addNote(origin, text) end

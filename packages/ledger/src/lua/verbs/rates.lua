@@ -1,11 +1,11 @@
---- @include "lib/least-delay"
+--- @include "lib/owed"
 --- @include "lib/record"
 --- @include "lib/waking"
 --[[
   rates: sets the least delays of agents and the policies of sites, both as one version of the fleet's configuration
   has them.
   ARGV    ARGS.rates in calls.ts: how many agents there are; then per agent LEAST_DELAY_ITEM, and per site POLICY_ITEM
-  Returns 'written', 'kept' or 'overtaken'; the version in force; and '1' when there are more lanes to wake: call again
+  Returns 'written', 'kept' or 'overtaken'; and the version in force
   Keeps   an agent that is not named keeps its least delay, because requests of it may still be under way. A policy
           that stays keeps the instant of its change, and one that is dropped is remembered for a day, so that a longer
           delay also holds for a delay that runs. A fleet that has never had a policy stores nothing for them.
@@ -20,15 +20,8 @@ local function writeLeastDelays()
     named[ARGV[i + LEAST_DELAY_ITEM.agent]] = tonumber(ARGV[i + LEAST_DELAY_ITEM.delayMs])
   end
   local function write(agent, before, least)
-    local from, raisedAt = least, now
-    if before then
-      local mayStillRun = --[[rule:delays-from-before-an-earlier-raise-count]]
-        now < before.raisedAt + before.least --[[end]]
-      if --[[rule:a-least-delay-that-stays-was-raised-before]] least == before.least --[[end]] then
-        from, raisedAt = before.from, before.raisedAt
-      else from = math.min(least, before.least, mayStillRun and before.from or least) end
-    end
-    text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, from, ms(raisedAt))
+    local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
+    text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(stays and before.changedAt or now))
   end
   for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
     local before = leastDelayOf(agent)
@@ -45,7 +38,7 @@ end
 
 local function writePolicies()
   if not policiesText and firstSite > #ARGV then return end
-  local key, closed, nowText = TAG .. KEY.policies, TAG .. KEY.heldByPolicy, ms(now)
+  local key, nowText = TAG .. KEY.policies, ms(now)
   local before, fields, named, count = {}, {}, {}, 0
   local stored = call('HGETALL', key)
   for i = 1, #stored, 2 do before[stored[i]] = stored[i + 1] end
@@ -67,8 +60,7 @@ local function writePolicies()
   call('DEL', key)
   for i = 1, #fields, 2000 do call('HSET', key, unpack(fields, i, math.min(i + 1999, #fields))) end
   call('HSET', KEYS[1], EPOCH.policies, string.format('%s %d %s', version, count, ms(now + POLICY_DAY_MS)))
-  call('SUNIONSTORE', WAKING, WAKING, closed)
-  call('DEL', closed)
+  wakeHeld()
 end
 
 local kind = judgeRecord(known)
@@ -77,4 +69,4 @@ if kind == 'written' then
   writePolicies()
   known = version
 end
-return reply(kind, known, wakeSome())
+return reply(kind, known)

@@ -6,10 +6,10 @@
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still be sending.
   Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose fetcher is
           gone REAPED_FETCH in calls.ts
-  Keeps   the URL stays first in its lane. A started lease counts an attempt, a reservation counts nothing.
+  Keeps   the URL stays at the head of its lane. A started lease counts an attempt, a reservation counts nothing.
 ]]
 local BATCH = 200
-local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was given
+local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
 local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
 local own = #found
@@ -23,15 +23,16 @@ readLanes(found)
 
 -- A lease that was started: its request may have been sent, or may still be.
 local function endStarted(lane, lease)
-  local fetchFence, version, state, stateEnds = unpack(call('HMGET', originKey(originOf(lane)), FIELD.fetchFence, FIELD.version,
-    FIELD.robotsState, FIELD.robotsStateEnds))
-  setDue(lane, now + owedBy(lane, lease) + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]])
-  local kind = lease[LEASE.kind]
+  local kind, owed = lease[LEASE.kind], owedBy(lane, lease)
+  local ended = now + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]]
+  setEnded(lane, ended, owed, lease[LEASE.of])
+  setDue(lane, ended + owed)
   if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then countAttempt(lane, lease[LEASE.list])
-  elseif --[[rule:robots-leases-alone-are-returned]] kind == KIND.robots and --[[end]] fetchFence == lease[LEASE.fence] then
-    local at = #fetches
-    fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, fetchFence
-    fetches[at + REAPED_FETCH.version], fetches[at + REAPED_FETCH.state] = version or '0', stateOf(state, stateEnds)
+  elseif --[[rule:robots-leases-alone-are-returned]] kind == KIND.robots and --[[end]] robotsFetchOf(originOf(lane)) == lease[LEASE.fence] then
+    local at, _, _, state, version = #fetches, whetherOpen(lane)
+    fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, lease[LEASE.fence]
+    fetches[at + REAPED_FETCH.version] = version or '0'
+    fetches[at + REAPED_FETCH.state] = stateOf(state, factsOf(lane)[FACTS.stateEnds])
   end -- with any other kind no rules were asked for: the robots fetch ends by its own time
 end
 

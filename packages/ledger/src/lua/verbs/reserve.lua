@@ -2,6 +2,7 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --- @include "lib/turns"
+--- @include "lib/waking"
 --[[
   reserve: claims lanes that are due, or says how long to wait.
   ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever gate holds it: an
@@ -15,8 +16,7 @@
 local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, with those without URLs
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
 if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
-local everything = everythingStopped()
-if --[[rule:nothing-is-reserved-while-all-is-stopped]] everything > now --[[end]] and ARGV[ARG.lane] == '' then return reply('stopped', ms(everything - now)) end
+wakeLanes()
 -- With other crawls, the default one alone is held (turns.lua).
 if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
 -- The limit is one of the fetchers: what workers of pools hold, or are about to, takes none of their slots.
@@ -103,7 +103,7 @@ for i = 1, #lanes do
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)
   elseif namedList ~= '' then
-    if list ~= namedList then attempts = '' end -- the attempts were made for the first URL of the other list
+    if list ~= namedList then attempts = '' end -- the attempts were made for the head of the other list
     list = namedList; urls = urlsOf(list, lane)
   elseif --[[rule:a-tried-url-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
   else
@@ -117,72 +117,71 @@ for i = 1, #lanes do
       list = LIST.normal; urls = urlsOf(list, lane)
     end
   end
+  local gate, closedUntil
+  local state, version, allOpen, delayMs, o
+  if #urls > 0 then
+    allOpen, delayMs, state, version = whetherOpen(lane)
+    version = version or '0'
+    if not allOpen then
+      o = factsOf(lane)
+      state = stateOf(state, o[FACTS.stateEnds])
+      if delayByHand(o) > (tonumber(delayMs) or 0) then delayMs = o[FACTS.overrideDelay] end
+    end
+    crawlLooks[list] = crawlsHeldUntil
+    gate, closedUntil = GATES.pageReserve(originOf(lane), o, version, '', '', list)
+    closedUntil = closedUntil or 0
+  end
+  local isBlocked = o and isAhead(o[FACTS.blockedUntil])
+  local isHeld = #urls > 0 and gate and --[[rule:reserve-minds-closed-gates]] closedUntil > due --[[end]] and not isBlocked and not isNamed
+  if isHeld then
+    -- What expires in any of its lists ends now, whatever gate is closed.
+    local expires, listOfIt = firstExpiry(lane)
+    if expires and expires <= now then
+      isHeld = false
+      if list ~= listOfIt then attempts, list = '', listOfIt end
+      urls = { firstIn(lane, list) } -- what comes behind it waits
+    end
+  end
   local urlCount = #urls
   if urlCount == 0 then
-    if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, string.match(chosen, '@(.*)') or CRAWLS.default) -- others may have URLs
+    if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, crawlOf(chosen)) -- others may have URLs
     elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
-      gone[#gone + 1] = lane; forgetMemory(lane)
-      if isByPolicy(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
+      gone[#gone + 1] = lane; forgetMemory(lane); forgetEnded(lane)
+      if isByRecord(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
     end
+  elseif isHeld then
+    makeDue(lane, ownDue ~= '' and tonumber(ownDue) or due, closedUntil, gate)
   else
-    local key = originKey(originOf(lane))
-    local state, version, allOpen, delayMs = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.allOpen,
-      FIELD.delayOf .. agentOf(lane)))
-    local fetchFence, fetchUntil, backOffUntil, pausedUntil, blockedUntil, blockReason, refetchVersion, failures, overrideDelay,
-      stateEnds, overrideUntil
-    if not allOpen then -- reading each gate costs three times as much as seeing that all stand open
-      state, version, fetchFence, fetchUntil, backOffUntil, pausedUntil, blockedUntil, blockReason, refetchVersion, failures,
-        overrideDelay, stateEnds, overrideUntil = unpack(call('HMGET', key, FIELD.robotsState, FIELD.version, FIELD.fetchFence,
-        FIELD.fetchUntil, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.blockedUntil, FIELD.blockReason, FIELD.refetchVersion,
-        FIELD.failures, FIELD.overrideDelay, FIELD.robotsStateEnds, FIELD.overrideUntil))
-      state = stateOf(state, stateEnds)
-      if isAhead(overrideUntil) and tonumber(overrideDelay) > (tonumber(delayMs) or 0) then delayMs = overrideDelay end
+    if ownDue ~= '' and not isNamed then
+      local memory = changeMemory(lane)
+      memory[MEMORY.ownDue] = ''
+      if isByRecord(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
+      if memory[MEMORY.attempts] == '' then memory[MEMORY.list] = '' end
     end
-    version = version or '0'
-    local isBlocked = isAhead(blockedUntil)
-    local closedUntil, gate = 0, GATE.backOff
-    if backOffUntil or pausedUntil then
-      local backOff, pause = tonumber(backOffUntil or '0'), tonumber(pausedUntil or '0')
-      closedUntil = math.max(backOff, pause)
-      if pause >= backOff then gate = GATE.paused end
+    latestFence = latestFence + 1
+    local fence = string.format('%d', latestFence)
+    gone[#gone + 1] = lane
+    reserved[#reserved + 1] = ends; reserved[#reserved + 1] = lane
+    local fetchFence = o and o[FACTS.fetchFence]
+    local isClosed = o and --[[rule:open-gates-only-are-relied-on]] (fetchFence or o[FACTS.backOffUntil] or o[FACTS.pausedUntil]
+      or o[FACTS.hostPausedUntil] or o[FACTS.blockedUntil] or o[FACTS.failures] or o[FACTS.overrideDelay] or o[FACTS.refetchVersion]) --[[end]]
+    reserveLease(lane, fence, list, due, isClosed and '' or version)
+    local refetch = o and o[FACTS.refetchVersion] == version and '1' or ''
+    if attempts == '' then attempts = '0' end
+    delayMs = delayMs or ''
+    local facts = FACT.joined
+    if heldBy ~= '' or gate or fetchFence or refetch ~= '' or isBlocked then
+      if gate then heldBy, closedUntil = gate, ms(closedUntil) else closedUntil = '' end
+      fetchFence = fetchFence or ''
+      local fetchUntil = o and o[FACTS.fetchUntil] or ''
+      local blocked = isBlocked and '.' .. (o[FACTS.blockReason] or '') or ''
+      facts = facts .. '|' .. CLOSED_FACT.joined
     end
-    if stopsText or policiesText then
-      local held, heldByAll = heldUntil(originOf(lane))
-      if --[[rule:reserve-minds-a-stop]] held > closedUntil --[[end]] then closedUntil, gate = held, heldByAll end
-    end
-    if crawlsHeldUntil > closedUntil then closedUntil, gate = crawlsHeldUntil, GATE.crawlHeld end
-    local expires = closedUntil > now and expiryOf(urls[1])
-    if --[[rule:reserve-minds-the-back-off]] closedUntil > due --[[end]] and closedUntil > now and expires > now and not isBlocked and not isNamed then
-      makeDue(lane, ownDue ~= '' and tonumber(ownDue) or due, closedUntil, gate, list)
-    else
-      if ownDue ~= '' and not isNamed then
-        local memory = changeMemory(lane)
-        memory[MEMORY.ownDue] = ''
-        if isByPolicy(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
-        if attempts == '' then memory[MEMORY.list] = '' end
-      end
-      latestFence = latestFence + 1
-      local fence = string.format('%d', latestFence)
-      gone[#gone + 1] = lane
-      reserved[#reserved + 1] = ends; reserved[#reserved + 1] = lane
-      local isClosed = --[[rule:open-gates-only-are-relied-on]] fetchFence or backOffUntil or pausedUntil or blockedUntil or failures or overrideDelay --[[end]]
-      reserveLease(lane, fence, list, due, isClosed and '' or version)
-      local refetch = refetchVersion == version and '1' or ''
-      if attempts == '' then attempts = '0' end
-      delayMs = delayMs or ''
-      local facts = FACT.joined
-      if heldBy ~= '' or closedUntil > now or fetchFence or refetch ~= '' or isBlocked then
-        closedUntil = closedUntil > now and ms(closedUntil) or ''
-        fetchFence, fetchUntil = fetchFence or '', fetchUntil or ''
-        local blocked = isBlocked and '.' .. (blockReason or '') or ''
-        facts = facts .. '|' .. CLOSED_FACT.joined
-      end
-      local at = #out
-      out[at + 1], out[at + 2], out[at + 3] = lane, facts, state or ''
-      for h = 1, urlCount do
-        out[at + 3 + h] = urls[h]
-        bytes = bytes + #urls[h]
-      end
+    local at = #out
+    out[at + 1], out[at + 2], out[at + 3] = lane, facts, state or ''
+    for h = 1, urlCount do
+      out[at + 3 + h] = urls[h]
+      bytes = bytes + #urls[h]
     end
   end
 end

@@ -28,11 +28,17 @@ local function mayResolve(lease, next)
   return --[[rule:the-gateway-resolves-reservations-only]] (next == 'unused') == isStarted(lease) --[[end]]
 end
 
-local function defer(lane, notBefore, till, gate, list)
+local function defer(lane, notBefore, till, gate)
   -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
-  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight --[[end]]
-    and call('HEXISTS', originKey(originOf(lane)), FIELD.fetchFence) == 0 then makeDue(lane, notBefore)
-  else makeDue(lane, notBefore, till, gate, list) end
+  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight and not robotsFetchOf(originOf(lane)) --[[end]] then
+    makeDue(lane, notBefore)
+  else makeDue(lane, notBefore, till, gate) end
+end
+-- Nothing was sent, but the origin has seen a connection: every lane of the request is due no sooner than after a request.
+local function endUnused(lane, lease)
+  local owed = owedBy(lane, lease)
+  setEnded(lane, now, owed, lease[LEASE.of])
+  makeDue(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(lease[LEASE.notBefore], now + owed) --[[end]])
 end
 
 local out = reply()
@@ -55,8 +61,11 @@ for n = 1, #lanes do
       makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
       endLease(lane, kind)
-      makeDue(lane, --[[rule:an-unused-lease-owes-its-delay]] math.max(notBefore, now + owedBy(lane, lease)) --[[end]])
-    elseif next == 'defer' then endLease(lane, kind); defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate], lease[LEASE.list]) end
+      endUnused(lane, lease)
+    elseif next == 'defer' then
+      endLease(lane, kind)
+      defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate])
+    end
   end
 end
 count('stale-complete', stale)

@@ -1,5 +1,5 @@
---- @include "lib/lane"
 --- @include "lib/lease"
+--- @include "lib/owed"
 --- @include "lib/back-off"
 --[[
   restore: ends of exchanges that a process has reported within the last hold, again: Redis may have lost them.
@@ -25,9 +25,12 @@ end
 for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local lane, load = ARGV[i + RESTORE_ITEM.lane], ARGV[i + RESTORE_ITEM.load]
   local endedAt, owed = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
-  owed = owedWithConsent(lane, math.max(owed, leastOf(lane, KIND.page)))
+  local demanded, isConsented = demandedOf(lane)
+  owed = isConsented and demanded or math.max(owed, demanded)
+  local known = endedOf(lane)
+  if not known or known < endedAt then setEnded(lane, endedAt, owed, '') end
   if endedAt + owed > now then close(lane, endedAt + owed) end
-  if load ~= 'normal' then backOff(originOf(lane), load, endedAt, endedAt) end
+  if load ~= 'normal' then backOff(lane, load, endedAt, endedAt) end
 end
 flush()
 return reply()

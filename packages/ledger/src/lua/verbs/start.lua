@@ -6,8 +6,8 @@
   Returns per order START_ANSWER, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
           early: to be asked again after waitMs; the reservation stands
-          or why it is refused: stale (the lease is not the caller's), startup-hold, stopped (by an emergency stop), rules-changed, back-off
-          (also a pause, a block, visiting hours or a budget), robots-in-flight, paced (the pace lane is not due, or the least delay was raised after this one began)
+          stale: the lease is not the caller's
+          or the gate that is closed; `delay` where the delay has become longer since the reservation
   Keeps   a refused order has given its lane back, unless the lease was not its own. One robots fetch of an origin at a time. A lane
           and its pace lane are started together or not at all. A lane that is due within aheadMs is granted: the caller waits.
 ]]
@@ -21,28 +21,24 @@ for i = ARG.items, #ARGV, START_ITEM.size do
 end
 readLeases(allLanes)
 readForSecondary(paceLanes)
-local changes, found = {}, call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
-for i = 1, #origins do changes[origins[i]] = found[i] end
+readChanges(origins)
+if lostAt > 0 then readEnded(allLanes) end
 
--- Fences are whole numbers as text, and are compared as such: reading them as numbers costs more.
-local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), string.rep('9', 20)
-local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
-local function hasNotChanged(origin, fence)
-  local changed = changes[origin]
-  return isAfter(fence, OLDEST) and (--[[rule:a-change-since-the-reservation-counts]] not changed or isAfter(fence, changed) --[[end]])
-end
-local paceFence, paceOpens, paceDelay
-local function isPaceClosed(paceLane, delay, lane, delayText)
-  paceFence, paceOpens, paceDelay = acquire({ paceLane }, KIND.paceGroup, delay, leaseMs, ahead, lane, delayText)
-  return --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]]
-end
 local answer = {}
-local function grantedAnswer(opens, hasPace)
-  if hasPace then opens = math.max(opens, paceOpens) end
+local function grantedAnswer(opens, paceFence, paceDelay)
   answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'granted', ms(math.max(0, opens - now))
-  if not hasPace then return table.concat(answer, '|', 1, START_ANSWER.waitMs) end
+  if not paceFence then return table.concat(answer, '|', 1, START_ANSWER.waitMs) end
   answer[START_ANSWER.paceFence], answer[START_ANSWER.paceDelayMs] = paceFence, paceDelay
   return table.concat(answer, '|', 1, START_ANSWER.size)
+end
+local function closedHost(lane, o) return closedPaceLane(kindOfPaceLane(lane), lane, o) end
+
+-- The lane of an order that is refused: a gate that waits holds it, and any other finds it due at its own time.
+local function refuse(lane, opens, gate, till)
+  endLease(lane)
+  if gate == GATE.blocked or gate == GATE.rulesChanged or gate == GATE.refetch or gate == GATE.crawlHeld then makeDue(lane, opens)
+  else makeDue(lane, opens, till, gate == GATE.startupHold and GATE.laneBusy or gate) end
+  return gate
 end
 
 local started, stale = false, 0
@@ -55,60 +51,48 @@ local function startOne(lane, origin, i)
     stale = stale + 1
     return 'stale'
   end
-  local delay, paceLane = tonumber(ARGV[i + START_ITEM.delayMs]), ARGV[i + START_ITEM.paceLane]
-  local fetchFence, fetchUntil, failed
-  local backOff, pause, closedUntil, least = 0, 0, 0, 0
-  if version == '' or not hasNotChanged(origin, asked) then
-    local backOffUntil, pausedUntil, blockedUntil, overrideDelay, overrideUntil
-    version, backOffUntil, pausedUntil, fetchFence, fetchUntil, failed, blockedUntil, overrideDelay, overrideUntil = unpack(
-      call('HMGET', originKey(origin), FIELD.version, FIELD.backOffUntil, FIELD.pausedUntil, FIELD.fetchFence, FIELD.fetchUntil,
-      FIELD.failures, FIELD.blockedUntil, FIELD.overrideDelay, FIELD.overrideUntil))
-    version = version or '0'
-    backOff, pause = tonumber(backOffUntil or '0'), math.max(tonumber(pausedUntil or '0'), tonumber(blockedUntil or '0'))
-    closedUntil = math.max(backOff, pause)
-    least = isAhead(overrideUntil) and tonumber(overrideDelay) or 0
+  local o, byHand = nil, 0
+  if version == '' or hasChanged(origin, asked) then
+    o = factsOf(lane)
+    version, byHand = versionOf(o), delayByHand(o)
   end
-  local opens, held, gate = notBefore, 0, nil
-  if stopsText or policiesText then held, gate = heldUntil(origin) end
   kind = ARGV[i + START_ITEM.kind]
-  if --[[rule:start-minds-the-hold]] holdUntil > now --[[end]] then
-    endLease(lane); makeDue(lane, opens, holdUntil, GATE.laneBusy, list)
-    return 'startup-hold'
-  elseif --[[rule:start-minds-a-stop]] held > now --[[end]] then
-    endLease(lane); makeDue(lane, opens, held, gate, list)
-    return gate == GATE.stopped and 'stopped' or 'back-off'
-  elseif --[[rule:start-minds-the-back-off]] closedUntil > now --[[end]] then
-    endLease(lane); makeDue(lane, opens, closedUntil, pause >= backOff and GATE.paused or GATE.backOff, list)
-    return 'back-off'
-  elseif --[[rule:start-minds-the-rules]] version ~= ARGV[i + START_ITEM.version] --[[end]] then
-    endLease(lane); makeDue(lane, opens)
-    return 'rules-changed'
-  elseif --[[rule:one-robots-fetch-at-a-time]] kind ~= KIND.page --[[end]] and fetchFence and tonumber(fetchUntil) > now then
-    endLease(lane); makeDue(lane, opens, tonumber(fetchUntil), GATE.robotsInFlight, list)
-    return 'robots-in-flight'
-  elseif --[[rule:start-waits-until-due]] opens > now + ahead --[[end]] then
-    answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(opens - now - ahead)
+  local judged, gate, till = ARGV[i + START_ITEM.version], nil, nil
+  if kind == KIND.page then gate, till = GATES.pageGrant(origin, o, version, judged, asked, list)
+  else gate, till = GATES.robotsGrant(origin, o, version, judged, asked, list) end
+  if gate then return refuse(lane, notBefore, gate, till) end
+  if --[[rule:start-waits-until-due]] notBefore > now + ahead --[[end]] then
+    answer[START_ANSWER.answer], answer[START_ANSWER.waitMs] = 'early', ms(notBefore - now - ahead)
     return table.concat(answer, '|', 1, START_ANSWER.waitMs)
-  elseif --[[rule:start-minds-a-raised-delay]] (raised(lane, opens)) > now + ahead --[[end]] then
-    -- Until then a delay from before the raise may still run.
-    local _, over = raised(lane, opens)
-    endLease(lane); makeDue(lane, opens, over, GATE.paceGroup, list)
-    return 'paced'
-  elseif paceLane ~= '' and isPaceClosed(paceLane, --[[rule:an-override-binds-the-pace-lane]] math.max(delay, least) --[[end]], lane,
-    least <= delay and ARGV[i + START_ITEM.delayMs]) then
-    endLease(lane); makeDue(lane, opens, paceOpens, GATE.paceGroup, list)
-    return 'paced'
+  end
+  local opens = --[[rule:start-minds-a-raised-delay]] opensAt(lane, notBefore) --[[end]]
+  if opens > now + ahead then
+    endLease(lane)
+    makeDue(lane, opens)
+    return GATE.delay
+  end
+  local paceLane, paceFence, paceDelay = ARGV[i + START_ITEM.paceLane], nil, nil
+  if paceLane ~= '' then
+    local delay = tonumber(ARGV[i + START_ITEM.delayMs])
+    local paceOpens, owed
+    paceFence, paceOpens, owed = acquire({ lanes = { paceLane }, kind = kindOfPaceLane(paceLane), delay = math.max(delay, byHand),
+      leaseMs = leaseMs, ahead = ahead, requester = lane, of = lane, byHand = byHand, closedBy = closedHost })
+    if --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]] then
+      local held = owed == GATE.laneBusy and GATE.paceGroup or owed
+      refuse(lane, notBefore, held, paceOpens)
+      return held
+    end
+    opens = math.max(opens, paceOpens)
+    paceDelay = owed == delay and ARGV[i + START_ITEM.delayMs] or ms(owed)
   end
   started = true
   if policiesText then countRequest(origin) end
-  startedAt, delayMs, leastDelayMs, ends, failures, version = now, delay, least, now + leaseMs, failed or '', ''
+  local failed = o and o[FACTS.failures] or ''
+  startedAt, delayMs, leastDelayMs, ends, failures, version = now, tonumber(ARGV[i + START_ITEM.delayMs]), byHand, now + leaseMs, failed, ''
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
-  if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then
-    startRobotsFetch(origin, asked, leaseMs)
-    --[[rule:one-call-sees-its-own-changes]] changes[origin] = LATEST --[[end]]
-  end
-  if paceLane == '' and opens <= now then return 'granted' end
-  return grantedAnswer(opens, paceLane ~= '')
+  if --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]] then startRobotsFetch(origin, asked, leaseMs) end
+  if not paceFence and opens <= now then return 'granted' end
+  return grantedAnswer(opens, paceFence, paceDelay)
 end
 
 local out = reply()

@@ -1,5 +1,5 @@
---- @include "lib/stops"
 --- @include "lib/record"
+--- @include "lib/waking"
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
@@ -23,7 +23,8 @@ for i = ARG.items, #ARGV, STOP_ITEM.size do
 end
 call('DEL', key)
 call('HSET', key, unpack(fields))
-stopsText = string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), (#fields - 2) / 2)
+local names = (#fields - 2) / 2
+stopsText = string.format('%s %s %d', version, inLedgerTime(ARGV[ARG.everything]), names)
 call('HSET', KEYS[1], EPOCH.stops, stopsText)
-call('PUBLISH', TAG .. KEY.wake, ms(now)) -- what was lifted goes on at once, where everything was stopped
+wakeHeld()
 return reply(kind, version)

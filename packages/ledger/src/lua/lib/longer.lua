@@ -1,0 +1,40 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--[[
+  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and the host's lane after a
+  request for them, are due later where that is longer than what they owed. What is in flight owes it when it ends (owed.lua).
+]]
+local function hostOriginOf(origin)
+  local host = string.match(origin, '^https?://(%[[^%]]*%])') or string.match(origin, '^https?://([^:]*)')
+  return host and 'https://' .. host or origin
+end
+
+local function lengthen(lane)
+  local due = dueRead[lane] or call('ZSCORE', DUE, lane)
+  if due then
+    local ownDue = memoryOf(lane)[MEMORY.ownDue]
+    local own = tonumber(ownDue ~= '' and ownDue or due)
+    local opens = lengthened(lane, own)
+    if opens == own then return end
+    if ownDue ~= '' and tonumber(due) > opens then changeMemory(lane)[MEMORY.ownDue] = ms(opens)
+    else
+      if ownDue ~= '' then changeMemory(lane)[MEMORY.ownDue] = '' end
+      setDue(lane, --[[rule:an-override-counts-while-a-delay-runs]] opens --[[end]])
+    end
+    return
+  end
+  local lease = leaseOf(lane)
+  if lease and not isStarted(lease) then
+    lease[LEASE.notBefore], lease[LEASE.version] = lengthened(lane, lease[LEASE.notBefore]), ''
+    setLease(lane, lease)
+  end
+end
+
+-- The lanes of the host, whose last request may have been one for this origin. Agents are the items of the call.
+local function lengthenHostLanes(origin, step)
+  local host = hostOriginOf(origin)
+  if host == origin then return end
+  for i = ARG.items, #ARGV, step do
+    lengthen(ARGV[i] .. ' ' .. host)
+  end
+end

@@ -1,0 +1,52 @@
+--- @include "lib/held"
+--- @include "lib/origin"
+--[[
+  next: one more request under leases that are held: a further request under the order of a pool, or a hop of a robots.txt in a lane that the
+  robots fetch holds. Asking says that the request before it has ended.
+  ARGV    ARGS.next in calls.ts, then per lane that the holder has CONFIRM_ITEM.
+          lane: of the request; it need not be held, and is then asked for as any other lane
+          kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the request before it
+          delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its origin
+  Returns 'granted', ms until it may be sent; 'wait', ms, gate; 'busy' where another request was asked for that has not been sent yet;
+          'stale'; 'blocked', 'rules-changed', 'refetch'
+  Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other request. It is counted.
+]]
+if inDoubt then return inDoubt end
+if not areHeld() then return reply('stale') end
+local isHop, lane = ARGV[ARG.kind] == KIND.hop, heldLanes[1]
+local own = leaseOf(lane)
+local origin, fence, list = originOf(lane), own[LEASE.fence], own[LEASE.list]
+if --[[rule:one-request-at-a-time-under-a-lease]] own[LEASE.requestAt] > now --[[end]] then return reply('busy') end
+
+local function closedBy(n)
+  local one = heldLanes[n]
+  local o, kind, at = factsOf(one), leaseOf(one)[LEASE.kind], originOf(one)
+  if one ~= ARGV[ARG.lane] and kind == KIND.host then return GATES.hostGrant(at, o, '0', '', '', '') end
+  if kind == KIND.paceGroup then return GATES.groupGrant(at, o, '0', '', '', '') end
+  if isHop then return GATES.heldHopGrant(at, o, versionOf(o), judgedBy(n), fence, '') end
+  return GATES.furtherGrant(at, o, versionOf(o), judgedBy(n), fence, list)
+end
+local closed, till
+for n = 1, #heldLanes do
+  local gate, opens = closedBy(n)
+  if gate == GATE.blocked then return reply(gate) end
+  if gate and (not closed or opens > till) then closed, till = gate, opens end
+end
+if closed == GATE.rulesChanged or closed == GATE.refetch then return reply(closed) end
+if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
+
+local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - math.max(own[LEASE.startedAt], own[LEASE.requestAt]))
+local said, opens = tonumber(ARGV[ARG.delayMs]), now
+for n = 1, #heldLanes do
+  local one, lease = heldLanes[n], leaseOf(heldLanes[n])
+  local owed = owedAfter(one, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
+  opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
+end
+own[LEASE.requestAt] = opens
+setLease(lane, own)
+local isOwnHeld = lane == ARGV[ARG.lane] -- otherwise the request is counted when its own lane is leased
+if isOwnHeld then countRequest(origin) end
+local fetchFence = factsOf(lane)[FACTS.fetchFence]
+if ARGV[ARG.isRobots] == '1' and isOwnHeld and fetchFence ~= fence then startRobotsFetch(origin, fence, tonumber(ARGV[ARG.longestLeaseMs])) end
+flush()
+return reply('granted', ms(opens - now))

@@ -1,0 +1,196 @@
+/** The rules of leases that no URL of the lane asked for, and of who waits for one. */
+import { byHand, demanded, opensAt } from './rules-delays.ts'
+import { gateOf } from './rules-gates.ts'
+import {
+  isSecondary,
+  type Lane,
+  laneOf,
+  type Model,
+  ms,
+  originAt,
+  originOf,
+  type Queue,
+  SETTINGS,
+  waitingIn,
+} from './state.ts'
+
+const LONGEST_WAIT_MS = 3_600_000
+const MOST_WAITING = 32
+
+export type LeaseAsked = {
+  lanes: string[]
+  kind: 'hop' | 'permit' | 'host' | 'pace-group'
+  delayMs: number
+  by: string | undefined
+  /** the lane whose request it is; and an operator's delay of it, where it is known with the delay */
+  of?: string | undefined
+  ofByHand?: number
+  /** of the rules that a permit was judged by */
+  judged?: number
+  /** that of the settings where it is not given */
+  leaseMs?: number
+}
+export type LeaseGiven = { fence: number; delayMs: number }
+type Found = {
+  name: string
+  isFree: boolean
+  opens: number
+  ownDue: number
+  own: boolean
+  gate: string | undefined
+  isHeld: boolean
+  queue: Queue
+  step: number
+}
+
+/** The first of these lanes that is open and that nobody waits for who came before; else the one that opens first. */
+export function lookFor(m: Model, now: number, held: number, asked: LeaseAsked): Found {
+  const { lanes, kind, delayMs, by, judged } = asked
+  const step = Math.max(delayMs, 50)
+  const what = kind === 'pace-group' ? 'group' : kind
+  let best: Found | undefined
+  for (const name of lanes) {
+    const lane = m.lanes.get(name)
+    const closed = gateOf(m, { what, moment: 'grant', lane: name, now, held, judged })
+    const ownDue = opensAt(m, name, lane?.ownDue ?? lane?.due ?? now, now)
+    const own = closed === undefined && ownWaits(lane)
+    const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
+    const isFirst = queue.waiting.slice(0, placeIn(queue, by)).every(({ at }) => at > now + step)
+    const isHeld = lane?.lease !== undefined
+    const isFree = isFirst && !isHeld && closed === undefined && ownDue <= now
+    const owed = lane?.lease?.started?.delayMs ?? 0
+    const opens = Math.max(closed?.till ?? 0, isHeld ? now + Math.max(owed, delayMs) : ownDue, now)
+    const found = { name, isFree, opens: isFree ? ownDue : opens, ownDue, own, gate: closed?.gate, isHeld, queue, step }
+    if (isFree) return found
+    if (best === undefined || opens < best.opens) best = found
+  }
+  if (best === undefined) throw new Error('a lease needs a lane')
+  return best
+}
+
+/** What a lease owes by what is known when it is granted. */
+export function owedAtGrant(m: Model, name: string, { kind, delayMs, of, ofByHand }: LeaseAsked, now: number): number {
+  const ofOther = of === undefined || ofByHand !== undefined ? 0 : demanded(m, of, now).delayMs
+  return Math.max(delayMs, ofOther, kind === 'pace-group' ? 0 : demanded(m, name, now).delayMs)
+}
+
+/** Leases a lane that was found free. */
+export function take(m: Model, now: number, found: Found, asked: LeaseAsked): LeaseGiven {
+  const { name, own, queue, step, ownDue } = found
+  const { lanes, kind, delayMs, by, of, ofByHand, leaseMs = SETTINGS.leaseMs } = asked
+  const lane = laneOf(m, name)
+  const place = placeIn(queue, by)
+  if (place < queue.waiting.length) queue.waiting.splice(place, 1)
+  if (own && placeIn(queue, name) === queue.waiting.length) queue.waiting.push({ name, at: ms(now + delayMs) })
+  keep(m, name, queue, now)
+  for (const other of lanes) {
+    const rest = m.queues.get(other)
+    if (other === name || by === undefined || rest?.waiting.every((one) => one.name !== by) !== false) continue
+    const left = queueOf(m, other, now, step, by, true)
+    left.waiting = left.waiting.filter((one) => one.name !== by)
+    keep(m, other, left, now)
+  }
+  m.planned = false
+  const owed = owedAtGrant(m, name, asked, now)
+  m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
+  delete lane.due
+  delete lane.ownDue
+  if (own) lane.why = 'pace-group'
+  const ofOther = ofByHand ?? (of === undefined ? 0 : byHand(originAt(m, originOf(of)), now))
+  const atGrant = Math.max(byHand(originAt(m, originOf(name)), now), ofOther)
+  const started = {
+    at: now,
+    delayMs: owed,
+    kind,
+    wasFailing: false,
+    byHand: atGrant,
+    of,
+    requestAt: Math.max(ownDue, now),
+  }
+  const ends = now + leaseMs
+  const ownPlace = placeIn(queue, name)
+  const before = ownPlace < queue.waiting.length ? ownPlace : undefined
+  lane.lease = { fence: m.fence, list: 'q', notBefore: ownDue, ends, looked: ends, started, before }
+  return { fence: m.fence, delayMs: ms(owed) }
+}
+
+export function acquireLease(
+  m: Model,
+  now: number,
+  held: number,
+  asked: LeaseAsked,
+): { until: number; gate: string } | { lane: string; lease: LeaseGiven } {
+  const found = lookFor(m, now, held, asked)
+  if (found.isFree) return { lane: found.name, lease: take(m, now, found, asked) }
+  if (found.gate === 'blocked') return { until: found.opens, gate: found.gate }
+  const gate = found.gate ?? (found.isHeld ? 'lane-busy' : 'pace-group')
+  return { until: waitFor(m, now, asked.by, found, found.opens), gate }
+}
+
+/** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
+const ownWaits = (lane: Lane | undefined): boolean =>
+  lane !== undefined &&
+  waitingIn(lane) > 0 &&
+  (lane.ownDue === undefined || lane.why === 'pace-group') &&
+  (lane.lease === undefined || isSecondary(lane.lease))
+
+/** Its length when there is none. */
+const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
+  const place = waiting.findIndex((one) => one.name === name)
+  return place < 0 ? waiting.length : place
+}
+
+/** The own URLs of a lane do not wait in its line: the gate of another lane is closed, which may not be theirs. */
+export function leaveLine(found: Found): void {
+  if (!found.own) return
+  found.own = false
+  found.queue.waiting = found.queue.waiting.filter(({ name }) => name !== found.name)
+}
+
+/** Who waits, without those who have not come in time. */
+function queueOf(m: Model, name: string, now: number, step: number, by: string | undefined, own: boolean): Queue {
+  const { last, waiting } = m.queues.get(name) ?? { last: 0, waiting: [] }
+  const there = waiting
+    .map((one) => (one.name === name ? { name, at: m.lanes.get(name)?.due ?? now } : { ...one }))
+    .filter((one) => one.name !== name || own)
+    .filter((one) => one.name === by || one.at + Math.max(step, 250) >= now)
+  return { last, waiting: there }
+}
+
+function keep(m: Model, name: string, queue: Queue, now: number): void {
+  if (queue.waiting.length === 0 && queue.last <= now) m.queues.delete(name)
+  else
+    m.queues.set(name, {
+      last: ms(Math.max(queue.last, ...queue.waiting.map(({ at }) => at))),
+      waiting: queue.waiting.map((one) => ({ ...one, at: ms(one.at) })),
+    })
+}
+
+/** First come, first served, the lane's own URLs behind whoever came before them. */
+export function waitFor(m: Model, now: number, by: string | undefined, found: Found, opens: number): number {
+  const { name, ownDue, own, queue, step } = found
+  const lane = m.lanes.get(name)
+  const { waiting } = queue
+  if (by !== undefined && placeIn(queue, by) === waiting.length && waiting.length < MOST_WAITING)
+    waiting.push({ name: by, at: 0 })
+  const place = placeIn(queue, by)
+  const listed = waiting[place]
+  const wanted =
+    listed === undefined ? Math.max(queue.last + step, opens + waiting.length * step) : opens + place * step
+  const at = Math.min(wanted, now + LONGEST_WAIT_MS)
+  if (listed !== undefined) listed.at = at
+  if (own && placeIn(queue, name) === waiting.length) waiting.push({ name, at: 0 })
+  const ownPlace = placeIn(queue, name)
+  const entry = waiting[ownPlace]
+  if (lane !== undefined && entry !== undefined) {
+    entry.at = opens + ownPlace * step
+    if (lane.lease === undefined) {
+      lane.due = Math.max(entry.at, ownDue)
+      delete lane.ownDue
+      if (entry.at > ownDue) lane.ownDue = ms(ownDue)
+      lane.why = 'pace-group'
+    } else if (isSecondary(lane.lease)) lane.lease.before = ownPlace
+  }
+  keep(m, name, { ...queue, last: Math.max(queue.last, at) }, now)
+  return at
+}
