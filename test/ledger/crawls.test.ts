@@ -1,6 +1,6 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
 import { makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
-import { idSlot } from '@decorum/ledger/testing'
+import { idSlot, LAYOUT } from '@decorum/ledger/testing'
 import type { LedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
@@ -95,11 +95,10 @@ test('each crawl has its outcomes, its ids and its counts, and a lane that other
   const { ledger, raw } = bench
   await ledger.store(0, [url('a'), url('b')])
   const before = await raw.hget(keys.lanes, `${AGENT} ${ORIGIN}`)
-  const layout = await raw.hget(keys.epoch, 'layout')
-  expect(layout).toBe('3')
+  expect(await raw.hget(keys.epoch, 'layout')).toBe(LAYOUT.version)
   await ledger.store(0, [url('a', { crawl: 'news' })])
   await ledger.store(0, [url('a', { crawl: 'news' })]) // absorbed
-  expect(await raw.hget(keys.epoch, 'layout')).toBe('4')
+  expect(await raw.hget(keys.epoch, 'layout')).toBe(LAYOUT.withCrawls)
   expect(await waitingOf(ledger)).toEqual({ default: 2, news: 1 })
   expect(await ledger.storedIn('a', 'news')).toEqual([0])
   const order: string[] = []

@@ -23,7 +23,7 @@ test('a part that several others include stands there once', () => {
 
 test('a name stands for what is stored, a place for its number', () => {
   const text = scriptText('confirm', withVerb('return { FIELD.backOffUntil, ARG.items, CONFIRM_ITEM.version }'))
-  expect(text).toContain(`return { '${FIELD.backOffUntil}', 4, 2 }`)
+  expect(text).toContain(`return { '${FIELD.backOffUntil}', 5, 2 }`)
 })
 
 test.each(['FIELD.nothing', 'ARG.limit', 'NOWHERE.due'])('%s: a name that does not exist is an error', (name) => {
