@@ -1,4 +1,5 @@
 /** Time, and what goes wrong: clocks, crashes of Redis and of those who use it, jobs that vanish. */
+import { FOREVER } from '@decorum/protocol'
 import { check, view } from './compare.ts'
 import { type Act, caller, type Dice, diceOf, type Play, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
@@ -19,7 +20,7 @@ export const pass: Act = async (play, dice) => {
     ...lanes.flatMap(({ lease }) => (lease === undefined ? [] : [lease.ends, lease.notBefore])),
     ...[...play.model.origins.values()].map(({ closedUntil }) => closedUntil),
     play.model.epoch?.hold ?? 0,
-  ].filter((instant) => instant > now)
+  ].filter((instant) => instant > now && instant < FOREVER) // a run does not wait for the year 2100
   const kind = dice(8)
   if (kind < 3 && ahead.length > 0)
     move(play, Math.min(...ahead) - now) // exactly the next thing that may happen

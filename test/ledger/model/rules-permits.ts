@@ -17,7 +17,6 @@ import {
   originAt,
   originOf,
   SETTINGS,
-  waitingIn,
 } from './state.ts'
 
 export type Granting = {
@@ -55,9 +54,8 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
       return { kind: 'granted', own: given, ...(givenPace === undefined ? {} : { pace: givenPace }) }
     }
     if (pace?.gate !== undefined) leaveLine(own)
-    const isEmpty = own.isFree && isNothing(m, lane)
     const opens = Math.max(own.opens, pace === undefined || pace.isFree ? 0 : pace.opens)
-    const at = isEmpty ? 0 : waitFor(m, now, by, own, opens)
+    const at = waitFor(m, now, by, own, opens)
     const wait = (until: number): number => Math.max(1, until - now)
     if (!own.isFree) {
       const lease = m.lanes.get(lane)?.lease
@@ -74,11 +72,6 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
     const until = Math.max(at, waitFor(m, now, by, pace, Math.max(pace.opens, at)))
     return { kind: 'wait', waitMs: wait(until), gate: pace.gate ?? 'pace-group' }
   })
-}
-/** A lane of which nothing is stored beside its due time keeps no line: whoever comes finds it free. */
-function isNothing(m: Model, name: string): boolean {
-  const lane = m.lanes.get(name)
-  return !m.queues.has(name) && (lane === undefined || waitingIn(lane) === 0)
 }
 
 export type Extended = { kind: string; stop?: string; leftMs?: number } | 'doubt'

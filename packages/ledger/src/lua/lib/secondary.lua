@@ -170,7 +170,8 @@ end
 -- Gives a request its place in line: returns when to come again.
 local function await(found, opens)
   isByTurn = found.isByTurn
-  return waitFor(found.lane, found.ask.requester, opens, found.ownDue, found.ownWaits, found.queue, found.last, found.step)
+  return waitFor(found.lane, found.ask.requester, opens, found.ownDue or found.opens, found.ownWaits, found.queue or {}, found.last or 0,
+    found.step or math.max(found.ask.delay, LEAST_STEP_MS))
 end
 
 -- Leases the first of the lanes that is free: fence, instant, delay owed, lane. None: nil, the instant to come again, and the gate.

@@ -12,8 +12,8 @@
           granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
           wait: to be asked again after waitMs; holder is 'url' or 'permit' where the lane has a lease
           or why there is none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is paused or over
-  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where one of the two lanes is closed, it
-          keeps its place in line of both.
+  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where the pace lane is
+          closed, it keeps its place in line of both.
 ]]
 local ahead = tonumber(ARGV[ARG.aheadMs])
 local lanes = {}
@@ -62,8 +62,7 @@ local function grantOne(i)
   end
   -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that may not be theirs.
   if pace and pace.gate then leaveLine(own) end
-  local at = 0
-  if not own.isFree or not own.isEmpty then at = await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0)) end
+  local at = await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0))
   if not own.isFree then
     local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
     return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)
