@@ -69,7 +69,7 @@ export const grant: Act = async (play, dice) => {
     visited(play, lane, 'hop', own.fence)
     play.site.lasts(lane, own.fence, play.latest + leaseMs)
     if (pace === undefined || paceLane === undefined) continue
-    visited(play, paceLane, 'pace-group', pace.fence)
+    visited(play, paceLane, 'pace-group', pace.fence, { of: lane })
     play.site.lasts(paceLane, pace.fence, play.latest + leaseMs)
   }
 }

@@ -156,15 +156,21 @@ export const startOrders: Act = async (play, dice) => {
     })
     play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
     const pace = paceLeases[index]
-    if (pace !== undefined && order.paceLane !== undefined) visited(play, order.paceLane, 'pace-group', pace.fence)
+    if (pace !== undefined && order.paceLane !== undefined) visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane })
   }
 }
 
 /** Somebody holds a lane by a visit. */
-export function visited(play: Play, lane: string, kind: 'hop' | 'pace-group', fence: number, asks = false): void {
+export function visited(
+  play: Play,
+  lane: string,
+  kind: 'hop' | 'pace-group',
+  fence: number,
+  { asks = false, of }: { asks?: boolean; of?: string | undefined } = {},
+): void {
   play.site.fence(lane, fence)
   play.site.visit(lane, kind, fence, play.latest, asks)
-  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, state: 'started', startedAt: play.latest })
+  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, of, state: 'started', startedAt: play.latest })
   forgetOldest(play)
 }
 
@@ -203,7 +209,7 @@ export const acquire: Act = async (play, dice) => {
   const { agent, origin } = real.lane
   const lane = laneName(agent, origin)
   same('acquire', { lane, lease: { fence: real.fence, delayMs: real.delayMs } }, expected)
-  visited(play, lane, kind, real.fence, isRobots)
+  visited(play, lane, kind, real.fence, { asks: isRobots, of })
 }
 
 /** A visit that is not used after all. */
@@ -302,7 +308,7 @@ export const complete: Act = async (play, dice) => {
     if (holders[index] !== undefined) Object.assign(holders[index], { state: 'done', over: answer === 'completed' })
     if (answer !== 'completed' || end === undefined || startedAt === undefined) continue
     const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)
-    play.site.end(end.lane, end.fence, endedAt, end.delayMs)
+    play.site.end(end.lane, end.fence, endedAt, end.delayMs, holders[index]?.of)
     const { lane, delayMs, load, retryAfterMs } = end
     const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
     play.ends.push({ lane, delayMs, load, retryAfterMs, endedAt: ended })

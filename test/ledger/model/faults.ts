@@ -1,5 +1,6 @@
 /** Time, and what goes wrong: clocks, crashes of Redis and of those who use it, jobs that vanish. */
 import { FOREVER } from '@decorum/protocol'
+import { sayPolicies } from './acts-policies.ts'
 import { check, view } from './compare.ts'
 import { type Act, caller, type Dice, diceOf, type Play, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
@@ -61,6 +62,7 @@ export const crash: Act = async (play, dice) => {
   if (lost && play.snapshot !== undefined) play.model = rules.copyOf(play.snapshot)
   if (play.model.epoch !== undefined) play.model.epoch.run = -1
   if (lost) play.site.lost()
+  if (lost) sayPolicies(play)
   if (play.model.planned && !lost) return // as announced: nothing may be out; the next call does not hold
   forward(play)
   await restore(play, dice)
@@ -90,6 +92,7 @@ export const forget: Act = async (play, dice) => {
   play.model = rules.emptyModel(play.crawls)
   const alone = dice(2) === 1
   play.site.lost(alone)
+  sayPolicies(play)
   forward(play)
   if (alone) {
     play.world.restartBoth()

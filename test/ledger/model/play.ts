@@ -27,6 +27,8 @@ export type Holder = {
   urls: string[]
   crawl?: string
   kind: 'page' | 'robots' | 'robots-page' | 'hop' | 'pace-group'
+  /** the lane whose request it is, where that is another one */
+  of?: string | undefined
   /** its URL is a robots.txt; `over`: its exchange has ended */
   asks?: boolean
   over?: boolean

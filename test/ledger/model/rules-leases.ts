@@ -243,8 +243,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
     if (end.candidate !== undefined) m.outbox.push(end.candidate)
     if (end.outcome === undefined && !end.entered) {
-      lane.tries++
-      lane.triedList = lease.list
+      countTry(lane, lease.list)
     } else if (!isSecondary(lease)) delete lane.why
     const ended = now - Math.min(end.elapsedMs, now - started.at)
     const owed = owedAfter(m, end.lane, lease, end.delayMs, now)
@@ -262,6 +261,12 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
   })
 }
 
+/** One more request for the URL at the head of a list; what was tried of another list is forgotten. */
+export function countTry(lane: Lane, list: List): void {
+  lane.tries = lane.triedList === list ? lane.tries + 1 : 1
+  lane.triedList = list
+}
+
 /** The first URLs of a list leave with their outcomes. */
 function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
   for (const kind of kinds) {
@@ -271,7 +276,7 @@ function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
     streamOf(m, crawlOf(list)).push(`${entry.id} ${kind}`)
   }
   if (kinds.length === 0) return
-  lane.tries = 0
+  if (lane.triedList === list) lane.tries = 0
   endTurn(lane, crawlOf(list))
 }
 

@@ -1,6 +1,6 @@
 /** The rules of record, reap and the operator's hand. */
 import { lengthen, lengthened, owedAfter, reservedLonger } from './rules-delays.ts'
-import { backOff, type Ending } from './rules-leases.ts'
+import { backOff, countTry, type Ending } from './rules-leases.ts'
 import {
   AGENTS,
   agentOf,
@@ -118,8 +118,7 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
     lane.due = ended + owed
     const origin = originAt(m, originOf(name))
     if (lease.started.kind === 'page' || lease.started.kind === 'robots-page') {
-      lane.tries++
-      lane.triedList = lease.list
+      countTry(lane, lease.list)
     } else if (lease.started.kind === 'robots' && origin.question?.fence === lease.fence) {
       result.robotsFetches.push({ lane: name, fence: lease.fence, version: origin.version })
     }

@@ -25,8 +25,8 @@ export type Site = {
   sent(lane: string, fence: number, now: number): void
   /** the lease lasts until then, unless its holder ends it before */
   lasts(lane: string, fence: number, until: number): void
-  /** the exchange ended well known to the ledger */
-  end(lane: string, fence: number, endedAt: number, owedMs: number): void
+  /** the exchange ended well known to the ledger. @param of  the lane whose request it was, where that is another one */
+  end(lane: string, fence: number, endedAt: number, owedMs: number, of?: string): void
   /** nothing was sent after all */
   unused(lane: string, fence: number): void
   /** the site asked for silence until then */
@@ -35,6 +35,8 @@ export type Site = {
   delay(lane: string, delayMs: number, now: number): void
   /** the fleet's configuration has this least delay of an agent: longer counts at once, for a delay that is running */
   least(agent: string, delayMs: number): void
+  /** the policies of sites that the ledger has */
+  policies(list: [site: string, policy: { delayMs?: number | undefined; consent: boolean }][]): void
   /** Redis lost what it had not written down: back-off and delays that it forgot are the residual risk of docs/promises.md */
   /** @param byAll  and nobody is alive who knew: fences begin anew, and nobody holds an old one */
   lost(byAll?: boolean): void
@@ -53,11 +55,27 @@ export function openSite(): Site {
   const robotsFetches = new Map<string, Visit>()
   const silences = new Map<string, number>()
   const leasts = new Map<string, number>()
+  let known = new Map<string, { delayMs?: number | undefined; consent: boolean }>()
   const rude = (what: string): never => {
     throw new RudeError(what)
   }
   /** When that exchange was over at the latest: a holder who says nothing ends with its lease. */
   const leastOf = (lane: string): number | undefined => leasts.get(lane.slice(0, lane.indexOf(' ')))
+  /** The policy of a lane's site: of its host, or of the longest name above it. */
+  const policyOf = (lane: string) => {
+    const [host = '', ...above] = originOf(lane).startsWith('http')
+      ? (new URL(originOf(lane)).hostname.match(/[^.]+/g) ?? []).map((_, at, labels) => labels.slice(at).join('.'))
+      : []
+    const names = [host, `domain:${host}`, ...above.flatMap((name) => [`*.${name}`, `domain:${name}`])]
+    const name = names.find((one) => known.has(one))
+    return name === undefined ? undefined : known.get(name)
+  }
+  /** What is owed after an exchange whose sender says so much: what the sites have agreed to takes its place. */
+  const owedFor = (lanes: string[], saidMs: number): number => {
+    const found = lanes.flatMap((lane) => policyOf(lane) ?? [])
+    const longest = Math.max(0, ...found.map(({ delayMs = 0 }) => delayMs))
+    return found.some(({ consent }) => consent) ? longest : Math.max(saidMs, longest)
+  }
   const overAt = ({ until, endedAt, owedMs }: Visit): number => (endedAt === undefined ? until : endedAt + owedMs)
   const site: Site = {
     granted: 0,
@@ -74,7 +92,7 @@ export function openSite(): Site {
           `${kind} of ${lane} at ${now}: ${before.endedAt === undefined ? 'overlaps' : 'too early after'} ${JSON.stringify(before)}`,
         )
       const least = leastOf(lane) ?? 0
-      if (before?.bound === true && now < (before.endedAt ?? 0) + least - 0.0015)
+      if (before?.bound === true && policyOf(lane)?.consent !== true && now < (before.endedAt ?? 0) + least - 0.0015)
         rude(`${kind} of ${lane} at ${now}: the least delay is ${least} after ${JSON.stringify(before)}`)
       const closedUntil = silences.get(originOf(lane)) ?? 0
       if (now < closedUntil - 0.0015) rude(`${kind} of ${lane} at ${now}: the site is shut until ${closedUntil}`)
@@ -104,9 +122,11 @@ export function openSite(): Site {
       const visit = visits.get(lane)
       if (visit?.fence === fence) visit.until = until
     },
-    end(lane, fence, endedAt, owedMs) {
+    end(lane, fence, endedAt, saidMs, of) {
       const visit = visits.get(lane)
       if (visit?.fence !== fence) return
+      const isGroup = !originOf(lane).startsWith('http')
+      const owedMs = isGroup ? saidMs : owedFor(of === undefined ? [lane] : [lane, of], saidMs)
       Object.assign(visit, { endedAt, owedMs, bound: !visit.isOthers && leastOf(lane) !== undefined })
     },
     unused(lane, fence) {
@@ -118,10 +138,11 @@ export function openSite(): Site {
     shut: (origin, until) => void silences.set(origin, Math.max(silences.get(origin) ?? 0, until)),
     delay(lane, delayMs, now) {
       const visit = visits.get(lane)
-      if (visit?.endedAt === undefined || now >= overAt(visit)) return
+      if (visit?.endedAt === undefined || now >= overAt(visit) || policyOf(lane)?.consent === true) return
       visit.owedMs = Math.max(visit.owedMs, delayMs)
     },
     least: (agent, delayMs) => void leasts.set(agent, delayMs),
+    policies: (list) => void (known = new Map(list)),
     lost(byAll = false) {
       if (byAll) fences.clear()
       silences.clear()

@@ -3,6 +3,7 @@ import { acquire, complete, confirm, release, reserve, resolve, startOrders, sto
 import { cancel, setCrawl } from './acts-crawls.ts'
 import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant, next } from './acts-permits.ts'
+import { policies } from './acts-policies.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
@@ -33,6 +34,7 @@ const ACTS: [number, Act][] = [
   [40, operate],
   [30, leastDelays],
   [15, stops],
+  [8, policies],
   [3, job],
   [2, snapshot],
   [2, crash],
