@@ -11,6 +11,7 @@ import {
   isFetched,
   optional,
   same,
+  sentAt,
   unlessInDoubt,
 } from './play.ts'
 import * as rules from './rules.ts'
@@ -61,7 +62,7 @@ export const record: Act = async (play, dice) => {
   if (real !== 'completed') return
   const own = delays.find(([name]) => name === agent)?.[1] ?? 0
   for (const [name, delay] of delays) play.site.delay(laneName(name, origin), delay, play.latest)
-  const { startedAt } = asker as Partial<Holder>
+  const startedAt = sentAt(asker as Partial<Holder>, play.latest)
   if (withPage || startedAt === undefined) return
   const endedAt = play.latest - Math.min(elapsedMs, play.latest - startedAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(delayMs, own))

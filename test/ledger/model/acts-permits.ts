@@ -7,6 +7,7 @@ import {
   DELAYS,
   type Dice,
   forgetOldest,
+  type Holder,
   isHeld,
   isUnused,
   LANES,
@@ -15,6 +16,7 @@ import {
   paceLaneOf,
   rounded,
   same,
+  sentAt,
   someHolders,
   unlessInDoubt,
 } from './play.ts'
@@ -95,27 +97,43 @@ export const extend: Act = async (play, dice) => {
   for (const { lane, fence } of held) play.site.lasts(lane, fence, play.latest + leaseMs)
 }
 
-/** One more request under what is held: a further one of an order or a permit, or a hop in its lane. */
+/** One more request under what is held: a further one of an order or a permit, or a hop in its lane. Now and then it is asked for twice. */
 export const next: Act = async (play, dice) => {
   const holders = [...new Set(someHolders(play, dice, isHeld))]
   const [first] = holders
   if (first === undefined) return
-  const { process, call } = caller(play, dice)
-  const held = holders.map(({ lane, fence, version }) => ({ lane, fence, version }))
   const kind = dice.pick(['further', 'hop'] as const)
+  const isRobots = kind === 'hop' && dice(2) === 1
   const [elapsedMs, delayMs] = [dice.pick([0, 400, 30_000]), dice.pick(DELAYS)]
+  for (let asks = dice(3) === 2 ? 2 : 1; asks > 0; asks--)
+    await askNext(play, dice, holders, { kind, isRobots, elapsedMs, delayMs })
+}
+
+type Further = Pick<rules.Next, 'kind' | 'isRobots' | 'elapsedMs' | 'delayMs'>
+async function askNext(play: Play, dice: Dice, holders: Holder[], asked: Further): Promise<void> {
+  const { process, call } = caller(play, dice)
+  const { lane } = holders[0] as Holder
+  const held = holders.map(({ lane, fence, version }) => ({ lane, fence, version }))
   const real = await unlessInDoubt(
     process.verbs.next({
-      lane: readLaneName(first.lane),
-      kind,
+      ...asked,
+      lane: readLaneName(lane),
       held: held.map(({ lane, fence, version }) => ({ ...readLaneName(lane), fence, version })),
-      elapsedMs,
-      delayMs,
     }),
   )
-  const expected = rules.next(play.model, call, { kind, lane: first.lane, held, elapsedMs, delayMs, isRobots: false })
+  const expected = rules.next(play.model, call, { ...asked, lane, held })
   const isAnswer = typeof expected !== 'string' && expected.waitMs !== undefined
   same('next', real, isAnswer ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
+  if (real === 'doubt' || real.kind !== 'granted') return
+  const at = play.latest + real.waitMs
+  for (const holder of holders) {
+    const { of, state } = holder
+    const began = sentAt(holder, play.latest)
+    if (began === undefined || state === 'done') continue
+    const endedAt = play.latest - Math.min(asked.elapsedMs, play.latest - began)
+    play.site.further(holder.lane, holder.fence, at, endedAt, asked.delayMs, of)
+    if (holder === holders[0]) holder.furtherAt = at
+  }
 }
 
 export const claim: Act = async (play, dice) => {

@@ -21,6 +21,7 @@ import {
   paceLaneOf,
   rounded,
   same,
+  sentAt,
   someHolders,
   unlessInDoubt,
 } from './play.ts'
@@ -304,7 +305,7 @@ export const complete: Act = async (play, dice) => {
   if (real === 'doubt') return
   for (const [index, answer] of real.entries()) {
     const end = endings[index]
-    const startedAt = holders[index]?.startedAt
+    const startedAt = sentAt(holders[index] ?? {}, play.latest)
     if (holders[index] !== undefined) Object.assign(holders[index], { state: 'done', over: answer === 'completed' })
     if (answer !== 'completed' || end === undefined || startedAt === undefined) continue
     const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)

@@ -37,7 +37,12 @@ export type Holder = {
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
   state: 'taken' | 'started' | 'done'
   startedAt?: number
+  /** of a further request under its lease: when it is sent */
+  furtherAt?: number
 }
+/** When the latest request of a holder was sent. */
+export const sentAt = ({ startedAt, furtherAt = 0 }: Partial<Holder>, now: number): number | undefined =>
+  furtherAt > 0 && furtherAt <= now ? furtherAt : startedAt
 
 export type Play = {
   /** several crawls are played */

@@ -176,6 +176,10 @@ export function heldLeases(m: Model, held: { lane: string; fence: number }[], no
   return leases.length === 0 || leases.includes(undefined) ? undefined : (leases as Lease[])
 }
 
+/** When the latest request under a lease was sent; one that waits to be sent does not count yet. */
+export const latestSentAt = ({ at, requestAt }: NonNullable<Lease['started']>, now: number): number =>
+  requestAt <= now ? Math.max(at, requestAt) : at
+
 /** One more request under leases that are held, after the one before it has ended. */
 export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
   const { now, held } = openUnlessInDoubt(m, call)
@@ -199,7 +203,9 @@ export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
   if (closed?.gate === 'rules-changed' || closed?.gate === 'refetch') return { kind: closed.gate }
   if (closed !== undefined) return { kind: 'wait', waitMs: Math.max(1, closed.till - now), gate: closed.gate }
   const { started } = own
-  const ended = now - Math.min(asked.elapsedMs, now - Math.max(started.at, started.requestAt))
+  // the request before it used all of these lanes
+  const sent = Math.max(...leases.map((lease) => (lease.started === undefined ? 0 : latestSentAt(lease.started, now))))
+  const ended = now - Math.min(asked.elapsedMs, now - sent)
   const owed = leases.map((lease, at) =>
     owedAfter(m, asked.held[at]?.lane ?? '', lease, Math.max(asked.delayMs, lease.started?.delayMs ?? 0), now),
   )
@@ -245,7 +251,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     if (end.outcome === undefined && !end.entered) {
       countTry(lane, lease.list)
     } else if (!isSecondary(lease)) delete lane.why
-    const ended = now - Math.min(end.elapsedMs, now - started.at)
+    const ended = now - Math.min(end.elapsedMs, now - latestSentAt(started, now))
     const owed = owedAfter(m, end.lane, lease, end.delayMs, now)
     const opens = ended + owed
     const origin = originAt(m, originOf(end.lane))

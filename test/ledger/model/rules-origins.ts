@@ -1,6 +1,6 @@
 /** The rules of record, reap and the operator's hand. */
 import { lengthen, lengthened, owedAfter, reservedLonger } from './rules-delays.ts'
-import { backOff, countTry, type Ending } from './rules-leases.ts'
+import { backOff, countTry, type Ending, latestSentAt } from './rules-leases.ts'
 import {
   AGENTS,
   agentOf,
@@ -45,7 +45,7 @@ export function record(m: Model, call: Call, word: Recording): string {
   for (const [agent, delayMs] of delays) origin.delays.set(agent, delayMs)
   markChanged(m, originName)
   if (!withPage && lane !== undefined && lease?.started !== undefined) {
-    const ended = now - Math.min(word.elapsedMs, now - lease.started.at)
+    const ended = now - Math.min(word.elapsedMs, now - latestSentAt(lease.started, now))
     delete lane.lease
     const owed = owedAfter(m, name, lease, Math.max(word.delayMs, before), now)
     lane.last = { ended, owed }

@@ -27,6 +27,8 @@ export type Site = {
   lasts(lane: string, fence: number, until: number): void
   /** the exchange ended well known to the ledger. @param of  the lane whose request it was, where that is another one */
   end(lane: string, fence: number, endedAt: number, owedMs: number, of?: string): void
+  /** one more request under the same lease, sent at an instant; when the one before it ended, and what it owes by its sender */
+  further(lane: string, fence: number, at: number, endedAt: number, saidMs: number, of?: string): void
   /** nothing was sent after all */
   unused(lane: string, fence: number): void
   /** the site asked for silence until then */
@@ -128,6 +130,15 @@ export function openSite(): Site {
       const isGroup = !originOf(lane).startsWith('http')
       const owedMs = isGroup ? saidMs : owedFor(of === undefined ? [lane] : [lane, of], saidMs)
       Object.assign(visit, { endedAt, owedMs, bound: !visit.isOthers && leastOf(lane) !== undefined })
+    },
+    further(lane, fence, at, endedAt, saidMs, of) {
+      const visit = visits.get(lane)
+      if (visit?.fence !== fence) rude(`a further request of ${lane} at ${at}, under an old fence`)
+      const isGroup = !originOf(lane).startsWith('http')
+      const owedMs = isGroup ? saidMs : owedFor(of === undefined ? [lane] : [lane, of], saidMs)
+      if (at < endedAt + owedMs - 0.0015) rude(`a further request of ${lane} at ${at}: ${owedMs} are owed after ${endedAt}`)
+      const closedUntil = silences.get(originOf(lane)) ?? 0
+      if (at < closedUntil - 0.0015) rude(`a further request of ${lane} at ${at}: the site is shut until ${closedUntil}`)
     },
     unused(lane, fence) {
       const visit = visits.get(lane)

@@ -26,6 +26,10 @@ local function putLease(lane, record)
   leasesTouched[#leasesTouched + 1] = lane
 end
 local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, unpack(lease, 1, LEASE.size))) end
+-- When the latest request under a lease was sent: an exchange cannot have ended before. One that waits to be sent does not count yet.
+local function latestSentAt(startedAt, requestAt)
+  return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now and math.max(startedAt, requestAt) or startedAt --[[end]]
+end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end

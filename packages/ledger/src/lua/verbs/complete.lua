@@ -66,7 +66,8 @@ local function completeOne(lane, i)
     local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
-  local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(ARGV[i + COMPLETION.elapsedMs]), now - startedAt) --[[end]]
+  local elapsed = tonumber(ARGV[i + COMPLETION.elapsedMs])
+  local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(elapsed, now - latestSentAt(startedAt, requestAt)) --[[end]]
   endLease(lane, kind)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end

@@ -35,7 +35,13 @@ end
 if closed == GATE.rulesChanged or closed == GATE.refetch then return reply(closed) end
 if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 
-local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - math.max(own[LEASE.startedAt], own[LEASE.requestAt]))
+-- The request before it used all of these lanes, so it has ended after the last of them was granted.
+local sent = 0
+for n = 1, #heldLanes do
+  local lease = leaseOf(heldLanes[n])
+  sent = math.max(sent, latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
+end
+local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - sent)
 local said, opens = tonumber(ARGV[ARG.delayMs]), now
 for n = 1, #heldLanes do
   local one, lease = heldLanes[n], leaseOf(heldLanes[n])
