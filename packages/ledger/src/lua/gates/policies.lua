@@ -36,7 +36,7 @@ local function policyOf(origin)
         local changedAt, delay, consent, from, to, budget, text = string.match(found[i], POLICY.pattern)
         if known == NO_POLICY then known = { changedAt = 0 } end
         known.changedAt = math.max(known.changedAt, tonumber(changedAt))
-        if delay ~= POLICY.gone and not known.site then
+        if delay ~= POLICY.gone and --[[rule:the-nearest-policy-counts]] not known.site --[[end]] then
           known.site, known.text, known.consent = sites[i], text, consent == '1'
           known.delay, known.from, known.to, known.budget = tonumber(delay), tonumber(from), tonumber(to), tonumber(budget)
         end
@@ -57,7 +57,7 @@ end
 local function countRequest(origin)
   if not policyOf(origin).budget then return end
   local host = namesOf(origin)[1]
-  requests[host] = call('HINCRBY', requestsKey(), host, 1)
+  requests[host] = --[[rule:a-request-is-counted]] call('HINCRBY', requestsKey(), host, 1) --[[end]]
   if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * POLICY_DAY_MS) end
 end
 
@@ -65,7 +65,7 @@ end
 local function hoursBegin(origin)
   local policy = policyOf(origin)
   if not policy.from then return 0 end
-  local wall = now - shift
+  local wall = --[[rule:visiting-hours-go-by-the-clock-of-redis]] now - shift --[[end]]
   local day = wall - wall % POLICY_DAY_MS
   local at, from, to = wall - day, policy.from * 60000, policy.to * 60000
   local isOpen

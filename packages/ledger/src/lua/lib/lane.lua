@@ -77,7 +77,7 @@ end
 -- One more request was made for the URL at the head of a list. Attempts of another list's URL are forgotten.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
-  local before = memory[MEMORY.list] == list and tonumber(memory[MEMORY.attempts]) or 0
+  local before = --[[rule:attempts-are-those-of-one-list]] memory[MEMORY.list] == list --[[end]] and tonumber(memory[MEMORY.attempts]) or 0
   memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(before + 1) --[[end]]
   memory[MEMORY.list] = list
 end
@@ -111,7 +111,7 @@ end
 -- When the first URL in any list of a lane expires, and that list; nil for a lane without URLs.
 local function firstExpiry(lane)
   local soonest, list
-  for _, name in ipairs(listsOf(lane)) do
+  for _, name in ipairs(--[[rule:a-url-of-any-list-may-expire]] listsOf(lane) --[[end]]) do
     local first = firstIn(lane, name)
     local expires = first and expiryOf(first)
     if expires and (not soonest or expires < soonest) then soonest, list = expires, name end

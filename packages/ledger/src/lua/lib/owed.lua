@@ -24,9 +24,9 @@ end
 -- What agent, site and policy ask of every request of a lane as far as the whole fleet knows it; and whether the site has consented to it.
 local function demandedOfAll(lane)
   local policy = policiesText and policyOf(originOf(lane)) or NO_POLICY
-  if policy.consent then return policy.delay, true end
+  if --[[rule:consent-takes-the-place-of-all]] policy.consent --[[end]] then return policy.delay, true end
   local known = leastDelaysText and leastDelayOf(agentOf(lane))
-  return math.max(known and known.least or 0, policy.delay or 0), false
+  return math.max(known and known.least or 0, --[[rule:the-delay-of-a-policy-is-owed]] policy.delay or 0 --[[end]]), false
 end
 local function delayByHand(o) return isAhead(o[FACTS.overrideUntil]) and tonumber(o[FACTS.overrideDelay]) or 0 end
 
@@ -54,7 +54,7 @@ local function owedAfter(lane, kind, fence, of, said, byHand)
     local ofOther, byOther = demanded(of)
     owed, isConsented = math.max(owed, ofOther), isConsented or byOther
   end
-  return isConsented and not isGroup and owed or math.max(owed, said)
+  return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, said)
 end
 
 local endedWrites, endedRead, endedTouched = {}, {}, {} -- lane → its record; false where it is to go
@@ -97,7 +97,7 @@ local function changedAt(lane)
   local known = leastDelaysText and leastDelayOf(agentOf(lane))
   local changed = known and known.changedAt + known.least > now and known.changedAt or 0
   local policy = policiesText and policyOf(originOf(lane)) or NO_POLICY
-  return math.max(changed, policy.changedAt or 0)
+  return math.max(changed, --[[rule:a-longer-policy-counts-while-a-delay-runs]] policy.changedAt or 0 --[[end]])
 end
 
 -- When a lane opens that is due at an instant: later where a delay that runs has become longer since it began, or where Redis has lost

@@ -11,7 +11,7 @@ local WAKING = TAG .. KEY.waking
 -- To be called after a record of these gates was written.
 local function wakeHeld()
   local held = TAG .. KEY.heldByPolicy
-  call('SUNIONSTORE', WAKING, WAKING, held)
+  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', WAKING, WAKING, held) --[[end]]
   call('DEL', held)
   call('PUBLISH', TAG .. KEY.wake, ms(now))
 end

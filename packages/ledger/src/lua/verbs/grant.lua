@@ -61,8 +61,8 @@ local function grantOne(i)
     return table.concat(out, '|')
   end
   -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that may not be theirs.
-  if pace and pace.gate then leaveLine(own) end
-  local at = await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0))
+  if --[[rule:own-urls-wait-for-no-gate-of-a-pace-lane]] pace and pace.gate --[[end]] then leaveLine(own) end
+  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0)) --[[end]]
   if not own.isFree then
     local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
     return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)

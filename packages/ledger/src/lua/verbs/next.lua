@@ -39,7 +39,7 @@ if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 local sent = 0
 for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])
-  sent = math.max(sent, latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
+  sent = math.max(sent, --[[rule:a-further-request-counts-from-the-latest-lane]] latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]) --[[end]])
 end
 local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - sent)
 local said, opens = tonumber(ARGV[ARG.delayMs]), now

@@ -36,7 +36,7 @@ end
 local host = hostOriginOf(origin)
 if action == 'pause' then
   call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
-  if host ~= origin then call('HSET', originKey(host), FIELD.hostPausedUntil, ms(till)) end
+  if --[[rule:a-pause-holds-for-the-host]] host ~= origin --[[end]] then call('HSET', originKey(host), FIELD.hostPausedUntil, ms(till)) end
   indexClosed(GATE.paused, origin, till)
 elseif action == 'resume' then
   call('HDEL', key, FIELD.pausedUntil, FIELD.pauseReason)
@@ -56,7 +56,7 @@ end
 --[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 if host ~= origin then markChanged(host) end
 if action ~= 'pause' then forLanes(wakeLane, origin) end
-if action == 'resume' and host ~= origin then forLanes(wakeLane, host) end
+if --[[rule:a-resume-wakes-the-host]] action == 'resume' and host ~= origin --[[end]] then forLanes(wakeLane, host) end
 if action == 'delay' then
   forLanes(lengthen, origin)
   lengthenHostLanes(origin, 1)

@@ -46,13 +46,13 @@ local function writePolicies()
     local site, policy = ARGV[i + POLICY_ITEM.site], ARGV[i + POLICY_ITEM.policy]
     local changedAt, text = string.match(before[site] or '', '^(%S+) (.*)$')
     fields[#fields + 1] = site
-    fields[#fields + 1] = (text == policy and changedAt or nowText) .. ' ' .. policy
+    fields[#fields + 1] = (--[[rule:a-policy-that-stays-keeps-its-change]] text == policy and changedAt --[[end]] or nowText) .. ' ' .. policy
     named[site], count = true, count + 1
   end
   for site, value in pairs(before) do
     local changedAt, text = string.match(value, '^(%S+) (.*)$')
     local isGone = text == POLICY.dropped
-    if not named[site] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
+    if --[[rule:a-policy-that-is-dropped-is-remembered]] not named[site] --[[end]] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
       fields[#fields + 1] = site
       fields[#fields + 1] = isGone and value or nowText .. ' ' .. POLICY.dropped
     end

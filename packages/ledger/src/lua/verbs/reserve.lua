@@ -136,7 +136,7 @@ for i = 1, #lanes do
   if isHeld then
     -- What expires in any of its lists ends now, whatever gate is closed.
     local expires, listOfIt = firstExpiry(lane)
-    if expires and expires <= now then
+    if --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]] then
       isHeld = false
       if list ~= listOfIt then attempts, list = '', listOfIt end
       urls = { firstIn(lane, list) } -- what comes behind it waits

@@ -36,7 +36,7 @@ local function closedHost(lane, o) return closedPaceLane(kindOfPaceLane(lane), l
 -- The lane of an order that is refused: a gate that waits holds it, and any other finds it due at its own time.
 local function refuse(lane, opens, gate, till)
   endLease(lane)
-  if gate == GATE.blocked or gate == GATE.rulesChanged or gate == GATE.refetch or gate == GATE.crawlHeld then makeDue(lane, opens)
+  if --[[rule:a-lane-that-is-judged-again-is-due]] gate == GATE.blocked or gate == GATE.rulesChanged or gate == GATE.refetch or gate == GATE.crawlHeld --[[end]] then makeDue(lane, opens)
   else makeDue(lane, opens, till, gate == GATE.startupHold and GATE.laneBusy or gate) end
   return gate
 end
