@@ -127,18 +127,3 @@ export const stops: Act = async (play, dice) => {
   const told = real === 'doubt' ? real : `${real.kind} ${real.version}`
   same('stops', told, rules.stops(play.model, call, { version, expected, everything, names }))
 }
-
-/** The least delays of another version of the configuration, now and then of an older one, and not always of every agent. */
-export const leastDelays: Act = async (play, dice) => {
-  const { process, call } = caller(play, dice)
-  const version = (play.model.leastDelays?.version ?? 1) + dice.pick([1, 0, 1, -1])
-  const told = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [
-    agent,
-    dice.pick([1_000, 4_000, 15_000, 2_000]),
-  ])
-  const list = told.map(([agent, delayMs]) => ({ agent, delayMs }))
-  const written = await unlessInDoubt(process.verbs.rates({ version, leastDelays: list, sitePolicies: [] }))
-  const real = written === 'doubt' ? written : `${written.kind} ${written.version}`
-  same('leastDelays', real, rules.leastDelays(play.model, call, version, told))
-  if (real === `written ${version}`) for (const [agent, delayMs] of told) play.site.least(agent, delayMs)
-}

@@ -27,19 +27,36 @@ function recordOf(site: string, { delayMs, consent, from, to, budget }: rules.Po
   return { site, delayMs, hasConsent: consent, hours, requestsPerDay: budget, shown: {} }
 }
 
-/** Policies of another version, now and then of an older one; every second time all are withdrawn. */
-export const policies: Act = async (play, dice) => {
+/** Least delays and policies of another version, now and then of an older one, and not always of every agent; mostly policies stay as they are. */
+export const rates: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
-  const version = Math.max(1, (play.model.policies?.version ?? 0) + dice.pick([1, 1, 1, 0, -1]))
-  const sites = dice(2) === 1 ? [] : SITES.filter(() => dice(3) === 2)
-  const told = sites.map((site): [string, rules.PolicyGiven] => [site, policyDrawn(dice)])
-  const asked = process.verbs.policies(
+  const version = (play.model.leastDelays?.version ?? 1) + dice.pick([1, 0, 1, -1])
+  const named = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [
+    agent,
+    dice.pick([1_000, 4_000, 15_000, 2_000]),
+  ])
+  const told = dice(4) < 3 ? policiesOf(play) : policiesDrawn(dice)
+  const asked = process.verbs.rates({
     version,
-    told.map(([site, policy]) => recordOf(site, policy)),
-  )
-  const real = await unlessInDoubt(asked)
-  same('policies', real, rules.policies(play.model, call, version, told))
+    leastDelays: named.map(([agent, delayMs]) => ({ agent, delayMs })),
+    sitePolicies: told.map(([site, policy]) => recordOf(site, policy)),
+  })
+  const written = await unlessInDoubt(asked)
+  const real = written === 'doubt' ? written : `${written.kind} ${written.version}`
+  same('rates', real, rules.rates(play.model, call, version, named, told))
+  if (real === `written ${version}`) for (const [agent, delayMs] of named) play.site.least(agent, delayMs)
   sayPolicies(play)
+}
+
+/** Those that are in force. */
+const policiesOf = ({ model }: Play): [string, rules.PolicyGiven][] =>
+  [...(model.policies?.sites ?? [])].flatMap(([site, { isGone, changedAt: _, ...policy }]) =>
+    isGone ? [] : [[site, policy]],
+  )
+/** Every second time all are withdrawn. */
+function policiesDrawn(dice: Dice): [string, rules.PolicyGiven][] {
+  const sites = dice(2) === 1 ? [] : SITES.filter(() => dice(3) === 2)
+  return sites.map((site) => [site, policyDrawn(dice)])
 }
 
 /** Tells the sites which policies the ledger has. */

@@ -157,7 +157,8 @@ export const startOrders: Act = async (play, dice) => {
     })
     play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
     const pace = paceLeases[index]
-    if (pace !== undefined && order.paceLane !== undefined) visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane })
+    if (pace !== undefined && order.paceLane !== undefined)
+      visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane })
   }
 }
 

@@ -14,25 +14,6 @@ import {
   originOf,
 } from './state.ts'
 
-/** The least delays of a version of the configuration. */
-export function leastDelays(
-  m: Model,
-  call: Call,
-  version: number,
-  told: [agent: string, delayMs: number][],
-): string {
-  const { now } = openUnlessInDoubt(m, call)
-  if (now === undefined) return 'doubt'
-  const known = m.leastDelays?.version ?? 0
-  if (version === known) return `kept ${known}`
-  if (version < known) return `overtaken ${known}`
-  const agents = new Map(m.leastDelays?.agents)
-  for (const [agent, least] of told)
-    if (agents.get(agent)?.least !== least) agents.set(agent, { least, changedAt: ms(now) })
-  m.leastDelays = { version, agents }
-  return `written ${version}`
-}
-
 /** The delay that an operator demands, while he does. */
 export const byHand = ({ override }: Origin, now: number): number =>
   override !== undefined && override.until > now ? override.delayMs : 0

@@ -13,6 +13,7 @@ import {
   originAt,
   originOf,
   SETTINGS,
+  wakeHeld,
 } from './state.ts'
 
 const { quarantineMs } = SETTINGS
@@ -153,8 +154,8 @@ export function operate(m: Model, call: Call, { origin: name, action, delayMs, u
   else origin.refetch = origin.version
   markChanged(m, name)
   markChanged(m, host)
-  const woken = action === 'pause' ? [] : [...lanesOf(name), ...(action === 'resume' ? lanesOf(host) : [])]
-  for (const one of woken) {
+  if (action === 'resume') wakeHeld(m)
+  for (const one of action === 'pause' ? [] : lanesOf(name)) {
     const lane = m.lanes.get(one)
     if (lane?.due === undefined || lane.ownDue === undefined) continue
     lane.due = lane.ownDue

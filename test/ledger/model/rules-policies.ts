@@ -1,21 +1,28 @@
 /** The rules of the policies of sites: a delay, with or without consent, visiting hours, and a budget of requests a day. */
-import { type Call, type Model, ms, openUnlessInDoubt, type Policy, wakeLanes } from './state.ts'
+import { type Call, type Model, ms, openUnlessInDoubt, type Policy, wakeHeld } from './state.ts'
 
 const DAY_MS = 86_400_000
 
 export type PolicyGiven = Omit<Policy, 'changedAt' | 'isGone'>
 
-/** All policies of a later version; those that are not told are remembered for a day. */
-export function policies(
+/** Least delays and policies of a later version. An agent that is not named keeps its own; a policy that is not named is remembered for a day. */
+export function rates(
   m: Model,
   call: Call,
   version: number,
+  named: [agent: string, delayMs: number][],
   told: [site: string, policy: PolicyGiven][],
-): 'doubt' | undefined {
+): string {
   const { now } = openUnlessInDoubt(m, call)
   if (now === undefined) return 'doubt'
-  const known = m.policies?.version ?? 0
-  if (version > known && (known !== 0 || told.length > 0)) {
+  const known = m.leastDelays?.version ?? 0
+  if (version === known) return `kept ${known}`
+  if (version < known) return `overtaken ${known}`
+  const agents = new Map(m.leastDelays?.agents)
+  for (const [agent, least] of named)
+    if (agents.get(agent)?.least !== least) agents.set(agent, { least, changedAt: ms(now) })
+  m.leastDelays = { version, agents }
+  if (m.policies !== undefined || told.length > 0) {
     const before = m.policies?.sites ?? new Map<string, Policy>()
     const sites = new Map<string, Policy>()
     for (const [site, policy] of told) {
@@ -28,11 +35,9 @@ export function policies(
       sites.set(site, policy.isGone ? policy : { isGone: true, consent: false, changedAt: ms(now) })
     }
     m.policies = { version, count: told.length, till: ms(now + DAY_MS), sites }
-    m.waking = new Set([...m.waking, ...m.heldByRecord])
-    m.heldByRecord = new Set()
+    wakeHeld(m)
   }
-  wakeLanes(m)
-  return undefined
+  return `written ${version}`
 }
 const same = (one: PolicyGiven, other: PolicyGiven): boolean =>
   one.delayMs === other.delayMs &&

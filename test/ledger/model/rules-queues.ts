@@ -6,6 +6,7 @@ import {
   type Lane,
   laneOf,
   type Model,
+  makeDueAfter,
   ms,
   originAt,
   originOf,
@@ -185,10 +186,9 @@ export function waitFor(m: Model, now: number, by: string | undefined, found: Fo
   if (lane !== undefined && entry !== undefined) {
     entry.at = opens + ownPlace * step
     if (lane.lease === undefined) {
-      lane.due = Math.max(entry.at, ownDue)
       delete lane.ownDue
-      if (entry.at > ownDue) lane.ownDue = ms(ownDue)
       lane.why = 'pace-group'
+      makeDueAfter(m, now, name, ownDue, entry.at, 'pace-group')
     } else if (isSecondary(lane.lease)) lane.lease.before = ownPlace
   }
   keep(m, name, { ...queue, last: Math.max(queue.last, at) }, now)

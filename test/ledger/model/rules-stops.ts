@@ -1,6 +1,6 @@
 /** The rules of emergency stops: a pause of everything, or of a name with all names below it. */
 import { FOREVER } from '@decorum/protocol'
-import { type Call, type Model, ms, openUnlessInDoubt } from './state.ts'
+import { type Call, type Model, ms, openUnlessInDoubt, wakeHeld } from './state.ts'
 
 /** Ends are instants of the clock of Redis; infinity: it does not end by itself; 0: not stopped. */
 export type Stopping = {
@@ -22,8 +22,7 @@ export function stops(m: Model, call: Call, { version, expected, everything, nam
     everything: onLedgersTime(everything),
     names: new Map(names.map(([name, till]) => [name, onLedgersTime(till)])),
   }
-  m.waking = new Set([...m.waking, ...m.heldByRecord])
-  m.heldByRecord = new Set()
+  wakeHeld(m)
   return `written ${version}`
 }
 

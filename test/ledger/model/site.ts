@@ -136,9 +136,11 @@ export function openSite(): Site {
       if (visit?.fence !== fence) rude(`a further request of ${lane} at ${at}, under an old fence`)
       const isGroup = !originOf(lane).startsWith('http')
       const owedMs = isGroup ? saidMs : owedFor(of === undefined ? [lane] : [lane, of], saidMs)
-      if (at < endedAt + owedMs - 0.0015) rude(`a further request of ${lane} at ${at}: ${owedMs} are owed after ${endedAt}`)
+      if (at < endedAt + owedMs - 0.0015)
+        rude(`a further request of ${lane} at ${at}: ${owedMs} are owed after ${endedAt}`)
       const closedUntil = silences.get(originOf(lane)) ?? 0
-      if (at < closedUntil - 0.0015) rude(`a further request of ${lane} at ${at}: the site is shut until ${closedUntil}`)
+      if (at < closedUntil - 0.0015)
+        rude(`a further request of ${lane} at ${at}: the site is shut until ${closedUntil}`)
     },
     unused(lane, fence) {
       const visit = visits.get(lane)

@@ -339,8 +339,13 @@ export function makeDue(lane: Lane, ownDue: number, till = 0, why = ''): void {
   }
 }
 
-/** Gates that a record of the fleet closes: a change of it wakes the lanes. */
-const isByRecord = (gate: string): boolean => ['stopped', 'visiting-hours', 'budget'].includes(gate)
+/** Gates that one change opens for lanes of many origins: it wakes them all. */
+const isByRecord = (gate: string): boolean => ['stopped', 'visiting-hours', 'budget', 'paused'].includes(gate)
+/** One of these gates may have opened: the next reservation wakes the lanes that any of them held. */
+export function wakeHeld(m: Model): void {
+  m.waking = new Set([...m.waking, ...m.heldByRecord])
+  m.heldByRecord = new Set()
+}
 
 /** The same where a gate holds the lane until then: no longer than until the first URL of any of its lists expires. */
 export function makeDueAfter(m: Model, now: number, name: string, ownDue: number, till: number, why: string): void {

@@ -1,9 +1,9 @@
 /** Which acts there are, how often each comes, and how a number becomes a step. */
 import { acquire, complete, confirm, release, reserve, resolve, startOrders, store } from './acts.ts'
 import { cancel, setCrawl } from './acts-crawls.ts'
-import { endRobotsFetch, leastDelays, operate, reap, record, stops } from './acts-origins.ts'
+import { endRobotsFetch, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant, next } from './acts-permits.ts'
-import { policies } from './acts-policies.ts'
+import { rates } from './acts-policies.ts'
 import { look, view } from './compare.ts'
 import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
 import { type Act, diceOf, type Play } from './play.ts'
@@ -32,9 +32,8 @@ const ACTS: [number, Act][] = [
   [12, drain],
   [6, loseHolder],
   [40, operate],
-  [30, leastDelays],
+  [38, rates],
   [15, stops],
-  [8, policies],
   [3, job],
   [2, snapshot],
   [2, crash],

@@ -74,8 +74,8 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
     queue[own].at = opens + (own - 1) * step
     if not lease then
       local memory = changeMemory(lane)
-      memory[MEMORY.ownDue], memory[MEMORY.heldBy] = queue[own].at > ownDue and ms(ownDue) or '', GATE.paceGroup
-      setDue(lane, math.max(queue[own].at, ownDue))
+      memory[MEMORY.ownDue], memory[MEMORY.heldBy] = '', GATE.paceGroup
+      makeDue(lane, ownDue, queue[own].at, GATE.paceGroup)
     elseif isSecondary(lease[LEASE.kind]) then
       lease[LEASE.turnsAhead] = own - 1
       setLease(lane, lease)

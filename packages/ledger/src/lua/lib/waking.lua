@@ -1,23 +1,14 @@
 --- @include "lib/lane"
 --[[
-  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed. reserve
-  wakes them, some at a time.
+  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed; so are
+  lanes that a pause held once any pause has been ended, since nobody lists the ports of a host. reserve wakes them, some at a time.
 
   {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
 ]]
 local MOST_WOKEN = 200
-local WAKING = TAG .. KEY.waking
-
--- To be called after a record of these gates was written.
-local function wakeHeld()
-  local held = TAG .. KEY.heldByPolicy
-  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', WAKING, WAKING, held) --[[end]]
-  call('DEL', held)
-  call('PUBLISH', TAG .. KEY.wake, ms(now))
-end
 
 local function wakeLanes()
-  local lanes = call('SPOP', WAKING, MOST_WOKEN)
+  local lanes = call('SPOP', TAG .. KEY.waking, MOST_WOKEN)
   if #lanes == 0 then return end
   readLanes(lanes)
   local due = call('ZMSCORE', DUE, unpack(lanes))

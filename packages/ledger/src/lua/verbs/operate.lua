@@ -56,7 +56,7 @@ end
 --[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 if host ~= origin then markChanged(host) end
 if action ~= 'pause' then forLanes(wakeLane, origin) end
-if --[[rule:a-resume-wakes-the-host]] action == 'resume' and host ~= origin --[[end]] then forLanes(wakeLane, host) end
+if action == 'resume' then --[[rule:a-resume-wakes-the-host]] wakeHeld() --[[end]] end
 if action == 'delay' then
   forLanes(lengthen, origin)
   lengthenHostLanes(origin, 1)

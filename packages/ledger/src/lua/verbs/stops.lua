@@ -1,5 +1,5 @@
 --- @include "lib/record"
---- @include "lib/waking"
+--- @include "lib/lane"
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
