@@ -155,7 +155,9 @@ export function openSite(): Site {
       visit.owedMs = Math.max(visit.owedMs, delayMs)
     },
     least: (agent, delayMs) => void leasts.set(agent, delayMs),
-    policies: (list) => void (known = new Map(list)),
+    policies(list) {
+      known = new Map(list)
+    },
     lost(byAll = false) {
       if (byAll) fences.clear()
       silences.clear()
