@@ -1,18 +1,6 @@
 /** The rules of delays: what a request owes, and when a lane opens whose delay has become longer since, or whose last exchange was lost. */
 import { policyOf } from './rules-policies.ts'
-import {
-  agentOf,
-  type Call,
-  hasChanged,
-  type Lane,
-  type Lease,
-  type Model,
-  ms,
-  type Origin,
-  openUnlessInDoubt,
-  originAt,
-  originOf,
-} from './state.ts'
+import { agentOf, hasChanged, type Lane, type Lease, type Model, ms, type Origin, originAt, originOf } from './state.ts'
 
 /** The delay that an operator demands, while he does. */
 export const byHand = ({ override }: Origin, now: number): number =>
