@@ -5,7 +5,6 @@ import {
   type Act,
   caller,
   DELAYS,
-  type Holder,
   holderOf,
   isAsking,
   isFetched,
@@ -62,7 +61,7 @@ export const record: Act = async (play, dice) => {
   if (real !== 'completed') return
   const own = delays.find(([name]) => name === agent)?.[1] ?? 0
   for (const [name, delay] of delays) play.site.delay(laneName(name, origin), delay, play.latest)
-  const startedAt = sentAt(asker as Partial<Holder>, play.latest)
+  const startedAt = sentAt(asker, play.latest)
   if (withPage || startedAt === undefined) return
   const endedAt = play.latest - Math.min(elapsedMs, play.latest - startedAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(delayMs, own))
