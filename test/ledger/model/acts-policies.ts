@@ -27,36 +27,50 @@ function recordOf(site: string, { delayMs, consent, from, to, budget }: rules.Po
   return { site, delayMs, hasConsent: consent, hours, requestsPerDay: budget, shown: {} }
 }
 
-/** Least delays and policies of another version, now and then of an older one, and not always of every agent; mostly policies stay as they are. */
-export const rates: Act = async (play, dice) => {
-  const { process, call } = caller(play, dice)
-  const version = (play.model.leastDelays?.version ?? 1) + dice.pick([1, 0, 1, -1])
-  const named = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [
-    agent,
-    dice.pick([1_000, 4_000, 15_000, 2_000]),
-  ])
-  const told = dice(4) < 3 ? policiesOf(play) : policiesDrawn(dice)
-  const asked = process.verbs.rates({
-    version,
-    leastDelays: named.map(([agent, delayMs]) => ({ agent, delayMs })),
-    sitePolicies: told.map(([site, policy]) => recordOf(site, policy)),
-  })
-  const written = await unlessInDoubt(asked)
-  const real = written === 'doubt' ? written : `${written.kind} ${written.version}`
-  same('rates', real, rules.rates(play.model, call, version, named, told))
-  if (real === `written ${version}`) for (const [agent, delayMs] of named) play.site.least(agent, delayMs)
-  sayPolicies(play)
+type Told = [site: string, policy: rules.PolicyGiven][]
+/** Those that are in force. */
+const policiesOf = ({ model }: Play): Told =>
+  [...(model.policies?.sites ?? [])].flatMap(
+    ([site, { isGone, changedAt: _, ...policy }]): Told => (isGone ? [] : [[site, policy]]),
+  )
+/** Mostly they stay as they are; of the others every second time all are withdrawn. */
+function listDrawn(play: Play, dice: Dice): Told {
+  if (dice(4) < 3) return policiesOf(play)
+  if (dice(2) === 1) return []
+  return SITES.filter(() => dice(3) === 2).map((site) => [site, policyDrawn(dice)])
 }
 
-/** Those that are in force. */
-const policiesOf = ({ model }: Play): [string, rules.PolicyGiven][] =>
-  [...(model.policies?.sites ?? [])].flatMap(([site, { isGone, changedAt: _, ...policy }]) =>
-    isGone ? [] : [[site, policy]],
-  )
-/** Every second time all are withdrawn. */
-function policiesDrawn(dice: Dice): [string, rules.PolicyGiven][] {
-  const sites = dice(2) === 1 ? [] : SITES.filter(() => dice(3) === 2)
-  return sites.map((site) => [site, policyDrawn(dice)])
+/**
+ * Least delays and policies of another version, now and then of an older one, and not always of every agent; at times two versions, one after
+ * the other or an older one beside a later one.
+ */
+export const rates: Act = async (play, dice) => {
+  const say = async (version: number): Promise<void> => {
+    const { process, call } = caller(play, dice)
+    const named = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [
+      agent,
+      dice.pick([1_000, 4_000, 15_000, 2_000]),
+    ])
+    const told = listDrawn(play, dice)
+    const asked = unlessInDoubt(
+      process.verbs.rates({
+        version,
+        leastDelays: named.map(([agent, delayMs]) => ({ agent, delayMs })),
+        sitePolicies: told.map(([site, policy]) => recordOf(site, policy)),
+      }),
+    )
+    const expected = rules.rates(play.model, call, version, named, told)
+    if (expected === `written ${version}`) for (const [agent, delayMs] of named) play.site.least(agent, delayMs)
+    const written = await asked
+    same('rates', written === 'doubt' ? written : `${written.kind} ${written.version}`, expected)
+  }
+  const known = play.model.leastDelays?.version ?? 0
+  const version = Math.max(1, known + dice.pick([1, 0, 1, -1]))
+  const manner = dice.pick(['alone', 'alone', 'two', 'at once', 'alone', 'alone'] as const)
+  if (manner === 'at once') await Promise.all([say(version + 1), say(version)])
+  else await say(version)
+  if (manner === 'two') await say(version + 1)
+  sayPolicies(play)
 }
 
 /** Tells the sites which policies the ledger has. */

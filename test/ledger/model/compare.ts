@@ -21,6 +21,7 @@ export const view: Act = async (play, dice) => {
       notBefore: real.state.notBefore,
       question: real.state.question?.fence,
       backOff: real.backOff,
+      failures: real.failures ?? 0,
       paused: real.paused?.until,
       blocked: real.blocked?.until,
       override: real.override?.delayMs,
@@ -34,6 +35,7 @@ export const view: Act = async (play, dice) => {
       notBefore: expected.notBefore,
       question: expected.question !== undefined && expected.question.until > now ? expected.question.fence : undefined,
       backOff: expected.closedUntil > now ? { until: expected.closedUntil, incidents: expected.incidents } : undefined,
+      failures: expected.failures,
       paused: expected.pausedUntil > now ? expected.pausedUntil : undefined,
       blocked: expected.blockedUntil > now ? expected.blockedUntil : undefined,
       override:

@@ -239,7 +239,6 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a lane that is to be judged again waits', 'a-lane-that-is-judged-again-is-due', 'false'],
   ['the URLs of one list alone end a wait', 'a-url-of-any-list-may-expire', '{ LIST.normal }'],
   ['a closed gate keeps what has expired', 'what-expires-ends-behind-a-closed-gate', 'false'],
-  ["attempts of one list's URL count for another's", 'attempts-are-those-of-one-list', 'true'],
   ['a change of stops or policies wakes no lane', 'a-change-of-a-record-wakes-lanes', ''],
   ['own URLs wait for the gate of a pace lane', 'own-urls-wait-for-no-gate-of-a-pace-lane', 'false'],
   [
@@ -281,6 +280,7 @@ const BUGS_OF_CRAWLS: typeof BUGS = [
   ['a crawl goes on although nobody reads', 'a-crawl-with-a-full-stream-is-held', 'false'],
   ['a paused crawl saves up its turns', 'a-held-crawl-saves-no-turns', 'tonumber(found[i + 1])'],
   ['a crawl has no limits', 'a-crawl-has-limits', 'false'],
+  ["attempts of one list's URL count for another's", 'attempts-are-those-of-one-list', 'true'],
   ['a URL of a held crawl outlives its expiry', 'urls-of-held-crawls-expire', 'false'],
   // cancel
   ['what is in flight is cancelled', 'what-is-in-flight-is-not-cancelled', 'false'],
