@@ -138,7 +138,10 @@ for i = 1, #lanes do
     local expires, listOfIt = firstExpiry(lane)
     if --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]] then
       isHeld = false
-      if list ~= listOfIt then attempts, list = '', listOfIt end
+      if list ~= listOfIt then
+        local memory = memoryOf(lane)
+        attempts, list = memory[MEMORY.list] == listOfIt and memory[MEMORY.attempts] or '', listOfIt
+      end
       urls = { firstIn(lane, list) } -- what comes behind it waits
     end
   end
