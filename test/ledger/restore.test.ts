@@ -13,7 +13,8 @@ const LONG = 2 * HOLD
 function restorer({ raw, clock }: Bench) {
   defineVerbs(raw)
   const settings = verbSettings({ leaseMs: LEASE, quarantineMs: QUARANTINE })
-  const scripts = scriptsOf(raw, keys, { partitions: 1, holdMs: HOLD, callDeadlineMs: 5_000, nowMs: () => clock.now })
+  const times = { holdMs: HOLD, longestLeaseMs: LEASE, callDeadlineMs: 5_000, nowMs: () => clock.now }
+  const scripts = scriptsOf(raw, keys, { partitions: 1, ...times })
   const { restore } = verbsOf(scripts, settings)
   return (delayMs: number, load = 'normal') => restore([{ lane, endedAt: clock.now, delayMs, load }])
 }

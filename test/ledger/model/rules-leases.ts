@@ -15,6 +15,7 @@ import {
   type Lane,
   type Lease,
   type List,
+  laneOf,
   type Model,
   makeDue,
   makeDueAfter,
