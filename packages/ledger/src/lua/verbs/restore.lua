@@ -1,3 +1,4 @@
+--- @include "lib/lane"
 --- @include "lib/lease"
 --- @include "lib/owed"
 --- @include "lib/back-off"
