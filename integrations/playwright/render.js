@@ -3,11 +3,13 @@
  * redirects, when it has leave. The page has that of its order; more of its own origin goes under the same order, delay by delay, and
  * what belongs to other origins asks for a permit of these. Types that a text does not need are not loaded at all.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openPermits } from '../undici/permits.js'
 
 const BLOCKED = new Set((process.env.BLOCK ?? 'image,media,font,stylesheet,eventsource,ping,other').split(','))
 const MOST_REQUESTS = 20 // beside the page itself
 const RENDER_MS = 20_000
+const CLOSE_MS = 5_000
 const REASONS = [
   [/ENOTFOUND|EAI_AGAIN/, 'dns'],
   [/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH/, 'connect'],
@@ -27,7 +29,14 @@ export async function render(order, browser, service, permitsUrl) {
   const path = `/v1/permits/${order.permit}`
   const until = Date.now() + Math.min(RENDER_MS, order.deadlineMs ?? Infinity)
   const left = () => Math.max(1, until - Date.now())
-  const context = await browser.newContext({ serviceWorkers: 'block' })
+  /** A browser that hangs or has crashed must not hold its worker for ever. */
+  const within = (ms, work) => {
+    const late = sleep(ms, undefined, { ref: false }).then(() =>
+      Promise.reject(new Error('the browser does not answer')),
+    )
+    return Promise.race([work, late])
+  }
+  const context = await within(RENDER_MS, browser.newContext({ serviceWorkers: 'block' }))
   const others = permitsOf(order.agent, permitsUrl)
   let isOver = false
   let said
@@ -102,7 +111,7 @@ export async function render(order, browser, service, permitsUrl) {
 
   try {
     await context.routeWebSocket(/./, (socket) => socket.close())
-    const tab = await context.newPage()
+    const tab = await within(left(), context.newPage())
     let isFirst = true
     await context.route('**/*', (route) => {
       const request = route.request()
@@ -124,7 +133,7 @@ export async function render(order, browser, service, permitsUrl) {
     )
     await tab.waitForLoadState('networkidle', { timeout: left() }).catch(() => {})
     if (said?.status !== undefined && !isRedirect(said.status) && said.bytes > 0 && !isOver) {
-      const html = Buffer.from(await tab.content())
+      const html = Buffer.from(await within(left() + CLOSE_MS, tab.content()))
       const truncated = html.length > order.maxBytes ? 'length' : loaded ? false : 'time'
       Object.assign(said, { body: html.subarray(0, order.maxBytes).toString('base64'), truncated })
     } else if (said?.status !== undefined) said.bytes = 0
@@ -133,8 +142,8 @@ export async function render(order, browser, service, permitsUrl) {
   } finally {
     isOver = true
     clearInterval(keeper)
-    await own
-    await context.close().catch(() => {})
+    await within(CLOSE_MS, own).catch(() => {})
+    await within(CLOSE_MS, context.close()).catch(() => {})
   }
   return said === undefined || load === undefined ? said : { ...said, load }
 }
