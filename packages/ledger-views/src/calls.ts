@@ -13,7 +13,7 @@ export const ARGS = {
 export type ViewVerb = keyof typeof ARGS
 export const VIEW_VERBS = Object.keys(ARGS) as ViewVerb[]
 
-export const LANE_ROW = row('lane', 'pending', 'due', 'lease', 'attempts', 'heldBy', 'head', 'list')
+export const LANE_ROW = row('lane', 'pending', 'due', 'lease', 'attempts', 'heldBy', 'head', 'list', 'closed')
 export const PARTITION_ROW = row('holdUntil', 'due', 'withoutLease', 'inFlight', 'unread', 'nextDue')
 
 export const VIEW_LUA = libraryOf({

@@ -2,6 +2,7 @@
 import type { LaneRef, Pending } from '@decorum/ledger'
 import type { List, SitePolicyView } from '@decorum/ledger/stored'
 import type { Gate, Instant } from '@decorum/protocol'
+import type { LedgerGate } from '@decorum/protocol/gates'
 import type { RobotsState } from '@decorum/robots'
 
 /** What an operator does to one origin. `until`: ms since 1970 UTC, absent: until it is ended. */
@@ -33,7 +34,11 @@ export type LaneView = LaneRef & {
   heldBy?: Gate
   tries: number
   head?: Pending
+  /** every gate of the ledger that is closed to its URLs: what ends them first, then the gate that opens last */
+  closed: ClosedGate[]
 }
+
+export type ClosedGate = { gate: LedgerGate; until: Instant }
 
 export type OriginView = {
   origin: string

@@ -2,11 +2,12 @@
 
 import { decodeIn, FIELD, type List, readLaneName, readState, withRobotsFetch } from '@decorum/ledger/stored'
 import type { Gate } from '@decorum/protocol'
+import { GATE_TABLE, type LedgerGate } from '@decorum/protocol/gates'
 import { LANE_ROW } from './calls.ts'
-import type { LaneView, OriginView } from './types.ts'
+import type { ClosedGate, LaneView, OriginView } from './types.ts'
 
 export function laneView(values: string[], from: number): LaneView {
-  const { lane, pending, due, lease, attempts, heldBy, head, list } = LANE_ROW.read(values, from)
+  const { lane, pending, due, lease, attempts, heldBy, head, list, closed } = LANE_ROW.read(values, from)
   return {
     ...readLaneName(lane),
     waiting: Number(pending),
@@ -15,7 +16,19 @@ export function laneView(values: string[], from: number): LaneView {
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
     ...(head === '' ? {} : { head: decodeIn(list as List, head) }),
+    closed: closedGates(closed),
   }
+}
+
+/** @param text  gates and the instants at which they open, by turns; what ends a URL comes first, then what opens last */
+function closedGates(text: string): ClosedGate[] {
+  const words = text.split(' ')
+  const closed: ClosedGate[] = []
+  for (let at = 0; at + 1 < words.length; at += 2) {
+    closed.push({ gate: words[at] as LedgerGate, until: Number(words[at + 1]) })
+  }
+  const ends = ({ gate }: ClosedGate): number => (GATE_TABLE[gate].manner === 'ends' ? 1 : 0)
+  return closed.sort((one, other) => ends(other) - ends(one) || other.until - one.until)
 }
 
 /** Where an origin ends in a reply: how many texts it has comes first. */

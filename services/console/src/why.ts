@@ -1,7 +1,8 @@
-/** Why a lane waits: the one gate that holds it, in words. Pure: reads what the ledger says, decides nothing. */
+/** Why a lane waits, in words. Pure: the ledger says which gates are closed, from the table of gates; nothing is decided here. */
 
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
 import { type Gate, type Instant, isForever } from '@decorum/protocol'
+import type { LedgerGate } from '@decorum/protocol/gates'
 import type { RobotsState } from '@decorum/robots'
 import { count, length, some } from './words.ts'
 
@@ -33,45 +34,30 @@ export type Why = {
 /** A lane that has been due for longer than this waits for a slot longer than a busy fleet explains, ms. */
 export const LATE_MS = 2_000
 
-/** @param part  of the partition its clock and its hold are read */
-export function whyItWaits(
-  lane: LaneView,
-  origin: OriginView,
-  part: Pick<PartitionView, 'now' | 'holdUntil' | 'stopped'>,
-): Why {
+/**
+ * The gate that opens last gives the state; the sentence names every gate that is closed.
+ * @param part  of the partition its clock is read, and why everything is stopped
+ */
+export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'stopped'>): Why {
   const now = part.now
   if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
   if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
-  if (part.stopped !== undefined)
-    return { state: 'stopped', sentence: `an emergency stop is in force: ${part.stopped}` }
-  if (part.holdUntil !== undefined && part.holdUntil > now) {
-    const sentence = 'all is held: leases from before the restart of Redis may still be out'
-    return { state: 'startup-hold', sentence, until: part.holdUntil }
-  }
-  const { blocked, paused, backOff, failures = 0 } = origin
-  if (blocked !== undefined) {
-    const sentence = `blocked by the operator: ${blocked.reason}; its URLs end as refused`
-    return { state: 'blocked', sentence, ...byItself(blocked.until) }
-  }
-  if (paused !== undefined) {
-    return { state: 'paused', sentence: `paused by the operator: ${paused.reason}`, ...byItself(paused.until) }
-  }
-  if (backOff !== undefined) {
-    const times = backOff.incidents > 1 ? `, ${count(backOff.incidents)} times in a row` : ''
-    const sentence =
-      failures > 1
-        ? `backing off: ${count(failures)} requests were turned away (403) or got no answer`
-        : `backing off: the site asked for less or did not answer${times}`
-    return { state: 'back-off', sentence, until: backOff.until }
-  }
   const due = lane.due ?? now
+  const closed: { gate: Gate | LedgerGate; until: Instant }[] = lane.closed.filter(({ until }) => until > now)
+  const { heldBy } = lane
+  if (lane.state !== 'idle' && heldBy !== undefined && due > now && !closed.some(({ gate }) => gate === heldBy))
+    closed.push({ gate: heldBy, until: due })
+  const [last] = closed
+  if (last !== undefined) {
+    const sentences = closed.map(({ gate }) => WORDS[gate](origin, part.stopped))
+    return { state: STATES[last.gate], sentence: sentences.join('; and '), ...byItself(last.until) }
+  }
   if (lane.state === 'idle') {
     return due > now
       ? { state: 'idle', sentence: 'no URL waits; a new one would wait for the rest of the delay', until: due }
       : { state: 'idle', sentence: 'no URL waits' }
   }
-  if (due <= now) return isDue(now - due)
-  return { ...(lane.heldBy === undefined ? delayed(lane, origin) : held(lane.heldBy, origin)), until: due }
+  return due <= now ? isDue(now - due) : { ...delayed(lane, origin), until: due }
 }
 
 /** When a lane may be visited, in a word or two for a narrow column. */
@@ -84,43 +70,48 @@ export function opensIn(lane: LaneView, why: Why, now: Instant): string {
 
 const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {} : { until })
 
-function held(gate: Gate, { policy }: OriginView): Why {
-  switch (gate) {
-    case 'robots-unreachable':
-      return { state: 'robots', sentence: 'waits: its robots.txt is unreachable, and will be asked for again' }
-    case 'robots-in-flight':
-      return { state: 'robots', sentence: 'its robots.txt is being fetched' }
-    case 'back-off':
-      return { state: 'back-off', sentence: 'backing off: the site asked for less or did not answer' }
-    case 'paused':
-      return { state: 'paused', sentence: 'paused by the operator' }
-    case 'stopped':
-      return { state: 'stopped', sentence: 'stopped by the operator: an emergency stop is in force' }
-    case 'visiting-hours':
-      return { state: 'visiting hours', sentence: waitsForHours(policy) }
-    case 'budget':
-      return { state: 'budget', sentence: waitsForBudget(policy) }
-    case 'lane-busy':
-      return { state: 'delay', sentence: 'waits for its turn' }
-    case 'pace-group':
-      return { state: 'delay', sentence: 'waits for its turn in its pace group' }
-    case 'pool':
-      return { state: 'due', sentence: 'waits for a worker of its pool to ask for orders' }
-    case 'crawl-held':
-      return { state: 'paused', sentence: 'its crawl is paused, or nobody reads the outcomes of its crawl' }
-    case 'unknown-agent':
-      return {
-        state: 'startup-hold',
-        sentence: 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
-      }
-    case 'egress':
-      return {
-        state: 'startup-hold',
-        sentence: 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',
-      }
-    default:
-      return { state: 'startup-hold', sentence: gate satisfies never }
-  }
+const STATES: Record<Gate | LedgerGate, WaitState> = {
+  'startup-hold': 'startup-hold',
+  stopped: 'stopped',
+  paused: 'paused',
+  'back-off': 'back-off',
+  'visiting-hours': 'visiting hours',
+  budget: 'budget',
+  'crawl-held': 'paused',
+  blocked: 'blocked',
+  'robots-in-flight': 'robots',
+  'robots-unreachable': 'robots',
+  'rules-changed': 'robots',
+  refetch: 'robots',
+  'lane-busy': 'delay',
+  'pace-group': 'delay',
+  pool: 'due',
+  'unknown-agent': 'startup-hold',
+  egress: 'startup-hold',
+}
+
+const WORDS: Record<Gate | LedgerGate, (origin: OriginView, allStopped: string | undefined) => string> = {
+  'startup-hold': () => 'all is held: leases from before the restart of Redis may still be out',
+  stopped: (_, why) => `an emergency stop is in force${why === undefined ? '' : `: ${why}`}`,
+  paused: ({ paused }) => `paused by the operator${paused === undefined ? '' : `: ${paused.reason}`}`,
+  'back-off': ({ backOff, failures = 0 }) => {
+    if (failures > 1) return `backing off: ${count(failures)} requests were turned away (403) or got no answer`
+    const times = (backOff?.incidents ?? 0) > 1 ? `, ${count(backOff?.incidents ?? 0)} times in a row` : ''
+    return `backing off: the site asked for less or did not answer${times}`
+  },
+  'visiting-hours': ({ policy }) => waitsForHours(policy),
+  budget: ({ policy }) => waitsForBudget(policy),
+  'crawl-held': () => 'its crawl is paused, or nobody reads the outcomes of its crawl',
+  blocked: ({ blocked }) => `blocked by the operator: ${blocked?.reason ?? ''}; its URLs end as refused`,
+  'robots-in-flight': () => 'its robots.txt is being fetched',
+  'robots-unreachable': () => 'waits: its robots.txt is unreachable, and will be asked for again',
+  'rules-changed': () => 'its robots.txt has changed: the next URL is judged again',
+  refetch: () => 'its robots.txt is fetched again first',
+  'lane-busy': () => 'waits for its turn',
+  'pace-group': () => 'waits for its turn in its pace group',
+  pool: () => 'waits for a worker of its pool to ask for orders',
+  'unknown-agent': () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
+  egress: () => 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',
 }
 
 function waitsForHours(policy: OriginView['policy']): string {

@@ -11,6 +11,7 @@ const lane = (why: Why, waiting = 1): DescribedLane => ({
   waiting,
   state: waiting > 0 ? 'waiting' : 'idle',
   tries: 0,
+  closed: [],
   why,
 })
 const origin = (...lanes: DescribedLane[]): DescribedOrigin => ({

@@ -16,7 +16,14 @@ const part: PartitionView = {
   unread: 0,
   counts: {},
 }
-const lane: LaneView = { agent: 'decorum', origin: 'http://a.example', waiting: 1, state: 'waiting', tries: 0 }
+const lane: LaneView = {
+  agent: 'decorum',
+  origin: 'http://a.example',
+  waiting: 1,
+  state: 'waiting',
+  tries: 0,
+  closed: [],
+}
 const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, delays: [], lanes: [], now }
 
 test('a lane whose delay is not over says so, and how long that is', () => {
@@ -48,23 +55,29 @@ test('an open lane waits for a slot; after two seconds it is late', () => {
 
 test('back-off names its end and how often it has come', () => {
   const backOff = { until: now + 60_000, incidents: 3 }
-  const why = whyItWaits({ ...lane, due: now - 9_000 }, { ...origin, backOff }, part)
+  const closed: LaneView['closed'] = [{ gate: 'back-off', until: backOff.until }]
+  const why = whyItWaits({ ...lane, due: now - 9_000, closed }, { ...origin, backOff }, part)
   expect(why).toMatchObject({ state: 'back-off', until: now + 60_000, sentence: expect.stringContaining('3 times') })
 })
 
-test('an operator’s pause is told with his reason, before the site’s own back-off', () => {
+test('every gate that is closed is named, first the one that opens last', () => {
   const backOff = { until: now + 60_000, incidents: 1 }
   const paused = { until: now + 90_000, reason: 'site asked by mail' }
-  const why = whyItWaits(lane, { ...origin, backOff, paused }, part)
+  const closed: LaneView['closed'] = [
+    { gate: 'paused', until: paused.until },
+    { gate: 'back-off', until: backOff.until },
+  ]
+  const why = whyItWaits({ ...lane, closed }, { ...origin, backOff, paused }, part)
   expect(why).toEqual({
     state: 'paused',
-    sentence: 'paused by the operator: site asked by mail',
+    sentence: 'paused by the operator: site asked by mail; and backing off: the site asked for less or did not answer',
     until: now + 90_000,
   })
 })
 
-test('a hold after a restart of Redis comes before the lane’s own reasons', () => {
-  const why = whyItWaits({ ...lane, due: now - 1 }, origin, { ...part, holdUntil: now + 5_000 })
+test('a hold after a restart of Redis counts for a lane that is due', () => {
+  const closed: LaneView['closed'] = [{ gate: 'startup-hold', until: now + 5_000 }]
+  const why = whyItWaits({ ...lane, due: now - 1, closed }, origin, part)
   expect(why).toMatchObject({ state: 'startup-hold', until: now + 5_000 })
 })
 
@@ -110,10 +123,14 @@ test('a block is told before anything else; without an end it says that a hand m
   const until = 4_102_444_800_000
   const blocked = { until, reason: 'court order' }
   const paused = { until: now + 90_000, reason: 'moving' }
-  const why = whyItWaits({ ...lane, due: until }, { ...origin, blocked, paused }, part)
+  const closed: LaneView['closed'] = [
+    { gate: 'blocked', until },
+    { gate: 'paused', until: paused.until },
+  ]
+  const why = whyItWaits({ ...lane, due: until, closed }, { ...origin, blocked, paused }, part)
   expect(why).toEqual({
     state: 'blocked',
-    sentence: 'blocked by the operator: court order; its URLs end as refused',
+    sentence: 'blocked by the operator: court order; its URLs end as refused; and paused by the operator: moving',
   })
   expect(opensIn({ ...lane, due: until }, why, now)).toBe('by hand')
 })

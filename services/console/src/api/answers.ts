@@ -1,5 +1,6 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
 import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS } from '@decorum/protocol'
+import { READ_GATES } from '@decorum/protocol/gates'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 
@@ -43,6 +44,9 @@ const Lane = z
     state: z.enum(['idle', 'waiting', 'reserved', 'in-flight']),
     due: instant.optional(),
     heldBy: z.enum(GATES).optional(),
+    closed: z
+      .array(z.strictObject({ gate: z.enum(READ_GATES), until: instant }))
+      .meta({ description: 'every gate of the ledger that is closed to its URLs' }),
     tries: z.number().int(),
     head: z
       .strictObject({

@@ -23,7 +23,7 @@ export async function check(ledger: LedgerWithViews, agent: Agent, { origin, pat
     hash !== undefined && rules === undefined
       ? { kind: 'ask' }
       : judge(rules === undefined ? state : { ...state, rules }, url, tokensOf(agent), policy, now)
-  const lane = view.lanes[0] ?? { agent: agent.key, origin, waiting: 0, state: 'idle' as const, tries: 0 }
+  const lane = view.lanes[0] ?? { agent: agent.key, origin, waiting: 0, state: 'idle' as const, tries: 0, closed: [] }
   return {
     url,
     origin,

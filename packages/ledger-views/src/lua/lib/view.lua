@@ -27,6 +27,14 @@ local function showOrigin(origin)
   for _, value in ipairs(fields) do out[#out + 1] = value end
 end
 
+-- Every gate that keeps a page of a lane from being requested, and until when: `gate instant gate instant …`.
+local function closedGatesOf(lane, list)
+  local o = factsOf(lane)
+  local closed = GATES.pageGrantEach(originOf(lane), o, versionOf(o), '', '', list)
+  for i = 2, #closed, 2 do closed[i] = ms(closed[i]) end
+  return table.concat(closed, ' ')
+end
+
 local function showLane(lane)
   local memory, first, lease = memoryOf(lane), firstOf(lane), leaseOf(lane)
   local list = memory[MEMORY.list]
@@ -50,5 +58,5 @@ local function showLane(lane)
   out[at + LANE_ROW.due] = call('ZSCORE', DUE, lane) or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
   out[at + LANE_ROW.attempts], out[at + LANE_ROW.heldBy] = memory[MEMORY.attempts], memory[MEMORY.heldBy]
-  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list
+  out[at + LANE_ROW.head], out[at + LANE_ROW.list], out[at + LANE_ROW.closed] = head or '', list, closedGatesOf(lane, list)
 end
