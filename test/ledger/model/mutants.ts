@@ -280,7 +280,6 @@ const BUGS_OF_CRAWLS: typeof BUGS = [
   ['a crawl goes on although nobody reads', 'a-crawl-with-a-full-stream-is-held', 'false'],
   ['a paused crawl saves up its turns', 'a-held-crawl-saves-no-turns', 'tonumber(found[i + 1])'],
   ['a crawl has no limits', 'a-crawl-has-limits', 'false'],
-  ["attempts of one list's URL count for another's", 'attempts-are-those-of-one-list', 'true'],
   ['a URL of a held crawl outlives its expiry', 'urls-of-held-crawls-expire', 'false'],
   // cancel
   ['what is in flight is cancelled', 'what-is-in-flight-is-not-cancelled', 'false'],

@@ -268,9 +268,9 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
   })
 }
 
-/** One more request for the URL at the head of a list; what was tried of another list is forgotten. */
+/** One more request for the URL at the head of a list. */
 export function countTry(lane: Lane, list: List): void {
-  lane.tries = lane.triedList === list ? lane.tries + 1 : 1
+  lane.tries++
   lane.triedList = list
 }
 

@@ -74,11 +74,10 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
 end
 
--- One more request was made for the URL at the head of a list. Attempts of another list's URL are forgotten.
+-- One more request was made for the URL at the head of a list.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
-  local before = --[[rule:attempts-are-those-of-one-list]] memory[MEMORY.list] == list --[[end]] and tonumber(memory[MEMORY.attempts]) or 0
-  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(before + 1) --[[end]]
+  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
   memory[MEMORY.list] = list
 end
 
