@@ -15,6 +15,20 @@ test.each(texts)('%s: no name of a layout and no comment is left', (_, whole) =>
   expect(text).not.toMatch(/\b[A-Z][A-Z_]+\.[a-z]|LEASE_FIELDS|--/)
 })
 
+const OF_LUA =
+  'assert error ipairs math next pairs pcall redis string struct table tonumber tostring type unpack cjson bit KEYS ARGV'
+test.each(texts)('%s: calls no function that its parts do not have', (_, text) => {
+  const known = new Set(OF_LUA.split(' '))
+  for (const [, names = ''] of text.matchAll(/\blocal (?:function )?([\w, ]+)/g))
+    for (const name of names.split(',')) known.add(name.trim())
+  for (const [, names = ''] of text.matchAll(/\bfunction(?: \w+)?\(([\w, .]*)\)/g))
+    for (const name of names.split(',')) known.add(name.trim())
+  const words = 'and elseif for function if in not or return then until while'.split(' ')
+  const code = text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, "''")
+  const called = [...code.matchAll(/(?<![.:\w])([A-Za-z_]\w*)\(/g)].map(([, name = '']) => name)
+  expect(called.filter((name) => !known.has(name) && !words.includes(name))).toEqual([])
+})
+
 test('a part that several others include stands there once', () => {
   const text = scriptText('complete')
   expect(text.split('local function openEpoch()')).toHaveLength(2)
