@@ -12,3 +12,4 @@ export {
 export { deadOrigin } from './dead-origin.ts'
 export { Recent } from './recent.ts'
 export { disallowed, type RobotsJudge, type RulesInForce, robotsJudge } from './robots-judge.ts'
+export { type SenderGate, senderGate } from './sender-gates.ts'

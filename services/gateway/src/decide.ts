@@ -3,19 +3,11 @@
  * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
  */
 
-import { deadOrigin, disallowed } from '@decorum/admission'
+import { deadOrigin, disallowed, senderGate } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
-import {
-  DEFAULT_CRAWL,
-  type Gate,
-  type Order,
-  type Outcome,
-  type OutcomeBody,
-  outcomeOf,
-  traceOf,
-} from '@decorum/protocol'
+import { DEFAULT_CRAWL, type Order, type Outcome, type OutcomeBody, outcomeOf, traceOf } from '@decorum/protocol'
 import { type Judgement, policies, type RobotsTxt } from '@decorum/robots'
 
 /** From the start of a lease to the first byte of its request. */
@@ -97,29 +89,20 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     }
     if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', delay)
     const verdict = given.judge(first.path)
-    switch (verdict.kind) {
-      case 'refused':
-        drop(disallowed(verdict))
-        continue
-      case 'wait':
-        if (dead !== undefined) {
-          drop({ kind: 'failed', ...dead })
-          continue
-        }
-        return leave({ kind: 'defer', until: Math.min(verdict.until, expires), why: waitReason(verdict.why) })
-      case 'ask':
-        return make('robots', '/robots.txt', delay)
-      case 'allowed': {
-        const opens = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
-        if (opens > now) return leave({ kind: 'defer', until: Math.min(opens, expires), why: 'visiting-hours' })
-        // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
-        return verdict.refresh && lane.robots.state.question === undefined
-          ? make('robots', '/robots.txt', delay)
-          : make('page', first.path, delay)
-      }
-      default:
-        return verdict satisfies never
+    if (verdict.kind === 'refused') {
+      drop(disallowed(verdict))
+      continue
     }
+    if (verdict.kind === 'wait' && dead !== undefined) {
+      drop({ kind: 'failed', ...dead })
+      continue
+    }
+    const visitFrom = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
+    const closed = senderGate(verdict, visitFrom, now)
+    if (closed !== undefined) return leave({ kind: 'defer', until: Math.min(closed.until, expires), why: closed.gate })
+    // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
+    const isRefresh = verdict.kind === 'allowed' && verdict.refresh && lane.robots.state.question === undefined
+    return verdict.kind === 'ask' || isRefresh ? make('robots', '/robots.txt', delay) : make('page', first.path, delay)
   }
   return leave({ kind: 'release' }) // all URLs that were read have left: the lane is due again if it has more
 }
@@ -154,6 +137,3 @@ export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decisi
       : { kind: 'defer', until: Math.min(now + UNKNOWN_AGENT_WAIT_MS, first.expiresAt), why: 'unknown-agent' }
   return { resolution: { agent, origin, fence, dropped, next } }
 }
-
-const waitReason = (why: Extract<Judgement, { kind: 'wait' }>['why']): Gate =>
-  why === 'robots-in-flight' ? 'robots-in-flight' : 'robots-unreachable'

@@ -8,6 +8,7 @@ import { attempt, disallowed, type Granted, STOPPED_WAIT_MS, type Wait } from '.
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
 import { leasesOf, leftOf } from './end.ts'
+import { gateOf } from './origins.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
@@ -132,11 +133,9 @@ export class Asking {
     const { config, origins } = this.#desk
     const wish = admit(url, agent, config.guard)
     if (wish instanceof Problem) return wish
-    const { judgement, closedMs } = await origins.judge(agent, wish.origin, wish.path)
-    if (judgement.kind === 'refused') return disallowed(judgement, wish)
-    if (judgement.kind !== 'allowed') return 'robots-unreachable'
-    if (closedMs > 0) return 'visiting-hours'
-    return this.#desk.stopAt(wish)
+    const judged = await origins.judge(agent, wish.origin, wish.path)
+    if (judged.judgement.kind === 'refused') return disallowed(judged.judgement, wish)
+    return gateOf(judged) ?? this.#desk.stopAt(wish)
   }
 
   /** The answer did not reach the caller. */

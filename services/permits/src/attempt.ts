@@ -1,5 +1,5 @@
 /** One try at a permit: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
-import { deadOrigin } from '@decorum/admission'
+import { deadOrigin, type SenderGate } from '@decorum/admission'
 import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
 import type { FailureReason } from '@decorum/protocol'
 import type { Judgement } from '@decorum/robots'
@@ -43,10 +43,9 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
     const dead = guarded(judged, wish)
     if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
     if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
-    if (judgement.kind === 'wait') return waitFor(judgement, ledger.now(ledger.partitionOf(origin)))
-    if (judgement.kind === 'allowed' && judged.closedMs > 0)
-      return { kind: 'wait', waitMs: judged.closedMs, gate: 'visiting-hours' }
-    const isDue = judgement.kind === 'ask' || (judgement.refresh && judged.state.question === undefined)
+    if (judged.closed !== undefined) return waitFor(judged.closed, ledger.now(ledger.partitionOf(origin)))
+    const isRefresh = judgement.kind === 'allowed' && judgement.refresh && judged.state.question === undefined
+    const isDue = judgement.kind === 'ask' || isRefresh
     if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) {
       const asked = await askFirst(wish, judged, tools)
       if (asked === 'rules-changed') continue
@@ -94,9 +93,9 @@ async function askFirst(
   return asked === 'blocked' ? { kind: 'refused', problem: blocked(wish) } : { kind: 'wait', ...asked }
 }
 
-function waitFor(judgement: Extract<Judgement, { kind: 'wait' }>, now: number): Wait {
-  if (judgement.why === 'robots-in-flight') return { kind: 'wait', waitMs: 40, gate: 'robots-in-flight' }
-  return { kind: 'wait', waitMs: Math.max(1, judgement.until - now), gate: 'robots-unreachable' }
+/** A robots fetch that is in flight ends long before the instant at which its lease would. */
+function waitFor({ gate, until }: SenderGate, now: number): Wait {
+  return { kind: 'wait', waitMs: gate === 'robots-in-flight' ? 40 : Math.max(1, until - now), gate }
 }
 
 async function grant(

@@ -2,15 +2,15 @@
  * One more request under the permit of an order: a page that a browser renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
-import type { LedgerGateName } from '@decorum/ledger'
 import { confirm, exactly, lanesOf, next } from '@decorum/sending'
 import type { z } from 'zod'
 import { admit } from './admission.ts'
-import { disallowed } from './attempt.ts'
+import { disallowed, type Gate } from './attempt.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
 import type { Holding } from './leased.ts'
+import { gateOf } from './origins.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { RequestAnswer } from './schemas.ts'
@@ -54,10 +54,10 @@ export class NextRequests {
     if (asked.waitMs >= desk.longestLeaseMs)
       throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
     await exactly(asked.waitMs)
-    const { judgement } = await desk.origins.judge(agent, wish.origin, wish.path)
-    if (judgement.kind === 'refused') throw disallowed(judgement, { url })
-    if (judgement.kind !== 'allowed')
-      throw new Problem('refused', 'the rules of this origin are not known now', { url, reason: 'robots-unreachable' })
+    const judged = await desk.origins.judge(agent, wish.origin, wish.path)
+    if (judged.judgement.kind === 'refused') throw disallowed(judged.judgement, { url })
+    const closed = gateOf(judged)
+    if (closed !== undefined) throw noMore(closed)
     const answer = { permit: id, url: wish.url, ...(await this.#stillWanted(id, token)) }
     const gate = await confirm(desk.ledger, held)
     if (gate === 'stale') throw desk.gone(id)
@@ -73,5 +73,4 @@ export class NextRequests {
   }
 }
 
-const noMore = (gate: LedgerGateName): Problem =>
-  new Problem('refused', `no more requests now: ${gate}`, { reason: gate })
+const noMore = (gate: Gate): Problem => new Problem('refused', `no more requests now: ${gate}`, { reason: gate })

@@ -1,6 +1,6 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import { type RobotsJudge, type RulesInForce, robotsJudge } from '@decorum/admission'
+import { type RobotsJudge, type RulesInForce, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
@@ -18,9 +18,13 @@ export type Judged = {
   delayMs: number
   version: number
   state: RobotsState
-  /** until the `Visit-time` of its robots.txt begins, for agents that keep to it; 0: now, or at any time */
-  closedMs: number
+  /** why its URL may not be requested now; absent: the rules allow it, forbid it for good, or have to be fetched */
+  closed?: SenderGate
 }
+
+/** The gate that keeps a request from being sent that was granted before, by what is judged of its URL now. */
+export const gateOf = ({ judgement, closed }: Judged): SenderGate['gate'] | undefined =>
+  judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
 
 export class Origins {
   readonly #ledger: Ledger
@@ -55,8 +59,9 @@ export class Origins {
     const judgement = this.robots.judge(agent, origin, path, state, rules, now)
     const inForce = rules === 'lost' ? undefined : rules
     const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))
-    const closedMs = visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall
-    return { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state, closedMs }
+    const closed = senderGate(judgement, visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall + now, now)
+    const judged = { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state }
+    return closed === undefined ? judged : { ...judged, closed }
   }
 
   async #load(origin: string): Promise<Known> {

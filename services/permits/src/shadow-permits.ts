@@ -45,10 +45,11 @@ export class ShadowPermits {
       return { ...held, permit: id, url: at, delayMs: 0, would }
     }
     const { origin, path } = wish
-    const { judgement, delayMs, version } = await origins.judge(agent, origin, path)
+    const judged = await origins.judge(agent, origin, path)
+    const { judgement, delayMs, version } = judged
     if (judgement.kind === 'ask' && fetchers() > 0)
       void robots.ask({ agent: agent.key, origin }, version, delayMs).catch(() => undefined)
-    const rules = rulesOf(judgement, delayMs, agent.minDelayMs, ledger.now(ledger.partitionOf(origin)))
+    const rules = rulesOf(judged, agent.minDelayMs, ledger.now(ledger.partitionOf(origin)))
     const asked = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
     const { id, would } = this.#shadow.ask(asked)
     return { ...held, permit: id, url: wish.url, delayMs, would }

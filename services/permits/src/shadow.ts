@@ -4,8 +4,8 @@
  * alone, without those of other processes. Robots rules are the fleet's.
  */
 import { randomUUID } from 'node:crypto'
-import type { Judgement } from '@decorum/robots'
 import type { Gate } from './attempt.ts'
+import type { Judged } from './origins.ts'
 
 /** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
 const MOST_LANES = 10_000
@@ -47,13 +47,12 @@ export type Rules = {
   refusal?: string
 }
 
-export function rulesOf(judgement: Judgement, delayMs: number, minDelayMs: number, now: number): Rules {
+export function rulesOf({ judgement, closed, delayMs }: Judged, minDelayMs: number, now: number): Rules {
   const rules: Rules = { delayMs, pace: delayMs > minDelayMs ? 'crawl-delay' : 'delay' }
   if (judgement.kind === 'refused') return { ...rules, refusal: 'disallowed' }
-  if (judgement.kind === 'ask' || (judgement.kind === 'wait' && judgement.why === 'robots-in-flight'))
+  if (judgement.kind === 'ask' || closed?.gate === 'robots-in-flight')
     return { ...rules, closed: { gate: 'robots-in-flight', waitMs: Math.max(1, delayMs) } }
-  if (judgement.kind === 'wait')
-    return { ...rules, closed: { gate: 'robots-unreachable', waitMs: Math.max(1, judgement.until - now) } }
+  if (closed !== undefined) return { ...rules, closed: { gate: closed.gate, waitMs: Math.max(1, closed.until - now) } }
   return rules
 }
 
