@@ -237,6 +237,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['resume wakes its own origin alone', 'a-resume-wakes-the-host', ''],
   ['lanes that a pause held are not woken', 'a-resume-wakes-all-ports', 'false'],
   ['a lane that is to be judged again waits', 'a-lane-that-is-judged-again-is-due', 'false'],
+  ['a URL that is stored behind a closed gate waits for it', 'a-new-first-url-may-end-a-wait', 'false'],
   ['the URLs of one list alone end a wait', 'a-url-of-any-list-may-expire', '{ LIST.normal }'],
   ['a closed gate keeps what has expired', 'what-expires-ends-behind-a-closed-gate', 'false'],
   ['a change of stops or policies wakes no lane', 'a-change-of-a-record-wakes-lanes', ''],

@@ -4,11 +4,13 @@ import {
   type CrawlSet,
   crawlOf,
   endTurn,
+  firstExpiry,
   idIn,
   isSecondary,
   type List,
   type Model,
   makeDue,
+  mindExpiry,
   open,
   openUnlessInDoubt,
   streamOf,
@@ -48,5 +50,9 @@ export function cancel(m: Model, call: Call, name: string, list: List, asked: As
   })
   if (lane !== undefined && lease !== undefined && lease.started === undefined && answers.includes('cancelled'))
     makeDue(lane, lease.notBefore)
+  else if (lane !== undefined && answers.includes('cancelled')) {
+    const first = firstExpiry(m, lane)
+    if (first !== undefined) mindExpiry(lane, first.at)
+  }
   return answers
 }

@@ -17,6 +17,7 @@ import {
   listIn,
   type Model,
   makeDueAfter,
+  mindExpiry,
   ms,
   nextIn,
   open,
@@ -82,8 +83,10 @@ export function store(
         const lane = laneOf(m, item.lane)
         if (!isAssigned(item.id)) m.ids.add(id)
         takeTurns(m, lane, crawl)
-        urlsIn(lane, item.list).push({ id: item.id, expiresAt: item.expiresAt })
+        const [list, stored] = [urlsIn(lane, item.list), { id: item.id, expiresAt: item.expiresAt }]
+        list.push(stored)
         if (lane.due === undefined && lane.lease === undefined) lane.due = m.epoch!.now
+        if (list.length === 1) mindExpiry(lane, expiryOf(m, stored))
         result.stored++
       } else result.absorbed++
     }

@@ -354,6 +354,11 @@ export function makeDueAfter(m: Model, now: number, name: string, ownDue: number
   makeDue(lane, ownDue, most, why)
   if (most > ownDue && isByRecord(why)) m.heldByRecord.add(name)
 }
+/** Another URL is the first of a list, and expires then: a gate that holds the lane holds it no longer. */
+export function mindExpiry(lane: Lane, expires: number): void {
+  if (lane.due === undefined || lane.ownDue === undefined) return
+  lane.due = Math.min(lane.due, Math.max(lane.ownDue, expires))
+}
 /** No record of the fleet holds the lane any more. */
 export function forgetHeld(m: Model, name: string, why: string | undefined): void {
   if (why !== undefined && isByRecord(why)) m.heldByRecord.delete(name)

@@ -143,6 +143,15 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
 end
 
+-- A list of the lane has another first URL, which expires then. A gate that holds the lane holds it no longer than that.
+local function mindExpiry(lane, expires)
+  local ownDue = memoryOf(lane)[MEMORY.ownDue]
+  local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))
+  if not due then return end
+  local till = math.max(tonumber(ownDue), expires)
+  if --[[rule:a-new-first-url-may-end-a-wait]] till < tonumber(due) --[[end]] then setDue(lane, till) end
+end
+
 local function laneRecord(lane)
   local memory, first = memories[lane], firsts[lane]
   if memory then

@@ -38,6 +38,9 @@ end
 if --[[rule:a-cancel-ends-the-reservation]] hasLeft and isLeased and not isStarted(lease) --[[end]] then
   endLease(lane, lease[LEASE.kind])
   makeDue(lane, lease[LEASE.notBefore])
+elseif hasLeft then
+  local expires = firstExpiry(lane)
+  if expires then mindExpiry(lane, expires) end
 end
 flush()
 return out

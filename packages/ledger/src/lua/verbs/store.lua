@@ -18,7 +18,8 @@
   Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
           of what is too much. Nothing was written then; the caller turns what is too much into outcomes, and calls again.
           Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit unread ones.
-  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time.
+  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for longer is looked at when
+          its new first URL expires, and no sooner than at its own due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
 local isJob, hasMark = markBy ~= '' and markBy ~= 'key', markBy ~= ''
@@ -121,13 +122,13 @@ local function registerCrawl(crawl)
   call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
 end
 local stored, absorbed, outcomes = 0, 0, 0
-local idle = {}
+local idle, newFirst = {}, {} -- lanes one of whose lists was empty, and the first URL of that list
 local function append(lane, list, n, url, ...)
   stored = stored + n
   if list == LIST.normal then
     local first, more = firstOf(lane)
     if --[[rule:the-first-url-stays]] not first --[[end]] then
-      idle[#idle + 1] = lane
+      idle[#idle + 1], newFirst[#newFirst + 1] = lane, url
       setFirst(lane, url, n > 1)
       if n > 1 then call('RPUSH', normalList(lane), ...) end
     else
@@ -142,7 +143,7 @@ local function append(lane, list, n, url, ...)
       if --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default) end
       changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
     end
-    if call('RPUSH', TAG .. list .. ':' .. lane, url, ...) == n then idle[#idle + 1] = lane end
+    if call('RPUSH', TAG .. list .. ':' .. lane, url, ...) == n then idle[#idle + 1], newFirst[#newFirst + 1] = lane, url end
     if memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
   end
   local crawl = #list > 1 and string.sub(list, 3) or CRAWLS.default
@@ -194,6 +195,7 @@ if #idle > 0 then
     local fresh = call('ZADD', DUE, --[[rule:storing-keeps-the-due-time]] 'NX' --[[end]], unpack(added))
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
+  for i = 1, #idle do mindExpiry(idle[i], expiryOf(newFirst[i])) end
 end
 for k = at, #ARGV, OUTCOME_ITEM.size do
   local bucket = ARGV[k + OUTCOME_ITEM.bucket]
