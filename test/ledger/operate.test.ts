@@ -36,6 +36,24 @@ test('resume wakes the lane to its own due time, not before it', async () => {
   expect(await reserveOne()).toMatchObject({ urls: [{ id: 'a' }] })
 })
 
+test('each port of a host may be paused: the host waits for the last of them', async () => {
+  const { ledger, clock } = await emptyLedger(redis)
+  const host = 'https://two.test'
+  const pause = (origin: string, ms: number) =>
+    ledger.operate({ ...by, origin, action: 'pause', until: clock.now + ms }, [AGENT])
+  const holds = async () =>
+    (await ledger.viewOrigin(host, [AGENT])).lanes[0]?.closed.map(({ gate, until }) => [gate, until - clock.now])
+  await pause('http://two.test', 60_000)
+  await pause('http://two.test:8080', 10_000)
+  expect(await holds(), 'a shorter pause ends no longer one').toEqual([['paused', 60_000]])
+  await ledger.operate({ ...by, origin: 'http://two.test', action: 'resume' }, [AGENT])
+  expect(await holds(), 'the other pause goes on').toEqual([['paused', 10_000]])
+  await ledger.operate({ ...by, origin: host, action: 'resume' }, [AGENT])
+  expect(await holds(), 'nobody has ended it').toEqual([['paused', 10_000]])
+  clock.pass(10_000)
+  expect(await holds()).toEqual([])
+})
+
 test('a longer delay counts at once, for a running silence too; after its end the rules count again', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf } = bench

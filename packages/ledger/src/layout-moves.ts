@@ -164,6 +164,7 @@ export const ORIGIN_INSTANTS = {
   failures: false,
   pausedUntil: true,
   hostPausedUntil: true,
+  pauseOf: false,
   pauseReason: false,
   blockedUntil: true,
   blockReason: false,

@@ -172,8 +172,9 @@ export const FIELD = {
   failures: 'failures',
   /** set by operators */
   pausedUntil: 'pausedUntil',
-  /** in the record of a host's `https:` origin: another scheme or port of the host is paused */
+  /** in the record of a host's `https:` origin: another scheme or port of the host is paused; and, followed by that origin, until when each is */
   hostPausedUntil: 'hostPausedUntil',
+  pauseOf: 'hp:',
   pauseReason: 'pauseReason',
   blockedUntil: 'blockedUntil',
   blockReason: 'blockReason',

@@ -233,7 +233,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
     'n == 1 and latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]) or 0',
   ],
   ['a longer delay does not count for the lane of the host', 'a-longer-delay-counts-for-the-host', ''],
-  ['a pause holds for its own origin alone', 'a-pause-holds-for-the-host', 'false'],
+  ['a pause holds for its own origin alone', 'a-pause-holds-for-the-host', ''],
   ['resume wakes its own origin alone', 'a-resume-wakes-the-host', ''],
   ['lanes that a pause held are not woken', 'a-resume-wakes-all-ports', 'false'],
   ['a lane that is to be judged again waits', 'a-lane-that-is-judged-again-is-due', 'false'],

@@ -8,6 +8,7 @@ import {
   hostOf,
   type Model,
   markChanged,
+  ORIGINS,
   open,
   openUnlessInDoubt,
   originAt,
@@ -137,6 +138,13 @@ export type Operation = {
   until: number
 }
 
+/** Of several pauses of a host's ports the longest counts. */
+function pauseHost(m: Model, host: string, now: number): void {
+  const others = ORIGINS.filter((one) => one !== host && hostOf(one) === host)
+  const longest = Math.max(0, ...others.map((one) => m.origins.get(one)?.pausedUntil ?? 0))
+  if (others.length > 0) originAt(m, host).hostPausedUntil = longest > now ? longest : 0
+}
+
 export function operate(m: Model, call: Call, { origin: name, action, delayMs, until }: Operation): void {
   const { now } = open(m, call)
   const origin = originAt(m, name)
@@ -144,10 +152,10 @@ export function operate(m: Model, call: Call, { origin: name, action, delayMs, u
   const lanesOf = (one: string): string[] => AGENTS.map((agent) => `${agent} ${one}`)
   if (action === 'pause') {
     origin.pausedUntil = until
-    if (host !== name) originAt(m, host).hostPausedUntil = until
+    pauseHost(m, host, now)
   } else if (action === 'resume') {
     origin.pausedUntil = 0
-    originAt(m, host).hostPausedUntil = 0
+    pauseHost(m, host, now)
   } else if (action === 'unblock') origin.blockedUntil = 0
   else if (action === 'block') origin.blockedUntil = until
   else if (action === 'delay') origin.override = { delayMs, until }

@@ -8,7 +8,7 @@
   operate: what an operator does to one origin. Each operation is also written to {tag}:operations, which keeps the last 10,000.
   ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the ledger, which
           operate.ts has bounded. Actions:
-          pause    nothing is started at the host before `till`           resume    ends it
+          pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports go on
           block    URLs end as refused until `till`                       unblock   ends it
           delay    a delay of `value` ms at least until `till`; it never shortens what the rules owe, and may exceed the maximum
           refetch  the robots.txt is fetched again before any other request
@@ -32,15 +32,27 @@ local function forLanes(act, ofOrigin)
   for i = ARG.items, #ARGV do act(ARGV[i] .. ' ' .. ofOrigin) end
 end
 
--- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too.
+-- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the longest counts there.
 local host = hostOriginOf(origin)
+local function pauseHost(ends)
+  if host == origin then return end
+  local hostKey, longest = originKey(host), 0
+  if ends > now then call('HSET', hostKey, FIELD.pauseOf .. origin, ms(ends)) else call('HDEL', hostKey, FIELD.pauseOf .. origin) end
+  local fields = call('HGETALL', hostKey)
+  for i = 1, #fields, 2 do
+    local isPause = string.sub(fields[i], 1, #FIELD.pauseOf) == FIELD.pauseOf
+    if isPause and tonumber(fields[i + 1]) <= now then call('HDEL', hostKey, fields[i]) end
+    if isPause then longest = math.max(longest, tonumber(fields[i + 1])) end
+  end
+  if longest > now then call('HSET', hostKey, FIELD.hostPausedUntil, ms(longest)) else call('HDEL', hostKey, FIELD.hostPausedUntil) end
+end
 if action == 'pause' then
   call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
-  if --[[rule:a-pause-holds-for-the-host]] host ~= origin --[[end]] then call('HSET', originKey(host), FIELD.hostPausedUntil, ms(till)) end
+  --[[rule:a-pause-holds-for-the-host]] pauseHost(till) --[[end]]
   indexClosed(GATE.paused, origin, till)
 elseif action == 'resume' then
   call('HDEL', key, FIELD.pausedUntil, FIELD.pauseReason)
-  call('HDEL', originKey(host), FIELD.hostPausedUntil)
+  pauseHost(0)
   indexOpened(GATE.paused, origin)
 elseif action == 'block' then
   call('HSET', key, FIELD.blockedUntil, ms(till), FIELD.blockReason, reason)
