@@ -1,6 +1,7 @@
 /** `decorum upgrade` on a ledger that 0.1.0 left, and what the roles say before. */
 import { readFileSync } from 'node:fs'
 import { upgradeSentence } from '@decorum/cli/testing'
+import { keysOf } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { type StoredKey, writeStored } from '../ledger/layouts/stored.ts'
@@ -18,14 +19,15 @@ test('a role names the command; the command refuses a layout that no release had
   await raw.flushall()
   const env = { REDIS_URL: redis.url, PORT: '0' }
   expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('no ledger yet\n')
-  await writeStored(raw, fixture(2))
+  await writeStored(raw, fixture(3))
+  await raw.hset(keysOf('{decorum:0}').epoch, 'layout', '2')
   expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 2\n')
   const gateway = await decorum(['gateway'], { env })
   expect(gateway.stdout + gateway.stderr).toContain("run 'decorum upgrade'")
   expect(gateway.code).not.toBe(0)
   const refused = await decorum(['upgrade'], { env })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3 to 5')
+  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3, 4, 5')
   await raw.flushall()
   await writeStored(raw, fixture(3))
   expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 3\n')

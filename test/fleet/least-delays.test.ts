@@ -76,7 +76,7 @@ test('a lane that has been reserved before the raise is not begun early either',
   bench.clock.pass(1_000)
   const lane = await bench.reserveOne()
   await ask(bench, 2, 4_000)
-  expect(await bench.startPage(lane)).toEqual({ kind: 'refused', why: 'paced' })
+  expect(await bench.startPage(lane)).toEqual({ kind: 'refused', why: 'delay' })
   expect(await firstGrant(bench)).toBeGreaterThanOrEqual(3_000)
 })
 

@@ -13,7 +13,7 @@ test('of an unknown origin: nothing, in the same shape', async () => {
     version: 0,
     state: {},
     delays: [],
-    lanes: [{ agent: AGENT, origin: ORIGIN, waiting: 0, state: 'idle', tries: 0 }],
+    lanes: [{ agent: AGENT, origin: ORIGIN, waiting: 0, state: 'idle', tries: 0, closed: [] }],
     now: clock.now,
   })
 })
@@ -41,6 +41,7 @@ test('a lane is waiting, reserved, in flight, waiting again with a try, and idle
     waiting: 0,
     state: 'idle',
     tries: 0,
+    closed: [],
     due: clock.now + 500,
   })
 })

@@ -14,6 +14,8 @@ export type Migration = {
   originFields: Readonly<Record<string, string>>
   /** names that a lane's record gives to the gate that holds it */
   gates: Readonly<Record<string, string>>
+  /** gates whose lanes have joined the set `closed` */
+  held: readonly string[]
   counts: Readonly<Record<string, string>>
   /** keys of a partition, behind its tag */
   keys: Readonly<Record<string, string>>
@@ -26,6 +28,7 @@ export const MIGRATION: Migration | undefined = {
   to: LAYOUT.version,
   originFields: {},
   gates: {},
+  held: ['paused'],
   counts: {},
   keys: {},
   putLeases: upgradeScripts.putLeases,

@@ -37,6 +37,7 @@ export const upgradeScripts = {
   copyOrigins: step('upgrade/copy-origins', 'count'),
   dropFields: step('upgrade/drop-fields', 'count'),
   putLeases: step('upgrade/put-leases', 'next'),
+  holdLanes: step('upgrade/hold-lanes'),
   renameGate: step('upgrade/rename-gate', 'before', 'after'),
   switch: step('upgrade/switch', 'to', 'next', 'keys'),
   stepBack: step('upgrade/step-back', 'to', 'next'),

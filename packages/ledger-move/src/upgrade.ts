@@ -116,6 +116,8 @@ async function underLock(work: Work): Promise<Upgraded> {
   for (const tag of open) await change.write(tag, steps.switch, { to, next: NEXT_LEASES, keys: keys.length }, renamed)
   if (open.length > 0) done.closedMs = Math.round(performance.now() - closedAt)
   await dropFields(work, [...open, ...switched], Object.keys(migration.originFields))
+  for (const gate of migration.held)
+    await eachHeld(work, all, gate, (tag, lanes) => change.write(tag, steps.holdLanes, {}, lanes))
   for (const tag of [...open, ...switched]) await change.write(tag, steps.forgetLeftovers, {})
   return done
 }
@@ -147,19 +149,25 @@ async function copy(work: Work, tags: string[]): Promise<void> {
       done.leases += lanes.length
       onProgress?.(done)
     }
-  for (const [earlier, name] of Object.entries(migration.gates)) await renameGate(work, tags, earlier, name)
+  for (const [before, after] of Object.entries(migration.gates)) await renameGate(work, tags, before, after)
 }
 
-async function renameGate(
-  { redis, change, done, onProgress }: Work,
+const renameGate = (work: Work, tags: string[], before: string, after: string): Promise<void> =>
+  eachHeld(work, tags, before, async (tag, lanes) => {
+    await work.change.write(tag, steps.renameGate, { before, after }, lanes)
+    work.done.lanes += lanes.length
+  })
+
+/** Lanes that a gate holds, and perhaps some others. */
+async function eachHeld(
+  { redis, done, onProgress }: Work,
   tags: string[],
-  before: string,
-  after: string,
+  gate: string,
+  act: (tag: string, lanes: string[]) => Promise<unknown>,
 ): Promise<void> {
   for (const tag of tags)
-    for await (const lanes of fieldsOf(redis, keysOf(tag).lanes, (record) => record.includes(`|${before}|`))) {
-      await change.write(tag, steps.renameGate, { before, after }, lanes)
-      done.lanes += lanes.length
+    for await (const lanes of fieldsOf(redis, keysOf(tag).lanes, (record) => record.includes(`|${gate}|`))) {
+      await act(tag, lanes)
       onProgress?.(done)
     }
 }

@@ -20,7 +20,7 @@ export function rates(
   if (version < known) return `overtaken ${known}`
   const agents = new Map(m.leastDelays?.agents)
   for (const [agent, least] of named)
-    if (agents.get(agent)?.least !== least) agents.set(agent, { least, changedAt: ms(now) })
+    if (agents.get(agent)?.least !== least) agents.set(agent, { least, changedAt: agents.has(agent) ? ms(now) : 0 })
   m.leastDelays = { version, agents }
   if (m.policies !== undefined || told.length > 0) {
     const before = m.policies?.sites ?? new Map<string, Policy>()

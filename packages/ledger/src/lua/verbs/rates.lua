@@ -21,7 +21,8 @@ local function writeLeastDelays()
   end
   local function write(agent, before, least)
     local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
-    text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(stays and before.changedAt or now))
+    local changedAt = not before and 0 or stays and before.changedAt or now -- an agent that was not known before has made no request
+    text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end
   for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
     local before = leastDelayOf(agent)
