@@ -229,6 +229,9 @@ test('over HTTP: candidates in, a verdict, outcomes out, an origin paused, and t
   expect(await (await curl(operations, variables)).json()).toMatchObject({
     operations: [{ action: 'pause', origin, reason: 'asked by mail' }],
   })
+  // A pause holds for every port of its host, and the sites of other tests are at the same one.
+  const resumed = await curl(pause.replace('"pause","forMs":3600000', '"resume"'), variables)
+  expect(await resumed.json()).toMatchObject({ origin })
 })
 
 test('the page for owners of sites is answered without a login', async () => {

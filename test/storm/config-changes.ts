@@ -94,7 +94,7 @@ export async function changeConfig(
 async function hasEverywhere(redis: Link, partitions: number, delayMs: number): Promise<boolean> {
   for (const tag of partitionTags(partitions)) {
     const text = (await redis.hget(keysOf(tag).epoch, 'leastDelays')) ?? ''
-    const least = [...text.matchAll(/;\S+ (\d+) \d+ [\d.]+/g)].map(([, ms]) => Number(ms))
+    const least = [...text.matchAll(/;\S+ (\d+) [\d.]+/g)].map(([, ms]) => Number(ms))
     if (least.length === 0 || least.some((ms) => ms < delayMs)) return false
   }
   return true
