@@ -145,7 +145,7 @@ const unreached = named.filter(([, { why }]) => why !== undefined)
 type Run = {
   by?: (w: World) => Caller
   /** between the closing of the gate and the request */
-  meanwhile?: (w: World, closed: Closed) => Promise<unknown> | unknown
+  meanwhile?: (w: World, closed: Closed) => unknown
 }
 /** A request of the cell, after its gate was closed. */
 async function answerOf({ act, gate }: Cell, closer: Closer | undefined, { by = (w) => w.own, meanwhile }: Run = {}) {
