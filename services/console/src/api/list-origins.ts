@@ -3,13 +3,7 @@
  * of the list is a bounded look, however many lanes there are; `next` goes on where it ended.
  */
 import type { Agents } from '@decorum/config'
-import {
-  INDEXED_GATES,
-  type IndexedGate,
-  type LaneList,
-  type LedgerWithViews,
-  type PartitionView,
-} from '@decorum/ledger-views'
+import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger-views'
 import { type Gate, readUrl } from '@decorum/protocol'
 import type { WaitState } from '../why.ts'
 import { type DescribedLane, type DescribedOrigin, describeOrigin } from './describe-origin.ts'
@@ -118,7 +112,6 @@ const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED
 function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
   const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
   return async (partition, from) => {
-    const part = await ledger.viewPartition(partition)
     const found: Found[] = []
     const seen = new Set<string>()
     const first = Number(from)
@@ -126,7 +119,7 @@ function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Sourc
     while (looked < LOOK_AT && seen.size <= wish.limit) {
       const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip: first + looked })
       for (const [n, { lane, origin }] of rows.entries()) {
-        const described = describeOrigin(origin, part, agents, [lane])
+        const described = describeOrigin(origin, agents, [lane])
         if (!described.lanes.some((one) => isWanted(one, described, wish))) continue
         const place = first + looked + n
         found.push({ origin: described, rank: order === 'in-flight' ? place : (lane.due ?? 0), at: String(place) })
@@ -153,14 +146,13 @@ function closedBy(
 ): Source {
   const keys = agents.list.map(({ key }) => key)
   return async (partition, from) => {
-    const part: PartitionView = await ledger.viewPartition(partition)
     const found: Found[] = []
     const first = Number(from)
     let looked = 0
     while (looked < LOOK_AT && found.length <= limit) {
       const list = await ledger.viewClosed(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
       for (const { place, ...view } of list.origins) {
-        const described = describeOrigin(view, part, agents)
+        const described = describeOrigin(view, agents)
         const lanes = described.lanes.filter((lane) => lane.state !== 'idle')
         // The index lags behind a gate that was opened by hand
         const isHeld = isStillClosed(gate, described) || lanes.some(({ heldBy }) => heldBy === gate)
@@ -185,7 +177,6 @@ function isStillClosed(gate: IndexedGate, { backOff, paused, blocked }: Describe
 function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: ListWish): Source {
   const scans = Math.max(1, Math.ceil(SCANS / ledger.tags.length))
   return async (partition, from) => {
-    const part = await ledger.viewPartition(partition)
     const found: Found[] = []
     const seen = new Set<string>()
     let [cursor, skip] = placeOf(from)
@@ -193,7 +184,7 @@ function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: Li
     for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
       const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })
       for (const { lane, origin, place } of page.lanes) {
-        const described = describeOrigin(origin, part, agents, [lane])
+        const described = describeOrigin(origin, agents, [lane])
         const name = `${lane.agent} ${lane.origin}`
         if (seen.has(name) || !described.lanes.some((one) => isWanted(one, described, wish))) continue
         seen.add(name)

@@ -36,12 +36,9 @@ export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<
 /** The origin afterwards, or as it is. */
 export async function reportOrigin({ ledger, config }: ApiParts, origin: string): Promise<DescribedOrigin> {
   const agents = config.agents.list.map((agent) => agent.key)
-  const [view, part] = await Promise.all([
-    ledger.viewOrigin(origin, agents),
-    ledger.viewPartition(ledger.partitionOf(origin)),
-  ])
+  const view = await ledger.viewOrigin(origin, agents)
   const sitemaps = await sitemapsOf(ledger, view)
-  return { ...describeOrigin(view, part, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
+  return { ...describeOrigin(view, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
 /** Who acts when the request names nobody: the login. */
