@@ -85,12 +85,6 @@ end
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
 end
--- One of these gates has opened, or may have: the lanes that it held are due at their own time from here on.
-local function wakeHeld()
-  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', TAG .. KEY.waking, TAG .. KEY.waking, TAG .. KEY.heldByPolicy) --[[end]]
-  call('DEL', TAG .. KEY.heldByPolicy)
-  call('PUBLISH', TAG .. KEY.wake, ms(now))
-end
 
 -- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: records/pending-text.ts.
 local function expiryOf(url)

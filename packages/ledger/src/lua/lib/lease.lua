@@ -30,6 +30,10 @@ local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, un
 local function latestSentAt(startedAt, requestAt)
   return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now and math.max(startedAt, requestAt) or startedAt --[[end]]
 end
+-- When an exchange ended, by how long ago its sender says that was, and by when its request was sent.
+local function endedAt(elapsedMs, sentAt)
+  return now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(elapsedMs), now - sentAt) --[[end]]
+end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end

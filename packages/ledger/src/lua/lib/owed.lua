@@ -57,32 +57,26 @@ local function owedAfter(lane, kind, fence, of, said, byHand)
   return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, said)
 end
 
-local endedWrites, endedRead, endedTouched = {}, {}, {} -- lane → its record; false where it is to go
-local function setEnded(lane, ended, owed, of)
-  endedWrites[lane] = struct.pack(LAST.format, ended, owed, of)
-  endedTouched[#endedTouched + 1] = lane
+local lasts, lastsTouched = {}, {} -- lane → its record, false where there is none, nil where it was not read
+local function putLast(lane, record)
+  lasts[lane] = record
+  lastsTouched[#lastsTouched + 1] = lane
 end
-local function forgetEnded(lane)
-  endedWrites[lane] = false
-  endedTouched[#endedTouched + 1] = lane
-end
+local function setEnded(lane, ended, owed, of) putLast(lane, struct.pack(LAST.format, ended, owed, of)) end
+local function forgetEnded(lane) putLast(lane, false) end
 local function readEnded(lanes)
   if #lanes == 0 then return end
   local found = call('HMGET', ENDED, unpack(lanes))
-  for i = 1, #lanes do endedRead[lanes[i]] = found[i] end
+  for i = 1, #lanes do lasts[lanes[i]] = found[i] end
 end
 -- When the last exchange of a lane ended, what it owed, and the lane whose request it was, '' for its own; nil where nothing is known.
 local function endedOf(lane)
-  local record = endedWrites[lane]
-  if record == nil then
-    record = endedRead[lane]
-    if record == nil then record = call('HGET', ENDED, lane) endedRead[lane] = record end
-  end
-  if not record then return nil end
-  return struct.unpack(LAST.format, record)
+  if lasts[lane] == nil then lasts[lane] = call('HGET', ENDED, lane) end
+  if not lasts[lane] then return nil end
+  return struct.unpack(LAST.format, lasts[lane])
 end
-local function endedRecord(lane) return endedWrites[lane] end
-flushes[#flushes + 1] = function() writeAll(ENDED, endedTouched, endedRecord) end
+local function lastRecord(lane) return lasts[lane] end
+flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lastRecord) end
 
 -- What the last exchange of a lane owes by what is known now.
 local function owedNow(lane, of)

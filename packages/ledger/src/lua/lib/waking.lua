@@ -7,6 +7,13 @@
 ]]
 local MOST_WOKEN = 200
 
+-- One of these gates has opened, or may have: the lanes that it held are due at their own time from here on.
+local function wakeHeld()
+  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', TAG .. KEY.waking, TAG .. KEY.waking, TAG .. KEY.heldByPolicy) --[[end]]
+  call('DEL', TAG .. KEY.heldByPolicy)
+  call('PUBLISH', TAG .. KEY.wake, ms(now))
+end
+
 local function wakeLanes()
   local lanes = call('SPOP', TAG .. KEY.waking, MOST_WOKEN)
   if #lanes == 0 then return end

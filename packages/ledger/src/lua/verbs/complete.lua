@@ -66,8 +66,7 @@ local function completeOne(lane, i)
     local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
-  local elapsed = tonumber(ARGV[i + COMPLETION.elapsedMs])
-  local ended = now - --[[rule:elapsed-time-is-bounded]] math.min(elapsed, now - latestSentAt(startedAt, requestAt)) --[[end]]
+  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
   endLease(lane, kind)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end

@@ -41,7 +41,7 @@ for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])
   sent = math.max(sent, --[[rule:a-further-request-counts-from-the-latest-lane]] latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]) --[[end]])
 end
-local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - sent)
+local ended = endedAt(ARGV[ARG.elapsedMs], sent)
 local said, opens = tonumber(ARGV[ARG.delayMs]), now
 for n = 1, #heldLanes do
   local one, lease = heldLanes[n], leaseOf(heldLanes[n])

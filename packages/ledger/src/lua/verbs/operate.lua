@@ -4,6 +4,7 @@
 --- @include "lib/notes"
 --- @include "lib/closed-index"
 --- @include "lib/longer"
+--- @include "lib/waking"
 --[[
   operate: what an operator does to one origin. Each operation is also written to {tag}:operations, which keeps the last 10,000.
   ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the ledger, which

@@ -72,7 +72,7 @@ if isRecorded then settleGates(origin) end
 
 if lane ~= '' then
   local lease, agent = leaseOf(lane), agentOf(lane)
-  local ended = now - math.min(tonumber(ARGV[ARG.elapsedMs]), now - latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
+  local ended = endedAt(ARGV[ARG.elapsedMs], latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
   endLease(lane)
   -- The request that brought the rules owes what they ask, and no less than what was known before it.
   local said = math.max(tonumber(ARGV[ARG.delayMs]),

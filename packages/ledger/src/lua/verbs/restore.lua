@@ -11,6 +11,7 @@
           but for a first failure after good answers, which may count twice.
 ]]
 if inDoubt then return inDoubt end
+local NO_FENCE = '0' -- of a lease of which nothing is known: what is recorded of the origin counts
 local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then
@@ -25,13 +26,12 @@ local function close(lane, opens)
 end
 for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local lane, load = ARGV[i + RESTORE_ITEM.lane], ARGV[i + RESTORE_ITEM.load]
-  local endedAt, owed = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
-  local demanded, isConsented = demandedOf(lane)
-  owed = isConsented and demanded or math.max(owed, demanded)
+  local ended, said = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
+  local owed = owedAfter(lane, KIND.page, NO_FENCE, '', said, 0)
   local known = endedOf(lane)
-  if not known or known < endedAt then setEnded(lane, endedAt, owed, '') end
-  if endedAt + owed > now then close(lane, endedAt + owed) end
-  if load ~= 'normal' then backOff(lane, load, endedAt, endedAt) end
+  if not known or known < ended then setEnded(lane, ended, owed, '') end
+  if ended + owed > now then close(lane, ended + owed) end
+  if load ~= 'normal' then backOff(lane, load, ended, ended) end
 end
 flush()
 return reply()

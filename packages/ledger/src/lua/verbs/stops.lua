@@ -1,5 +1,5 @@
 --- @include "lib/record"
---- @include "lib/lane"
+--- @include "lib/waking"
 --[[
   stops: sets the emergency stops of this partition, all at once.
   ARGV    ARGS.stops in calls.ts, then per name STOP_ITEM:
