@@ -50,7 +50,10 @@ const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 /** New partitions hold their grants for a second: here nothing was granted before. */
 async function noHold(raw: Redis, ledger: LedgerWithViews): Promise<void> {
   await counted(ledger)
-  for (const tag of ledger.tags) await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
+  for (const tag of ledger.tags) {
+    await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
+    await raw.hdel(keysOf(tag).epoch, EPOCH.lost)
+  }
 }
 
 /** All that can be seen of a host, but the instant at which it is looked at. */

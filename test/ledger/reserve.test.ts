@@ -139,7 +139,7 @@ test('a reservation for a worker of a pool, and the lease that it becomes, take 
   expect(await ledger.reserve(0, fetchers)).toMatchObject({ kind: 'reserved', lanes: [other] })
   expect(await ledger.reserve(0, fetchers), 'the other one takes the only slot').toMatchObject({ why: 'slots-full' })
   await finish(lane, { delayMs: 0 })
-  expect(await raw.scard(keys.pooled), 'nothing of a pool is held').toBe(0)
+  expect(await raw.scard(keys.slotless), 'nothing of a pool is held').toBe(0)
 })
 
 test.each(['refused', 'released', 'reaped'] as const)(
@@ -150,7 +150,7 @@ test.each(['refused', 'released', 'reaped'] as const)(
     const lane = await reserveOne()
     const resolve = (next: Resolution['next']) => ledger.resolve(0, [{ ...lane, dropped: [], next }])
     await resolve({ kind: 'pool' })
-    expect(await raw.scard(keys.pooled)).toBe(1)
+    expect(await raw.scard(keys.slotless)).toBe(1)
     if (how === 'refused') {
       await setOrigin({ pausedUntil: clock.now + 1_000 })
       expect(await startPage(lane)).toMatchObject({ kind: 'refused' })
@@ -159,7 +159,7 @@ test.each(['refused', 'released', 'reaped'] as const)(
       clock.pass(RESERVE)
       await ledger.reap(0)
     }
-    expect(await raw.scard(keys.pooled)).toBe(0)
+    expect(await raw.scard(keys.slotless)).toBe(0)
   },
 )
 

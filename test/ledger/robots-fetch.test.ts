@@ -144,7 +144,7 @@ test('a hop into a lane that is held already leases nothing, and is the robots f
   const bench = await emptyLedger(redis)
   const request = await held(bench)
   expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: 0 })
-  expect(await bench.raw.zcard(keys.secondary)).toBe(1)
+  expect(await bench.raw.scard(keys.slotless)).toBe(1)
   expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.held[0]?.fence)
   expect(await bench.ledger.next(request), 'its own robots fetch keeps it from nothing').toMatchObject({
     kind: 'granted',

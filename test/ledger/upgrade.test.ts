@@ -210,6 +210,8 @@ test.each(earlier)(
     )
     expect(Object.fromEntries(leases)).toEqual(
       Object.fromEntries([
+        [lane('hop').origin, 'in-flight'],
+        [lane('pace').origin, 'in-flight'],
         [lane('reserved').origin, 'reserved'],
         [lane('robots').origin, 'in-flight'],
         [lane('ruled').origin, 'reserved'],

@@ -37,9 +37,7 @@ export const KEY_MOVES = {
   partitions: { stays: 'it is never stored' },
   due: LANE,
   inFlight: LEASES_END,
-  secondary: LEASES_END,
-  /** of lanes in flight, the part whose page nobody has begun */
-  pooled: LEASES_END,
+  slotless: LEASES_END,
   queues: { ends: 'those that wait are processes, and none runs; what their lanes remember goes along' },
   leases: LEASES_END,
   /** by its name and not with the lane: a delay runs in a lane without URLs, too */

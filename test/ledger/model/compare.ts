@@ -60,20 +60,25 @@ export async function check(play: Play): Promise<void> {
     sorted(real.due),
     sorted([...lanes].flatMap(([name, { due }]) => (due === undefined ? [] : [[name, due] as [string, number]]))),
   )
-  const leases = (visits: boolean): [string, number][] =>
+  same(
+    'in flight',
+    sorted(real.inFlight),
     sorted(
       [...lanes].flatMap(([name, { lease }]) =>
-        lease === undefined || rules.isSecondary(lease) !== visits ? [] : [[name, lease.looked] as [string, number]],
+        lease === undefined ? [] : [[name, lease.looked] as [string, number]],
       ),
-    )
-  same('in flight', sorted(real.inFlight), leases(false))
-  same('visits', sorted(real.visits), leases(true))
+    ),
+  )
+  const slotless = [...lanes].flatMap(([name, { lease }]) =>
+    lease !== undefined && rules.isSecondary(lease) ? [name] : [],
+  )
+  same('without a slot', real.slotless.sort(), slotless.sort())
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
   for (const crawl of crawls.slice(1))
     same(`outcomes of ${crawl}`, real.others[crawl], play.model.others.get(crawl) ?? [])
   const due = new Set(real.due.map(([name]) => name))
-  const inFlight = new Set([...real.inFlight, ...real.visits].map(([name]) => name))
+  const inFlight = new Set(real.inFlight.map(([name]) => name))
   const stored: string[] = []
   for (const name of LANES) {
     const lists = crawls.flatMap((crawl) => [rules.listIn('h', crawl), rules.listIn('q', crawl)])

@@ -138,7 +138,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['the gates of a free lane are not looked at', 'a-known-origin-may-have-gates', 'false'],
   ['a free lane may have a closed gate', 'the-gates-of-a-free-lane-are-open', 'false'],
   ['a free lane owes only what its holder knows', 'a-free-lane-owes-the-known-delay', '0'],
-  ['a secondary lease never ends when its holder dies', 'secondary-leases-end', "TAG .. 'nothing'"],
+  ['a lease never ends when its holder dies', 'every-lease-ends', "TAG .. 'nothing'"],
   [
     'a request goes out although the pace lane is closed',
     'a-closed-pace-lane-refuses',

@@ -203,7 +203,7 @@ export function reserve(
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
   wakeLanes(m)
   if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
-  // visits hold no slot of their own
+  // secondary leases take no slot
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isSecondary(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }

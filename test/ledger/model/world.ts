@@ -60,7 +60,7 @@ export type World = {
 export type Inspection = {
   due: [string, number][]
   inFlight: [string, number][]
-  visits: [string, number][]
+  slotless: string[]
   lists: Record<string, string[]>
   ids: string[]
   outcomes: string[]
@@ -204,7 +204,8 @@ async function inspect(
 ): Promise<Inspection> {
   const of = await inspectCrawls(redis, keys, lanes, ids, crawls.slice(1))
   const pipeline = redis.pipeline()
-  for (const set of [keys.due, keys.inFlight, keys.secondary]) pipeline.zrange(set, '0', '-1', 'WITHSCORES')
+  for (const set of [keys.due, keys.inFlight]) pipeline.zrange(set, '0', '-1', 'WITHSCORES')
+  pipeline.smembers(keys.slotless)
   for (const stream of [keys.outcomes, keys.outbox]) pipeline.xrange(stream, '-', '+')
   for (const lane of lanes) for (const list of [LIST.high, LIST.normal]) pipeline.lrange(keys.list(list, lane), 0, -1)
   pipeline.hmget(keys.lanes, ...lanes)
@@ -231,7 +232,7 @@ async function inspect(
   return {
     due: scores(answers[0]),
     inFlight: scores(answers[1]),
-    visits: scores(answers[2]),
+    slotless: answers[2] as string[],
     lists: { ...lists, ...of.lists },
     others: of.others,
     turns: of.turns,

@@ -20,6 +20,10 @@ end
 local next = TAG .. ARGV[ARG.next]
 call('UNLINK', TAG .. KEY.leases)
 if call('EXISTS', next) == 1 then call('RENAME', next, TAG .. KEY.leases) end
+local secondary = TAG .. 'secondary'
+for _, lane in ipairs(call('ZRANGE', secondary, 0, -1)) do call('SADD', TAG .. KEY.slotless, lane) end
+call('ZUNIONSTORE', TAG .. KEY.inFlight, 2, TAG .. KEY.inFlight, secondary)
+call('UNLINK', secondary)
 for i = counts, #ARGV, 2 do
   local count = call('HGET', TAG .. KEY.counts, ARGV[i])
   if count then

@@ -8,15 +8,13 @@ for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
   heldLanes[#heldLanes + 1], heldAt[#heldAt + 1] = ARGV[i + CONFIRM_ITEM.lane], i
 end
 readLeases(heldLanes)
-local secondaryEnds = #heldLanes > 0 and call('ZMSCORE', SECONDARY, unpack(heldLanes)) or {}
 
 -- Whether the caller still holds the n-th of them: a lease that is over is not brought back, whether or not it has been reaped.
 local function isHeld(n)
   local lease = leaseOf(heldLanes[n])
   if not lease or not isStarted(lease) then return false end
-  local ends = isSecondary(lease[LEASE.kind]) and secondaryEnds[n] or lease[LEASE.ends]
   return --[[rule:a-holder-is-known-by-its-fence]] lease[LEASE.fence] == ARGV[heldAt[n] + CONFIRM_ITEM.fence] --[[end]]
-    and --[[rule:an-ended-lease-is-not-held]] tonumber(ends) > now --[[end]]
+    and --[[rule:an-ended-lease-is-not-held]] lease[LEASE.ends] > now --[[end]]
 end
 local function areHeld()
   for n = 1, #heldLanes do

@@ -12,8 +12,7 @@
   Keys of a partition, each behind its tag:
     due          zset   lane → instant from which it may be reserved
     inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later the end of the lease
-    secondary    zset   lane → instant at which its secondary lease ends (secondary.lua)
-    pooled       set    those lanes of `inflight` whose lease is of an order for a worker of a pool
+    slotless     set    those of `inflight` whose lease takes no slot of a fetcher: secondary leases, and orders for workers of pools
     queues       hash   lane → who waits for a secondary lease of it (queue.lua)
     leases       hash   lane → its lease, packed (lease.lua)
     ended        hash   lane → the end of its last exchange, and the delay owed from then on (owed.lua)
@@ -47,11 +46,13 @@
 -- Redis would look globals up by name each time.
 local KEYS, ARGV, call, tonumber, unpack, string, math = KEYS, ARGV, redis.call, tonumber, unpack, string, math
 local TAG = string.sub(KEYS[1], 1, -1 - #KEY.epoch)
-local DUE, INFLIGHT, SECONDARY = TAG .. KEY.due, TAG .. KEY.inFlight, TAG .. KEY.secondary
+local DUE, INFLIGHT, SLOTLESS = TAG .. KEY.due, TAG .. KEY.inFlight, TAG .. KEY.slotless
 local LEASES, LANES, QUEUES, ENDED = TAG .. KEY.leases, TAG .. KEY.lanes, TAG .. KEY.queues, TAG .. KEY.ended
 local OUTCOMES, COUNTS = TAG .. KEY.outcomes, TAG .. KEY.counts
 
 local function originKey(origin) return TAG .. KEY.origin .. origin end
+-- Leases and reservations of fetchers.
+local function slotsTaken() return call('ZCARD', INFLIGHT) - call('SCARD', SLOTLESS) end
 local function highList(lane) return TAG .. KEY.high .. lane end
 local function normalList(lane) return TAG .. KEY.normal .. lane end
 

@@ -9,7 +9,8 @@
   start about 15 % and reserve about 10 % of Redis's time).
 ]]
 local leases = {} -- lane → its record, false when there is none, nil when it was not read
-local leasesTouched, ownEnded, secondaryEnded = {}, {}, {}
+local leasesTouched = {}
+local over, indexed, slotless = {}, {}, {} -- lanes whose lease is over; when a lease is looked at, lane, …; whose lease takes no slot
 
 local function readLeases(lanes)
   if #lanes == 0 then return end
@@ -39,10 +40,14 @@ local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] =
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
 -- What a lane is leased for that a request holds besides its own.
 local function kindOfPaceLane(lane) return string.find(lane, ' https?://') and KIND.host or KIND.paceGroup end
-local function endLease(lane, kind)
+local function endLease(lane)
   putLease(lane, false)
-  local list = isSecondary(kind) and secondaryEnded or ownEnded
-  list[#list + 1] = lane
+  over[#over + 1] = lane
+end
+-- reap looks at a lease, or a reservation, at this instant, as text.
+local function indexLease(lane, ends)
+  local n = #indexed
+  indexed[n + 1], indexed[n + 2] = ends, lane
 end
 
 -- The delay that a lease owes whose request was never reported: the one that it was granted with, or a longer one since.
@@ -53,11 +58,12 @@ end
 local function leaseRecord(lane) return leases[lane] end
 flushes[#flushes + 1] = function()
   writeAll(LEASES, leasesTouched, leaseRecord)
-  if #ownEnded > 0 then
-    call('ZREM', INFLIGHT, unpack(ownEnded))
-    call('SREM', TAG .. KEY.pooled, unpack(ownEnded))
+  if #over > 0 then
+    call('ZREM', INFLIGHT, unpack(over))
+    call('SREM', SLOTLESS, unpack(over))
   end
-  if #secondaryEnded > 0 then call('ZREM', SECONDARY, unpack(secondaryEnded)) end
+  if #indexed > 0 then call('ZADD', INFLIGHT, unpack(indexed)) end
+  if #slotless > 0 then call('SADD', SLOTLESS, unpack(slotless)) end
 end
 
 -- A lease was started or acquired: if a restart was announced because all leases had ended, that does not hold any more.

@@ -6,7 +6,7 @@
   docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any other. Who finds the lane closed waits in its
   queue (queue.lua).
 ]]
-local acquired, acquiredEnds = {}, {}
+local acquired = {}
 local takesTurns, orderByTurns -- permit-turns.lua, where it is included
 local fence -- the latest one that this call has handed out
 
@@ -33,9 +33,9 @@ end
 local lastLeaseMs, lastEnds
 local function keepAcquired(lane, leaseMs)
   if leaseMs ~= lastLeaseMs then lastLeaseMs, lastEnds = leaseMs, ms(now + leaseMs) end
-  acquired[#acquired + 1] = lane
-  local n = #acquiredEnds
-  acquiredEnds[n + 1], acquiredEnds[n + 2] = lastEnds, lane
+  local n = #acquired + 1
+  acquired[n], slotless[n] = lane, lane
+  indexLease(lane, lastEnds)
 end
 
 -- The gate of a lane that a request holds beside its own.
@@ -154,6 +154,7 @@ local function take(found)
   lease[LEASE.startedAt], lease[LEASE.requestAt], lease[LEASE.delayMs], lease[LEASE.turnsAhead] = now, opens, owed, turnsAhead
   lease[LEASE.leastDelayMs] = math.max(found.isEmpty and 0 or delayByHand(factsOf(lane)),
     ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0)
+  lease[LEASE.ends] = now + ask.leaseMs
   setLease(lane, lease)
   keepAcquired(lane, ask.leaseMs)
   return given, opens, owed
@@ -185,11 +186,10 @@ local function acquire(ask)
   return nil, await(found, found.opens), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
--- After flush: a lane with a secondary lease is neither due nor in flight for its own URLs.
+-- After flush: a lane with a secondary lease is not due.
 local function flushSecondary()
   if #acquired == 0 then return end
   granted()
   call('HSET', KEYS[1], EPOCH.fence, string.format('%d', fence))
   call('ZREM', DUE, unpack(acquired))
-  call('ZADD', SECONDARY, unpack(acquiredEnds))
 end

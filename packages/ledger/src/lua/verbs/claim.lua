@@ -40,8 +40,8 @@ if memoryOf(lane)[MEMORY.ownDue] ~= '' then changeMemory(lane)[MEMORY.ownDue] = 
 local lease = { LEASE.none }
 lease[LEASE.fence], lease[LEASE.list], lease[LEASE.notBefore] = given, LIST.normal, notBefore
 setLease(lane, lease)
+indexLease(lane, ms(now + tonumber(ARGV[ARG.reserveMs])))
 flush()
 call('ZREM', DUE, lane)
-call('ZADD', INFLIGHT, ms(now + tonumber(ARGV[ARG.reserveMs])), lane)
 call('HSET', KEYS[1], EPOCH.fence, given)
 return reply('claimed', given, ms(notBefore), versionOf(o))

@@ -67,7 +67,7 @@ local function completeOne(lane, i)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
   local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
-  endLease(lane, kind)
+  endLease(lane)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)

@@ -21,22 +21,14 @@ local gate
 for n = 1, #heldLanes do gate = gate or gateOf(n) end
 
 local longer, left = tonumber(ARGV[ARG.leaseMs]), math.huge
-local secondary, own = {}, {}
 for n = 1, #heldLanes do
   local lane, lease = heldLanes[n], leaseOf(heldLanes[n])
-  local isSecond = isSecondary(lease[LEASE.kind])
-  local ends = longer > 0 and now + longer or isSecond and tonumber(secondaryEnds[n]) or lease[LEASE.ends]
-  left = math.min(left, ends - now)
   if longer > 0 then
-    local writes = isSecond and secondary or own
-    writes[#writes + 1] = ms(ends); writes[#writes + 1] = lane
-    if not isSecond then
-      lease[LEASE.ends] = ends
-      setLease(lane, lease)
-    end
+    --[[rule:an-extended-lease-lasts]] lease[LEASE.ends] = now + longer --[[end]]
+    setLease(lane, lease)
+    indexLease(lane, ms(now + longer))
   end
+  left = math.min(left, lease[LEASE.ends] - now)
 end
-if #secondary > 0 then --[[rule:an-extended-lease-lasts]] call('ZADD', SECONDARY, unpack(secondary)) --[[end]] end
-if #own > 0 then call('ZADD', INFLIGHT, unpack(own)) end
 flush()
 return reply('extended', gate or '', ms(left))

@@ -10,4 +10,4 @@ call('ZREMRANGEBYSCORE', key, '-inf', ms(now))
 if member ~= '' then
   if life > 0 then call('ZADD', key, ms(now + life), member) else call('ZREM', key, member) end
 end
-return reply(tostring(call('ZCARD', INFLIGHT) - call('SCARD', TAG .. KEY.pooled)), unpack(call('ZRANGE', key, 0, 999)))
+return reply(tostring(slotsTaken()), unpack(call('ZRANGE', key, 0, 999)))

@@ -2,7 +2,7 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --[[
-  reap: ends the leases whose time is over, at most 200 a call, and as many secondary leases.
+  reap: ends the leases whose time is over, at most 200 a call.
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still be sending.
   Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose fetcher is
           gone REAPED_FETCH in calls.ts
@@ -11,12 +11,8 @@
 local BATCH = 200
 local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
-local found = call('ZRANGE', INFLIGHT, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
-local own = #found
-local secondary = call('ZRANGE', --[[rule:secondary-leases-end]] SECONDARY --[[end]], '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
-for _, lane in ipairs(secondary) do found[#found + 1] = lane end
+local found = call('ZRANGE', --[[rule:every-lease-ends]] INFLIGHT --[[end]], '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
 local startedCount, reservedCount = 0, 0
-local later = {} -- lanes found by the end of their reservation, and when their lease really ends
 local fetches = {}
 readLeases(found)
 readLanes(found)
@@ -40,11 +36,9 @@ for i = 1, #found do
   local lane = found[i]
   local lease = leaseOf(lane)
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
-    later[#later + 1] = lease[LEASE.ends]; later[#later + 1] = lane -- it is looked at once more, when it ends
+    indexLease(lane, ms(lease[LEASE.ends])) -- found by the end of its reservation
   else
-    local kind = lease and lease[LEASE.kind]
-    endLease(lane, i > own and KIND.paceGroup or kind)
-    if i <= own and isSecondary(kind) then ownEnded[#ownEnded + 1] = lane end -- it was found there
+    endLease(lane)
     if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude
     elseif isStarted(lease) then
       startedCount = startedCount + 1
@@ -55,7 +49,6 @@ for i = 1, #found do
     end
   end
 end
-if #later > 0 then call('ZADD', INFLIGHT, unpack(later)) end
 call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
 -- Queues that no request came to any more, a few at a time.
 local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')

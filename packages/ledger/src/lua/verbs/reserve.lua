@@ -19,8 +19,7 @@ if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply
 wakeLanes()
 -- With other crawls, the default one alone is held (turns.lua).
 if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
--- The limit is one of the fetchers: what workers of pools hold, or are about to, takes none of their slots.
-local room = tonumber(ARGV[ARG.inFlightLimit]) - (call('ZCARD', INFLIGHT) - call('SCARD', TAG .. KEY.pooled))
+local room = tonumber(ARGV[ARG.inFlightLimit]) - slotsTaken()
 local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
 if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
@@ -69,7 +68,7 @@ if #lanes == 0 then return nothingDue() end
 
 local out = reply('reserved', isFull and '1' or '0')
 local latestFence = math.max(lastFence(), --[[rule:fences-rise-after-a-loss]] math.floor(now * 1000) --[[end]])
-local gone, reserved, bytes = {}, {}, 0
+local gone, bytes = {}, 0
 local ends = ms(now + tonumber(ARGV[ARG.reserveMs]))
 local function reserveLease(lane, fenceText, listName, due, rulesVersion)
   local LEASE_FIELDS = LEASE.none
@@ -164,7 +163,7 @@ for i = 1, #lanes do
     latestFence = latestFence + 1
     local fence = string.format('%d', latestFence)
     gone[#gone + 1] = lane
-    reserved[#reserved + 1] = ends; reserved[#reserved + 1] = lane
+    indexLease(lane, ends)
     local fetchFence = o and o[FACTS.fetchFence]
     local isClosed = o and --[[rule:open-gates-only-are-relied-on]] (fetchFence or o[FACTS.backOffUntil] or o[FACTS.pausedUntil]
       or o[FACTS.hostPausedUntil] or o[FACTS.blockedUntil] or o[FACTS.failures] or o[FACTS.overrideDelay] or o[FACTS.refetchVersion]) --[[end]]
@@ -189,10 +188,8 @@ for i = 1, #lanes do
   end
 end
 if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
-if #reserved > 0 then
-  call('ZADD', INFLIGHT, unpack(reserved))
-  call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', latestFence))
-end
+local isAny = #indexed > 0
+if isAny then call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', latestFence)) end
 flush()
-if #reserved == 0 then return nothingDue() end -- only empty or closed lanes, which coming again at once would find again
+if not isAny then return nothingDue() end -- only empty or closed lanes, which coming again at once would find again
 return out

@@ -51,19 +51,19 @@ for n = 1, #lanes do
     out[#out + 1] = 'stale'
   else
     out[#out + 1] = 'completed'
-    local notBefore, kind = lease[LEASE.notBefore], lease[LEASE.kind]
+    local notBefore = lease[LEASE.notBefore]
     local first = i + RESOLUTION.size
     local urls = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
     if urls > 0 then dropFirst(lane, lease[LEASE.list], urls) end
-    if next == 'pool' then call('SADD', TAG .. KEY.pooled, lane)
+    if next == 'pool' then slotless[#slotless + 1] = lane
     elseif next == 'release' then
-      endLease(lane, kind)
+      endLease(lane)
       makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
     elseif next == 'unused' then
-      endLease(lane, kind)
+      endLease(lane)
       endUnused(lane, lease)
     elseif next == 'defer' then
-      endLease(lane, kind)
+      endLease(lane)
       defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate])
     end
   end
