@@ -25,6 +25,7 @@ import {
   POLICY,
   STOPS,
 } from './layout.ts'
+import { LIFE, lifeFunctions } from './lease-life.ts'
 import { type Constants, libraryOf, whenFull, withConstants } from './lua-library.ts'
 
 const { SINGLE, GROUP, URL_ITEM, OUTCOME_ITEM, START_ITEM, CONFIRM_ITEM, COMPLETION, DONE, OVER, RESOLUTION, LEAVING } =
@@ -38,7 +39,7 @@ const parts = {
 }
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, KEPT, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
-  ...{ FACTS, GATES, LAST },
+  ...{ FACTS, GATES, LIFE, LAST },
   ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED, BODY },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
@@ -51,7 +52,7 @@ export const LEDGER_LUA = libraryOf({
   constants: CONSTANTS,
   prepare(file, text) {
     refuseOtherReaders(file, text)
-    return text.replace(/^--- @gates$/m, GATES_PLACE)
+    return text.replace(/^--- @gates$/m, GATES_PLACE).replace(/^--- @life$/m, lifeFunctions())
   },
 })
 

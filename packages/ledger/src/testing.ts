@@ -1,6 +1,7 @@
 /** The parts behind the face, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
 export { ARGS, COMPLETION, LEAVING, OVER, VERBS, type Verb } from './calls.ts'
 export { emptySinceMs } from './fit.ts'
+export * from './lease-life.ts'
 export { trimOutcomes } from './outcomes.ts'
 export { readPending, writePending } from './records/pending-text.ts'
 export { writeState } from './records/state-text.ts'

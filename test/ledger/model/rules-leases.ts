@@ -4,6 +4,7 @@ import { type Asking, gateOf } from './rules-gates.ts'
 import { countRequest } from './rules-policies.ts'
 import { acquireLease } from './rules-queues.ts'
 import {
+  befalls,
   type Call,
   crawlOf,
   endTurn,
@@ -53,8 +54,7 @@ export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
   return orders.map(({ lane: name, fence, kind, version, delayMs, paceLane }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
-    if (lane === undefined || lease === undefined || lease.fence !== fence || lease.started !== undefined)
-      return { kind: 'stale' }
+    if (lane === undefined || !befalls('start', lease, fence, now)) return { kind: 'stale' }
     const origin = originAt(m, originOf(name))
     const refuse = (gate: string, till: number): StartAnswer => {
       if (NOT_HELD.includes(gate)) makeDue(lane, lease.notBefore)
@@ -116,7 +116,7 @@ export function confirm(
   const { now, held } = open(m, call)
   const answers = asked.map(({ lane, fence, version }) => {
     const lease = m.lanes.get(lane)?.lease
-    if (lease?.started === undefined || lease.fence !== fence) return 'stale'
+    if (!befalls('confirm', lease, fence, now) || lease.started === undefined) return 'stale'
     const { kind } = lease.started
     if (kind === 'robots' && originAt(m, originOf(lane)).question?.fence !== fence) return 'stale'
     const [what, list] = [WHAT_OF[kind], isSecondary(lease) ? undefined : lease.list]
@@ -168,11 +168,15 @@ export type Next = {
 export type NextAnswer = { kind: string; waitMs?: number; gate?: string }
 
 /** The leases that somebody holds, or nothing where one of them is over or another's. */
-export function heldLeases(m: Model, held: { lane: string; fence: number }[], now: number): Lease[] | undefined {
+export function heldLeases(
+  m: Model,
+  event: 'next' | 'extend',
+  held: { lane: string; fence: number }[],
+  now: number,
+): Lease[] | undefined {
   const leases = held.map(({ lane, fence }) => {
     const lease = m.lanes.get(lane)?.lease
-    if (lease?.started === undefined || lease.fence !== fence) return undefined
-    return (isSecondary(lease) ? lease.looked : lease.ends) > now ? lease : undefined
+    return befalls(event, lease, fence, now) ? lease : undefined
   })
   return leases.length === 0 || leases.includes(undefined) ? undefined : (leases as Lease[])
 }
@@ -185,7 +189,7 @@ export const latestSentAt = ({ at, requestAt }: NonNullable<Lease['started']>, n
 export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
   const { now, held } = openUnlessInDoubt(m, call)
   if (now === undefined || held === undefined) return 'doubt'
-  const leases = heldLeases(m, asked.held, now)
+  const leases = heldLeases(m, 'next', asked.held, now)
   const [own] = leases ?? []
   if (leases === undefined || own?.started === undefined) return { kind: 'stale' }
   if (own.started.requestAt > now) return { kind: 'busy' }
@@ -243,7 +247,8 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
   return endings.map((end) => {
     const lane = m.lanes.get(end.lane)
     const lease = lane?.lease
-    if (lane === undefined || lease?.started === undefined || lease.fence !== end.fence) return 'stale'
+    const event = end.entered ? 'over' : end.outcome === undefined ? 'again' : 'done'
+    if (lane === undefined || !befalls(event, lease, end.fence, now) || lease.started === undefined) return 'stale'
     const { started } = lease
     delete lane.lease
     delete lane.due
@@ -358,9 +363,7 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
   return words.map(({ lane: name, fence, dropped, next }) => {
     const lane = m.lanes.get(name)
     const lease = lane?.lease
-    const unused = next.kind === 'release' && lease !== undefined && isSecondary(lease)
-    if (lane === undefined || lease === undefined || lease.fence !== fence) return 'stale'
-    if (!unused && (lease.started !== undefined) !== (next.kind === 'unused')) return 'stale'
+    if (lane === undefined || !befalls(next.kind, lease, fence, now)) return 'stale'
     leave(m, lane, lease.list, dropped)
     if (next.kind === 'release') makeDue(lane, lease.notBefore)
     else if (next.kind === 'unused') {

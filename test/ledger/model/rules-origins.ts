@@ -4,6 +4,7 @@ import { backOff, countTry, type Ending, latestSentAt } from './rules-leases.ts'
 import {
   AGENTS,
   agentOf,
+  befalls,
   type Call,
   hostOf,
   type Model,
@@ -38,7 +39,7 @@ export function record(m: Model, call: Call, word: Recording): string {
   const originName = originOf(name)
   const origin = originAt(m, originName)
   const lane = m.lanes.get(name)
-  const lease = lane?.lease?.fence === fence && lane.lease.started?.kind === 'robots' ? lane.lease : undefined
+  const lease = befalls('record', lane?.lease, fence, now) ? lane?.lease : undefined
   if (origin.question?.fence !== fence || (!withPage && lease === undefined)) return 'stale'
   delete origin.question
   origin.version++

@@ -85,7 +85,7 @@ export function extend(
 ): Extended {
   const { now, held } = openUnlessInDoubt(m, call)
   if (now === undefined || held === undefined) return 'doubt'
-  const leases = heldLeases(m, asked, now)
+  const leases = heldLeases(m, 'extend', asked, now)
   if (leases === undefined) return { kind: 'stale' }
   let stop: string | undefined
   for (const [at, { lane, fence, version }] of asked.entries()) {
@@ -97,7 +97,7 @@ export function extend(
   }
   const left = leases.map((lease) => {
     if (leaseMs > 0) lease.ends = lease.looked = now + leaseMs
-    return (isSecondary(lease) ? lease.looked : lease.ends) - now
+    return lease.ends - now
   })
   return { kind: 'extended', leftMs: Math.min(...left), ...(stop === undefined ? {} : { stop }) }
 }

@@ -3,6 +3,8 @@
  * lanes, leases and what is owed; `world.ts` plays the real ones beside it, and the acts compare. Here: what the
  * model remembers, and what every call does first.
  */
+import { LEASE_EVENTS, type LeaseEventName } from '@decorum/ledger/testing'
+
 export const AGENTS = ['ant', 'bee'] as const
 /** The last one is the host of the first: its lanes are the host's. */
 export const ORIGINS = ['http://one.test', 'http://two.test', 'https://one.test'] as const
@@ -57,6 +59,13 @@ export type Lease = {
   }
   /** of a visit: how many others come before the lane's own URLs, while these wait */
   before?: number | undefined
+}
+/** May this befall a lease that its holder names by the fence? By the table of its life. */
+export function befalls(event: LeaseEventName, lease: Lease | undefined, fence: number, now: number): lease is Lease {
+  if (lease === undefined || lease.fence !== fence) return false
+  const { from, whileItLasts } = LEASE_EVENTS[event]
+  if (whileItLasts && lease.ends <= now) return false
+  return lease.started === undefined ? from.reserved === true : (from.started ?? []).includes(lease.started.kind)
 }
 /** no URL of the lane asked for it */
 export const isSecondary = ({ started }: Lease): boolean =>

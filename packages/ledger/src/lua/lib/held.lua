@@ -9,16 +9,10 @@ for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
 end
 readLeases(heldLanes)
 
--- Whether the caller still holds the n-th of them: a lease that is over is not brought back, whether or not it has been reaped.
-local function isHeld(n)
-  local lease = leaseOf(heldLanes[n])
-  if not lease or not isStarted(lease) then return false end
-  return --[[rule:a-holder-is-known-by-its-fence]] lease[LEASE.fence] == ARGV[heldAt[n] + CONFIRM_ITEM.fence] --[[end]]
-    and --[[rule:an-ended-lease-is-not-held]] lease[LEASE.ends] > now --[[end]]
-end
-local function areHeld()
+-- Whether an event may befall all of them.
+local function areHeld(may)
   for n = 1, #heldLanes do
-    if not isHeld(n) then return false end
+    if not befalls(may, leaseOf(heldLanes[n]), ARGV[heldAt[n] + CONFIRM_ITEM.fence]) then return false end
   end
   return #heldLanes > 0
 end

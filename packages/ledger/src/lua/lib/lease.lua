@@ -36,6 +36,11 @@ local function endedAt(elapsedMs, sentAt)
   return now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(elapsedMs), now - sentAt) --[[end]]
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
+--- @life
+-- Whether an event of the table (lease-life.ts) may befall a lease: `may` is LIFE.done and such, `asked` the fence that its holder names.
+local function befalls(may, lease, asked)
+  return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], asked)
+end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
 -- What a lane is leased for that a request holds besides its own.

@@ -49,14 +49,14 @@ local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
   else --[[rule:an-empty-lane-is-still-due]] setDue(lane, opens) --[[end]] end
 end
 
+local MAY_END = { done = LIFE.done, ['end'] = LIFE.end, again = LIFE.again, over = LIFE.over }
 -- One completion, whose item of ARGV begins at i.
 local function completeOne(lane, i)
   local record = leases[lane]
   local LEASE_FIELDS
   if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
-  if not (record and --[[rule:complete-minds-the-fence]] fence == ARGV[i + COMPLETION.fence] --[[end]]
-    and --[[rule:complete-needs-a-start]] startedAt > 0 --[[end]]) then return 'stale' end
   local ending, load = ARGV[i + COMPLETION.ending], 'normal'
+  if not (record and MAY_END[ending](fence, startedAt, kind, ends, ARGV[i + COMPLETION.fence])) then return 'stale' end
   if ending == 'done' then
     writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind], list)
     dropFirst(lane, list, 1)

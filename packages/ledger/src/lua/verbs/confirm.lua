@@ -8,7 +8,7 @@
 ]]
 local function whyNot(lane, fence, judged)
   local lease = leaseOf(lane)
-  if not lease or --[[rule:confirm-minds-the-fence]] lease[LEASE.fence] ~= fence --[[end]] or not isStarted(lease) then return 'stale' end
+  if not befalls(LIFE.confirm, lease, fence) then return 'stale' end
   local kind, o, origin = lease[LEASE.kind], factsOf(lane), originOf(lane)
   local version, list = versionOf(o), lease[LEASE.list]
   if kind == KIND.robots and o[FACTS.fetchFence] ~= fence then return 'stale' end

@@ -8,7 +8,7 @@
   Keeps   all of its leases or none.
 ]]
 if inDoubt then return inDoubt end
-if not areHeld() then return reply('stale', '', '0') end
+if not areHeld(LIFE.extend) then return reply('stale', '', '0') end
 
 local function gateOf(n)
   local lane, lease = heldLanes[n], leaseOf(heldLanes[n])

@@ -12,7 +12,7 @@
   Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other request. It is counted.
 ]]
 if inDoubt then return inDoubt end
-if not areHeld() then return reply('stale') end
+if not areHeld(LIFE.next) then return reply('stale') end
 local isHop, lane = ARGV[ARG.kind] == KIND.hop, heldLanes[1]
 local own = leaseOf(lane)
 local origin, fence, list = originOf(lane), own[LEASE.fence], own[LEASE.list]

@@ -28,8 +28,7 @@ local key = originKey(origin)
 local function isOwn()
   if robotsFetchOf(origin) ~= --[[rule:record-minds-the-fence]] fence --[[end]] then return false end
   if lane == '' then return true end
-  local lease = leaseOf(lane)
-  return lease and lease[LEASE.fence] == fence and --[[rule:robots-leases-alone-record]] lease[LEASE.kind] == KIND.robots --[[end]]
+  return befalls(LIFE.record, leaseOf(lane), fence)
 end
 if not isOwn() then
   count('stale-record', 1)

@@ -11,7 +11,7 @@
                     again no sooner than after a request. No attempt is counted.
           defer     the lane is not due before `till`; `gate` says what holds it
   Returns per lane 'completed' or 'stale'
-  Keeps   'unused' needs a started lease, the others a reservation. A lease that is not the caller's changes nothing, and is counted.
+  Keeps   a lease that is not the caller's, or not in the state that the table asks for (lease-life.ts), changes nothing, and is counted.
 ]]
 if inDoubt then return inDoubt end
 local lanes, starts = {}, {}
@@ -23,10 +23,7 @@ end
 readLeases(lanes)
 readLanes(lanes)
 
-local function mayResolve(lease, next)
-  if --[[rule:only-secondary-leases-are-released-after-start]] next == 'release' and isSecondary(lease[LEASE.kind]) --[[end]] then return true end
-  return --[[rule:the-gateway-resolves-reservations-only]] (next == 'unused') == isStarted(lease) --[[end]]
-end
+local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused = LIFE.unused, defer = LIFE.defer }
 
 local function defer(lane, notBefore, till, gate)
   -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
@@ -46,7 +43,7 @@ local stale = 0
 for n = 1, #lanes do
   local lane, i = lanes[n], starts[n]
   local next, lease = ARGV[i + RESOLUTION.next], leaseOf(lane)
-  if not (lease and --[[rule:resolve-minds-the-fence]] lease[LEASE.fence] == ARGV[i + RESOLUTION.fence] --[[end]] and mayResolve(lease, next)) then
+  if not befalls(MAY[next], lease, ARGV[i + RESOLUTION.fence]) then
     stale = stale + 1
     out[#out + 1] = 'stale'
   else

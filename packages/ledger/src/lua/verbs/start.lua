@@ -47,7 +47,7 @@ local function startOne(lane, origin, i)
   local record, asked = leases[lane], ARGV[i + START_ITEM.fence]
   local LEASE_FIELDS
   if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
-  if not (record and --[[rule:start-minds-the-fence]] fence == asked --[[end]] and --[[rule:a-lease-starts-once]] startedAt == 0 --[[end]]) then
+  if not (record and LIFE.start(fence, startedAt, kind, ends, asked)) then
     stale = stale + 1
     return 'stale'
   end
