@@ -7,6 +7,6 @@ local function leaseOfNow(record)
     struct.unpack('<sssssdddddd', record)
   local isSecondary = kind == KIND.hop or kind == KIND.paceGroup
   local of, requestAt = '', isSecondary and notBefore or 0
-  return struct.pack(LEASE.format, fence, list, kind, failures, version, of, notBefore, startedAt, delay, least, requestAt, ends,
-    turnsAhead)
+  return struct.pack(LEASE.format, fence, list, kind, failures, version, of, notBefore, startedAt, delay, least, requestAt,
+    ends, turnsAhead)
 end

@@ -6,7 +6,8 @@
 local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
 local row = {}
 row[PARTITION_ROW.holdUntil], row[PARTITION_ROW.due] = ms(holdUntil), tostring(call('ZCOUNT', DUE, '-inf', ms(now)))
-row[PARTITION_ROW.withoutLease], row[PARTITION_ROW.inFlight] = tostring(call('ZCARD', DUE)), tostring(call('ZCARD', INFLIGHT))
+row[PARTITION_ROW.withoutLease] = tostring(call('ZCARD', DUE))
+row[PARTITION_ROW.inFlight] = tostring(call('ZCARD', INFLIGHT))
 row[PARTITION_ROW.unread], row[PARTITION_ROW.nextDue] = tostring(call('XLEN', OUTCOMES)), first or ''
 for _, value in ipairs(call('HGETALL', COUNTS)) do row[#row + 1] = value end
 return reply(unpack(row))

@@ -11,9 +11,8 @@ local function endOf(text) return text == STOPS.never and STOPS.forever or tonum
 
 -- Under which names an origin is stopped: its host, and every name that the host is below.
 local function namesOf(origin)
-  local scheme, host = string.match(origin, '^(%w+)://(%[[^%]]*%])')
-  if not host then scheme, host = string.match(origin, '^(%w+)://([^:]*)') end
-  if not host or scheme == 'list' then return {} end -- the name of a list is no host
+  local host = not string.find(origin, '^list://') and hostOf(origin) -- the name of a list is no host
+  if not host then return {} end
   local names = { host }
   for at in string.gmatch(host, '()%.') do names[#names + 1] = string.sub(host, at + 1) end
   return names

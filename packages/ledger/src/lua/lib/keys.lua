@@ -52,8 +52,14 @@ local LEASES, LANES, QUEUES, ENDED = TAG .. KEY.leases, TAG .. KEY.lanes, TAG ..
 local OUTCOMES, COUNTS = TAG .. KEY.outcomes, TAG .. KEY.counts
 
 local function originKey(origin) return TAG .. KEY.origin .. origin end
-local function highList(lane) return TAG .. KEY.high .. lane end
 local function normalList(lane) return TAG .. KEY.normal .. lane end
+local function crawlKey(crawl) return TAG .. KEY.crawl .. crawl end
+-- A list of a lane by its name for the default crawl, for any crawl; and the crawl of a list (LIST in layout.ts).
+local function listOf(base, crawl) return crawl == CRAWLS.default and base or base .. '@' .. crawl end
+local function crawlOf(list) return #list > 1 and string.sub(list, 3) or CRAWLS.default end
+local function listKey(list, lane) return TAG .. list .. ':' .. lane end
 
 local function agentOf(lane) return string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1) end
 local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, true) + 1) end
+-- Of an origin or a lane, nil where there is none; an address of IPv6 with its brackets.
+local function hostOf(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') end

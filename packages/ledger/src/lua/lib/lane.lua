@@ -70,40 +70,44 @@ end
 local function hasWork(lane)
   if firstOf(lane) then return true end
   local others = memoryOf(lane)[MEMORY.hasHigh]
-  if others == OTHERS.crawls then return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]] end
-  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
+  if others == OTHERS.crawls then
+    return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]]
+  end
+  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
 -- One more request was made for the URL at the head of a list.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
-  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
+  local attempts = tonumber(memory[MEMORY.attempts]) or 0
+  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(attempts + 1) --[[end]]
   memory[MEMORY.list] = list
 end
 
 -- Gates that hold lanes of many origins, and are opened by one change: reserve wakes these lanes after it (lib/waking.lua).
 local function isByRecord(gate)
-  return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
+  return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
+    or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
 end
 
 -- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: records/pending-text.ts.
 local function expiryOf(url)
-  return tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
+  local ends = tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000
+  return ends + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
 end
 local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
-  return call('LINDEX', TAG .. list .. ':' .. lane, 0) or nil
+  return call('LINDEX', listKey(list, lane), 0) or nil
 end
-local MOST_LISTS = 40 -- lists of a lane whose first URLs are looked at
--- The lists of a lane in which URLs may stand.
+-- The lists of a lane in which URLs may stand; of many crawls, those of the twenty whose turns come next.
 local function listsOf(lane)
   local others = memoryOf(lane)[MEMORY.hasHigh]
   local lists = { LIST.normal }
   if others ~= '' then lists[2] = LIST.high end
   if others == OTHERS.crawls then
-    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LISTS / 2 - 1)) do
+    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, 19)) do
       if crawl ~= CRAWLS.default then
-        lists[#lists + 1], lists[#lists + 2] = LIST.high .. '@' .. crawl, LIST.normal .. '@' .. crawl
+        lists[#lists + 1], lists[#lists + 2] = listOf(LIST.high, crawl), listOf(LIST.normal, crawl)
       end
     end
   end

@@ -12,7 +12,7 @@ local PERMIT_TURNS_LIFE_MS = 7200000
 local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
 local weights = {}
 local function weightOf(crawl)
-  weights[crawl] = weights[crawl] or tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
+  weights[crawl] = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
   return weights[crawl]
 end
 local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
@@ -57,7 +57,7 @@ orderByTurns = function(lane, queue, requester)
     local step = 1 / weightOf(crawl)
     turn = turn or (soonest or 0) + step
     if soonest then turn = math.max(soonest - 1, math.min(soonest + step, turn)) end
-    call('ZADD', TAG .. KEY.permitTurns .. lane, string.format('%.17g', turn), crawl)
+    call('ZADD', TAG .. KEY.permitTurns .. lane, turn, crawl)
     call('PEXPIRE', TAG .. KEY.permitTurns .. lane, PERMIT_TURNS_LIFE_MS)
   end
   for i = 1, #entries do
@@ -76,5 +76,5 @@ local function takeTurn(lane, requester)
   local crawl = takesTurns(requester)
   if not crawl then return end
   local _, stored = turnOf(lane, crawl)
-  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, string.format('%.17g', 1 / weightOf(crawl)), crawl)
+  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, 1 / weightOf(crawl), crawl)
 end

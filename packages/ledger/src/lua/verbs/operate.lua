@@ -17,7 +17,8 @@
   Returns 'done'
   Keeps   a longer delay counts at once, also for delays that run; lanes are woken to their own due time, never before it.
 ]]
-local origin, action, value, till, reason = ARGV[ARG.origin], ARGV[ARG.action], ARGV[ARG.value], tonumber(ARGV[ARG.till]), ARGV[ARG.reason]
+local origin, action, value = ARGV[ARG.origin], ARGV[ARG.action], ARGV[ARG.value]
+local till, reason = tonumber(ARGV[ARG.till]), ARGV[ARG.reason]
 local key = originKey(origin)
 local lasts = action == 'pause' or action == 'block' or action == 'delay'
 local life = (lasts and math.ceil(math.max(till - now, 0)) or 0) + DAY_MS
@@ -37,15 +38,16 @@ end
 local host = hostOriginOf(origin)
 local function pauseHost(ends)
   if host == origin then return end
-  local hostKey, longest = originKey(host), 0
-  if ends > now then call('HSET', hostKey, FIELD.pauseOf .. origin, ms(ends)) else call('HDEL', hostKey, FIELD.pauseOf .. origin) end
+  local hostKey, pause, longest = originKey(host), FIELD.pauseOf .. origin, 0
+  if ends > now then call('HSET', hostKey, pause, ms(ends)) else call('HDEL', hostKey, pause) end
   local fields = call('HGETALL', hostKey)
   for i = 1, #fields, 2 do
     local isPause = string.sub(fields[i], 1, #FIELD.pauseOf) == FIELD.pauseOf
     if isPause and tonumber(fields[i + 1]) <= now then call('HDEL', hostKey, fields[i]) end
     if isPause then longest = math.max(longest, tonumber(fields[i + 1])) end
   end
-  if longest > now then call('HSET', hostKey, FIELD.hostPausedUntil, ms(longest)) else call('HDEL', hostKey, FIELD.hostPausedUntil) end
+  if longest > now then call('HSET', hostKey, FIELD.hostPausedUntil, ms(longest))
+  else call('HDEL', hostKey, FIELD.hostPausedUntil) end
 end
 if action == 'pause' then
   call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
@@ -80,10 +82,11 @@ if left < life then
   if call('HEXISTS', key, FIELD.robotsState) == 1 then call('HSETNX', key, FIELD.robotsStateEnds, ms(now + left)) end
   call('PEXPIRE', key, life)
 end
-call('XADD', TAG .. KEY.operations, 'MAXLEN', '~', 10000, '*', OPERATION.at, ms(now), OPERATION.by, ARGV[ARG.by], OPERATION.action, action,
-  OPERATION.origin, origin, OPERATION.value, value, OPERATION.till, ms(till), OPERATION.reason, reason)
-addNote(origin, cjson.encode({ at = math.floor(now), what = 'act', action = action, by = ARGV[ARG.by], reason = reason, value = value,
-  ['until'] = math.floor(till) }))
+call('XADD', TAG .. KEY.operations, 'MAXLEN', '~', 10000, '*', OPERATION.at, ms(now), OPERATION.by, ARGV[ARG.by],
+  OPERATION.action, action, OPERATION.origin, origin, OPERATION.value, value, OPERATION.till, ms(till),
+  OPERATION.reason, reason)
+addNote(origin, cjson.encode({ at = math.floor(now), what = 'act', action = action, by = ARGV[ARG.by], reason = reason,
+  value = value, ['until'] = math.floor(till) }))
 boundNotes()
 flush()
 return reply('done')

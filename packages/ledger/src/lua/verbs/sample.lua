@@ -14,11 +14,14 @@ end
 local counts, kept = call('HGETALL', COUNTS), {}
 for i = 1, #counts, 2 do kept[counts[i]] = tonumber(counts[i + 1]) end
 local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
-local jobs = TAG .. KEY.candidateJob
-call('LPUSH', key, cjson.encode({ at = math.floor(now), due = call('ZCOUNT', DUE, '-inf', ms(now)),
-  lanes = call('ZCARD', DUE) + call('ZCARD', INFLIGHT), inFlight = call('ZCARD', INFLIGHT), unread = call('XLEN', OUTCOMES),
+local jobs, inFlight = TAG .. KEY.candidateJob, call('ZCARD', INFLIGHT)
+call('LPUSH', key, cjson.encode({
+  at = math.floor(now), due = call('ZCOUNT', DUE, '-inf', ms(now)),
+  lanes = call('ZCARD', DUE) + inFlight, inFlight = inFlight, unread = call('XLEN', OUTCOMES),
   lagMs = first and math.floor(math.max(0, now - tonumber(first))) or 0,
-  jobs = call('LLEN', jobs .. 'wait') + call('LLEN', jobs .. 'active') + call('ZCARD', jobs .. 'prioritized'), counts = kept }))
+  jobs = call('LLEN', jobs .. 'wait') + call('LLEN', jobs .. 'active') + call('ZCARD', jobs .. 'prioritized'),
+  counts = kept,
+}))
 call('LTRIM', key, 0, KEPT.samples - 1)
 call('PEXPIRE', key, KEPT.ringMs)
 return reply('sampled')

@@ -36,7 +36,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- by lane, and by place
+local domains, elsewhere = {}, {} -- by lane, behind an '@', which no host begins with; and by place
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -46,30 +46,31 @@ local at = ARG.items + singles * SINGLE.size
 local groups = tonumber(ARGV[at])
 at = at + 1
 for g = singles + 1, singles + groups do
-  names[g], forms[g], sizes[g], places[g] = ARGV[at + GROUP.lane], ARGV[at + GROUP.form], tonumber(ARGV[at + GROUP.urls]), at + GROUP.size
-  domains[names[g]], elsewhere[g] = '@' .. ARGV[at + GROUP.domain], tonumber(ARGV[at + GROUP.elsewhere]) -- no host begins with an '@'
+  names[g], forms[g] = ARGV[at + GROUP.lane], ARGV[at + GROUP.form]
+  sizes[g], places[g] = tonumber(ARGV[at + GROUP.urls]), at + GROUP.size
+  domains[names[g]], elsewhere[g] = '@' .. ARGV[at + GROUP.domain], tonumber(ARGV[at + GROUP.elsewhere])
   at = places[g] + sizes[g] * (forms[g] == '*' and URL_ITEM.size or 1)
 end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
-local coming -- of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain
-local today, hostOf -- the day by the clock of Redis; both are there when `coming` is
+-- Of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
+local coming
+local today -- the day by the clock of Redis, known when `coming` is there
+local function takenOf(crawl, name) return tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, name) or '0') end
 for g = 1, #names do
   local lane, n, list = names[g], sizes[g], forms[g]
   if list == '*' then list = ARGV[places[g] + URL_ITEM.list] end
   local length, room, what = 0, limit, 'lane-full'
   if #list > 1 then
     -- The limit is one of each crawl in the lane: else a large one would keep the others out.
-    local crawl = string.sub(list, 3)
-    length = call('LLEN', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane) + call('LLEN', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane)
-    local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
-      CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.storedEver, CRAWL.left, CRAWL.day, CRAWL.today))
+    local crawl = crawlOf(list)
+    length = call('LLEN', listKey(listOf(LIST.high, crawl), lane))
+      + call('LLEN', listKey(listOf(LIST.normal, crawl), lane))
+    local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', crawlKey(crawl),
+      CRAWL.stored, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.storedEver, CRAWL.left, CRAWL.day, CRAWL.today))
     if stored or perDay or perHost or perDomain then
-      if not coming then
-        coming, today = {}, string.format('%.0f', math.floor((now - shift) / 86400000))
-        hostOf = function(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') or name end
-      end
+      if not coming then coming, today = {}, string.format('%.0f', math.floor((now - shift) / DAY_MS)) end
       local host, domain = crawl .. ' ' .. hostOf(lane), crawl .. ' ' .. domains[lane]
       local known = coming[crawl] or 0
       local function atMost(most, taken, reason)
@@ -78,20 +79,18 @@ for g = 1, #names do
       end
       if stored then atMost(stored, tonumber(before or '0') - tonumber(gone or '0') + known, 'crawl-full') end
       if perDay then atMost(perDay, (day == today and tonumber(ofDay) or 0) + known, 'crawl-per-day') end
-      if perHost then
-        atMost(perHost, tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, hostOf(lane)) or '0') + (coming[host] or 0), 'crawl-per-host')
-      end
+      if perHost then atMost(perHost, takenOf(crawl, hostOf(lane)) + (coming[host] or 0), 'crawl-per-host') end
       if perDomain then
-        local before = tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, domains[lane]) or '0') + elsewhere[g]
-        atMost(perDomain, before + (coming[domain] or 0), 'crawl-per-domain')
+        atMost(perDomain, takenOf(crawl, domains[lane]) + elsewhere[g] + (coming[domain] or 0), 'crawl-per-domain')
       end
       local taken = math.max(0, math.min(n, room - length))
-      coming[crawl], coming[host], coming[domain] = known + taken, (coming[host] or 0) + taken, (coming[domain] or 0) + taken
+      coming[crawl] = known + taken
+      coming[host], coming[domain] = (coming[host] or 0) + taken, (coming[domain] or 0) + taken
     end
   else
     local first, more = firstOf(lane)
     length = (first and 1 or 0) + (more and call('LLEN', normalList(lane)) or 0)
-    if memories[lane] then length = length + call('LLEN', highList(lane)) end
+    if memories[lane] then length = length + call('LLEN', listKey(LIST.high, lane)) end
   end
   if length + n > --[[rule:a-lane-has-a-limit]] room --[[end]] then
     full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, room - length)); full[#full + 1] = what
@@ -113,7 +112,8 @@ local function isFresh(mark)
   return mark == '' or call('SET', TAG .. KEY.mark .. mark, '1', 'NX', 'PX', markLife)
 end
 local function isNew(bucket, number)
-  return bucket == '' or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
+  return bucket == ''
+    or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
 local function registerCrawl(crawl)
   call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
@@ -135,33 +135,36 @@ local function append(lane, list, n, url, ...)
       --[[rule:a-lane-says-that-there-is-more]] if not more then setFirst(lane, first, true) end --[[end]]
       call('RPUSH', normalList(lane), url, ...)
     end
-    if not memories[lane] or memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
   else
-    if list == LIST.high and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then changeMemory(lane)[MEMORY.hasHigh] = OTHERS.high end
-    if #list > 1 and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
+    if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
       -- The first URL of another crawl: from here on crawls take turns in this lane.
-      if --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default) end
-      changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
+      if #list > 1 and --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then
+        call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default)
+      end
+      changeMemory(lane)[MEMORY.hasHigh] = #list > 1 and OTHERS.crawls or OTHERS.high
     end
-    if call('RPUSH', TAG .. list .. ':' .. lane, url, ...) == n then idle[#idle + 1], newFirst[#newFirst + 1] = lane, url end
-    if memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
+    if call('RPUSH', listKey(list, lane), url, ...) == n then
+      idle[#idle + 1], newFirst[#newFirst + 1] = lane, url
+    end
   end
-  local crawl = #list > 1 and string.sub(list, 3) or CRAWLS.default
-  local turns = TAG .. KEY.turns .. lane
+  if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then return end
+  local crawl, turns = crawlOf(list), TAG .. KEY.turns .. lane
   if not call('ZSCORE', turns, crawl) then
     local soonest = tonumber(call('ZRANGE', turns, 0, 0, 'WITHSCORES')[2] or '0')
-    local weight = tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
-    call('ZADD', turns, string.format('%.17g', --[[rule:a-newcomer-waits-for-its-turn]] soonest + 1 / weight --[[end]]), crawl)
+    local weight = tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
+    call('ZADD', turns, --[[rule:a-newcomer-waits-for-its-turn]] soonest + 1 / weight --[[end]], crawl)
     if #list > 1 then call('SADD', TAG .. KEY.lanesOf .. crawl, lane) end
   end
   if #list == 1 then return end
-  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.storedEver, n)
+  local key, hosts = crawlKey(crawl), TAG .. KEY.hostsOf .. crawl
+  call('HINCRBY', key, CRAWL.storedEver, n)
   if coming and coming[crawl] then
-    local perDay, perHost, perDomain, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.day))
-    if perDay and day ~= today then call('HSET', TAG .. KEY.crawl .. crawl, CRAWL.day, today, CRAWL.today, n)
-    elseif perDay then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.today, n) end
-    if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
-    if perDomain then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, domains[lane], n) end
+    local perDay, perHost, perDomain, day = unpack(call('HMGET', key, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain,
+      CRAWL.day))
+    if perDay and day ~= today then call('HSET', key, CRAWL.day, today, CRAWL.today, n)
+    elseif perDay then call('HINCRBY', key, CRAWL.today, n) end
+    if perHost then call('HINCRBY', hosts, hostOf(lane), n) end
+    if perDomain then call('HINCRBY', hosts, domains[lane], n) end
   end
   registerCrawl(crawl)
 end
@@ -188,7 +191,9 @@ if #idle > 0 then
   local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)
   for i = 1, #idle do
-    if --[[rule:a-lane-with-a-lease-is-not-due]] not leased[i] --[[end]] then added[#added + 1] = instant; added[#added + 1] = idle[i] end
+    if --[[rule:a-lane-with-a-lease-is-not-due]] not leased[i] --[[end]] then
+      added[#added + 1], added[#added + 2] = instant, idle[i]
+    end
   end
   if #added > 0 then
     local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
@@ -205,7 +210,7 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
     if crawl == '' then call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
     else
       call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
-      call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
+      call('HINCRBY', crawlKey(crawl), string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
       registerCrawl(crawl)
     end
     countOutcome(ARGV[k + OUTCOME_ITEM.kind])
