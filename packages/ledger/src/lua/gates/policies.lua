@@ -1,14 +1,14 @@
 --- @include "gates/stops"
 --[[
-  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a budget, which
-  lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one more field of a hash that is read
-  anyway: hot verbs look whether there is `policiesText` before they call anything here.
+  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a
+  budget, which lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one
+  more field of a hash that is read anyway: hot verbs look whether there is `policiesText` before they call these.
 
-  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when what has been
-                   dropped still counts
-  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone of one that has been dropped
+  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when
+                   what has been dropped still counts
+  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone once dropped
   {tag}:requests:<day>  hash  host → requests of that day (UTC), of hosts that have a budget
-  Sites are names as SITE_POLICIES has them. Which counts for a host is said in packages/politeness/src/site-policy.ts, too.
+  Sites are names as SITE_POLICIES has them. packages/politeness/src/site-policy.ts, too, says which counts for a host.
 ]]
 local NO_POLICY = {}
 local policies = {} -- origin → what policyOf has found

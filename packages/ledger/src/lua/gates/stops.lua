@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for everything, or for a
-  host name or an address, with every name below it. Only lib/gates.lua asks here.
+  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for
+  everything, or for a host name or an address, with every name below it. Only lib/gates.lua asks here.
 
   {tag}:epoch  the field EPOCH.stops: version of the stops, when that of everything ends, and how many names are stopped
   {tag}:stops  hash  name → when its stop ends; and STOPS.record, all of them as JSON (stops/record.ts)

@@ -2,12 +2,12 @@
 --- @include "lib/closed-index"
 --[[
   back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
-  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only extends the
-  back-off.
-  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in [0, 1),
-  Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good answer halves their number,
-  so an origin that has failed often recovers step by step, and one that fails now and then is not slowed down.
-  The jitter only lengthens a back-off.
+  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only
+  extends the back-off.
+  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in
+  [0, 1), Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good
+  answer halves their number, so an origin that has failed often recovers step by step, and one that fails now and then
+  is not slowed down. The jitter only lengthens a back-off.
 ]]
 local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
 local QUIET = tonumber(ARGV[ARG.backOffQuietMs])

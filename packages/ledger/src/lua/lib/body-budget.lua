@@ -1,8 +1,8 @@
 --- @include "lib/epoch"
 --[[
-  body-budget: how long a robots.txt body is kept. Bodies up to BODY.freeBytes cost no more than what else is known of an origin. Larger
-  ones have a budget, one of the registrable domain and one of all domains: each life that a body is given is spent until as long a
-  time is over. Beyond the budget lives are short, and short lives have a budget of the same size.
+  body-budget: how long a robots.txt body is kept. Bodies up to BODY.freeBytes cost no more than what else is known of
+  an origin. Larger ones have a budget, one of the registrable domain and one of all domains: each life that a body is
+  given is spent until as long a time is over. Beyond the budget lives are short, and these have a budget as large.
 ]]
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 

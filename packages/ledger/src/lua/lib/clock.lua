@@ -1,7 +1,7 @@
 --- @include "lib/keys"
 --[[
-  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by the
-  shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
+  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by
+  the shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
   docs/decisions/0014-a-clock-that-leaps.md.
 ]]
 -- A smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still.
@@ -13,10 +13,10 @@ local inDoubt -- an error reply while it is not known what time it is; a verb th
 
 local function ms(instant) return string.format('%.3f', instant) end
 
--- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them. Returns the doubt
--- that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time which TIME claims and
--- which no process has seen pass: 'ms|since|denied', denied being '1' once a running process has called without having seen it.
--- The stretch is left out of the ledger's time until it is known whether it passed.
+-- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them.
+-- Returns the doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of
+-- time which TIME claims and which no process has seen pass: 'ms|since|denied', denied being '1' once a running process
+-- has called without having seen it. The stretch is left out of the ledger's time until it is known whether it passed.
 local function judgeClock(last, vouched, doubt, believed)
   local NEWCOMER_STEP_MS = 5000 -- of a caller that has just started: those that run call once a second
   local unseen, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')

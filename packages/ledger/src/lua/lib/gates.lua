@@ -1,19 +1,21 @@
 --- @include "gates/policies"
 --[[
-  gates: whether a request may be made now, and if not, which gate holds it and until when. The one part that reads a gate's fields: the
-  loader refuses a script that reads them anywhere else. Which gates count for which request at which moment stands in the table
-  (packages/protocol/src/gates.ts), from which the functions at the end of this part are made when the scripts are loaded:
+  gates: whether a request may be made now, and if not, which gate holds it and until when. The one part that reads a
+  gate's fields: the loader refuses a script that reads them anywhere else. Which gates count for which request at which
+  moment stands in the table (packages/protocol/src/gates.ts), from which the functions at the end of this part are made
+  when the scripts are loaded:
 
-    GATES.pageGrant(origin, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate, and until when
+    GATES.pageGrant(origin, o, version, judged, fence, list)   what × moment; nil where everything is open, else the
+                                                               gate, and until when
       o        what `factsOf` has read; nil where every gate of the origin is known to be open
       version  of the rules in force;  judged: of those that the request was judged by, '' where it was not
       fence    of the lease that the request is, or will be, made under, '' for none
       list     of the URL; '' for a request of no crawl
     GATES.pageReserveEach(…)   every gate that is closed: gate, until when, gate, until when, …
 
-  A reader is one line: the gate, where it can be closed at all, and the instant at which it opens (0: it is open). Readers of gates that
-  do not wait (`again` in the table) are true where the gate is closed. Back-off and pauses of a host stand in the record of its
-  `https:` origin, whose lane is the host's.
+  A reader is one line: the gate, where it can be closed at all, and the instant at which it opens (0: it is open).
+  Readers of gates that do not wait (`again` in the table) are true where the gate is closed. Back-off and pauses of a
+  host stand in the record of its `https:` origin, whose lane is the host's.
 ]]
 --- @reader startup-hold = holdUntil
 --- @reader stopped when stopsText = stoppedUntil(origin)
@@ -41,15 +43,15 @@ local function factsOf(lane)
 end
 local function versionOf(o) return o[FACTS.version] or '0' end
 
--- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the version of its
--- robots.txt. Reading each gate costs three times as much.
+-- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the
+-- version of its robots.txt. Reading each gate costs three times as much.
 local function whetherOpen(lane)
   local key = originKey(originOf(lane))
   return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agentOf(lane), FIELD.robotsState, FIELD.version))
 end
 
--- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as text, and are compared
--- as such: reading them as numbers costs more.
+-- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as
+-- text, and are compared as such: reading them as numbers costs more.
 local changes = {}
 local OLDEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000)
 local function readChanges(origins)

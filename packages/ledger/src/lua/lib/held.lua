@@ -10,7 +10,7 @@ end
 readLeases(heldLanes)
 local secondaryEnds = #heldLanes > 0 and call('ZMSCORE', SECONDARY, unpack(heldLanes)) or {}
 
--- Whether the caller still holds the n-th of them: a lease that is over is not brought back, whether or not it has been reaped.
+-- Whether the caller still holds the n-th of them: a lease that is over is not brought back, reaped or not.
 local function isHeld(n)
   local lease = leaseOf(heldLanes[n])
   if not lease or not isStarted(lease) then return false end

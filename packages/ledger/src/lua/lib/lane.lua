@@ -1,9 +1,9 @@
 --- @include "lib/writes"
 --- @include "lib/closed-index"
 --[[
-  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
-  entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
-  in front when more may stand in the list q.
+  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q
+  (layout.ts: MEMORY, entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays
+  there while it is in flight, with '+' in front when more may stand in the list q.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
 local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
@@ -84,7 +84,7 @@ local function countAttempt(lane, list)
   memory[MEMORY.list] = list
 end
 
--- Gates that hold lanes of many origins, and are opened by one change: reserve wakes these lanes after it (lib/waking.lua).
+-- Gates that hold lanes of many origins, and are opened by one change, after which reserve wakes them (waking.lua).
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
     or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
@@ -124,8 +124,9 @@ local function firstExpiry(lane)
   return soonest, list
 end
 
--- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for a verb that wakes
--- it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose outcome comes then.
+-- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
+-- a verb that wakes it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose
+-- outcome comes then.
 local function makeDue(lane, ownDue, till, heldBy)
   if till and till > now then
     till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, firstExpiry(lane) or till) --[[end]]
@@ -141,7 +142,7 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
 end
 
--- A list of the lane has another first URL, which expires then. A gate that holds the lane holds it no longer than that.
+-- A list of the lane has another first URL, which expires then. No gate holds the lane for longer than that.
 local function mindExpiry(lane, expires)
   local ownDue = memoryOf(lane)[MEMORY.ownDue]
   local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))

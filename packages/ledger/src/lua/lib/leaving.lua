@@ -1,7 +1,8 @@
 --- @include "lib/lane"
 --[[
   leaving: outcomes into their stream, and the URLs that they end out of their lane.
-  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
+  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one
+  followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
 ]]
 local function writeOutcome(json, kind, list)
   if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
@@ -15,7 +16,7 @@ local function writeOutcome(json, kind, list)
   countOutcome(kind)
 end
 
--- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs of the lane they end.
+-- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs they end.
 local function leave(first, last, list)
   local urls = 0
   for k = first, last, LEAVING.size do
@@ -52,7 +53,7 @@ local function dropFirst(lane, list, n)
     memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
   end
   if memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
-  -- A lane with several crawls: one whose last URL has left has no turn any more. With the default crawl alone it is as it was.
+  -- Of several crawls, one whose last URL has left has no turn any more. A lane with the default crawl alone has none.
   local crawl, isOver = crawlOf(list), nil
   if #list > 1 then
     call('HINCRBY', crawlKey(crawl), CRAWL.left, n)

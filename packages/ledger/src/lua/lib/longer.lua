@@ -1,8 +1,9 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --[[
-  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and the host's lane after a
-  request for them, are due later where that is longer than what they owed. What is in flight owes it when it ends (owed.lua).
+  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and
+  the host's lane after a request for them, are due later where that is longer than what they owed. What is in flight
+  owes it when it ends (owed.lua).
 ]]
 local function hostOriginOf(origin)
   return string.find(origin, '^https?://') and 'https://' .. hostOf(origin) or origin

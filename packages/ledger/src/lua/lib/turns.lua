@@ -1,11 +1,12 @@
 --- @include "lib/lane"
 --- @include "lib/gates"
 --[[
-  turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or cancelled, or with as many
-  unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
+  turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or
+  cancelled, or with as many unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
 
-  {tag}:t:<lane>  zset  crawl → its next turn. The least one is next. A turn of a crawl of weight w moves it on by 1/w. Crawls of a lane that
-                  holds the default crawl alone have no turns, and of a lane that has them a crawl without URLs has none.
+  {tag}:t:<lane>  zset  crawl → its next turn. The least one is next. A turn of a crawl of weight w moves it on by 1/w.
+                  Crawls of a lane that holds the default crawl alone have no turns, and of a lane that has them a crawl
+                  without URLs has none.
   There is nothing to define where only the default crawl exists.
 ]]
 local MOST_LOOKED_AT = 20 -- held crawls before one that is not held; behind more the lane is looked at again soon
@@ -41,7 +42,7 @@ if hasCrawls then
     return isHigh and high or listOf(LIST.normal, crawl)
   end
 
-  -- The list whose URL comes next, nil where only the default crawl is asked; and until when it is held, 0 when it is not.
+  -- The list whose URL comes next, nil where only the default crawl is asked; and until when it is held, or 0.
   chooseList = function(lane, others, attempts, list)
     local turns = TAG .. KEY.turns .. lane
     local isTried = attempts ~= ''
@@ -72,7 +73,7 @@ if hasCrawls then
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
         return waiting, laterLook()
       end
-      -- It goes behind all crawls that were looked at, so that turns are not saved up and the next look comes to other crawls.
+      -- It goes behind all crawls that were looked at, so that it saves up no turns and the next look comes to others.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
       moved[#moved + 1] = crawl
     end

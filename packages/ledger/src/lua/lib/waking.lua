@@ -1,7 +1,8 @@
 --- @include "lib/lane"
 --[[
-  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed; so are
-  lanes that a pause held once any pause has been ended, since nobody lists the ports of a host. reserve wakes them, some at a time.
+  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of
+  these has changed; so are lanes that a pause held once any pause has been ended, since nobody lists the ports of a
+  host. reserve wakes them, some at a time.
 
   {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
 ]]

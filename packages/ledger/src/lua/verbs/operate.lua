@@ -6,16 +6,16 @@
 --- @include "lib/longer"
 --- @include "lib/waking"
 --[[
-  operate: what an operator does to one origin. Each operation is also written to {tag}:operations, which keeps the last 10,000.
-  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the ledger, which
-          operate.ts has bounded. Actions:
+  operate: what an operator does to one origin. Each operation is also written to {tag}:operations (the last 10,000).
+  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the
+          ledger, which operate.ts has bounded. Actions:
           pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports go on
           block    URLs end as refused until `till`                       unblock   ends it
-          delay    a delay of `value` ms at least until `till`; it never shortens what the rules owe, and may exceed the maximum
+          delay    at least `value` ms until `till`; it never shortens what the rules owe, and may exceed the maximum
           refetch  the robots.txt is fetched again before any other request
           drop     only the entry in operations: drop-pending.ts has done the rest
   Returns 'done'
-  Keeps   a longer delay counts at once, also for delays that run; lanes are woken to their own due time, never before it.
+  Keeps   a longer delay counts at once, also for delays that run; no lane is woken before its own due time.
 ]]
 local origin, action, value = ARGV[ARG.origin], ARGV[ARG.action], ARGV[ARG.value]
 local till, reason = tonumber(ARGV[ARG.till]), ARGV[ARG.reason]
@@ -34,7 +34,8 @@ local function forLanes(act, ofOrigin)
   for i = ARG.items, #ARGV do act(ARGV[i] .. ' ' .. ofOrigin) end
 end
 
--- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the longest counts there.
+-- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the
+-- longest counts there.
 local host = hostOriginOf(origin)
 local function pauseHost(ends)
   if host == origin then return end

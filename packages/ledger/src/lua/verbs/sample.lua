@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as it likes: one
-  sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
+  sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as
+  it likes: one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
   Returns 'sampled' or 'early'
 ]]
 local key = TAG .. KEY.ring

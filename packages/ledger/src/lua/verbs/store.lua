@@ -1,33 +1,36 @@
 --- @include "lib/lane"
 --[[
-  store: stores URLs in their lanes, and outcomes that are known already in the stream. Calling it again changes nothing.
+  store: stores URLs in their lanes, and outcomes that are known already in the stream. A second call changes nothing.
   ARGV    ARGS.store in calls.ts:
-          markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the caller holds
-                     the lock of the BullMQ job that brought the chunk: the mark is a field of that job and ends with it
+          markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the
+                     caller holds the lock of the BullMQ job that brought the chunk: the mark is a field of that job and
+                     ends with it
           markName   job or key;  chunk: its number;  markLifeMs: life of marks that are keys
-          beyondMs   how long the chunk is remembered beyond its job, '0' for not at all: a frontier that did not hear that its job
-                     was accepted adds it again under the same name
-          singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has assigned and
-                     that is never looked up
+          beyondMs   how long the chunk is remembered beyond its job, '0' for not at all: a frontier that did not hear
+                     that its job was accepted adds it again under the same name
+          singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has
+                     assigned and that is never looked up
           then how many other lanes there are, and per lane GROUP, followed by
             of form = list   plain URLs of that list
             of form '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
-            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl that is not the
-            default one, GROUP has the registrable domain of the lane's host, and how many URLs of it the other partitions took in.
+            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl
+            that is not the default one, GROUP has the registrable domain of the lane's host, and how many URLs of it
+            the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
-  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
-          of what is too much. Nothing was written then; the caller turns what is too much into outcomes, and calls again.
-          Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit unread ones.
-  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for longer is looked at when
-          its new first URL expires, and no sooner than at its own due time.
+  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason
+          of the outcomes of what is too much. Nothing was written then; the caller turns what is too much into
+          outcomes, and calls again. Or 'outcomes-full', with nothing written: a crawl that would get an outcome has
+          outcomesLimit unread ones.
+  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for
+          longer is looked at when its new first URL expires, and no sooner than at its own due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
 local isJob, hasMark = markBy ~= '' and markBy ~= 'key', markBy ~= ''
 local markKey = TAG .. (isJob and KEY.candidateJob or KEY.mark) .. ARGV[ARG.markName]
 local markField = 'parked:' .. ARGV[ARG.chunk]
 local beyond = ARGV[ARG.beyondMs] ~= '0' and TAG .. KEY.mark .. ARGV[ARG.markName] .. ':' .. ARGV[ARG.chunk]
--- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has finished it,
--- and a job of the same name may be a later one. The caller cannot complete the job either.
+-- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has
+-- finished it, and a job of the same name may be a later one. The caller cannot complete the job either.
 if (isJob and --[[rule:only-the-job-s-holder-stores]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
   or --[[rule:a-chunk-is-stored-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
   or (beyond and call('EXISTS', beyond) == 1) then
@@ -54,7 +57,7 @@ end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
--- Of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
+-- Of crawls with limits: crawl → its URLs in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
 local coming
 local today -- the day by the clock of Redis, known when `coming` is there
 local function takenOf(crawl, name) return tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, name) or '0') end
