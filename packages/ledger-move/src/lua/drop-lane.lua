@@ -4,8 +4,7 @@
 
   KEYS     as guard
   ARGV     lane;  urls: how many URLs it had; then per crawl that is not the default one its name and how many of
-           the URLs
-           were its own
+           the URLs were its own
   Keeps    a lane that is not there any more changes no count.
 ]]
 local lane = ARGV[ARG.lane]

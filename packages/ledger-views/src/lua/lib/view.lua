@@ -10,7 +10,7 @@ local out = reply()
 
 -- Whether the host of an origin is `name` or below it.
 local function isBelow(origin, name)
-  local host = string.match(origin, '^%a+://(%[[^%]]*%])') or string.match(origin, '^%a+://([^:]*)')
+  local host = hostOf(origin)
   return host ~= nil and (host == name or string.sub(host, -#name - 1) == '.' .. name)
 end
 
@@ -38,25 +38,25 @@ end
 local function showLane(lane)
   local memory, first, lease = memoryOf(lane), firstOf(lane), leaseOf(lane)
   local list = memory[MEMORY.list]
-  local high, normal = call('LLEN', highList(lane)), first and 1 + call('LLEN', normalList(lane)) or 0
+  local high, normal = call('LLEN', listKey(LIST.high, lane)), first and 1 + call('LLEN', normalList(lane)) or 0
   local pending, isFirst = high + normal, true
   if memory[MEMORY.hasHigh] == OTHERS.crawls then
     for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_CRAWLS - 1)) do
       if crawl ~= CRAWLS.default then
-        local highOf, normalOf = LIST.high .. '@' .. crawl, LIST.normal .. '@' .. crawl
-        local urgent = call('LLEN', TAG .. highOf .. ':' .. lane)
-        pending = pending + urgent + call('LLEN', TAG .. normalOf .. ':' .. lane)
+        local highOf, normalOf = listOf(LIST.high, crawl), listOf(LIST.normal, crawl)
+        local urgent = call('LLEN', listKey(highOf, lane))
+        pending = pending + urgent + call('LLEN', listKey(normalOf, lane))
         if isFirst and list == '' then list = urgent > 0 and highOf or normalOf end
       end
       isFirst = false
     end
   end
   if list == '' then list = high > 0 and LIST.high or LIST.normal end
-  local head = list == LIST.normal and first or call('LINDEX', TAG .. list .. ':' .. lane, 0)
   local at = #out
   out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
   out[at + LANE_ROW.due] = call('ZSCORE', DUE, lane) or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
   out[at + LANE_ROW.attempts], out[at + LANE_ROW.heldBy] = memory[MEMORY.attempts], memory[MEMORY.heldBy]
-  out[at + LANE_ROW.head], out[at + LANE_ROW.list], out[at + LANE_ROW.closed] = head or '', list, closedGatesOf(lane, list)
+  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = firstIn(lane, list) or '', list
+  out[at + LANE_ROW.closed] = closedGatesOf(lane, list)
 end

@@ -1,13 +1,14 @@
 --- @include "lib/view"
 --[[
   view-closed: origins that a gate holds, those first that open first, each with its lanes.
-  ARGV    ARGS['view-closed'] in calls.ts, then agents. `skip` origins are left out first, at most `limit` (≤ 200) are looked at; `domain`:
-          only that host and those below it, '' for all.
-  Returns how many were looked at; then per origin its place among these, its name, the origin, and a lane per agent (lib/view.lua)
+  ARGV    ARGS['view-closed'] in calls.ts, then agents. `skip` origins are left out first, at most `limit` (≤ 200) are
+          looked at; `domain`: only that host and those below it, '' for all.
+  Returns how many were looked at; then per origin its place among these, its name, the origin, and a lane per
+          agent (lib/view.lua)
 ]]
 local domain = ARGV[ARG.domain]
-local found = call('ZRANGE', TAG .. KEY.closedIndex .. ARGV[ARG.gate], ms(now), '+inf', 'BYSCORE', 'LIMIT', ARGV[ARG.skip],
-  math.min(tonumber(ARGV[ARG.limit]), 200))
+local key, most = TAG .. KEY.closedIndex .. ARGV[ARG.gate], math.min(tonumber(ARGV[ARG.limit]), 200)
+local found = call('ZRANGE', key, ms(now), '+inf', 'BYSCORE', 'LIMIT', ARGV[ARG.skip], most)
 out[#out + 1] = tostring(#found)
 for i = 1, #found do
   local origin = found[i]

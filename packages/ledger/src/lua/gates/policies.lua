@@ -1,16 +1,15 @@
 --- @include "gates/stops"
 --[[
-  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a budget, which
-  lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one more field of a hash that is read
-  anyway: hot verbs look whether there is `policiesText` before they call anything here.
+  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a
+  budget, which lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one
+  more field of a hash that is read anyway: hot verbs look whether there is `policiesText` before they call these.
 
-  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when what has been
-                   dropped still counts
-  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone of one that has been dropped
+  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when
+                   what has been dropped still counts
+  {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone once dropped
   {tag}:requests:<day>  hash  host → requests of that day (UTC), of hosts that have a budget
-  Sites are names as SITE_POLICIES has them. Which counts for a host is said in packages/politeness/src/site-policy.ts, too.
+  Sites are names as SITE_POLICIES has them. packages/politeness/src/site-policy.ts, too, says which counts for a host.
 ]]
-local POLICY_DAY_MS = 86400000
 local NO_POLICY = {}
 local policies = {} -- origin → what policyOf has found
 local isInForce -- whether any policy counts, nil until it is looked at
@@ -38,7 +37,8 @@ local function policyOf(origin)
         known.changedAt = math.max(known.changedAt, tonumber(changedAt))
         if delay ~= POLICY.gone and --[[rule:the-nearest-policy-counts]] not known.site --[[end]] then
           known.site, known.text, known.consent = sites[i], text, consent == '1'
-          known.delay, known.from, known.to, known.budget = tonumber(delay), tonumber(from), tonumber(to), tonumber(budget)
+          known.delay, known.budget = tonumber(delay), tonumber(budget)
+          known.from, known.to = tonumber(from), tonumber(to)
         end
       end
     end
@@ -47,7 +47,9 @@ local function policyOf(origin)
   return known
 end
 
-local function requestsKey() return TAG .. KEY.requests .. string.format('%d', math.floor((now - shift) / POLICY_DAY_MS)) end
+local function requestsKey()
+  return TAG .. KEY.requests .. string.format('%d', math.floor((now - shift) / DAY_MS))
+end
 local requests = {} -- host → requests today
 local function requestsTo(host)
   requests[host] = requests[host] or tonumber(call('HGET', requestsKey(), host) or '0')
@@ -58,7 +60,7 @@ local function countRequest(origin)
   if not policyOf(origin).budget then return end
   local host = namesOf(origin)[1]
   requests[host] = --[[rule:a-request-is-counted]] call('HINCRBY', requestsKey(), host, 1) --[[end]]
-  if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * POLICY_DAY_MS) end
+  if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * DAY_MS) end
 end
 
 -- When the visiting hours of an origin begin, 0 where they have begun. Hours and days are those of the clock of Redis.
@@ -66,11 +68,11 @@ local function hoursBegin(origin)
   local policy = policyOf(origin)
   if not policy.from then return 0 end
   local wall = --[[rule:visiting-hours-go-by-the-clock-of-redis]] now - shift --[[end]]
-  local day = wall - wall % POLICY_DAY_MS
+  local day = wall - wall % DAY_MS
   local at, from, to = wall - day, policy.from * 60000, policy.to * 60000
   local isOpen
   if from < to then isOpen = at >= from and at < to else isOpen = at >= from or at < to end
-  return isOpen and 0 or (at < from and day or day + POLICY_DAY_MS) + from + shift
+  return isOpen and 0 or (at < from and day or day + DAY_MS) + from + shift
 end
 
 -- When a new day begins for an origin whose budget is spent, 0 where it is not.
@@ -78,5 +80,5 @@ local function budgetUntil(origin)
   local policy = policyOf(origin)
   if not policy.budget or requestsTo(namesOf(origin)[1]) < policy.budget then return 0 end
   local wall = now - shift
-  return wall - wall % POLICY_DAY_MS + POLICY_DAY_MS + shift
+  return wall - wall % DAY_MS + DAY_MS + shift
 end

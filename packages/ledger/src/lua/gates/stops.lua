@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for everything, or for a
-  host name or an address, with every name below it. Only lib/gates.lua asks here.
+  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for
+  everything, or for a host name or an address, with every name below it. Only lib/gates.lua asks here.
 
   {tag}:epoch  the field EPOCH.stops: version of the stops, when that of everything ends, and how many names are stopped
   {tag}:stops  hash  name → when its stop ends; and STOPS.record, all of them as JSON (stops/record.ts)
@@ -11,9 +11,8 @@ local function endOf(text) return text == STOPS.never and STOPS.forever or tonum
 
 -- Under which names an origin is stopped: its host, and every name that the host is below.
 local function namesOf(origin)
-  local scheme, host = string.match(origin, '^(%w+)://(%[[^%]]*%])')
-  if not host then scheme, host = string.match(origin, '^(%w+)://([^:]*)') end
-  if not host or scheme == 'list' then return {} end -- the name of a list is no host
+  local host = not string.find(origin, '^list://') and hostOf(origin) -- the name of a list is no host
+  if not host then return {} end
   local names = { host }
   for at in string.gmatch(host, '()%.') do names[#names + 1] = string.sub(host, at + 1) end
   return names

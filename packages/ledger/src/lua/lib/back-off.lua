@@ -2,14 +2,15 @@
 --- @include "lib/closed-index"
 --[[
   back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
-  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only extends the
-  back-off.
-  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in [0, 1),
-  Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good answer halves their number,
-  so an origin that has failed often recovers step by step, and one that fails now and then is not slowed down.
-  The jitter only lengthens a back-off.
+  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only
+  extends the back-off.
+  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in
+  [0, 1), Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good
+  answer halves their number, so an origin that has failed often recovers step by step, and one that fails now and then
+  is not slowed down. The jitter only lengthens a back-off.
 ]]
-local FIRST, LONGEST, QUIET = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs]), tonumber(ARGV[ARG.backOffQuietMs])
+local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
+local QUIET = tonumber(ARGV[ARG.backOffQuietMs])
 
 -- For requests that were turned away: the origin answers, and some of its pages may be closed to all.
 local LONGEST_TURNED_AWAY = LONGEST / 6
@@ -20,9 +21,10 @@ local function failuresLength(failures, kind)
 end
 
 local function answeredWell(lane)
-  if not factsOf(lane)[FACTS.failures] then return end
+  local failures = factsOf(lane)[FACTS.failures]
+  if not failures then return end
   local key = originKey(originOf(lane))
-  local failures = --[[rule:good-answers-halve-the-failures]] math.floor(tonumber(factsOf(lane)[FACTS.failures] or '0') / 2) --[[end]]
+  failures = --[[rule:good-answers-halve-the-failures]] math.floor(tonumber(failures) / 2) --[[end]]
   if failures > 0 then call('HSET', key, FIELD.failures, failures) else call('HDEL', key, FIELD.failures) end
 end
 
@@ -30,7 +32,8 @@ local function backOff(lane, load, startedAt, ended)
   local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
   local origin = originOf(lane)
   local key, o = originKey(origin), factsOf(lane)
-  local till, incidents, failures = tonumber(o[FACTS.backOffUntil] or '0'), tonumber(o[FACTS.incidents] or '0'), tonumber(o[FACTS.failures] or '0')
+  local till, incidents = tonumber(o[FACTS.backOffUntil] or '0'), tonumber(o[FACTS.incidents] or '0')
+  local failures = tonumber(o[FACTS.failures] or '0')
   --[[rule:a-back-off-is-marked]] markChanged(origin) --[[end]]
   local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
   local length
@@ -50,7 +53,8 @@ local function backOff(lane, load, startedAt, ended)
     if retryAfter ~= '' then length = tonumber(retryAfter) end
   end
   if length then
-    till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]]))
+    length = length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]])
+    till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length)
     call('HSET', key, FIELD.backOffUntil, ms(till))
     indexClosed(GATE.backOff, origin, till, 'GT')
   end

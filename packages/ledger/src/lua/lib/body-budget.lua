@@ -1,15 +1,17 @@
 --- @include "lib/epoch"
 --[[
-  body-budget: how long a robots.txt body is kept. Bodies up to FREE_BYTES cost no more than what else is known of an origin. Larger
-  ones have a budget, one of the registrable domain and one of all domains: each life that a body is given is spent until as long a
-  time is over. Beyond the budget lives are short, and short lives have a budget of the same size.
+  body-budget: how long a robots.txt body is kept. Bodies up to BODY.freeBytes cost no more than what else is known of
+  an origin. Larger ones have a budget, one of the registrable domain and one of all domains: each life that a body is
+  given is spent until as long a time is over. Beyond the budget lives are short, and these have a budget as large.
 ]]
-local FREE_BYTES, SPENT_MS = BODY.freeBytes, 86400000
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
 -- Spends of both budgets if both have room; the counters end after that life.
 local function spend(counter, bytes, life)
-  local counters = { [counter .. ':' .. ARGV[ARG.domain]] = tonumber(ARGV[ARG.domainBytes]), [counter] = tonumber(ARGV[ARG.allBytes]) }
+  local counters = {
+    [counter .. ':' .. ARGV[ARG.domain]] = tonumber(ARGV[ARG.domainBytes]),
+    [counter] = tonumber(ARGV[ARG.allBytes]),
+  }
   for name, budget in pairs(counters) do
     if tonumber(call('GET', name) or '0') + bytes > budget then return false end
   end
@@ -21,8 +23,8 @@ end
 
 -- How long a body of this size lives from now on; nil when there is no room for it.
 local function lifeOf(bytes, left)
-  if bytes <= FREE_BYTES then return longest end
-  if left >= longest - SPENT_MS then return left end -- spent less than a day ago
+  if bytes <= BODY.freeBytes then return longest end
+  if left >= longest - DAY_MS then return left end -- spent less than a day ago
   if spend(TAG .. KEY.spent, bytes, longest) then return longest end
   if left >= short / 2 then return left end
   return spend(TAG .. KEY.spentBeyond, bytes, short) and short or nil

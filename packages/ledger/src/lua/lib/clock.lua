@@ -1,22 +1,24 @@
 --- @include "lib/keys"
 --[[
-  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by the
-  shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
+  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by
+  the shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
   docs/decisions/0014-a-clock-that-leaps.md.
 ]]
-local STEP_MS = 1000 -- a smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still
-local NEWCOMER_STEP_MS = 5000 -- the same forward, for a caller that has just started: processes that run call once a second
+-- A smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still.
+local STEP_MS = 1000
+local DAY_MS = 86400000
 local DOUBT_MS = 2000 -- so long processes that run have time to call and say whether the time has really passed
 local now, shift, holdUntil
 local inDoubt -- an error reply while it is not known what time it is; a verb that writes an instant returns it
 
 local function ms(instant) return string.format('%.3f', instant) end
 
--- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them. Returns the doubt
--- that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of time which TIME claims and
--- which no process has seen pass: 'ms|since|denied', denied being '1' once a running process has called without having seen it.
--- The stretch is left out of the ledger's time until it is known whether it passed.
+-- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them.
+-- Returns the doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of
+-- time which TIME claims and which no process has seen pass: 'ms|since|denied', denied being '1' once a running process
+-- has called without having seen it. The stretch is left out of the ledger's time until it is known whether it passed.
 local function judgeClock(last, vouched, doubt, believed)
+  local NEWCOMER_STEP_MS = 5000 -- of a caller that has just started: those that run call once a second
   local unseen, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
   unseen, since = tonumber(unseen), tonumber(since)
   local function accept() -- the time in doubt has really passed
@@ -33,7 +35,9 @@ local function judgeClock(last, vouched, doubt, believed)
   local more = 0
   if believed then more = 0
   elseif vouched and now > vouched + STEP_MS and now > last + STEP_MS then more = now - math.max(last, vouched)
-  elseif --[[rule:newcomers-do-not-vouch]] not vouched and now > last + NEWCOMER_STEP_MS --[[end]] then more = now - last end
+  elseif --[[rule:newcomers-do-not-vouch]] not vouched and now > last + NEWCOMER_STEP_MS --[[end]] then
+    more = now - last
+  end
   if --[[rule:unseen-time-is-left-out]] more > 0 --[[end]] then
     shift, now = shift - more, now - more
     unseen, since, denied = (unseen or 0) + more, now, vouched and '1' or denied or ''

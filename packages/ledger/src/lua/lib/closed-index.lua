@@ -1,8 +1,9 @@
 --- @include "lib/epoch"
 --[[
-  closed-index: origins by the gate that holds them, each with the instant at which it opens, so that an operator finds them among
-  millions. An index and nothing else: no verb decides by it. An entry ends when its gate opens, and is taken out when somebody opens it
-  before. Gates that are closed for moments (another URL of the lane, a robots fetch in flight) are left out.
+  closed-index: origins by the gate that holds them, each with the instant at which it opens, so that an operator finds
+  them among millions. An index and nothing else: no verb decides by it. An entry ends when its gate opens, and is taken
+  out when somebody opens it before. Gates that are closed for moments (another URL of the lane, a robots fetch in
+  flight) are left out.
 ]]
 local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = true, [GATE.visitingHours] = true,
   [GATE.budget] = true, ['robots-unreachable'] = true, ['unknown-agent'] = true, blocked = true }

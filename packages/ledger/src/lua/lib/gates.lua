@@ -1,19 +1,21 @@
 --- @include "gates/policies"
 --[[
-  gates: whether a request may be made now, and if not, which gate holds it and until when. The one part that reads a gate's fields: the
-  loader refuses a script that reads them anywhere else. Which gates count for which request at which moment stands in the table
-  (packages/protocol/src/gates.ts), from which the functions at the end of this part are made when the scripts are loaded:
+  gates: whether a request may be made now, and if not, which gate holds it and until when. The one part that reads a
+  gate's fields: the loader refuses a script that reads them anywhere else. Which gates count for which request at which
+  moment stands in the table (packages/protocol/src/gates.ts), from which the functions at the end of this part are made
+  when the scripts are loaded:
 
-    GATES.pageGrant(origin, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate, and until when
+    GATES.pageGrant(origin, o, version, judged, fence, list)   what × moment; nil where everything is open, else the
+                                                               gate, and until when
       o        what `factsOf` has read; nil where every gate of the origin is known to be open
       version  of the rules in force;  judged: of those that the request was judged by, '' where it was not
       fence    of the lease that the request is, or will be, made under, '' for none
       list     of the URL; '' for a request of no crawl
     GATES.pageReserveEach(…)   every gate that is closed: gate, until when, gate, until when, …
 
-  A reader is one line: the gate, where it can be closed at all, and the instant at which it opens (0: it is open). Readers of gates that
-  do not wait (`again` in the table) are true where the gate is closed. Back-off and pauses of a host stand in the record of its
-  `https:` origin, whose lane is the host's.
+  A reader is one line: the gate, where it can be closed at all, and the instant at which it opens (0: it is open).
+  Readers of gates that do not wait (`again` in the table) are true where the gate is closed. Back-off and pauses of a
+  host stand in the record of its `https:` origin, whose lane is the host's.
 ]]
 --- @reader startup-hold = holdUntil
 --- @reader stopped when stopsText = stoppedUntil(origin)
@@ -22,13 +24,12 @@
 --- @reader visiting-hours when policiesText = hoursBegin(origin)
 --- @reader budget when policiesText = budgetUntil(origin)
 --- @reader crawl-held when hasCrawls and list ~= '' = crawlHeldUntil(list)
---- @reader robots-in-flight when o and o[FACTS.fetchFence] and o[FACTS.fetchFence] ~= fence = tonumber(o[FACTS.fetchUntil])
+--- @reader robots-in-flight when o and (o[FACTS.fetchFence] or fence) ~= fence = tonumber(o[FACTS.fetchUntil])
 --- @reader blocked when o = tonumber(o[FACTS.blockedUntil] or 0)
 --- @reader rules-changed = judged ~= '' and judged ~= version
 --- @reader refetch when o = o[FACTS.refetchVersion] == version
 
 local CHANGES_KEPT_MS = 60000 -- a fence older than this does not say that nothing has changed since
-local CRAWL_LOOK_MS = 500 -- a crawl that is held is looked at again after this, unless reserve has chosen another instant
 
 -- What is known of the origin of a lane (FACTS in layout.ts), read once in a call.
 local facts = {}
@@ -42,17 +43,17 @@ local function factsOf(lane)
 end
 local function versionOf(o) return o[FACTS.version] or '0' end
 
--- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the version of its
--- robots.txt. Reading each gate costs three times as much.
+-- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the
+-- version of its robots.txt. Reading each gate costs three times as much.
 local function whetherOpen(lane)
-  return unpack(call('HMGET', originKey(originOf(lane)), FIELD.allOpen, FIELD.delayOf .. agentOf(lane), FIELD.robotsState,
-    FIELD.version))
+  local key = originKey(originOf(lane))
+  return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agentOf(lane), FIELD.robotsState, FIELD.version))
 end
 
--- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as text, and are compared
--- as such: reading them as numbers costs more.
+-- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as
+-- text, and are compared as such: reading them as numbers costs more.
 local changes = {}
-local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), string.rep('9', 20)
+local OLDEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000)
 local function readChanges(origins)
   if #origins == 0 then return end
   local found = call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
@@ -70,40 +71,37 @@ end
 local function markChanged(origin)
   call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
   --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
-  --[[rule:one-call-sees-its-own-changes]] changes[origin], facts = LATEST, {} --[[end]]
+  --[[rule:one-call-sees-its-own-changes]] changes[origin], facts = string.rep('9', 20), {} --[[end]]
 end
 
 -- Operations that are over are forgotten, and where no gate is closed, reserve needs to read none of them from here on.
 local function settleGates(origin)
-  local key = originKey(origin)
-  local backOffUntil, failures, pausedUntil, hostPausedUntil, blockedUntil, overrideUntil, stateEnds, refetchVersion, version = unpack(
-    call('HMGET', key, FIELD.backOffUntil, FIELD.failures, FIELD.pausedUntil, FIELD.hostPausedUntil, FIELD.blockedUntil,
-    FIELD.overrideUntil, FIELD.robotsStateEnds, FIELD.refetchVersion, FIELD.version))
+  local key, o = originKey(origin), factsOf(' ' .. origin)
   local function forget(instant, ...)
     if not instant or tonumber(instant) > now then return instant end
     call('HDEL', key, ...)
   end
-  pausedUntil = forget(pausedUntil, FIELD.pausedUntil, FIELD.pauseReason)
-  hostPausedUntil = forget(hostPausedUntil, FIELD.hostPausedUntil)
-  blockedUntil = forget(blockedUntil, FIELD.blockedUntil, FIELD.blockReason)
-  overrideUntil = forget(overrideUntil, FIELD.overrideDelay, FIELD.overrideUntil, FIELD.overrideReason)
-  local isClosed = --[[rule:open-gates-are-all-open]] backOffUntil or failures or pausedUntil or hostPausedUntil or blockedUntil
-    or overrideUntil or stateEnds --[[end]]
-  if not (isClosed or refetchVersion == (version or '0')) then call('HSET', key, FIELD.allOpen, '1') end
+  local pausedUntil = forget(o[FACTS.pausedUntil], FIELD.pausedUntil, FIELD.pauseReason)
+  local hostPausedUntil = forget(o[FACTS.hostPausedUntil], FIELD.hostPausedUntil)
+  local blockedUntil = forget(o[FACTS.blockedUntil], FIELD.blockedUntil, FIELD.blockReason)
+  local overrideUntil = forget(o[FACTS.overrideUntil], FIELD.overrideDelay, FIELD.overrideUntil, FIELD.overrideReason)
+  local isClosed = --[[rule:open-gates-are-all-open]] o[FACTS.backOffUntil] or o[FACTS.failures] or pausedUntil
+    or hostPausedUntil or blockedUntil or overrideUntil or o[FACTS.stateEnds] --[[end]]
+  if not (isClosed or o[FACTS.refetchVersion] == versionOf(o)) then call('HSET', key, FIELD.allOpen, '1') end
 end
 
 -- Whose robots fetch of an origin is in flight: its fence, nil for none.
 local function robotsFetchOf(origin) return call('HGET', originKey(origin), FIELD.fetchFence) or nil end
 
-local function crawlOf(list) return #list > 1 and string.sub(list, 3) or CRAWLS.default end
 local crawlsHeld = {} -- crawl → '1' while it is held
 local function isCrawlHeld(crawl)
-  if crawlsHeld[crawl] == nil then crawlsHeld[crawl] = call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.held) end
+  if crawlsHeld[crawl] == nil then crawlsHeld[crawl] = call('HGET', crawlKey(crawl), CRAWL.held) end
   return crawlsHeld[crawl] == '1'
 end
 local crawlLooks = {} -- list → until when reserve has found its crawl held, 0 where it is not
 local function crawlHeldUntil(list)
-  return crawlLooks[list] or isCrawlHeld(crawlOf(list)) and now + CRAWL_LOOK_MS or 0
+  local LOOK_MS = 500 -- where reserve has chosen no other instant
+  return crawlLooks[list] or isCrawlHeld(crawlOf(list)) and now + LOOK_MS or 0
 end
 
 local function isAhead(instant) return instant and tonumber(instant) > now end

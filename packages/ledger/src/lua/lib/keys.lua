@@ -1,8 +1,9 @@
 --[[
   keys: what every script is called with, and the keys that it reads and writes.
 
-  A script is a verb (verbs/) and the parts that it includes (lib/). script-text.ts puts them together: each part once, and every
-  name such as KEY.due, FIELD.version or ARG.limit is replaced by the text or number that layout.ts or calls.ts gives it.
+  A script is a verb (verbs/) and the parts that it includes (lib/). script-text.ts puts them together: each part once,
+  and every name such as KEY.due, FIELD.version or ARG.limit is replaced by the text or number that layout.ts or
+  calls.ts gives it.
 
   KEYS[1]  {tag}:epoch   hash, its fields are EPOCH in layout.ts. The names of all other keys are built from its tag.
   KEYS[2]  {tag}:of:<n>  never exists (layout.ts says why). n is the number of partitions that the caller knows of.
@@ -11,16 +12,17 @@
 
   Keys of a partition, each behind its tag:
     due          zset   lane → instant from which it may be reserved
-    inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later the end of the lease
-    slotless     set    those of `inflight` whose lease takes no slot of a fetcher: secondary leases, and orders for workers of pools
+    inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later its own end
+    slotless     set    those of `inflight` whose lease takes no slot of a fetcher: secondary ones, and orders of pools
     queues       hash   lane → who waits for a secondary lease of it (queue.lua)
     leases       hash   lane → its lease, packed (lease.lua)
     ended        hash   lane → the end of its last exchange, and the delay owed from then on (owed.lua)
     lanes        hash   lane → what it remembers, and its first URL (lane.lua)
     q:<lane>     list   URLs of priority normal behind the first one
     h:<lane>     list   URLs of priority high; the first one stays here while it is in flight
-    q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one; their first URLs stay here, too
-    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one (docs/decisions/0025-many-crawls.md)
+    q@<crawl>:<lane>, h@<crawl>:<lane>   the same of a crawl that is not the default one, with their first URLs
+    t:<lane>     zset   crawl → when its next turn is, of a lane with URLs of another crawl than the default one
+                        (docs/decisions/0025-many-crawls.md)
     pt:<lane>    zset   crawl → when its next turn is, of crawls that ask for permits (permit-turns.lua)
     crawls       hash   crawl → version of its record;  crawl:<name>  hash, its fields are CRAWL in layout.ts
     in:<crawl>   set    lanes with URLs of a crawl that is not the default one
@@ -29,8 +31,11 @@
     changed      zset   origin → the latest fence handed out when one of its gates changed
     ids:<n>      set    ids of URLs that are stored, as numbers, in 4096 buckets
     mark:<…>     what was stored already
-    b:<hash>     a robots.txt body;  spent, spent-beyond, and both with :<domain>: what was used of the budgets of bodies
-    outcomes     stream of outcomes, and outcomes:<crawl> those of another crawl than the default one;  outbox: stream of the candidates that redirects gave;  operations: what operators did
+    b:<hash>     a robots.txt body
+    spent, spent-beyond, and both with :<domain>   what was used of the budgets of bodies
+    outcomes     stream of outcomes;  outcomes:<crawl>: those of a crawl that is not the default one
+    outbox       stream of the candidates that redirects gave
+    operations   stream of what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
     pool:<name>  list of orders, as JSON, that wait for workers of a pool; it lives as long as its latest reservation
@@ -41,7 +46,7 @@
     shut:<gate>  zset   origin → when the gate that holds it opens (closed-index.lua)
     wake         channel, published to when a lane becomes due before all others
 
-  A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), with three decimals.
+  A lane is named '<agent> <origin>'. Instants are ms since 1970 UTC on the ledger's clock (clock.lua), to three places.
 ]]
 -- Redis would look globals up by name each time.
 local KEYS, ARGV, call, tonumber, unpack, string, math = KEYS, ARGV, redis.call, tonumber, unpack, string, math
@@ -53,8 +58,14 @@ local OUTCOMES, COUNTS = TAG .. KEY.outcomes, TAG .. KEY.counts
 local function originKey(origin) return TAG .. KEY.origin .. origin end
 -- Leases and reservations of fetchers.
 local function slotsTaken() return call('ZCARD', INFLIGHT) - call('SCARD', SLOTLESS) end
-local function highList(lane) return TAG .. KEY.high .. lane end
 local function normalList(lane) return TAG .. KEY.normal .. lane end
+local function crawlKey(crawl) return TAG .. KEY.crawl .. crawl end
+-- A list of a lane by its name for the default crawl, for any crawl; and the crawl of a list (LIST in layout.ts).
+local function listOf(base, crawl) return crawl == CRAWLS.default and base or base .. '@' .. crawl end
+local function crawlOf(list) return #list > 1 and string.sub(list, 3) or CRAWLS.default end
+local function listKey(list, lane) return TAG .. list .. ':' .. lane end
 
 local function agentOf(lane) return string.sub(lane, 1, string.find(lane, ' ', 1, true) - 1) end
 local function originOf(lane) return string.sub(lane, string.find(lane, ' ', 1, true) + 1) end
+-- Of an origin or a lane, nil where there is none; an address of IPv6 with its brackets.
+local function hostOf(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') end

@@ -1,9 +1,9 @@
 --- @include "lib/writes"
 --- @include "lib/closed-index"
 --[[
-  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q (layout.ts: MEMORY,
-  entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with '+'
-  in front when more may stand in the list q.
+  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q
+  (layout.ts: MEMORY, entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays
+  there while it is in flight, with '+' in front when more may stand in the list q.
 ]]
 local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
 local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
@@ -70,40 +70,44 @@ end
 local function hasWork(lane)
   if firstOf(lane) then return true end
   local others = memoryOf(lane)[MEMORY.hasHigh]
-  if others == OTHERS.crawls then return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]] end
-  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', highList(lane)) == 1 --[[end]]
+  if others == OTHERS.crawls then
+    return --[[rule:urls-of-other-crawls-are-work]] call('EXISTS', TAG .. KEY.turns .. lane) == 1 --[[end]]
+  end
+  return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
 -- One more request was made for the URL at the head of a list.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
-  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring((tonumber(memory[MEMORY.attempts]) or 0) + 1) --[[end]]
+  local attempts = tonumber(memory[MEMORY.attempts]) or 0
+  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(attempts + 1) --[[end]]
   memory[MEMORY.list] = list
 end
 
--- Gates that hold lanes of many origins, and are opened by one change: reserve wakes these lanes after it (lib/waking.lua).
+-- Gates that hold lanes of many origins, and are opened by one change, after which reserve wakes them (waking.lua).
 local function isByRecord(gate)
-  return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
+  return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
+    or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
 end
 
 -- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: records/pending-text.ts.
 local function expiryOf(url)
-  return tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000 + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
+  local ends = tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000
+  return ends + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
 end
 local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
-  return call('LINDEX', TAG .. list .. ':' .. lane, 0) or nil
+  return call('LINDEX', listKey(list, lane), 0) or nil
 end
-local MOST_LISTS = 40 -- lists of a lane whose first URLs are looked at
--- The lists of a lane in which URLs may stand.
+-- The lists of a lane in which URLs may stand; of many crawls, those of the twenty whose turns come next.
 local function listsOf(lane)
   local others = memoryOf(lane)[MEMORY.hasHigh]
   local lists = { LIST.normal }
   if others ~= '' then lists[2] = LIST.high end
   if others == OTHERS.crawls then
-    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LISTS / 2 - 1)) do
+    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, 19)) do
       if crawl ~= CRAWLS.default then
-        lists[#lists + 1], lists[#lists + 2] = LIST.high .. '@' .. crawl, LIST.normal .. '@' .. crawl
+        lists[#lists + 1], lists[#lists + 2] = listOf(LIST.high, crawl), listOf(LIST.normal, crawl)
       end
     end
   end
@@ -120,8 +124,9 @@ local function firstExpiry(lane)
   return soonest, list
 end
 
--- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for a verb that wakes
--- it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose outcome comes then.
+-- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
+-- a verb that wakes it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose
+-- outcome comes then.
 local function makeDue(lane, ownDue, till, heldBy)
   if till and till > now then
     till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, firstExpiry(lane) or till) --[[end]]
@@ -137,7 +142,7 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
 end
 
--- A list of the lane has another first URL, which expires then. A gate that holds the lane holds it no longer than that.
+-- A list of the lane has another first URL, which expires then. No gate holds the lane for longer than that.
 local function mindExpiry(lane, expires)
   local ownDue = memoryOf(lane)[MEMORY.ownDue]
   local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))

@@ -1,21 +1,22 @@
 --- @include "lib/lane"
 --[[
   leaving: outcomes into their stream, and the URLs that they end out of their lane.
-  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
+  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one
+  followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
 ]]
 local function writeOutcome(json, kind, list)
   if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
-    local crawl = string.sub(list, 3)
+    local crawl = crawlOf(list)
     call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', json)
-    local name, bytes = string.match(kind, '^(%S+) ?(%d*)$')
-    kind = name
-    call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(kind, '^[^/]+'), 1)
-    if bytes ~= '' then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.bytes, bytes) end
+    local bytes
+    kind, bytes = string.match(kind, '^(%S+) ?(%d*)$')
+    call('HINCRBY', crawlKey(crawl), string.match(kind, '^[^/]+'), 1)
+    if bytes ~= '' then call('HINCRBY', crawlKey(crawl), CRAWL.bytes, bytes) end
   else call('XADD', OUTCOMES, '*', 'o', json) end
   countOutcome(kind)
 end
 
--- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs of the lane they end.
+-- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs they end.
 local function leave(first, last, list)
   local urls = 0
   for k = first, last, LEAVING.size do
@@ -25,8 +26,8 @@ local function leave(first, last, list)
       urls = urls + 1
       writeOutcome(json, kind, list)
       if id ~= '' then
-        local colon = string.find(id, ':', 1, true)
-        --[[rule:an-id-is-free-after-its-outcome]] call('SREM', TAG .. KEY.ids .. string.sub(id, 1, colon - 1), string.sub(id, colon + 1)) --[[end]]
+        local bucket, number = string.match(id, '^([^:]*):(.*)$')
+        --[[rule:an-id-is-free-after-its-outcome]] call('SREM', TAG .. KEY.ids .. bucket, number) --[[end]]
       end
     end
   end
@@ -37,7 +38,8 @@ local left = 0 -- URLs that leave their lanes by this call
 
 -- The first n URLs leave a list, and with them the attempts that were made for the first.
 local function dropFirst(lane, list, n)
-  if --[[rule:the-first-url-leaves-its-own-list]] list ~= LIST.normal --[[end]] then call('LPOP', TAG .. list .. ':' .. lane, n)
+  if --[[rule:the-first-url-leaves-its-own-list]] list ~= LIST.normal --[[end]] then
+    call('LPOP', listKey(list, lane), n)
   else
     local _, more = firstOf(lane)
     local rest = more and call('LPOP', normalList(lane), n)
@@ -51,13 +53,12 @@ local function dropFirst(lane, list, n)
     memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
   end
   if memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
-  -- A lane with several crawls: one whose last URL has left has no turn any more. With the default crawl alone it is as it was.
-  local crawl, isOver = CRAWLS.default, nil
+  -- Of several crawls, one whose last URL has left has no turn any more. A lane with the default crawl alone has none.
+  local crawl, isOver = crawlOf(list), nil
   if #list > 1 then
-    crawl = string.sub(list, 3)
-    call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.left, n)
-    isOver = call('EXISTS', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane, TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane) == 0
-  else isOver = not firsts[lane] and call('EXISTS', highList(lane)) == 0 end
+    call('HINCRBY', crawlKey(crawl), CRAWL.left, n)
+    isOver = call('EXISTS', listKey(listOf(LIST.high, crawl), lane), listKey(listOf(LIST.normal, crawl), lane)) == 0
+  else isOver = not firsts[lane] and call('EXISTS', listKey(LIST.high, lane)) == 0 end
   if --[[rule:a-crawl-without-urls-has-no-turn]] not isOver --[[end]] then return end
   local turns = TAG .. KEY.turns .. lane
   call('ZREM', turns, crawl)

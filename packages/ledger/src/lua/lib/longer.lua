@@ -1,12 +1,12 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --[[
-  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and the host's lane after a
-  request for them, are due later where that is longer than what they owed. What is in flight owes it when it ends (owed.lua).
+  longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and
+  the host's lane after a request for them, are due later where that is longer than what they owed. What is in flight
+  owes it when it ends (owed.lua).
 ]]
 local function hostOriginOf(origin)
-  local host = string.match(origin, '^https?://(%[[^%]]*%])') or string.match(origin, '^https?://([^:]*)')
-  return host and 'https://' .. host or origin
+  return string.find(origin, '^https?://') and 'https://' .. hostOf(origin) or origin
 end
 
 local function lengthen(lane)

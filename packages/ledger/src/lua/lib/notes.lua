@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  notes: what happened to an origin lately, newest first. Each is JSON (notes.ts). At most KEPT.notes of an origin, of the KEPT.origins
-  origins that had one last; a list ends by itself when nothing is added for KEPT.notesMs.
+  notes: what happened to an origin lately, newest first. Each is JSON (notes.ts). At most KEPT.notes of an origin, of
+  the KEPT.origins origins that had one last; a list ends by itself when nothing is added for KEPT.notesMs.
 ]]
 local function addNote(origin, text)
   local key = TAG .. KEY.notes .. origin

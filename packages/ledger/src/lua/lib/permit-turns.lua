@@ -1,18 +1,19 @@
 --- @include "lib/secondary"
 --[[
-  permit-turns: the permits of a crawl take turns by its weight with the stored URLs of a lane, and with permits of other crawls. Turns are those
-  of turns.lua: instants without a unit, the least is next, and a request moves its crawl on by 1/weight.
+  permit-turns: the permits of a crawl take turns by its weight with the stored URLs of a lane, and with permits of
+  other crawls. Turns are those of turns.lua: instants without a unit, the least is next, and a request moves its crawl
+  on by 1/weight.
 
-  {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it ends two hours after
-                   its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (queue.lua) stays first come, first served for all that name no crawl. Those that do, and the lane's own URLs,
-  share their places among each other in the order of their turns.
+  {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it
+                   ends two hours after its last change. A crawl with URLs there has one turn for both (t:<lane>).
+  The line of a lane (queue.lua) stays first come, first served for all that name no crawl. Those that do, and the
+  lane's own URLs, share their places among each other in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000
 local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
 local weights = {}
 local function weightOf(crawl)
-  weights[crawl] = weights[crawl] or tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
+  weights[crawl] = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
   return weights[crawl]
 end
 local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
@@ -22,7 +23,8 @@ local function turnOf(lane, crawl)
   return tonumber(stored or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)), stored
 end
 
--- The next turn of the URLs that are stored in the lane. One with the default crawl alone takes turns like the others from here on.
+-- The next turn of the URLs that are stored in the lane. One with the default crawl alone takes turns like the others
+-- from here on.
 local function turnOfOwn(lane)
   local turns = TAG .. KEY.turns .. lane
   if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
@@ -57,7 +59,7 @@ orderByTurns = function(lane, queue, requester)
     local step = 1 / weightOf(crawl)
     turn = turn or (soonest or 0) + step
     if soonest then turn = math.max(soonest - 1, math.min(soonest + step, turn)) end
-    call('ZADD', TAG .. KEY.permitTurns .. lane, string.format('%.17g', turn), crawl)
+    call('ZADD', TAG .. KEY.permitTurns .. lane, turn, crawl)
     call('PEXPIRE', TAG .. KEY.permitTurns .. lane, PERMIT_TURNS_LIFE_MS)
   end
   for i = 1, #entries do
@@ -76,5 +78,5 @@ local function takeTurn(lane, requester)
   local crawl = takesTurns(requester)
   if not crawl then return end
   local _, stored = turnOf(lane, crawl)
-  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, string.format('%.17g', 1 / weightOf(crawl)), crawl)
+  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, 1 / weightOf(crawl), crawl)
 end

@@ -1,7 +1,8 @@
 --- @include "lib/lane"
 --[[
-  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of these has changed; so are
-  lanes that a pause held once any pause has been ended, since nobody lists the ports of a host. reserve wakes them, some at a time.
+  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of
+  these has changed; so are lanes that a pause held once any pause has been ended, since nobody lists the ports of a
+  host. reserve wakes them, some at a time.
 
   {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
 ]]
@@ -9,8 +10,9 @@ local MOST_WOKEN = 200
 
 -- One of these gates has opened, or may have: the lanes that it held are due at their own time from here on.
 local function wakeHeld()
-  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', TAG .. KEY.waking, TAG .. KEY.waking, TAG .. KEY.heldByPolicy) --[[end]]
-  call('DEL', TAG .. KEY.heldByPolicy)
+  local waking, held = TAG .. KEY.waking, TAG .. KEY.heldByPolicy
+  --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', waking, waking, held) --[[end]]
+  call('DEL', held)
   call('PUBLISH', TAG .. KEY.wake, ms(now))
 end
 
@@ -21,8 +23,8 @@ local function wakeLanes()
   local due = call('ZMSCORE', DUE, unpack(lanes))
   for i = 1, #lanes do
     local lane = lanes[i]
-    local ownDue = memoryOf(lane)[MEMORY.ownDue]
-    if due[i] and ownDue ~= '' and --[[rule:waking-minds-the-gate]] isByRecord(memoryOf(lane)[MEMORY.heldBy]) --[[end]] then
+    local ownDue, heldBy = memoryOf(lane)[MEMORY.ownDue], memoryOf(lane)[MEMORY.heldBy]
+    if due[i] and ownDue ~= '' and --[[rule:waking-minds-the-gate]] isByRecord(heldBy) --[[end]] then
       changeMemory(lane)[MEMORY.ownDue] = ''
       setDue(lane, --[[rule:a-change-of-a-record-keeps-the-due-time]] tonumber(ownDue) --[[end]])
     end

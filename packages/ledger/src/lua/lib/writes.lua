@@ -1,8 +1,8 @@
 --- @include "lib/epoch"
 --[[
-  writes: what a call reads of many lanes is one command, and so is what it writes: writes are gathered, and `flush` sends them at the
-  end. A redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md). A lane that comes twice in one
-  call gets the values that its first item has set.
+  writes: what a call reads of many lanes is one command, and so is what it writes: writes are gathered, and `flush`
+  sends them at the end. A redis.call costs more than what it does (measured: docs/decisions/0007-scripts-gather.md). A
+  lane that comes twice in one call gets the values that its first item has set.
 ]]
 local counted = {}
 local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end

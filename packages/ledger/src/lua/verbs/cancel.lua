@@ -2,30 +2,30 @@
 --- @include "lib/leaving"
 --[[
   cancel: ends URLs of one list of a lane that are pending, each with its outcome.
-  ARGV    ARGS.cancel in calls.ts: the lane and the list; then per URL CANCEL_ITEM: the URL as the list holds it, and its item of LEAVING
-  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (it is not in that list, or not
-          any more)
-  Keeps   a reservation of this list ends: the gateway that made it drops URLs by their number, so none may leave in between. Its
-          order is refused a lease, and the lane is due again when it would have been. What is in flight has its outcome anyway.
+  ARGV    ARGS.cancel in calls.ts: the lane and the list; then per URL CANCEL_ITEM: the URL as the list holds it, and
+          its item of LEAVING
+  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (it is not in
+          that list, or not any more)
+  Keeps   a reservation of this list ends: the gateway that made it drops URLs by their number, so none may leave in
+          between. Its order is refused a lease, and the lane is due again when it would have been. What is in flight
+          has its outcome anyway.
 ]]
 if inDoubt then return inDoubt end
 local lane, list = ARGV[ARG.lane], ARGV[ARG.list]
-local key = list == LIST.normal and normalList(lane) or TAG .. list .. ':' .. lane
 needLane(lane)
 local lease = leaseOf(lane)
 local isLeased = lease and lease[LEASE.list] == list and not isSecondary(lease[LEASE.kind])
 
 local function cancelOne(k)
-  local url, head = ARGV[k + CANCEL_ITEM.url], nil
-  if list == LIST.normal then head = firstOf(lane) else head = call('LINDEX', key, 0) end
-  if head == url then
+  local url = ARGV[k + CANCEL_ITEM.url]
+  if firstIn(lane, list) == url then
     if --[[rule:what-is-in-flight-is-not-cancelled]] isLeased and isStarted(lease) --[[end]] then return 'in-flight' end
     leave(k + CANCEL_ITEM.json, k + CANCEL_ITEM.json, list)
     dropFirst(lane, list, 1)
-  elseif call('LREM', key, 1, url) == 1 then
+  elseif call('LREM', listKey(list, lane), 1, url) == 1 then
     leave(k + CANCEL_ITEM.json, k + CANCEL_ITEM.json, list)
     left = left + 1
-    if #list > 1 then call('HINCRBY', TAG .. KEY.crawl .. string.sub(list, 3), CRAWL.left, 1) end
+    if #list > 1 then call('HINCRBY', crawlKey(crawlOf(list)), CRAWL.left, 1) end
   else return 'absent' end
   return 'cancelled'
 end

@@ -1,7 +1,8 @@
 --- @include "lib/notes"
 --- @include "lib/gates"
 --[[
-  note: what happened lately, for an operator to see. Nothing is decided by it, so it does no harm when a process dies before it has written its notes.
+  note: what happened lately, for an operator to see. Nothing is decided by it, so it does no harm when a process dies
+  before it has written its notes.
   ARGV    NOTE_ITEM in calls.ts, again and again
   Returns 'noted'
 ]]

@@ -6,18 +6,19 @@
 --- @include "lib/longer"
 --- @include "lib/waking"
 --[[
-  operate: what an operator does to one origin. Each operation is also written to {tag}:operations, which keeps the last 10,000.
-  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the ledger, which
-          operate.ts has bounded. Actions:
+  operate: what an operator does to one origin. Each operation is also written to {tag}:operations (the last 10,000).
+  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the
+          ledger, which operate.ts has bounded. Actions:
           pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports go on
           block    URLs end as refused until `till`                       unblock   ends it
-          delay    a delay of `value` ms at least until `till`; it never shortens what the rules owe, and may exceed the maximum
+          delay    at least `value` ms until `till`; it never shortens what the rules owe, and may exceed the maximum
           refetch  the robots.txt is fetched again before any other request
           drop     only the entry in operations: drop-pending.ts has done the rest
   Returns 'done'
-  Keeps   a longer delay counts at once, also for delays that run; lanes are woken to their own due time, never before it.
+  Keeps   a longer delay counts at once, also for delays that run; no lane is woken before its own due time.
 ]]
-local origin, action, value, till, reason = ARGV[ARG.origin], ARGV[ARG.action], ARGV[ARG.value], tonumber(ARGV[ARG.till]), ARGV[ARG.reason]
+local origin, action, value = ARGV[ARG.origin], ARGV[ARG.action], ARGV[ARG.value]
+local till, reason = tonumber(ARGV[ARG.till]), ARGV[ARG.reason]
 local key = originKey(origin)
 local lasts = action == 'pause' or action == 'block' or action == 'delay'
 local life = (lasts and math.ceil(math.max(till - now, 0)) or 0) + DAY_MS
@@ -33,19 +34,21 @@ local function forLanes(act, ofOrigin)
   for i = ARG.items, #ARGV do act(ARGV[i] .. ' ' .. ofOrigin) end
 end
 
--- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the longest counts there.
+-- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the
+-- longest counts there.
 local host = hostOriginOf(origin)
 local function pauseHost(ends)
   if host == origin then return end
-  local hostKey, longest = originKey(host), 0
-  if ends > now then call('HSET', hostKey, FIELD.pauseOf .. origin, ms(ends)) else call('HDEL', hostKey, FIELD.pauseOf .. origin) end
+  local hostKey, pause, longest = originKey(host), FIELD.pauseOf .. origin, 0
+  if ends > now then call('HSET', hostKey, pause, ms(ends)) else call('HDEL', hostKey, pause) end
   local fields = call('HGETALL', hostKey)
   for i = 1, #fields, 2 do
     local isPause = string.sub(fields[i], 1, #FIELD.pauseOf) == FIELD.pauseOf
     if isPause and tonumber(fields[i + 1]) <= now then call('HDEL', hostKey, fields[i]) end
     if isPause then longest = math.max(longest, tonumber(fields[i + 1])) end
   end
-  if longest > now then call('HSET', hostKey, FIELD.hostPausedUntil, ms(longest)) else call('HDEL', hostKey, FIELD.hostPausedUntil) end
+  if longest > now then call('HSET', hostKey, FIELD.hostPausedUntil, ms(longest))
+  else call('HDEL', hostKey, FIELD.hostPausedUntil) end
 end
 if action == 'pause' then
   call('HSET', key, FIELD.pausedUntil, ms(till), FIELD.pauseReason, reason)
@@ -80,10 +83,11 @@ if left < life then
   if call('HEXISTS', key, FIELD.robotsState) == 1 then call('HSETNX', key, FIELD.robotsStateEnds, ms(now + left)) end
   call('PEXPIRE', key, life)
 end
-call('XADD', TAG .. KEY.operations, 'MAXLEN', '~', 10000, '*', OPERATION.at, ms(now), OPERATION.by, ARGV[ARG.by], OPERATION.action, action,
-  OPERATION.origin, origin, OPERATION.value, value, OPERATION.till, ms(till), OPERATION.reason, reason)
-addNote(origin, cjson.encode({ at = math.floor(now), what = 'act', action = action, by = ARGV[ARG.by], reason = reason, value = value,
-  ['until'] = math.floor(till) }))
+call('XADD', TAG .. KEY.operations, 'MAXLEN', '~', 10000, '*', OPERATION.at, ms(now), OPERATION.by, ARGV[ARG.by],
+  OPERATION.action, action, OPERATION.origin, origin, OPERATION.value, value, OPERATION.till, ms(till),
+  OPERATION.reason, reason)
+addNote(origin, cjson.encode({ at = math.floor(now), what = 'act', action = action, by = ARGV[ARG.by], reason = reason,
+  value = value, ['until'] = math.floor(till) }))
 boundNotes()
 flush()
 return reply('done')

@@ -21,7 +21,8 @@ local function writeLeastDelays()
   end
   local function write(agent, before, least)
     local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
-    local changedAt = not before and 0 or stays and before.changedAt or now -- an agent that was not known before has made no request
+    -- An agent that was not known before has made no request.
+    local changedAt = not before and 0 or stays and before.changedAt or now
     text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end
   for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
@@ -46,21 +47,21 @@ local function writePolicies()
   for i = firstSite, #ARGV, POLICY_ITEM.size do
     local site, policy = ARGV[i + POLICY_ITEM.site], ARGV[i + POLICY_ITEM.policy]
     local changedAt, text = string.match(before[site] or '', '^(%S+) (.*)$')
-    fields[#fields + 1] = site
-    fields[#fields + 1] = (--[[rule:a-policy-that-stays-keeps-its-change]] text == policy and changedAt --[[end]] or nowText) .. ' ' .. policy
+    local since = --[[rule:a-policy-that-stays-keeps-its-change]] text == policy and changedAt --[[end]] or nowText
+    fields[#fields + 1], fields[#fields + 2] = site, since .. ' ' .. policy
     named[site], count = true, count + 1
   end
   for site, value in pairs(before) do
     local changedAt, text = string.match(value, '^(%S+) (.*)$')
     local isGone = text == POLICY.dropped
-    if --[[rule:a-policy-that-is-dropped-is-remembered]] not named[site] --[[end]] and not (isGone and tonumber(changedAt) + POLICY_DAY_MS <= now) then
-      fields[#fields + 1] = site
-      fields[#fields + 1] = isGone and value or nowText .. ' ' .. POLICY.dropped
+    local isOver = isGone and tonumber(changedAt) + DAY_MS <= now
+    if --[[rule:a-policy-that-is-dropped-is-remembered]] not named[site] --[[end]] and not isOver then
+      fields[#fields + 1], fields[#fields + 2] = site, isGone and value or nowText .. ' ' .. POLICY.dropped
     end
   end
   call('DEL', key)
   for i = 1, #fields, 2000 do call('HSET', key, unpack(fields, i, math.min(i + 1999, #fields))) end
-  call('HSET', KEYS[1], EPOCH.policies, string.format('%s %d %s', version, count, ms(now + POLICY_DAY_MS)))
+  call('HSET', KEYS[1], EPOCH.policies, string.format('%s %d %s', version, count, ms(now + DAY_MS)))
   wakeHeld()
 end
 

@@ -7,8 +7,8 @@
   ARGV    ARGS.restore in calls.ts, then per lane RESTORE_ITEM: endedAt, an instant of the ledger; delayMs, the delay
           owed at least; load, as complete has it
   Returns nothing
-  Keeps   nothing opens earlier by this. A request that is under way owes its own delay, when its lease ends. Twice is once,
-          but for a first failure after good answers, which may count twice.
+  Keeps   nothing opens earlier by this. A request that is under way owes its own delay, when its lease ends. Twice is
+          once, but for a first failure after good answers, which may count twice.
 ]]
 if inDoubt then return inDoubt end
 local NO_FENCE = '0' -- of a lease of which nothing is known: what is recorded of the origin counts

@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as it likes: one
-  sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
+  sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as
+  it likes: one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
   Returns 'sampled' or 'early'
 ]]
 local key = TAG .. KEY.ring
@@ -15,10 +15,13 @@ local counts, kept = call('HGETALL', COUNTS), {}
 for i = 1, #counts, 2 do kept[counts[i]] = tonumber(counts[i + 1]) end
 local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
 local jobs = TAG .. KEY.candidateJob
-call('LPUSH', key, cjson.encode({ at = math.floor(now), due = call('ZCOUNT', DUE, '-inf', ms(now)),
+call('LPUSH', key, cjson.encode({
+  at = math.floor(now), due = call('ZCOUNT', DUE, '-inf', ms(now)),
   lanes = call('ZCARD', DUE) + call('ZCARD', INFLIGHT), inFlight = slotsTaken(), unread = call('XLEN', OUTCOMES),
   lagMs = first and math.floor(math.max(0, now - tonumber(first))) or 0,
-  jobs = call('LLEN', jobs .. 'wait') + call('LLEN', jobs .. 'active') + call('ZCARD', jobs .. 'prioritized'), counts = kept }))
+  jobs = call('LLEN', jobs .. 'wait') + call('LLEN', jobs .. 'active') + call('ZCARD', jobs .. 'prioritized'),
+  counts = kept,
+}))
 call('LTRIM', key, 0, KEPT.samples - 1)
 call('PEXPIRE', key, KEPT.ringMs)
 return reply('sampled')

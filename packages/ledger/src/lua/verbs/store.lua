@@ -1,33 +1,36 @@
 --- @include "lib/lane"
 --[[
-  store: stores URLs in their lanes, and outcomes that are known already in the stream. Calling it again changes nothing.
+  store: stores URLs in their lanes, and outcomes that are known already in the stream. A second call changes nothing.
   ARGV    ARGS.store in calls.ts:
-          markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the caller holds
-                     the lock of the BullMQ job that brought the chunk: the mark is a field of that job and ends with it
+          markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the
+                     caller holds the lock of the BullMQ job that brought the chunk: the mark is a field of that job and
+                     ends with it
           markName   job or key;  chunk: its number;  markLifeMs: life of marks that are keys
-          beyondMs   how long the chunk is remembered beyond its job, '0' for not at all: a frontier that did not hear that its job
-                     was accepted adds it again under the same name
-          singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has assigned and
-                     that is never looked up
+          beyondMs   how long the chunk is remembered beyond its job, '0' for not at all: a frontier that did not hear
+                     that its job was accepted adds it again under the same name
+          singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has
+                     assigned and that is never looked up
           then how many other lanes there are, and per lane GROUP, followed by
             of form = list   plain URLs of that list
             of form '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
-            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl that is not the
-            default one, GROUP has the registrable domain of the lane's host, and how many URLs of it the other partitions took in.
+            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl
+            that is not the default one, GROUP has the registrable domain of the lane's host, and how many URLs of it
+            the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
-  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason of the outcomes
-          of what is too much. Nothing was written then; the caller turns what is too much into outcomes, and calls again.
-          Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit unread ones.
-  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for longer is looked at when
-          its new first URL expires, and no sooner than at its own due time.
+  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason
+          of the outcomes of what is too much. Nothing was written then; the caller turns what is too much into
+          outcomes, and calls again. Or 'outcomes-full', with nothing written: a crawl that would get an outcome has
+          outcomesLimit unread ones.
+  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for
+          longer is looked at when its new first URL expires, and no sooner than at its own due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
 local isJob, hasMark = markBy ~= '' and markBy ~= 'key', markBy ~= ''
 local markKey = TAG .. (isJob and KEY.candidateJob or KEY.mark) .. ARGV[ARG.markName]
 local markField = 'parked:' .. ARGV[ARG.chunk]
 local beyond = ARGV[ARG.beyondMs] ~= '0' and TAG .. KEY.mark .. ARGV[ARG.markName] .. ':' .. ARGV[ARG.chunk]
--- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has finished it,
--- and a job of the same name may be a later one. The caller cannot complete the job either.
+-- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has
+-- finished it, and a job of the same name may be a later one. The caller cannot complete the job either.
 if (isJob and --[[rule:only-the-job-s-holder-stores]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
   or --[[rule:a-chunk-is-stored-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
   or (beyond and call('EXISTS', beyond) == 1) then
@@ -36,7 +39,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- by lane, and by place
+local domains, elsewhere = {}, {} -- by lane, behind an '@', which no host begins with; and by place
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -46,30 +49,31 @@ local at = ARG.items + singles * SINGLE.size
 local groups = tonumber(ARGV[at])
 at = at + 1
 for g = singles + 1, singles + groups do
-  names[g], forms[g], sizes[g], places[g] = ARGV[at + GROUP.lane], ARGV[at + GROUP.form], tonumber(ARGV[at + GROUP.urls]), at + GROUP.size
-  domains[names[g]], elsewhere[g] = '@' .. ARGV[at + GROUP.domain], tonumber(ARGV[at + GROUP.elsewhere]) -- no host begins with an '@'
+  names[g], forms[g] = ARGV[at + GROUP.lane], ARGV[at + GROUP.form]
+  sizes[g], places[g] = tonumber(ARGV[at + GROUP.urls]), at + GROUP.size
+  domains[names[g]], elsewhere[g] = '@' .. ARGV[at + GROUP.domain], tonumber(ARGV[at + GROUP.elsewhere])
   at = places[g] + sizes[g] * (forms[g] == '*' and URL_ITEM.size or 1)
 end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
-local coming -- of crawls that have limits: crawl → URLs of it in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain
-local today, hostOf -- the day by the clock of Redis; both are there when `coming` is
+-- Of crawls with limits: crawl → its URLs in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
+local coming
+local today -- the day by the clock of Redis, known when `coming` is there
+local function takenOf(crawl, name) return tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, name) or '0') end
 for g = 1, #names do
   local lane, n, list = names[g], sizes[g], forms[g]
   if list == '*' then list = ARGV[places[g] + URL_ITEM.list] end
   local length, room, what = 0, limit, 'lane-full'
   if #list > 1 then
     -- The limit is one of each crawl in the lane: else a large one would keep the others out.
-    local crawl = string.sub(list, 3)
-    length = call('LLEN', TAG .. LIST.high .. '@' .. crawl .. ':' .. lane) + call('LLEN', TAG .. LIST.normal .. '@' .. crawl .. ':' .. lane)
-    local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.stored,
-      CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.storedEver, CRAWL.left, CRAWL.day, CRAWL.today))
+    local crawl = crawlOf(list)
+    length = call('LLEN', listKey(listOf(LIST.high, crawl), lane))
+      + call('LLEN', listKey(listOf(LIST.normal, crawl), lane))
+    local stored, perDay, perHost, perDomain, before, gone, day, ofDay = unpack(call('HMGET', crawlKey(crawl),
+      CRAWL.stored, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.storedEver, CRAWL.left, CRAWL.day, CRAWL.today))
     if stored or perDay or perHost or perDomain then
-      if not coming then
-        coming, today = {}, string.format('%.0f', math.floor((now - shift) / 86400000))
-        hostOf = function(name) return string.match(name, '://(%[[^%]]*%])') or string.match(name, '://([^:]*)') or name end
-      end
+      if not coming then coming, today = {}, string.format('%.0f', math.floor((now - shift) / DAY_MS)) end
       local host, domain = crawl .. ' ' .. hostOf(lane), crawl .. ' ' .. domains[lane]
       local known = coming[crawl] or 0
       local function atMost(most, taken, reason)
@@ -78,20 +82,18 @@ for g = 1, #names do
       end
       if stored then atMost(stored, tonumber(before or '0') - tonumber(gone or '0') + known, 'crawl-full') end
       if perDay then atMost(perDay, (day == today and tonumber(ofDay) or 0) + known, 'crawl-per-day') end
-      if perHost then
-        atMost(perHost, tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, hostOf(lane)) or '0') + (coming[host] or 0), 'crawl-per-host')
-      end
+      if perHost then atMost(perHost, takenOf(crawl, hostOf(lane)) + (coming[host] or 0), 'crawl-per-host') end
       if perDomain then
-        local before = tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, domains[lane]) or '0') + elsewhere[g]
-        atMost(perDomain, before + (coming[domain] or 0), 'crawl-per-domain')
+        atMost(perDomain, takenOf(crawl, domains[lane]) + elsewhere[g] + (coming[domain] or 0), 'crawl-per-domain')
       end
       local taken = math.max(0, math.min(n, room - length))
-      coming[crawl], coming[host], coming[domain] = known + taken, (coming[host] or 0) + taken, (coming[domain] or 0) + taken
+      coming[crawl] = known + taken
+      coming[host], coming[domain] = (coming[host] or 0) + taken, (coming[domain] or 0) + taken
     end
   else
     local first, more = firstOf(lane)
     length = (first and 1 or 0) + (more and call('LLEN', normalList(lane)) or 0)
-    if memories[lane] then length = length + call('LLEN', highList(lane)) end
+    if memories[lane] then length = length + call('LLEN', listKey(LIST.high, lane)) end
   end
   if length + n > --[[rule:a-lane-has-a-limit]] room --[[end]] then
     full[#full + 1] = tostring(g); full[#full + 1] = tostring(math.max(0, room - length)); full[#full + 1] = what
@@ -113,7 +115,8 @@ local function isFresh(mark)
   return mark == '' or call('SET', TAG .. KEY.mark .. mark, '1', 'NX', 'PX', markLife)
 end
 local function isNew(bucket, number)
-  return bucket == '' or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
+  return bucket == ''
+    or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
 local function registerCrawl(crawl)
   call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
@@ -135,33 +138,36 @@ local function append(lane, list, n, url, ...)
       --[[rule:a-lane-says-that-there-is-more]] if not more then setFirst(lane, first, true) end --[[end]]
       call('RPUSH', normalList(lane), url, ...)
     end
-    if not memories[lane] or memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
   else
-    if list == LIST.high and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then changeMemory(lane)[MEMORY.hasHigh] = OTHERS.high end
-    if #list > 1 and memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
+    if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
       -- The first URL of another crawl: from here on crawls take turns in this lane.
-      if --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default) end
-      changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
+      if #list > 1 and --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then
+        call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default)
+      end
+      changeMemory(lane)[MEMORY.hasHigh] = #list > 1 and OTHERS.crawls or OTHERS.high
     end
-    if call('RPUSH', TAG .. list .. ':' .. lane, url, ...) == n then idle[#idle + 1], newFirst[#newFirst + 1] = lane, url end
-    if memories[lane][MEMORY.hasHigh] ~= OTHERS.crawls then return end
+    if call('RPUSH', listKey(list, lane), url, ...) == n then
+      idle[#idle + 1], newFirst[#newFirst + 1] = lane, url
+    end
   end
-  local crawl = #list > 1 and string.sub(list, 3) or CRAWLS.default
-  local turns = TAG .. KEY.turns .. lane
+  if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then return end
+  local crawl, turns = crawlOf(list), TAG .. KEY.turns .. lane
   if not call('ZSCORE', turns, crawl) then
     local soonest = tonumber(call('ZRANGE', turns, 0, 0, 'WITHSCORES')[2] or '0')
-    local weight = tonumber(call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.weight) or '1')
-    call('ZADD', turns, string.format('%.17g', --[[rule:a-newcomer-waits-for-its-turn]] soonest + 1 / weight --[[end]]), crawl)
+    local weight = tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
+    call('ZADD', turns, --[[rule:a-newcomer-waits-for-its-turn]] soonest + 1 / weight --[[end]], crawl)
     if #list > 1 then call('SADD', TAG .. KEY.lanesOf .. crawl, lane) end
   end
   if #list == 1 then return end
-  call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.storedEver, n)
+  local key, hosts = crawlKey(crawl), TAG .. KEY.hostsOf .. crawl
+  call('HINCRBY', key, CRAWL.storedEver, n)
   if coming and coming[crawl] then
-    local perDay, perHost, perDomain, day = unpack(call('HMGET', TAG .. KEY.crawl .. crawl, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain, CRAWL.day))
-    if perDay and day ~= today then call('HSET', TAG .. KEY.crawl .. crawl, CRAWL.day, today, CRAWL.today, n)
-    elseif perDay then call('HINCRBY', TAG .. KEY.crawl .. crawl, CRAWL.today, n) end
-    if perHost then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, hostOf(lane), n) end
-    if perDomain then call('HINCRBY', TAG .. KEY.hostsOf .. crawl, domains[lane], n) end
+    local perDay, perHost, perDomain, day = unpack(call('HMGET', key, CRAWL.perDay, CRAWL.perHost, CRAWL.perDomain,
+      CRAWL.day))
+    if perDay and day ~= today then call('HSET', key, CRAWL.day, today, CRAWL.today, n)
+    elseif perDay then call('HINCRBY', key, CRAWL.today, n) end
+    if perHost then call('HINCRBY', hosts, hostOf(lane), n) end
+    if perDomain then call('HINCRBY', hosts, domains[lane], n) end
   end
   registerCrawl(crawl)
 end
@@ -188,7 +194,9 @@ if #idle > 0 then
   local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)
   for i = 1, #idle do
-    if --[[rule:a-lane-with-a-lease-is-not-due]] not leased[i] --[[end]] then added[#added + 1] = instant; added[#added + 1] = idle[i] end
+    if --[[rule:a-lane-with-a-lease-is-not-due]] not leased[i] --[[end]] then
+      added[#added + 1], added[#added + 2] = instant, idle[i]
+    end
   end
   if #added > 0 then
     local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
@@ -205,7 +213,7 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
     if crawl == '' then call('XADD', OUTCOMES, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
     else
       call('XADD', OUTCOMES .. ':' .. crawl, '*', 'o', ARGV[k + OUTCOME_ITEM.json])
-      call('HINCRBY', TAG .. KEY.crawl .. crawl, string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
+      call('HINCRBY', crawlKey(crawl), string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
       registerCrawl(crawl)
     end
     countOutcome(ARGV[k + OUTCOME_ITEM.kind])
