@@ -1,16 +1,18 @@
 --- @include "lib/owed"
 --[[
-  lease: the records in {tag}:leases. A lease is packed, because taking so many fields of text apart costs more than reading them.
-  It begins as a reservation: `startedAt` is 0.
+  lease: the records in {tag}:leases. A lease is packed, because taking so many fields of text apart costs more than
+  reading them. It begins as a reservation: `startedAt` is 0.
 
-  `leaseOf` makes an array of it, whose places are LEASE in layout.ts; after a change, `setLease`. The verbs that read many make no
-  array: LEASE_FIELDS stands for the names of LEASE in order, as locals. `local LEASE_FIELDS = struct.unpack(LEASE.format, record)`
-  reads a record into them, and `putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))` writes them (measured: an array costs
-  start about 15 % and reserve about 10 % of Redis's time).
+  `leaseOf` makes an array of it, whose places are LEASE in layout.ts; after a change, `setLease`. The verbs that read
+  many make no array: LEASE_FIELDS stands for the names of LEASE in order, as locals.
+  `local LEASE_FIELDS = struct.unpack(LEASE.format, record)` reads a record into them, and
+  `putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))` writes them (measured: an array costs start about 15 % and
+  reserve about 10 % of Redis's time).
 ]]
 local leases = {} -- lane → its record, false when there is none, nil when it was not read
 local leasesTouched = {}
-local over, indexed, slotless = {}, {}, {} -- lanes whose lease is over; when a lease is looked at, lane, …; whose lease takes no slot
+-- Lanes whose lease is over; when a lease is looked at, lane, …; whose lease takes no slot.
+local over, indexed, slotless = {}, {}, {}
 
 local function readLeases(lanes)
   if #lanes == 0 then return end
@@ -27,9 +29,11 @@ local function putLease(lane, record)
   leasesTouched[#leasesTouched + 1] = lane
 end
 local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, unpack(lease, 1, LEASE.size))) end
--- When the latest request under a lease was sent: an exchange cannot have ended before. One that waits to be sent does not count yet.
+-- When the latest request under a lease was sent: an exchange cannot have ended before. One that waits to be sent does
+-- not count yet.
 local function latestSentAt(startedAt, requestAt)
-  return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now and math.max(startedAt, requestAt) or startedAt --[[end]]
+  local hasBeenSent = --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now --[[end]]
+  return hasBeenSent and math.max(startedAt, requestAt) or startedAt
 end
 -- When an exchange ended, by how long ago its sender says that was, and by when its request was sent.
 local function endedAt(elapsedMs, sentAt)
@@ -37,7 +41,8 @@ local function endedAt(elapsedMs, sentAt)
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 --- @life
--- Whether an event of the table (lease-life.ts) may befall a lease: `may` is LIFE.done and such, `asked` the fence that its holder names.
+-- Whether an event of the table (lease-life.ts) may befall a lease: `may` is LIFE.done and such, `asked` the fence that
+-- its holder names.
 local function befalls(may, lease, asked)
   return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], asked)
 end
@@ -45,6 +50,8 @@ local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] =
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
 -- What a lane is leased for that a request holds besides its own.
 local function kindOfPaceLane(lane) return string.find(lane, ' https?://') and KIND.host or KIND.paceGroup end
+-- The list of the URL that a lease is for, '' where it is for none of its lane's.
+local function listOfRequest(lease) return isSecondary(lease[LEASE.kind]) and '' or lease[LEASE.list] end
 local function endLease(lane)
   putLease(lane, false)
   over[#over + 1] = lane
@@ -55,9 +62,11 @@ local function indexLease(lane, ends)
   indexed[n + 1], indexed[n + 2] = ends, lane
 end
 
--- The delay that a lease owes whose request was never reported: the one that it was granted with, or a longer one since.
+-- The delay that a lease owes whose request was never reported: the one that it was granted with, or a longer one
+-- since.
 local function owedBy(lane, lease)
-  return owedAfter(lane, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], lease[LEASE.delayMs], lease[LEASE.leastDelayMs])
+  return owedAfter(lane, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], lease[LEASE.delayMs],
+    lease[LEASE.leastDelayMs])
 end
 
 local function leaseRecord(lane) return leases[lane] end
@@ -71,8 +80,11 @@ flushes[#flushes + 1] = function()
   if #slotless > 0 then call('SADD', SLOTLESS, unpack(slotless)) end
 end
 
--- A lease was started or acquired: if a restart was announced because all leases had ended, that does not hold any more.
+-- A lease was started or acquired: if a restart was announced because all leases had ended, that does not hold any
+-- more.
 local function granted()
-  --[[rule:a-grant-ends-the-announcement]] if restartAnnounced then call('HDEL', KEYS[1], EPOCH.restartAnnounced) end --[[end]]
+  if --[[rule:a-grant-ends-the-announcement]] restartAnnounced --[[end]] then
+    call('HDEL', KEYS[1], EPOCH.restartAnnounced)
+  end
 end
 local function lastFence() return tonumber(call('HGET', KEYS[1], EPOCH.fence) or '0') end

@@ -1,13 +1,16 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --[[
-  queue: who waits for a secondary lease of a lane. A request that finds the lane closed, or others waiting for it, is put into the lane's
-  queue and answered when to come again: first come, first served. The lane's own URLs have a place in that queue like everybody else.
+  queue: who waits for a secondary lease of a lane. A request that finds the lane closed, or others waiting for it, is
+  put into the lane's queue and answered when to come again: first come, first served. The lane's own URLs have a place
+  in that queue like everybody else.
 
-  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then those that wait, in
-                      order: when each is to come, and the lane it belongs to. The hash ends two hours after its last change.
+  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then those
+                      that wait, in order: when each is to come, and the lane it belongs to. The hash ends two hours
+                      after its last change.
 ]]
-local LONGEST_WAIT_MS = 3600000 -- a request that would wait longer asks again: URLs end by their own expiry, not by a queue
+-- A request that would wait longer asks again: URLs end by their own expiry, not by a queue.
+local LONGEST_WAIT_MS = 3600000
 local LEAST_STEP_MS = 50
 local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
 local MOST_WAITING = 32 -- further requests get a time to come again, but no place
@@ -19,7 +22,8 @@ local function placeIn(queue, name)
   for i = 1, #queue do if queue[i].name == name then return i end end
 end
 
--- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in turn.
+-- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in
+-- turn.
 local function queueOf(lane, requester, ownWaits, step)
   local queue, last, text = {}, 0, queueRead[lane]
   if not text then return queue, last end
@@ -55,7 +59,8 @@ local function keepQueue(lane, queue, last)
   call('PEXPIRE', QUEUES, 2 * LONGEST_WAIT_MS)
 end
 
--- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to come again.
+-- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to
+-- come again.
 local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, step)
   local place = placeIn(queue, requester)
   if not place and requester ~= '' and #queue < MOST_WAITING then
@@ -64,10 +69,13 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
-  -- A request behind the lane's own URLs has to come while the delay after theirs runs; later, the next of them would be reserved already.
+  -- A request behind the lane's own URLs has to come while the delay after theirs runs; later, the next of them would
+  -- be reserved already.
   if isByTurn and place and (placeIn(queue, lane) or place) < place then at = at - step / 2 end
   if place then queue[place].at = at end
-  --[[rule:own-urls-have-a-place]] if ownWaits and not placeIn(queue, lane) then queue[#queue + 1] = { name = lane, at = 0 } end --[[end]]
+  if --[[rule:own-urls-have-a-place]] ownWaits and not placeIn(queue, lane) --[[end]] then
+    queue[#queue + 1] = { name = lane, at = 0 }
+  end
   local own = placeIn(queue, lane)
   if own then
     local lease = leaseOf(lane)

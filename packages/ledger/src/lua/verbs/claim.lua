@@ -1,11 +1,12 @@
 --- @include "lib/secondary"
 --[[
   claim: reserves one lane for a robots fetch that no URL of the lane asks for: an order follows, as after reserve.
-  ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends after reserveMs.
+  ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends
+          after reserveMs.
           paceLane: a lane that shares its pace with this one, or ''; list: of the crawl for which it is, '' for none
   Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'
-  Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight, nor while the pace
-          lane is closed: its order could not be started.
+  Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight,
+          nor while the pace lane is closed: its order could not be started.
 ]]
 local LEAST_WAIT_MS = 50 -- nothing wakes a claim that waits for another lease
 local lane, paceLane, ahead = ARGV[ARG.lane], ARGV[ARG.paceLane], tonumber(ARGV[ARG.aheadMs])
@@ -18,7 +19,9 @@ local function wait(till, gate) return reply('wait', ms(math.max(LEAST_WAIT_MS, 
 -- When a lane is free for a robots fetch, and what holds it until then.
 local function freeAt(one)
   local lease = leaseOf(one)
-  if --[[rule:a-claimed-lane-has-no-lease]] lease --[[end]] then return now + math.max(lease[LEASE.delayMs], LEAST_WAIT_MS), GATE.laneBusy end
+  if --[[rule:a-claimed-lane-has-no-lease]] lease --[[end]] then
+    return now + math.max(lease[LEASE.delayMs], LEAST_WAIT_MS), GATE.laneBusy
+  end
   local kept = tonumber(memoryOf(one)[MEMORY.ownDue])
   return opensAt(one, kept or dueOf(one) or 0), GATE.delay
 end

@@ -1,21 +1,23 @@
 --- @include "lib/held"
 --[[
-  extend: the leases of a permit, or of an order that a worker of a pool holds, last leaseMs longer, counted from now; with leaseMs 0 they stay
-  as they are.
+  extend: the leases of a permit, or of an order that a worker of a pool holds, last leaseMs longer, counted from now;
+  with leaseMs 0 they stay as they are.
   ARGV    ARGS.extend in calls.ts, then per lane that the holder has CONFIRM_ITEM
-  Returns EXTENDED: 'stale'; or 'extended', the gate because of which no more requests are wanted, else '', and how long the leases last
-          from now, ms
+  Returns EXTENDED: 'stale'; or 'extended', the gate because of which no more requests are wanted, else '', and how long
+          the leases last from now, ms
   Keeps   all of its leases or none.
 ]]
 if inDoubt then return inDoubt end
 if not areHeld(LIFE.extend) then return reply('stale', '', '0') end
 
+local MAY_GO_ON = {
+  [KIND.page] = GATES.pageUnderWay, [KIND.permit] = GATES.permitUnderWay, [KIND.host] = GATES.hostUnderWay,
+}
 local function gateOf(n)
   local lane, lease = heldLanes[n], leaseOf(heldLanes[n])
-  local kind, o, origin = lease[LEASE.kind], factsOf(lane), originOf(lane)
-  if kind == KIND.page then return (GATES.pageUnderWay(origin, o, versionOf(o), judgedBy(n), lease[LEASE.fence], lease[LEASE.list])) end
-  if kind == KIND.permit then return (GATES.permitUnderWay(origin, o, versionOf(o), judgedBy(n), lease[LEASE.fence], '')) end
-  if kind == KIND.host then return (GATES.hostUnderWay(origin, o, versionOf(o), '', lease[LEASE.fence], '')) end
+  local mayGoOn, o = MAY_GO_ON[lease[LEASE.kind]], factsOf(lane)
+  if not mayGoOn then return nil end
+  return (mayGoOn(originOf(lane), o, versionOf(o), judgedBy(n), lease[LEASE.fence], listOfRequest(lease)))
 end
 local gate
 for n = 1, #heldLanes do gate = gate or gateOf(n) end

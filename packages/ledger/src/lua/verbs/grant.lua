@@ -1,19 +1,20 @@
 --- @include "lib/permit-turns"
 --[[
-  grant: the leases of permits: a crawler that is no fetcher of the fleet sends the request. Each is a secondary lease of its lane, and
-  with it one of the pace lane, or neither.
+  grant: the leases of permits: a crawler that is no fetcher of the fleet sends the request. Each is a secondary lease
+  of its lane, and with it one of the pace lane, or neither.
   ARGV    ARGS.grant in calls.ts, then per permit GRANT_ITEM:
           paceLane   a lane that shares its pace with this one, or ''
           version    of the rules that the URL was judged by
           delayMs    owed if no longer delay is known
-          requester      whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a crawl, which takes its
-                     turn by the crawl's weight
+          requester  whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a
+                     crawl, which takes its turn by the crawl's weight
   Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
-          granted: with waitMs when it opens that much later, and with the fence and the delay of the lease of the pace lane
+          granted: with waitMs when it opens that much later, and with fence and delay of the pace lane's lease
           wait: to be asked again after waitMs; holder is 'url' or 'permit' where the lane has a lease
-          or why there is none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is paused or over
-  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where the pace lane is
-          closed, it keeps its place in line of both.
+          or why there is none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is
+          paused or over
+  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where the pace lane
+          is closed, it keeps its place in line of both.
 ]]
 local ahead = tonumber(ARGV[ARG.aheadMs])
 local lanes = {}
@@ -33,20 +34,29 @@ local function closedPair(lane, o) return closedPaceLane(kindOfPaceLane(lane), l
 
 -- One permit, whose item of ARGV begins at i.
 local function grantOne(i)
-  local lane, paceLane, delay = ARGV[i + GRANT_ITEM.lane], ARGV[i + GRANT_ITEM.paceLane], tonumber(ARGV[i + GRANT_ITEM.delayMs])
-  local leaseMs, requester, judged = tonumber(ARGV[i + GRANT_ITEM.leaseMs]), ARGV[i + GRANT_ITEM.requester], ARGV[i + GRANT_ITEM.version]
+  local lane, paceLane = ARGV[i + GRANT_ITEM.lane], ARGV[i + GRANT_ITEM.paceLane]
+  local delay, leaseMs = tonumber(ARGV[i + GRANT_ITEM.delayMs]), tonumber(ARGV[i + GRANT_ITEM.leaseMs])
+  local requester, judged = ARGV[i + GRANT_ITEM.requester], ARGV[i + GRANT_ITEM.version]
   local crawl = takesTurns(requester)
-  local list = crawl and LIST.normal .. '@' .. crawl or ''
-  local ask = { lanes = { lane }, kind = KIND.permit, delay = delay, leaseMs = leaseMs, ahead = ahead, requester = requester, of = '',
-    closedBy = function(one, o, version) return GATES.permitGrant(originOf(one), o, version, judged, '', list) end }
+  local list = crawl and listOf(LIST.normal, crawl) or ''
+  local ask = {
+    lanes = { lane }, kind = KIND.permit, delay = delay, leaseMs = leaseMs, ahead = ahead, requester = requester,
+    of = '',
+    closedBy = function(one, o, version) return GATES.permitGrant(originOf(one), o, version, judged, '', list) end,
+  }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
-  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. (call('HGET', TAG .. KEY.crawl .. crawl, CRAWL.record) or '') end
+  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. (call('HGET', crawlKey(crawl), CRAWL.record) or '') end
   local pace
   if paceLane ~= '' then
-    local owed = --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree and (own.owed or owedAtGrant(lane, ask)) or delay --[[end]]
-    pace = look({ lanes = { paceLane }, kind = kindOfPaceLane(paceLane), delay = owed, leaseMs = leaseMs, ahead = ahead, requester = requester,
-      of = lane, closedBy = closedPair })
+    local owed = delay
+    if --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree --[[end]] then
+      owed = own.owed or owedAtGrant(lane, ask)
+    end
+    pace = look({
+      lanes = { paceLane }, kind = kindOfPaceLane(paceLane), delay = owed, leaseMs = leaseMs, ahead = ahead,
+      requester = requester, of = lane, closedBy = closedPair,
+    })
   end
   if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then
     local given, opens, owed = take(own)
@@ -60,9 +70,11 @@ local function grantOne(i)
     countRequest(originOf(lane))
     return table.concat(out, '|')
   end
-  -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that may not be theirs.
+  -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that
+  -- may not be theirs.
   if --[[rule:own-urls-wait-for-no-gate-of-a-pace-lane]] pace and pace.gate --[[end]] then leaveLine(own) end
-  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, math.max(own.opens, pace and not pace.isFree and pace.opens or 0)) --[[end]]
+  local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
+  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, opens) --[[end]]
   if not own.isFree then
     local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
     return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)

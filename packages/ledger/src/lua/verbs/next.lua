@@ -1,15 +1,17 @@
 --- @include "lib/held"
 --- @include "lib/origin"
 --[[
-  next: one more request under leases that are held: a further request under the order of a pool, or a hop of a robots.txt in a lane that the
-  robots fetch holds. Asking says that the request before it has ended.
+  next: one more request under leases that are held: a further request under the order of a pool, or a hop of a
+  robots.txt in a lane that the robots fetch holds. Asking says that the request before it has ended.
   ARGV    ARGS.next in calls.ts, then per lane that the holder has CONFIRM_ITEM.
           lane: of the request; it need not be held, and is then asked for as any other lane
           kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the request before it
-          delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its origin
-  Returns 'granted', ms until it may be sent; 'wait', ms, gate; 'busy' where another request was asked for that has not been sent yet;
-          'stale'; 'blocked', 'rules-changed', 'refetch'
-  Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other request. It is counted.
+          delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its
+          origin
+  Returns 'granted', ms until it may be sent; 'wait', ms, gate; 'busy' where another request was asked for that has not
+          been sent yet; 'stale'; 'blocked', 'rules-changed', 'refetch'
+  Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other
+          request. It is counted.
 ]]
 if inDoubt then return inDoubt end
 if not areHeld(LIFE.next) then return reply('stale') end
@@ -39,13 +41,15 @@ if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 local sent = 0
 for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])
-  sent = math.max(sent, --[[rule:a-further-request-counts-from-the-latest-lane]] latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]) --[[end]])
+  local sentIn = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
+  sent = --[[rule:a-further-request-counts-from-the-latest-lane]] math.max(sent, sentIn) --[[end]]
 end
 local ended = endedAt(ARGV[ARG.elapsedMs], sent)
 local said, opens = tonumber(ARGV[ARG.delayMs]), now
 for n = 1, #heldLanes do
   local one, lease = heldLanes[n], leaseOf(heldLanes[n])
-  local owed = owedAfter(one, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
+  local owed = owedAfter(one, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of],
+    math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
   opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
 end
 own[LEASE.requestAt] = opens
@@ -53,6 +57,8 @@ setLease(lane, own)
 local isOwnHeld = lane == ARGV[ARG.lane] -- otherwise the request is counted when its own lane is leased
 if isOwnHeld then countRequest(origin) end
 local fetchFence = factsOf(lane)[FACTS.fetchFence]
-if ARGV[ARG.isRobots] == '1' and isOwnHeld and fetchFence ~= fence then startRobotsFetch(origin, fence, tonumber(ARGV[ARG.longestLeaseMs])) end
+if ARGV[ARG.isRobots] == '1' and isOwnHeld and fetchFence ~= fence then
+  startRobotsFetch(origin, fence, tonumber(ARGV[ARG.longestLeaseMs]))
+end
 flush()
 return reply('granted', ms(opens - now))

@@ -3,15 +3,17 @@
 --- @include "lib/origin"
 --[[
   reap: ends the leases whose time is over, at most 200 a call.
-  ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still be sending.
-  Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose fetcher is
-          gone REAPED_FETCH in calls.ts
+  ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still
+          be sending.
+  Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose
+          fetcher is gone REAPED_FETCH in calls.ts
   Keeps   the URL stays at the head of its lane. A started lease counts an attempt, a reservation counts nothing.
 ]]
 local BATCH = 200
 local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
-local found = call('ZRANGE', --[[rule:every-lease-ends]] INFLIGHT --[[end]], '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
+local index = --[[rule:every-lease-ends]] INFLIGHT --[[end]]
+local found = call('ZRANGE', index, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
 local startedCount, reservedCount = 0, 0
 local fetches = {}
 readLeases(found)
@@ -23,8 +25,10 @@ local function endStarted(lane, lease)
   local ended = now + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]]
   setEnded(lane, ended, owed, lease[LEASE.of])
   setDue(lane, ended + owed)
-  if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then countAttempt(lane, lease[LEASE.list])
-  elseif --[[rule:robots-leases-alone-are-returned]] kind == KIND.robots and --[[end]] robotsFetchOf(originOf(lane)) == lease[LEASE.fence] then
+  if --[[rule:a-dead-request-counts-an-attempt]] kind == KIND.page or kind == KIND.robotsPage --[[end]] then
+    countAttempt(lane, lease[LEASE.list])
+  elseif --[[rule:robots-leases-alone-are-returned]] kind == KIND.robots --[[end]]
+    and robotsFetchOf(originOf(lane)) == lease[LEASE.fence] then
     local at, _, _, state, version = #fetches, whetherOpen(lane)
     fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, lease[LEASE.fence]
     fetches[at + REAPED_FETCH.version] = version or '0'

@@ -5,20 +5,23 @@
 --- @include "lib/longer"
 --- @include "lib/body-budget"
 --[[
-  record: a robots fetch is over. With an answer, the origin's robots state is written and the lease of the lane that fetched ends.
-  Without one (nothing was sent, or a page or a hop whose URL is a robots.txt has ended) the state stays. Wakes the origin's lanes.
+  record: a robots fetch is over. With an answer, the origin's robots state is written and the lease of the lane that
+  fetched ends. Without one (nothing was sent, or a page or a hop whose URL is a robots.txt has ended) the state stays.
+  Wakes the origin's lanes.
   ARGV    ARGS.record in calls.ts, then per agent DELAY_ITEM:
           lane      whose lease ends by it, '' when none does
           state     state-text.ts, '' when it stays; lifeMs: how long it is kept
           hashes    of the bodies that it needs, the latest first, separated by blanks
           body      the first of these (stored-body.ts), '' when it is stored already
           delayMs, elapsedMs   owed by the lane, and how much of that has passed
-          load      'normal', or what back-off.lua reads: a site that asks for less is left alone, whatever its answer says of the rules
+          load      'normal', or what back-off.lua reads: a site that asks for less is left alone, whatever its answer
+                    says of the rules
           domain    registrable domain of the origin; domainBytes, allBytes, beyondLifeMs: body-budget.lua
-          of an agent: its delay, '' when that stays; and clampedFrom, the seconds as written when they were clamped, else ''
+          of an agent: its delay, '' when that stays; and clampedFrom, the seconds as written when they were clamped,
+          else ''
   Returns 'completed', 'stale', or 'full': there is no room for the body, and nothing was changed
-  Keeps   a longer delay counts at once, also for delays that run; waking never lowers a lane's own due time. The lane that fetched
-          owes the longest delay known. A state ends no later than the bodies that it needs.
+  Keeps   a longer delay counts at once, also for delays that run; waking never lowers a lane's own due time. The lane
+          that fetched owes the longest delay known. A state ends no later than the bodies that it needs.
 ]]
 if inDoubt then return inDoubt end
 local lane, fence, origin = ARGV[ARG.lane], ARGV[ARG.fence], ARGV[ARG.origin]
@@ -56,7 +59,8 @@ if isRecorded then indexOpened('robots-unreachable', origin) end
 
 local before = {} -- agent → the delay that was recorded before this answer
 for i = ARG.items, #ARGV, DELAY_ITEM.size do
-  local agent, delayMs, clampedFrom = ARGV[i + DELAY_ITEM.agent], ARGV[i + DELAY_ITEM.delayMs], ARGV[i + DELAY_ITEM.clampedFrom]
+  local agent, delayMs = ARGV[i + DELAY_ITEM.agent], ARGV[i + DELAY_ITEM.delayMs]
+  local clampedFrom = ARGV[i + DELAY_ITEM.clampedFrom]
   before[agent] = call('HGET', key, FIELD.delayOf .. agent) or ''
   if delayMs ~= '' then
     call('HSET', key, FIELD.delayOf .. agent, delayMs)
@@ -95,7 +99,9 @@ local function wake(other)
   end
   local lease = leaseOf(other)
   if lease and not isStarted(lease) then
-    lease[LEASE.notBefore], lease[LEASE.version] = --[[rule:a-longer-delay-counts-for-reservations]] lengthened(other, lease[LEASE.notBefore]) --[[end]], ''
+    local notBefore = lease[LEASE.notBefore]
+    lease[LEASE.notBefore] = --[[rule:a-longer-delay-counts-for-reservations]] lengthened(other, notBefore) --[[end]]
+    lease[LEASE.version] = ''
     setLease(other, lease)
   end
 end

@@ -7,11 +7,12 @@
           keep      the reservation goes on: an order follows
           pool      the same: an order for a worker of a pool follows, which takes no slot of the fetchers
           release   the lane is due at its own time; also ends a secondary lease that was not used
-          unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so the lane is due
-                    again no sooner than after a request. No attempt is counted.
+          unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so
+                    the lane is due again no sooner than after a request. No attempt is counted.
           defer     the lane is not due before `till`; `gate` says what holds it
   Returns per lane 'completed' or 'stale'
-  Keeps   a lease that is not the caller's, or not in the state that the table asks for (lease-life.ts), changes nothing, and is counted.
+  Keeps   a lease that is not the caller's, or not in the state that the table asks for (lease-life.ts), changes
+          nothing, and is counted.
 ]]
 if inDoubt then return inDoubt end
 local lanes, starts = {}, {}
@@ -26,12 +27,15 @@ readLanes(lanes)
 local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused = LIFE.unused, defer = LIFE.defer }
 
 local function defer(lane, notBefore, till, gate)
-  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among them.
-  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] gate == GATE.robotsInFlight and not robotsFetchOf(originOf(lane)) --[[end]] then
+  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among
+  -- them.
+  local isWoken = gate == GATE.robotsInFlight and not robotsFetchOf(originOf(lane))
+  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] isWoken --[[end]] then
     makeDue(lane, notBefore)
   else makeDue(lane, notBefore, till, gate) end
 end
--- Nothing was sent, but the origin has seen a connection: every lane of the request is due no sooner than after a request.
+-- Nothing was sent, but the origin has seen a connection: every lane of the request is due no sooner than after a
+-- request.
 local function endUnused(lane, lease)
   local owed = owedBy(lane, lease)
   setEnded(lane, now, owed, lease[LEASE.of])
