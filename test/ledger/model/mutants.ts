@@ -244,6 +244,13 @@ const BUGS: [name: string, rule: string, put: string][] = [
     'a-permit-keeps-its-place-in-both-lines',
     'own.isFree and 0 or await(own, own.opens)',
   ],
+  // what a process writes again after a loss
+  ['a restored end owes nothing', 'a-restored-end-is-owed', 'false'],
+  ['a restored end lowers a due time', 'a-restored-end-lowers-no-due-time', 'true'],
+  ['a restored end lowers the due time of a reservation', 'a-restored-end-lowers-no-reservation', 'false'],
+  ['a restored end is forgotten behind a gate', 'a-restored-end-counts-behind-a-gate', 'false'],
+  ['an earlier end takes the place of a later one', 'the-latest-end-is-remembered', 'true'],
+  ['a restored back-off closes nothing', 'a-restored-load-closes-the-site', 'false'],
   // policies of sites
   ['a policy that stays is taken for a change', 'a-policy-that-stays-keeps-its-change', 'false'],
   ['a policy that is dropped is forgotten', 'a-policy-that-is-dropped-is-remembered', 'false'],

@@ -16,22 +16,24 @@ local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then
     if isStarted(lease) then return end
-    if lease[LEASE.notBefore] >= opens then return end
+    if --[[rule:a-restored-end-lowers-no-reservation]] lease[LEASE.notBefore] >= opens --[[end]] then return end
     lease[LEASE.notBefore], lease[LEASE.version] = opens, ''
     return setLease(lane, lease)
   end
   local due, ownDue = tonumber(call('ZSCORE', DUE, lane) or '0'), tonumber(memoryOf(lane)[MEMORY.ownDue])
-  if ownDue and ownDue < opens then changeMemory(lane)[MEMORY.ownDue] = ms(opens) end
-  if due < opens then setDue(lane, opens) end
+  local isLonger = --[[rule:a-restored-end-counts-behind-a-gate]] ownDue and ownDue < opens --[[end]]
+  if isLonger then changeMemory(lane)[MEMORY.ownDue] = ms(opens) end
+  if --[[rule:a-restored-end-lowers-no-due-time]] due < opens --[[end]] then setDue(lane, opens) end
 end
 for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local lane, load = ARGV[i + RESTORE_ITEM.lane], ARGV[i + RESTORE_ITEM.load]
   local ended, said = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
   local owed = owedAfter(lane, KIND.page, NO_FENCE, '', said, 0)
   local known = endedOf(lane)
-  if not known or known < ended then setEnded(lane, ended, owed, '') end
-  if ended + owed > now then close(lane, ended + owed) end
-  if load ~= 'normal' then backOff(lane, load, ended, ended) end
+  local isLater = --[[rule:the-latest-end-is-remembered]] not known or known < ended --[[end]]
+  if isLater then setEnded(lane, ended, owed, '') end
+  if --[[rule:a-restored-end-is-owed]] ended + owed > now --[[end]] then close(lane, ended + owed) end
+  if --[[rule:a-restored-load-closes-the-site]] load ~= 'normal' --[[end]] then backOff(lane, load, ended, ended) end
 end
 flush()
 return reply()
