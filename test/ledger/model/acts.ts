@@ -325,8 +325,8 @@ export const resolve: Act = async (play, dice) => {
   if (holders.length === 0) return
   const { process, call } = caller(play, dice)
   const words = holders.map((holder): rules.Word => {
-    const kind = dice.pick(['keep', 'release', 'defer', 'defer'] as const)
-    const most = kind === 'keep' ? holder.urls.length - 1 : holder.urls.length
+    const kind = dice.pick(['keep', 'pool', 'release', 'defer', 'defer'] as const)
+    const most = kind === 'keep' || kind === 'pool' ? holder.urls.length - 1 : holder.urls.length
     const dropped = holder.urls.slice(0, dice(Math.max(0, most) + 1)).map(() => dice.pick(['disallowed', 'expired']))
     const until = play.world.clock.now + play.model.shift + dice.pick([0, 5_000, 100_000, 1_000_000])
     return {
@@ -352,6 +352,6 @@ export const resolve: Act = async (play, dice) => {
     if (holder === undefined || word === undefined) continue
     if (answer === 'completed') holder.urls.splice(0, word.dropped.length)
     if (answer === 'completed' && holder.startedAt !== undefined) play.site.unused(holder.lane, holder.fence)
-    if (word.next.kind !== 'keep') holder.state = 'done'
+    if (word.next.kind !== 'keep' && word.next.kind !== 'pool') holder.state = 'done'
   }
 }

@@ -70,7 +70,7 @@ export async function check(play: Play): Promise<void> {
     ),
   )
   const slotless = [...lanes].flatMap(([name, { lease }]) =>
-    lease !== undefined && rules.isSecondary(lease) ? [name] : [],
+    lease !== undefined && !rules.takesSlot(lease) ? [name] : [],
   )
   same('without a slot', real.slotless.sort(), slotless.sort())
   same('outcomes', real.outcomes, outcomes)

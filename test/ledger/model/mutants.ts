@@ -244,6 +244,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
     'a-permit-keeps-its-place-in-both-lines',
     'own.isFree and 0 or await(own, own.opens)',
   ],
+  ['an order of a pool takes a slot', 'an-order-of-a-pool-takes-no-slot', 'false'],
   // what a process writes again after a loss
   ['a restored end owes nothing', 'a-restored-end-is-owed', 'false'],
   ['a restored end lowers a due time', 'a-restored-end-lowers-no-due-time', 'true'],
@@ -296,9 +297,9 @@ const BUGS_OF_GATES: typeof BUGS = READ_GATES.map((gate) => [
   GATE_TABLE[gate].manner === 'again' ? 'false' : '0',
 ])
 const IS_STARTED = 'fence == asked and startedAt > 0'
-/** The model has no orders of pools (test/ledger/lease-life.test.ts has); a robots fetch is known by its fence at its origin, too. */
+/** A robots fetch is known by its fence at its origin, too. */
 const BUGS_OF_LIFE: typeof BUGS = [
-  ...HELD_EVENTS.filter((event) => event !== 'pool' && event !== 'record').map((event): (typeof BUGS)[number] => [
+  ...HELD_EVENTS.filter((event) => event !== 'record').map((event): (typeof BUGS)[number] => [
     `'${event}' does not look at the fence`,
     lifeRule(event),
     lifeFunctions().match(new RegExp(`life_${event}\\(.*?return fence == asked and (.*) end$`, 'm'))?.[1] ?? '',

@@ -10,7 +10,6 @@ import {
   firstExpiry,
   forgetHeld,
   idIn,
-  isSecondary,
   type Lane,
   type List,
   laneOf,
@@ -25,6 +24,7 @@ import {
   originOf,
   SETTINGS,
   streamOf,
+  takesSlot,
   turnsOf,
   urlsIn,
   waitingIn,
@@ -203,8 +203,7 @@ export function reserve(
   if (held > now) return { why: 'startup-hold', waitMs: held - now }
   wakeLanes(m)
   if (!m.hasCrawls && m.outcomes.length >= m.outcomesLimit) return { why: 'outcomes-full', waitMs: undefined }
-  // secondary leases take no slot
-  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && !isSecondary(lease)).length
+  const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && takesSlot(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
   const waiting = dueLanes(m)

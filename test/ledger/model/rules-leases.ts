@@ -354,7 +354,7 @@ export type Word = {
   lane: string
   fence: number
   dropped: string[]
-  next: { kind: 'keep' | 'release' | 'unused' } | { kind: 'defer'; until: number; why: string }
+  next: { kind: 'keep' | 'pool' | 'release' | 'unused' } | { kind: 'defer'; until: number; why: string }
 }
 
 export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt' {
@@ -365,6 +365,7 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
     const lease = lane?.lease
     if (lane === undefined || !befalls(next.kind, lease, fence, now)) return 'stale'
     leave(m, lane, lease.list, dropped)
+    if (next.kind === 'pool') lease.isOfPool = true
     if (next.kind === 'release') makeDue(lane, lease.notBefore)
     else if (next.kind === 'unused') {
       const owed = owedAfter(m, name, lease, lease.started?.delayMs ?? 0, now)

@@ -57,6 +57,8 @@ export type Lease = {
     /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
     requestAt: number
   }
+  /** it became an order for a worker of a pool */
+  isOfPool?: true
   /** of a visit: how many others come before the lane's own URLs, while these wait */
   before?: number | undefined
 }
@@ -70,6 +72,8 @@ export function befalls(event: LeaseEventName, lease: Lease | undefined, fence: 
 /** no URL of the lane asked for it */
 export const isSecondary = ({ started }: Lease): boolean =>
   started !== undefined && ['hop', 'permit', 'host', 'pace-group'].includes(started.kind)
+/** A slot of the fetchers. */
+export const takesSlot = (lease: Lease): boolean => !isSecondary(lease) && lease.isOfPool !== true
 /** What a lane is leased for that a request holds besides its own. */
 export const kindBeside = (lane: string): 'host' | 'pace-group' => (/ https?:/.test(lane) ? 'host' : 'pace-group')
 export type Lane = {

@@ -56,7 +56,7 @@ for n = 1, #lanes do
     local first = i + RESOLUTION.size
     local urls = leave(first, first + tonumber(ARGV[i + RESOLUTION.leaving]) * LEAVING.size - 1, lease[LEASE.list])
     if urls > 0 then dropFirst(lane, lease[LEASE.list], urls) end
-    if next == 'pool' then slotless[#slotless + 1] = lane
+    if --[[rule:an-order-of-a-pool-takes-no-slot]] next == 'pool' --[[end]] then slotless[#slotless + 1] = lane
     elseif next == 'release' then
       endLease(lane)
       makeDue(lane, --[[rule:a-released-lane-keeps-its-due-time]] notBefore --[[end]])
