@@ -5,6 +5,7 @@
  */
 import { CANDIDATES, DEFAULT_CRAWL, FOREVER, tagName } from '@decorum/protocol'
 import type { GateName } from '@decorum/protocol/gates'
+import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
@@ -224,6 +225,9 @@ export const KEPT = {
 
 /** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
 export const BODY = { freeBytes: 4_096 } as const
+/** A date in a Retry-After counts for no longer than a length may. */
+export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
+
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const

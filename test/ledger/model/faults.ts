@@ -71,8 +71,8 @@ export const crash: Act = async (play, dice) => {
 /** A process that has been there all along writes again what it remembers; now and then twice. */
 async function restore(play: Play, dice: Dice): Promise<void> {
   const ends = play.ends.slice(-4)
-  const closings = ends.map(({ lane, endedAt, delayMs, load, retryAfterMs }) => {
-    const text = load === 'normal' ? load : `${load} 0 ${retryAfterMs ?? ''}`
+  const closings = ends.map(({ lane, endedAt, delayMs, load, retryAfterMs, retryAfterAt }) => {
+    const text = load === 'normal' ? load : `${load} 0 ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
     return { lane, endedAt, delayMs, load: text }
   })
   for (let times = 1 + dice(2); times > 0; times--) {

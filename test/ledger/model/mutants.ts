@@ -179,6 +179,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['an expiry goes by the time of the ledger', 'an-expiry-goes-by-the-clock-of-redis', '0'],
   ['fences begin anew with a Redis that has forgotten them', 'time-goes-on-after-a-loss', ''],
   ['an empty ledger is taken for a new one', 'an-empty-ledger-is-not-new', "known == ''"],
+  ['the date in a Retry-After goes by the time of the ledger', 'a-date-goes-by-the-clock-of-redis', '0'],
   // confirm
   ['a lease that has ended is confirmed', 'confirm-minds-the-fence', 'false'],
   ['an unused lease opens the lane at once', 'an-unused-lease-owes-its-delay', 'now'],
