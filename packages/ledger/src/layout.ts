@@ -104,6 +104,8 @@ export const EPOCH = {
   /** ms that the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
   shift: 'shift',
   doubt: 'doubt',
+  /** the share of the time on Redis's clock that has not passed, while that clock is slewed: clock.lua */
+  excess: 'excess',
   /** when Redis lost its latest writes, and when every request of then has ended: lib/owed.lua */
   lost: 'lost',
   /** the latest fence handed out */
@@ -223,11 +225,11 @@ export const KEPT = {
   closedIndex: 10_000,
 } as const
 
-/** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
-export const BODY = { freeBytes: 4_096 } as const
 /** A date in a Retry-After counts for no longer than a length may. */
 export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
+/** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
+export const BODY = { freeBytes: 4_096 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const

@@ -1,11 +1,10 @@
 --- @include "lib/keys"
 --[[
-  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by the
-  shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
-  docs/decisions/0014-a-clock-that-leaps.md.
+  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps or runs fast. Each leap is taken out by the
+  shift, and so is what a fast TIME gains. So the ledger's time neither stops nor skips nor runs fast, and every instant that is stored
+  stays true: docs/decisions/0014-a-clock-that-leaps.md.
 ]]
 local STEP_MS = 1000 -- a smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still
-local NEWCOMER_STEP_MS = 5000 -- the same forward, for a caller that has just started: processes that run call once a second
 local DOUBT_MS = 2000 -- so long processes that run have time to call and say whether the time has really passed
 local now, shift, holdUntil
 local inDoubt -- an error reply while it is not known what time it is; a verb that writes an instant returns it
@@ -17,6 +16,7 @@ local function ms(instant) return string.format('%.3f', instant) end
 -- which no process has seen pass: 'ms|since|denied', denied being '1' once a running process has called without having seen it.
 -- The stretch is left out of the ledger's time until it is known whether it passed.
 local function judgeClock(last, vouched, doubt, believed)
+  local NEWCOMER_STEP_MS = 5000 -- the same forward, for a caller that has just started: processes that run call once a second
   local unseen, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
   unseen, since = tonumber(unseen), tonumber(since)
   local function accept() -- the time in doubt has really passed
@@ -45,4 +45,24 @@ local function judgeClock(last, vouched, doubt, believed)
     return accept() -- no process runs that could have seen it pass
   end
   return string.format('%.3f|%.3f|%s', unseen, since, denied)
+end
+
+-- TIME runs faster than time passes, by what processes have measured on their own clocks (redis-clock.ts). What it gains is left out, in
+-- whole ms and ahead of each: called while `now` is TIME, this lowers `shift`. Of several claims the largest counts until its life is over.
+-- kept: 'excess till from', from being the ledger's time up to which all is left out.
+local function slowDown(last, kept, claimed)
+  local MOST_EXCESS = 0.2 -- no clock is slewed by more than a tenth
+  local LIFE_MS = 60000 -- after the latest claim: longer than a process needs to measure it that takes the place of another
+  local excess, till, from = string.match(kept or '0 0 0', '^(%S+) (%S+) (%S+)$')
+  excess, till, from = tonumber(excess), tonumber(till), tonumber(from)
+  if till <= last then excess = 0 end
+  if claimed and claimed >= excess then
+    excess, till = --[[rule:a-claimed-rate-is-bounded]] math.min(claimed, MOST_EXCESS) --[[end]], now + shift + LIFE_MS
+  end
+  if excess == 0 then return call('HDEL', KEYS[1], EPOCH.excess) end
+  from = math.max(last, math.min(from, last + 1 / excess))
+  local gained = --[[rule:what-a-fast-clock-gains-is-left-out]] math.max(0, math.ceil((math.min(now + shift, till, last + LIFE_MS) - from) * excess)) --[[end]]
+  if gained == 0 and not claimed then return end
+  shift = shift - gained
+  call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.excess, string.format('%.4f %.3f %.3f', excess, till, from + gained / excess - gained))
 end
