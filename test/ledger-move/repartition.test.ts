@@ -47,10 +47,11 @@ async function change(to: number, onProgress: () => void = () => undefined, onTh
 /** What a run that was cut off leaves behind, and what ends by itself after a while. */
 const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 
-/** New partitions hold their grants for a second: here nothing was granted before. */
+/** New partitions hold their grants, and no delay counts as over that may have been lost: here nothing was granted before. */
 async function noHold(raw: Redis, ledger: LedgerWithViews): Promise<void> {
   await counted(ledger)
-  for (const tag of ledger.tags) await raw.hset(keysOf(tag).epoch, EPOCH.holdUntil, 0)
+  for (const tag of ledger.tags)
+    await raw.multi().hset(keysOf(tag).epoch, EPOCH.holdUntil, 0).hdel(keysOf(tag).epoch, EPOCH.lost).exec()
 }
 
 /** All that can be seen of a host, but the instant at which it is looked at. */
