@@ -1,11 +1,22 @@
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { announceNew } from '@decorum/ledger'
+import { EPOCH } from '@decorum/ledger/testing'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { expectPolite, type Journey, LONG_LEASES, pagesOf, startJourney } from '../journey/fleet.ts'
+import type { Site } from '../support/origins/index.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
+const raw = new Redis(redis.url)
+afterAll(() => raw.disconnect())
 let journey: Journey | undefined
-afterEach(() => journey?.close())
+afterEach(async () => {
+  await journey?.close()
+  journey = undefined
+  await raw.flushall()
+  await announceNew(raw)
+})
 
 const HOUR = 3_600_000
 const SKEW = fileURLToPath(new URL('skew.mjs', import.meta.url))
@@ -34,4 +45,51 @@ test.each([HOUR, -HOUR])('a fleet whose clocks are off by %i ms keeps every prom
   const report = await expectPolite(journey, candidates)
   expect(report.statuses).toMatchObject({ 429: expect.any(Number), 503: 6 })
   expect(report.lanes.every(({ delayMs }) => delayMs.most === 300)).toBe(true)
+})
+
+const sitesWith = (name: string, pages: NonNullable<Site['pages']>): Site[] =>
+  Array.from({ length: 6 }, (_, n) => ({
+    name: `${name}-${n}`,
+    robots: [{ body: 'User-agent: *\nCrawl-delay: 0.3' }],
+    pages,
+  }))
+/** What processes have measured of Redis's clock, in any partition. */
+const excesses = async (): Promise<string[]> =>
+  (await Promise.all((await raw.keys('*:epoch')).map((key) => raw.hget(key, EPOCH.excess)))).filter(
+    (one) => one !== null,
+  )
+
+test('where Redis’s clock is slewed by 8.33 %, no delay is shorter once processes of another clock have measured it', async () => {
+  journey = await startJourney({
+    redisUrl: redis.url,
+    fetchers: 2,
+    sites: sitesWith('slewed', { cycle: [{}, {}, { status: 429, retryAfter: '1' }] }),
+    env: {
+      ...LONG_LEASES,
+      REDIS_RATE: '1.08333',
+      REDIS_RATE_FROM: String(Date.now()),
+      NODE_OPTIONS: `--import ${SKEW}`,
+    },
+  })
+  await expect.poll(excesses, { timeout: 60_000 }).not.toEqual([])
+  const candidates = pagesOf(journey.web, 12)
+  await journey.frontier.enqueue(candidates)
+  await journey.outcomesOf(candidates.length)
+  await expectPolite(journey, candidates)
+})
+
+test('processes whose own clocks run 5 % fast come no earlier than a date in a Retry-After says', async () => {
+  const date = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 12_000)
+  journey = await startJourney({
+    redisUrl: redis.url,
+    fetchers: 2,
+    sites: sitesWith('fast', [{}, { status: 429, retryAfter: date.toUTCString() }, {}]),
+    env: { ...LONG_LEASES, SKEW_RATE: '1.05', NODE_OPTIONS: `--import ${SKEW}` },
+  })
+  const candidates = pagesOf(journey.web, 6)
+  await journey.frontier.enqueue(candidates)
+  await journey.outcomesOf(candidates.length)
+  const { examples } = await journey.audit()
+  // A start may come early by what this clock gains while it waits for the last of a delay: 2 ms (docs/promises.md).
+  expect(examples.filter(({ offence }) => offence !== 'short-delay')).toEqual([])
 })

@@ -4,8 +4,9 @@
  */
 
 import type { ReservedLane } from '@decorum/ledger'
-import { EPOCH } from '@decorum/ledger/testing'
+import { EPOCH, FIELD } from '@decorum/ledger/testing'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import type { RetryAfter } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, keys, LEASE, outcomeOf, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'
@@ -21,7 +22,7 @@ const held = (waitMs: number) => ({ kind: 'wait', why: 'startup-hold', waitMs })
 
 /** A living process that has seen all of the time that has really passed, and others beside it. */
 async function scene() {
-  const time = { passed: 0, leapt: 0 }
+  const time = { passed: 0, leapt: 0, excess: 0 }
   const notices: string[] = []
   const common = { nowMs: () => START + time.passed + time.leapt, leaseMs: LEASE, quarantineMs: QUARANTINE }
   const onNotice = (sentence: string): void => void notices.push(sentence)
@@ -29,6 +30,7 @@ async function scene() {
     ...common,
     onNotice,
     mostMs: () => START + time.passed,
+    excess: () => time.excess,
     hold: true,
   })
   time.passed += 1_000
@@ -50,6 +52,18 @@ async function scene() {
     leap(ms: number): void {
       time.leapt += ms
     },
+    /** so much passes while Redis's clock runs 8 % fast, a call by one of these every tenth of a second */
+    async passFast(ms: number, by: LedgerWithViews[]): Promise<void> {
+      for (let tenth = 0; tenth < ms / 100; tenth++) {
+        time.passed += 100
+        time.leapt += 8
+        await by[tenth % by.length]?.viewPartition(0)
+      }
+    },
+    /** the living process has measured that so much of the time on Redis's clock does not pass */
+    claim(excess: number): void {
+      time.excess = excess
+    },
     /** a process that has only just started */
     async fresh(mostMs: () => number | undefined = () => undefined): Promise<LedgerWithViews> {
       const other = await openLedgerWithViews({ redis: redis.url, partitions: 1, ...common, mostMs, ...PATIENT })
@@ -66,12 +80,12 @@ async function reserveOne(ledger: LedgerWithViews): Promise<ReservedLane> {
   if (taken.kind !== 'reserved' || taken.lanes[0] === undefined) throw new Error(`nothing: ${JSON.stringify(taken)}`)
   return taken.lanes[0]
 }
-async function visit(ledger: LedgerWithViews, more: { delayMs?: number; retryAfterMs?: number } = {}): Promise<string> {
-  const { delayMs = 1_000, retryAfterMs } = more
+async function visit(ledger: LedgerWithViews, more: { delayMs?: number } & RetryAfter = {}): Promise<string> {
+  const { delayMs = 1_000, ...asked } = more
   const { fence, urls } = await reserveOne(ledger)
   expect(await ledger.start({ ...LANE, kind: 'page', fence, version: 0, delayMs })).toMatchObject({ kind: 'granted' })
-  const load =
-    retryAfterMs === undefined ? { kind: 'normal' as const } : { kind: 'asked-for-less' as const, retryAfterMs }
+  const isAsked = Object.keys(asked).length > 0
+  const load = isAsked ? { kind: 'asked-for-less' as const, ...asked } : { kind: 'normal' as const }
   await ledger.complete({ ...LANE, fence, delayMs, elapsedMs: 0, load, outcome: outcomeOf(urls[0]?.id ?? '') })
   return urls[0]?.id ?? ''
 }
@@ -173,6 +187,58 @@ test('a clock that is slewed is no clock that leaps', async () => {
   }
   expect((await ledger.viewPartition(0)).holdUntil).toBeUndefined()
   expect(notices).toEqual([])
+})
+
+const FAST = 1 - 1 / 1.08
+
+test('while Redis’s clock runs fast, delays and leases last as long as a process has measured, whoever calls', async () => {
+  const { ledger, fresh, passFast, claim, notices } = await scene()
+  const other = await fresh(() => undefined)
+  await ledger.store(0, [...urls('a', 'b'), url('c', { origin: 'http://flying.test' })])
+  await passFast(1_000, [other])
+  claim(FAST)
+  await passFast(100, [ledger])
+  const taken = await ledger.reserve(0, ask)
+  for (const lane of taken.kind === 'reserved' ? taken.lanes : []) {
+    await ledger.start({ ...lane, kind: 'page', version: 0, delayMs: 5_000 })
+    if (lane.origin !== LANE.origin) continue
+    await ledger.complete({ ...lane, delayMs: 5_000, elapsedMs: 0, load: { kind: 'normal' }, outcome: outcomeOf('a') })
+  }
+  await passFast(4_900, [other, other, other, ledger])
+  expect(await other.reserve(0, ask)).toMatchObject({ why: 'nothing-due' })
+  await passFast(200, [other])
+  expect(await reserveOne(other)).toMatchObject({ urls: [{ id: 'b' }] })
+  await passFast(LEASE - 5_200, [ledger, other])
+  expect(await ledger.reap(0), 'a lease that has not ended').toMatchObject({ started: 0 })
+  await passFast(300, [other])
+  expect(await ledger.reap(0)).toMatchObject({ started: 1 })
+  expect(notices).toEqual([])
+})
+
+test('a claim is bounded, and ends a minute after it was last made', async () => {
+  const { raw, pass, claim, ledgerNow, passed } = await scene()
+  await pass(1_000)
+  expect(await raw.hmget(keys.epoch, EPOCH.excess, EPOCH.shift)).toEqual([null, null])
+  const before = passed() - (await ledgerNow())
+  claim(0.9)
+  await pass(10_000)
+  claim(0)
+  expect(passed() - (await ledgerNow()) - before).toBe(2_000)
+  await pass(200_000)
+  expect(await raw.hexists(keys.epoch, EPOCH.excess)).toBe(0)
+  expect(passed() - (await ledgerNow()) - before).toBeLessThan(2_000 + 0.2 * 80_000)
+})
+
+test('the date in a Retry-After is the site’s: it is compared with Redis’s own clock when it is written', async () => {
+  const { ledger, raw, pass, leap } = await scene()
+  leap(-DAY)
+  await pass(HOLD + 1_000)
+  await ledger.store(0, urls('a'))
+  const date = ledger.wall() + 60_000
+  await visit(ledger, { retryAfterAt: date })
+  const until = Number(await raw.hget(keys.origin(LANE.origin), FIELD.backOffUntil)) - (ledger.now() - ledger.wall())
+  expect(until).toBeGreaterThanOrEqual(date)
+  expect(until, 'a tenth more at most, by which a back-off is lengthened').toBeLessThan(date + 6_001)
 })
 
 test('a process that has just started carries no leap in: the living deny it', async () => {

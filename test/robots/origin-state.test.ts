@@ -189,6 +189,8 @@ describe('asking again', () => {
   test('Retry-After is a lower bound, and is never shortened by a later answer', () => {
     expect(ask(told([0, status(503, { retryAfterMs: HOUR })]), decorum, 0)).toMatchObject({ until: T + HOUR })
     expect(ask(told([0, status(503, { retryAfterMs: SECOND })]), decorum, 0)).toMatchObject({ until: T + 30 * SECOND })
+    expect(ask(told([0, status(503, { retryAfterAt: T + HOUR })]), decorum, 0)).toMatchObject({ until: T + HOUR })
+    expect(told([0, status(503, { retryAfterAt: T - HOUR })]).notBefore, 'a date that is past').toBeUndefined()
     expect(
       ask(
         told([0, status(503, { retryAfterMs: HOUR })], [MINUTE, status(503, { retryAfterMs: MINUTE })]),
@@ -205,7 +207,11 @@ describe('asking again', () => {
     expect(ask(state, decorum, 2 * DAY)).toMatchObject({ kind: 'wait', until: T + 2 * DAY + MINUTE })
   })
   test('it is at most a day, whoever read the header and whatever the status', () => {
-    for (const event of [status(503, { retryAfterMs: 99 * DAY }), status(404, { retryAfterMs: 99 * DAY })])
+    for (const event of [
+      status(503, { retryAfterMs: 99 * DAY }),
+      status(503, { retryAfterAt: T + 99 * DAY }),
+      status(404, { retryAfterMs: 99 * DAY }),
+    ])
       expect(told([0, event]).notBefore).toBe(T + DAY)
     expect(told([0, silence('timeout', { retryAfterMs: Infinity })]).notBefore).toBe(T + DAY)
   })

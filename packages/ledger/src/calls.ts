@@ -10,7 +10,8 @@ export type Arg = string | number | Buffer
 /**
  * In front of the arguments of every verb.
  * time: the latest time of the ledger that the caller is sure of, ms: the last one that it saw, plus what has passed on its own monotonic
- * clock since; '' from a process that has only just started. Tests: 'now/vouched', and now stands for the clock of Redis.
+ * clock since; '' from a process that has only just started. '/time/excess' while the clock of Redis runs faster than the caller's:
+ * the share of its time that has not passed (redis-clock.ts). Tests: 'now/time' or 'now/time/excess', and now stands for the clock of Redis.
  * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine; longestLeaseMs: the first of these.
  * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
  */

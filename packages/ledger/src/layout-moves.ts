@@ -105,6 +105,8 @@ export const EPOCH_MOVES = {
   /** instants that move are made those of their new partition: server-clocks.ts */
   shift: 'stays',
   doubt: 'stays',
+  /** of one server's clock, and of a minute: processes measure it anew */
+  excess: 'stays',
   lost: 'latest',
   fence: 'highest',
   restartAnnounced: 'change',

@@ -5,6 +5,7 @@
  */
 import { CANDIDATES, DEFAULT_CRAWL, FOREVER, tagName } from '@decorum/protocol'
 import type { GateName } from '@decorum/protocol/gates'
+import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
@@ -102,6 +103,8 @@ export const EPOCH = {
   /** ms that the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
   shift: 'shift',
   doubt: 'doubt',
+  /** the share of the time on Redis's clock that has not passed, while that clock is slewed: clock.lua */
+  excess: 'excess',
   /** when Redis lost its latest writes, and when every request of then has ended: lib/owed.lua */
   lost: 'lost',
   /** the latest fence handed out */
@@ -220,6 +223,9 @@ export const KEPT = {
   /** origins that one gate holds, of which the index has those that are held longest */
   closedIndex: 10_000,
 } as const
+
+/** A date in a Retry-After counts for no longer than a length may. */
+export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
 /** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
 export const BODY = { freeBytes: 4_096 } as const

@@ -4,7 +4,8 @@
  * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
 import type { Outcome } from '@decorum/protocol'
-import type { RobotsState } from '@decorum/robots'
+import type { RetryAfter, RobotsState } from '@decorum/robots'
+import type { SiteLoad } from './types.ts'
 import type { NoteItem } from './verbs/note.ts'
 
 const EVERY_MS = 1_000
@@ -51,12 +52,7 @@ export type Note = { at: number } & (
 export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
-  backOff(
-    origin: string,
-    agent: string,
-    cause: 'asked-for-less' | 'turned-away' | 'no-answer',
-    retryAfterMs: number | undefined,
-  ): void
+  backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
   robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
   close(): void
 }
@@ -103,9 +99,12 @@ export function notesOf(
       ofOrigin.set(origin, before + 1)
       usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
     },
-    backOff(origin, agent, cause, retryAfterMs) {
-      const more = retryAfterMs === undefined ? {} : { retryAfterMs }
-      trouble(origin, { at: Date.now(), what: 'back-off', cause, agent, ...more }, { backOff: true })
+    backOff(origin, agent, load) {
+      const at = Date.now()
+      const { retryAfterAt = Number.NaN, retryAfterMs = retryAfterAt - at }: RetryAfter =
+        load.kind === 'asked-for-less' ? load : {}
+      const more = retryAfterMs > 0 ? { retryAfterMs } : {}
+      trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
     robots(origin, { kind, at, status, reason }) {
       const more = { ...(status === undefined ? {} : { status }), ...(reason === undefined ? {} : { reason }) }

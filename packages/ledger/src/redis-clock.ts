@@ -1,13 +1,11 @@
 /**
  * The ledger's time as a process knows it, bounded from both sides, from the times in replies and the process's own monotonic clock.
- * A reply holds the time at which it was written. The largest offset between that and the time of reading is nearest to the truth
- * without being ahead of it; the smallest offset to the time of asking is not behind it.
+ * A reply was written after it was asked for and before it was read, so the offset between the two clocks lies between two numbers then.
+ * A bound that is kept holds until a reply shows that it cannot be right; then the reply's own bound takes its place.
  */
 
-/** How fast two clocks may drift apart: an offset loses this share of the time since it was seen (NTP slews by 0.05 %). */
+/** How fast two clocks may drift apart: a bound loosens by this share of the time since it was seen (NTP slews by 0.05 %). */
 const DRIFT = 0.001
-/** A reply that was written after the call, and is so far behind what was known when it was made, shows that Redis's clock was set back. */
-const SET_BACK_MS = 5_000
 /**
  * A process that has known the ledger for less than this does not confirm its time: after a leap of the clock, the ledger relies on
  * processes that ran before, and waits 2 s for them (DOUBT_MS in clock.lua).
@@ -17,7 +15,10 @@ const KNOWN_MS = 5_000
 export type RedisClock = {
   /** @param askedAt  when the call was made, on the monotonic clock */
   seen(redisMs: number, askedAt: number): void
-  /** never ahead of the ledger's time */
+  /**
+   * Not ahead of the ledger's time; ahead of it where this process's clock runs fast, by no more than that since the latest reply and
+   * what the call took to reach Redis.
+   */
   now(): number
   /** never behind it, as long as its clock does not leap; undefined for a process that has only just started */
   most(): number | undefined
@@ -25,30 +26,75 @@ export type RedisClock = {
 
 /** @param monotonic  ms; `performance.now()` but in tests */
 export function redisClock(monotonic: () => number = () => performance.now()): RedisClock {
-  let offset = Number.NEGATIVE_INFINITY
+  let least = Number.NEGATIVE_INFINITY
   let most = Number.POSITIVE_INFINITY
   let at = 0
   let firstAt: number | undefined
+  const loosened = (now: number): { least: number; most: number } => {
+    const drift = (now - at) * DRIFT
+    return { least: least - drift, most: most + drift }
+  }
   return {
     seen(redisMs, askedAt) {
       const now = monotonic()
       firstAt ??= now
-      const kept = offset - (now - at) * DRIFT
-      const sample = redisMs - now
-      offset = sample > kept || kept - (redisMs - askedAt) > SET_BACK_MS ? sample : kept
-      const least = most + (now - at) * DRIFT
-      // beyond what this process would have vouched for: others have seen that time pass
-      most = sample > least ? redisMs - askedAt : Math.min(least, redisMs - askedAt)
+      const kept = loosened(now)
+      const [low, high] = [redisMs - now, redisMs - askedAt]
+      least = kept.least > high ? low : Math.max(kept.least, low)
+      most = kept.most < low ? high : Math.min(kept.most, high)
       at = now
     },
     now() {
       const now = monotonic()
-      return offset === Number.NEGATIVE_INFINITY ? 0 : offset - (now - at) * DRIFT + now
+      return firstAt === undefined ? 0 : loosened(now).least + now
     },
     most() {
       const now = monotonic()
-      if (firstAt === undefined || now - firstAt < KNOWN_MS) return undefined
-      return most + (now - at) * DRIFT + now
+      return firstAt === undefined || now - firstAt < KNOWN_MS ? undefined : loosened(now).most + now
     },
+  }
+}
+
+/** How long two readings are apart at least, so that what they say of a clock's rate is more than its reading, ms. */
+const SPAN_MS = 5_000
+/** Two readings are compared when they show the rate as exactly as this. */
+const EXACT = 0.01
+/** A clock that runs faster than another by no more than this is not noticed: clocks that nobody slews differ by up to 0.05 %. */
+const TOLERATED = 0.002
+
+type Reading = { at: number; least: number; most: number }
+const width = ({ least, most }: Reading): number => most - least
+
+export type ClockRate = {
+  seen(redisMs: number, askedAt: number): void
+  /** The share of the time on Redis's clock that has not passed on this process's own: 0.074 while that clock runs 8 % fast; 0 mostly. */
+  excess(): number
+}
+
+/**
+ * How much faster Redis's clock runs than the process's monotonic one. Only what the replies prove counts, so one that comes late shows
+ * nothing. Two stretches in a row have to show it, because a clock that steps once looks fast in one of them.
+ */
+export function clockRate(monotonic: () => number = () => performance.now()): ClockRate {
+  let from: Reading | undefined
+  let before = 0
+  let latest = 0
+  return {
+    seen(redisMs, askedAt) {
+      const at = monotonic()
+      const reading = { at, least: redisMs - at, most: redisMs - askedAt }
+      if (from === undefined || width(reading) * 2 < width(from)) {
+        from = reading
+        return
+      }
+      const span = at - from.at
+      if (span < SPAN_MS || width(reading) + width(from) > span * EXACT) return
+      before = latest
+      const isFast = reading.least - from.most > span * TOLERATED
+      const gained = isFast ? reading.most - from.least : 0 // at most, of what it is certain to have gained
+      latest = gained / (span + gained)
+      from = reading
+    },
+    excess: () => Math.min(before, latest),
   }
 }

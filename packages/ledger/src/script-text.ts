@@ -23,6 +23,7 @@ import {
   OPERATION,
   OTHERS,
   POLICY,
+  RETRY_AFTER,
   STOPS,
 } from './layout.ts'
 import { LIFE, lifeFunctions } from './lease-life.ts'
@@ -40,7 +41,7 @@ const parts = {
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, KEPT, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
   ...{ FACTS, GATES, LIFE, LAST },
-  ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED, BODY },
+  ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED, BODY, RETRY_AFTER },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 

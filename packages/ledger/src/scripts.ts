@@ -5,7 +5,7 @@ import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
 import { type Keys, LAYOUT } from './layout.ts'
 import type { RedisLink } from './link.ts'
-import { redisClock } from './redis-clock.ts'
+import { clockRate, redisClock } from './redis-clock.ts'
 import { scriptText } from './script-text.ts'
 import type { OnCall } from './settings.ts'
 
@@ -21,9 +21,9 @@ export type Scripts = {
   call<V extends Verb>(verb: V, args: ArgsOf<V>, items?: Arg[]): Promise<Reply>
   /** The same for a verb of another package: all of its arguments, in order. */
   send(verb: string, args: readonly Arg[]): Promise<Reply>
-  /** the ledger's time as far as it is known here, ms: never ahead of it, and behind by no more than a round trip */
+  /** the ledger's time as far as it is known here, ms: as near as redis-clock.ts says, and behind by no more than a round trip */
   now(): number
-  /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps */
+  /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps or is slewed */
   aheadMs(): number
 }
 
@@ -43,6 +43,8 @@ export type ScriptSettings = {
   nowMs?: (() => number) | undefined
   /** tests only, with `nowMs`: the time that the caller can vouch for; as it comes, all of it */
   mostMs?: (() => number | undefined) | undefined
+  /** tests only, with `nowMs`: `excess` of redis-clock.ts; 0 */
+  excess?: (() => number) | undefined
 }
 
 /** What a reply has behind its epoch (`reply` in lua/lib/epoch.lua): the versions of the stops and the rates, and what an absent part stands for. */
@@ -77,11 +79,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   let known = '' // epoch id; '' until the first reply
   let ahead = 0
   const clock = redisClock()
+  const rate = clockRate()
   /** EVERY_CALL in calls.ts */
   const time = (): string => {
-    if (settings.nowMs === undefined) return clock.most()?.toFixed(3) ?? ''
+    const excess = settings.nowMs === undefined ? rate.excess() : (settings.excess?.() ?? 0)
+    const fast = excess > 0 ? `/${excess.toFixed(4)}` : ''
+    if (settings.nowMs === undefined) return `${fast && '/'}${clock.most()?.toFixed(3) ?? ''}${fast}`
     const vouched = settings.mostMs === undefined ? settings.nowMs() + ahead : settings.mostMs()
-    return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}`
+    return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}${fast}`
   }
   const send = async (verb: string, args: readonly Arg[]): Promise<Reply> => {
     const askedAt = performance.now()
@@ -102,6 +107,7 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     ahead = Number(shift)
     const now = Number(answer[1])
     clock.seen(now, askedAt)
+    rate.seen(now - ahead, askedAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
     if (settings.records !== undefined && versions !== settings.records.versions) settings.records.report(versions)
     return { now, values: answer.slice(2) }

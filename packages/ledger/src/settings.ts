@@ -36,6 +36,8 @@ export type LedgerOptions = {
   nowMs?: () => number
   /** tests only, with `nowMs`: the time that this process can vouch for; by default all of it */
   mostMs?: () => number | undefined
+  /** tests only, with `nowMs`: the share of the time on Redis's clock that has not passed on this process's (redis-clock.ts) */
+  excess?: () => number
   /** tests only: the share of itself that a back-off is lengthened by, [0, 1), in place of a random one */
   jitter?: () => number
 }

@@ -1,6 +1,6 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
 import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
-import type { RobotsState } from '@decorum/robots'
+import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
 
@@ -235,7 +235,7 @@ export type ClaimAnswer =
 /** What an answer says about the load of its origin. */
 export type SiteLoad =
   | { kind: 'normal' }
-  | { kind: 'asked-for-less' /** as the answer said, ms */; retryAfterMs?: number } // 429, 503: closes the origin's lanes
+  | ({ kind: 'asked-for-less' } & RetryAfter) // 429, 503: closes the origin's lanes; of a length and a date the later end counts
   | { kind: 'turned-away' } // 403: several in a row do so for a while that grows
   | { kind: 'no-answer' } //                                                    connection failures in a row do too
 

@@ -9,7 +9,7 @@ import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { type RobotsEvent, type RobotsState, step, unknownOrigin } from './origin-state.ts'
 import { parseRobots } from './parse.ts'
 import { type Policy, policies } from './policies.ts'
-import { parseRetryAfter } from './retry-after.ts'
+import { readRetryAfter } from './retry-after.ts'
 import type { RobotsTxt } from './robots-txt.ts'
 
 export interface RobotsCacheOptions {
@@ -118,7 +118,6 @@ async function request(
         continue
       }
       const body = await bodyOf(response)
-      const retryAfterMs = parseRetryAfter(headers.get('retry-after') ?? undefined, now())
       const maxAge = /(?:^|,)\s*max-age=(\d{1,9})/i.exec(headers.get('cache-control') ?? '')?.[1]
       const good = status >= 200 && status < 300
       return {
@@ -129,7 +128,7 @@ async function request(
           jitter,
           ...(good ? { hash: `${now()} ${at}` } : {}),
           ...(maxAge === undefined ? {} : { freshForMs: Number(maxAge) * 1_000 }),
-          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+          ...readRetryAfter(headers.get('retry-after') ?? undefined),
         },
       }
     }

@@ -3,7 +3,7 @@ export type { Agent } from './agent.ts'
 export { productToken } from './agent.ts'
 export type { AllowedReason, Judgement } from './judge.ts'
 export { judge, needsRules } from './judge.ts'
-export { ROBOTS_MAX_BYTES } from './limits.ts'
+export { MAX_RETRY_AFTER_MS, ROBOTS_MAX_BYTES } from './limits.ts'
 export type { Copy, Instant, RobotsEvent, RobotsState, UnansweredReason } from './origin-state.ts'
 export { hashesOf, step, unknownOrigin } from './origin-state.ts'
 export type { ParseOptions } from './parse.ts'
@@ -11,7 +11,7 @@ export { parseRobots } from './parse.ts'
 export type { AnswerKind, Meaning, Policy } from './policies.ts'
 export { policies } from './policies.ts'
 export type { ProfileName } from './readings.ts'
-export { parseRetryAfter } from './retry-after.ts'
+export { parseRetryAfter, type RetryAfter, readRetryAfter } from './retry-after.ts'
 export type {
   DelayExplanation,
   Explanation,

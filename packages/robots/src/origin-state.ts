@@ -8,6 +8,7 @@
  */
 import { MAX_RETRY_AFTER_MS } from './limits.ts'
 import type { AnswerKind } from './policies.ts'
+import type { RetryAfter } from './retry-after.ts'
 
 /** Milliseconds since 1970, UTC. */
 export type Instant = number
@@ -91,14 +92,15 @@ export type RobotsEvent =
       hash?: string
       /** As the cache headers say, unclamped; absent when they say nothing. */
       freshForMs?: number
-      /** As `parseRetryAfter` gives it; `step` caps it at a day. */
+      /** Until when the site asks not to be asked, as a length or on the clock of `now`; `step` caps it at a day. */
       retryAfterMs?: number
+      retryAfterAt?: Instant
       etag?: string
       lastModified?: string
       /** [0, 1), drawn at the rim. */
       jitter: number
     }
-  | { kind: 'unanswered'; reason: UnansweredReason; retryAfterMs?: number; jitter: number }
+  | { kind: 'unanswered'; reason: UnansweredReason; retryAfterMs?: number; retryAfterAt?: Instant; jitter: number }
   /** Optional news: a page of this origin answered well. At most once an hour is enough. */
   | { kind: 'site-answered' }
 
@@ -142,7 +144,7 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
     case 'unanswered': {
       const kind = kindOfReason(event.reason)
       const answer = { kind, at: now, reason: event.reason, jitter: share(event.jitter) }
-      return { ...hear(state, kind, now), answer, ...hold(state, event.retryAfterMs, now) }
+      return { ...hear(state, kind, now), answer, ...hold(state, event, now) }
     }
     case 'site-answered':
       return { ...state, siteAnsweredAt: now }
@@ -166,7 +168,7 @@ function answered(state: RobotsState, event: Answered, now: Instant): RobotsStat
     jitter: share(event.jitter),
   }
   const base = isDefinite(kind) ? lifted(state) : state
-  const next = { ...hear(base, kind, now, freshForMs), answer, ...hold(base, event.retryAfterMs, now) }
+  const next = { ...hear(base, kind, now, freshForMs), answer, ...hold(base, event, now) }
   if (!isGood(kind)) return next
 
   const hash = renewed ? renewed.hash : event.hash
@@ -220,10 +222,13 @@ function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: n
 }
 
 /** Retry-After as an instant: extend only, and by a day at most, whatever the status. */
-function hold(state: RobotsState, retryAfterMs: number | undefined, now: Instant): { notBefore?: Instant } {
-  if (retryAfterMs === undefined) return {}
-  const ms = Math.min(bounded(retryAfterMs), MAX_RETRY_AFTER_MS)
-  return { notBefore: Math.max(state.notBefore ?? 0, now + ms) }
+function hold(
+  state: RobotsState,
+  { retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter,
+  now: Instant,
+): { notBefore?: Instant } {
+  const ms = Math.min(Math.max(bounded(retryAfterMs), retryAfterAt - now), MAX_RETRY_AFTER_MS)
+  return ms > 0 ? { notBefore: Math.max(state.notBefore ?? 0, now + ms) } : {}
 }
 
 /** Content hashes that this state may still need: bodies under any other hash may be dropped. */

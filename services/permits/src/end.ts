@@ -1,6 +1,6 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
 import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
-import { parseRetryAfter } from '@decorum/robots'
+import { readRetryAfter } from '@decorum/robots'
 import { confirm, extend, type Leases, laneOf, lanesOf } from '@decorum/sending'
 import type { Permit } from './permit-id.ts'
 
@@ -14,11 +14,8 @@ export type Said = {
 }
 
 /** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
-export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
-  if (status === 429 || status === 503) {
-    const retryAfterMs = parseRetryAfter(retryAfter, wall)
-    return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  }
+export function loadOf({ status, retryAfter, error }: Said): SiteLoad {
+  if (status === 429 || status === 503) return { kind: 'asked-for-less', ...readRetryAfter(retryAfter) }
   if (status === 403) return { kind: 'turned-away' }
   return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
 }

@@ -43,7 +43,7 @@ export class Holding {
       agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
     const { delayMs, trace, awaitedBy, ...end } =
       permit.order === undefined
-        ? plainEnd(readBody(CompletionBody, body), desk.ledger.wall(desk.ledger.partitionOf(permit.origin)), delayOf)
+        ? plainEnd(readBody(CompletionBody, body), delayOf)
         : await this.#endOfOrder(id, permit, permit.order, body, heldMs, delayOf)
     // The delay starts when the completion arrives, because an earlier end cannot be checked.
     const happened = { ...end, endedAt: performance.now(), adaptiveMs: delayMs }
@@ -139,6 +139,6 @@ export class Holding {
   }
 }
 
-function plainEnd(said: z.output<typeof CompletionBody>, wall: number, delayOf: (tookMs?: number) => number) {
-  return { load: loadOf(said, wall), delayMs: delayOf(said.tookMs), trace: undefined, awaitedBy: undefined }
+function plainEnd(said: z.output<typeof CompletionBody>, delayOf: (tookMs?: number) => number) {
+  return { load: loadOf(said), delayMs: delayOf(said.tookMs), trace: undefined, awaitedBy: undefined }
 }

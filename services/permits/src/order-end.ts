@@ -43,11 +43,11 @@ type Fetched = Extract<OutcomeBody, { kind: 'fetched' }>
 /** @throws Problem when what is said is not enough for an outcome */
 export function endOfOrder(said: OrderSaid, about: AboutOrder): OrderEnd {
   const { status, headers = [], reason, error } = said
-  const later = said.load === undefined ? undefined : loadOf(said.load, about.now)
+  const later = said.load === undefined ? undefined : loadOf(said.load)
   if (error !== undefined || reason !== undefined) return failure(reason ?? 'reset', error ?? '', later, about)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
   const retryAfter = said.retryAfter ?? single(headers, 'retry-after') ?? undefined
-  const load = later ?? loadOf({ status, retryAfter }, about.now)
+  const load = later ?? loadOf({ status, retryAfter })
   if (meaningOf(status) === 'asked-for-less') {
     const why = status === 429 ? 'rate-limited' : 'server-error'
     const detail = `status ${status} in ${about.attempt} attempts`

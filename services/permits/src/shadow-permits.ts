@@ -1,6 +1,7 @@
 /** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { parseRetryAfter } from '@decorum/robots'
 import type { z } from 'zod'
 import { mayBe } from './access.ts'
 import { admit } from './admission.ts'
@@ -60,8 +61,10 @@ export class ShadowPermits {
    * @throws Problem
    */
   end(id: string, said: Said | undefined, token: Token): Ended {
-    const load = loadOf(said ?? {}, Date.now())
-    const closedMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? this.#options.config.BACK_OFF_MS) : 0
+    const asksForLess = loadOf(said ?? {}).kind === 'asked-for-less'
+    const closedMs = asksForLess
+      ? (parseRetryAfter(said?.retryAfter, Date.now()) ?? this.#options.config.BACK_OFF_MS)
+      : 0
     if (!this.#shadow.end(id, token.name, said !== undefined, closedMs)) throw notHeld()
     return said === undefined ? 'unused' : 'completed'
   }

@@ -148,17 +148,19 @@ test('status 403 is an answer that may be about the crawler: several in a row sl
 })
 
 describe('429 and 503 close the lane', () => {
-  const waits: [string | undefined, number | undefined][] = [
+  const waits: [string | undefined, number | Date | undefined][] = [
     [undefined, undefined], ['0', undefined], ['1', 1_000], ['120', 120_000], ['-1', undefined], ['1.5', undefined], ['1e3', undefined],
     ['0x10', undefined], ['5, 10', undefined], [' 5 ', 5_000], ['99999999999999999999', 86_400_000], ['soon', undefined],
-    ['Fri, 20 Nov 2026 12:00:30 GMT', 30_000], ['Fri, 20 Nov 2026 11:00:00 GMT', undefined], ['Fri, 31 Dec 9999 23:59:59 GMT', 86_400_000],
+    ['Fri, 20 Nov 2026 12:00:30 GMT', new Date('2026-11-20T12:00:30Z')], ['Fri, 31 Dec 9999 23:59:59 GMT', new Date('9999-12-31T23:59:59Z')],
     ['2026-11-20T12:00:30Z', undefined],
   ] // biome-ignore format: a table
-  test.each(waits)('Retry-After %j asks for %j ms', async (value, retryAfterMs) => {
+  test.each(waits)('Retry-After %j asks for %j: ms, or the date as it is', async (value, asked) => {
     const site = await rawOrigin(answerOf(429, value === undefined ? {} : { 'retry-after': value }).toString('latin1'))
     const { outcome, load } = await page(connections, pageOrder(site.origin))
     expect(outcome).toBeUndefined()
-    expect(load).toEqual({ kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+    const more =
+      asked instanceof Date ? { retryAfterAt: asked.getTime() } : asked === undefined ? {} : { retryAfterMs: asked }
+    expect(load).toEqual({ kind: 'asked-for-less', ...more })
   })
 
   test.each([

@@ -72,7 +72,7 @@ export async function robots(
     connections,
     acquireHop: async () => dueLane,
     forbidsHop: async () => undefined,
-    now: () => NOW,
+    wall: () => NOW,
     jitter: () => 0.5,
     ...tools,
   })

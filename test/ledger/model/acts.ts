@@ -271,26 +271,34 @@ export const complete: Act = async (play, dice) => {
       'no-answer',
       'no-answer',
     ] as const)
+    const [delayMs, elapsedMs] = [dice.pick(DELAYS), dice.pick([0, 0, 400, 30_000])]
+    const askedMs = load === 'asked-for-less' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined
+    const asDate = askedMs !== undefined && holder.fence % 2 === 0
     return {
       lane: holder.lane,
       fence: holder.fence,
-      delayMs: dice.pick(DELAYS),
-      elapsedMs: dice.pick([0, 0, 400, 30_000]),
+      delayMs,
+      elapsedMs,
       load,
-      retryAfterMs: load === 'asked-for-less' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined,
+      retryAfterMs: asDate ? undefined : askedMs,
+      retryAfterAt: asDate ? play.world.clock.now + askedMs : undefined,
       outcome: stays ? undefined : dice.pick(['fetched', 'failed']),
       entered,
       candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
     }
   })
   const asked = Promise.all(
-    endings.map(({ lane, fence, delayMs, elapsedMs, load, retryAfterMs, outcome, entered, candidate }, index) => {
+    endings.map((end, index) => {
+      const { lane, fence, delayMs, elapsedMs, load, retryAfterMs, retryAfterAt, outcome, entered, candidate } = end
       const completion: Completion = {
         ...readLaneName(lane),
         fence,
         delayMs,
         elapsedMs,
-        load: load === 'asked-for-less' ? { kind: load, ...optional('retryAfterMs', retryAfterMs) } : { kind: load },
+        load:
+          load === 'asked-for-less'
+            ? { kind: load, ...optional('retryAfterMs', retryAfterMs), ...optional('retryAfterAt', retryAfterAt) }
+            : { kind: load },
         ...(outcome === undefined
           ? {}
           : { outcome: outcomeOf(holders[index]?.urls[0] ?? '', outcome, holders[index]?.crawl) }),
@@ -311,12 +319,15 @@ export const complete: Act = async (play, dice) => {
     if (answer !== 'completed' || end === undefined || startedAt === undefined) continue
     const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)
     play.site.end(end.lane, end.fence, endedAt, end.delayMs, holders[index]?.of)
-    const { lane, delayMs, load, retryAfterMs } = end
+    const { lane, delayMs, load, retryAfterMs, retryAfterAt } = end
     const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
-    play.ends.push({ lane, delayMs, load, retryAfterMs, endedAt: ended })
+    play.ends.push({ lane, delayMs, load, retryAfterMs, retryAfterAt, endedAt: ended })
     const isSite = rules.originOf(end.lane) !== rules.GROUP
     if (end.load === 'asked-for-less' && isSite)
-      play.site.shut(rules.originOf(end.lane), endedAt + (end.retryAfterMs ?? 60_000))
+      play.site.shut(
+        rules.originOf(end.lane),
+        endedAt + (retryAfterMs ?? (retryAfterAt === undefined ? 60_000 : retryAfterAt - play.world.clock.now)),
+      )
   }
 }
 

@@ -111,7 +111,10 @@ export function caller(play: Play, dice: Dice): { process: Process; call: rules.
   play.latest = clock.steady
   play.steps++
   const process = play.world[name]
-  return { process, call: { caller: play.known[name], time: clock.now, most: process.most(), run: 0 } }
+  return {
+    process,
+    call: { caller: play.known[name], time: clock.now, most: process.most(), excess: process.excess(), run: 0 },
+  }
 }
 
 export const outcomeOf = (id: string, kind: string, crawl = 'default'): Outcome =>

@@ -234,6 +234,7 @@ export type Ending = {
   elapsedMs: number
   load: 'normal' | 'asked-for-less' | 'turned-away' | 'no-answer'
   retryAfterMs: number | undefined
+  retryAfterAt?: number | undefined
   jitter: number
   /** `kind` of the head's outcome; undefined: it stays */
   outcome: string | undefined
@@ -293,7 +294,7 @@ function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
 }
 
 /** An end of an exchange that a process remembers. */
-export type Ended = Pick<Ending, 'lane' | 'delayMs' | 'load' | 'retryAfterMs'> & { endedAt: number }
+export type Ended = Pick<Ending, 'lane' | 'delayMs' | 'load' | 'retryAfterMs' | 'retryAfterAt'> & { endedAt: number }
 
 /** Ends that Redis may have lost: nothing opens earlier by them, and a request that is under way owes its own delay. */
 export function restore(m: Model, call: Call, ends: Ended[]): 'restored' | 'doubt' {
@@ -324,7 +325,7 @@ function close(lane: Lane, opens: number): void {
 export function backOff(
   m: Model,
   name: string,
-  { load, retryAfterMs, jitter }: Pick<Ending, 'load' | 'retryAfterMs' | 'jitter'>,
+  { load, retryAfterMs, retryAfterAt, jitter }: Pick<Ending, 'load' | 'retryAfterMs' | 'retryAfterAt' | 'jitter'>,
   now: number,
   startedAt: number,
   ended: number,
@@ -344,7 +345,9 @@ export function backOff(
     const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1
     origin.failures = 0
-    lengthMs = retryAfterMs ?? Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
+    const untilDate = retryAfterAt === undefined ? 0 : Math.min(retryAfterAt + m.shift - ended, 86_400_000)
+    const asked = Math.max(retryAfterMs ?? 0, untilDate)
+    lengthMs = asked > 0 ? asked : Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
   }
   if (lengthMs !== undefined)
     origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))

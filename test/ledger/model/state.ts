@@ -30,6 +30,9 @@ export const FIRST_HOLD_MS = 1_000
 export const BELIEVED_MS = 1_000
 export const UNSEEN_MS = 5_000
 export const DOUBT_MS = 2_000
+/** A claim of how fast Redis's clock runs: the largest share that counts, and for how long. */
+const MOST_EXCESS = 0.2
+const EXCESS_LIFE_MS = 60_000
 
 /** Of the crawl `default` by its name alone. */
 export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
@@ -131,6 +134,8 @@ export type Model = {
   shift: number
   /** time that Redis's clock claims and that nobody has seen pass */
   doubt?: { delay: number; since: number; denied: boolean }
+  /** the share of the time on Redis's clock that has not passed, as a process claims; until when that counts, and from when it is to be left out */
+  excess?: { share: number; till: number; from: number }
   planned: boolean
   /** emergency stops: of everything, and by name, each until when on the ledger's time */
   stops?: { version: number; everything: number; names: Map<string, number> }
@@ -197,7 +202,7 @@ export function emptyModel(crawls: boolean): Model {
 export const copyOf = (m: Model): Model => structuredClone(m)
 
 /** Who calls, and when: what it remembers of the epoch, what time it can vouch for, and the clock that Redis shows. */
-export type Call = { caller: { known: string }; time: number; most: number | undefined; run: number }
+export type Call = { caller: { known: string }; time: number; most: number | undefined; excess: number; run: number }
 
 export const laneOf = (m: Model, name: string): Lane => {
   const found = m.lanes.get(name)
@@ -260,10 +265,11 @@ export const originAt = (m: Model, name: string): Origin => {
 export const ms = (instant: number): number => Number(instant.toFixed(3))
 
 /** Every call: the ledger's time never runs backwards nor leaps, and a new Redis, or one whose clock leapt, holds its grants. */
-export function open(m: Model, { caller, time, most, run }: Call): { now: number; held: number } {
+export function open(m: Model, { caller, time, most, excess, run }: Call): { now: number; held: number } {
   m.changing.clear()
   m.before = m.fence
   const restarted = m.epoch === undefined || m.epoch.run !== run
+  slowDown(m, time, excess)
   const { now, leapt } = timeOf(m, time, most, restarted && m.planned)
   const at = { now, held: 0 }
   const lift = (): void => {
@@ -299,6 +305,22 @@ export function openUnlessInDoubt(m: Model, call: Call): { now?: number; held?: 
   if (m.doubt === undefined) return { now, held }
   call.caller.known = known
   return {}
+}
+
+/** Redis's clock runs fast: what it gains is left out, in whole ms and ahead of each, by the largest claim that still counts. */
+function slowDown(m: Model, time: number, claimed: number): void {
+  if (m.epoch === undefined || (m.excess === undefined && claimed === 0)) return
+  const last = m.epoch.now
+  const now = time + m.shift
+  let { share, till, from } = m.excess ?? { share: 0, till: 0, from: 0 }
+  if (till <= last) share = 0
+  if (claimed > 0 && claimed >= share) [share, till] = [Math.min(claimed, MOST_EXCESS), now + EXCESS_LIFE_MS]
+  if (share === 0) return void delete m.excess
+  from = Math.max(last, Math.min(from, last + 1 / share))
+  const gained = Math.max(0, Math.ceil((Math.min(now, till, last + EXCESS_LIFE_MS) - from) * share))
+  if (gained === 0 && claimed === 0) return
+  m.shift -= gained
+  m.excess = { share, till: ms(till), from: ms(from + gained / share - gained) }
 }
 
 /** The ledger's time: what Redis's clock shows, without its leaps. */

@@ -30,11 +30,15 @@ export type Process = {
   verbs: AllVerbs
   /** the time of the ledger that it can vouch for, undefined while it has only just started */
   most(): number | undefined
+  /** the share of the time on Redis's clock that has not passed, as it claims */
+  excess(): number
 }
 export type World = {
   tag: string
   /** what Redis shows, and what a clock that never leaps would: the sites' */
   clock: { now: number; steady: number }
+  /** what the process claims that has been there all along; the other one measures nothing */
+  excess: number
   steady: Process
   other: Process
   /** the second process starts anew; or both do */
@@ -97,7 +101,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
     last = (last + 379) % 1_000
     return last / 1_000
   }
-  const process = (): Process => {
+  const process = (excess: () => number): Process => {
     let seen: { ledger: number; at: number } | undefined
     const startedAt = clock.steady
     const isNew = clock.steady > startAt // the first two have been there all along
@@ -111,6 +115,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
       callDeadlineMs: 60_000,
       nowMs: () => clock.now,
       mostMs: most,
+      excess,
     })
     const scripts: Scripts = {
       ...real,
@@ -128,19 +133,23 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
         verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
       ),
       most,
+      excess,
     }
   }
+  const steady = (): Process => process(() => world.excess)
+  const other = (): Process => process(() => 0)
   const world: World = {
     tag,
     clock,
-    steady: process(),
-    other: process(),
+    excess: 0,
+    steady: steady(),
+    other: other(),
     restartOther() {
-      world.other = process()
+      world.other = other()
     },
     restartBoth() {
-      world.steady = process()
-      world.other = process()
+      world.steady = steady()
+      world.other = other()
     },
     jitters,
     snapshot: async () => void (await copies.world_copy(`${tag}:`, `snapshot-${tag}:`)),

@@ -69,6 +69,16 @@ test.each([201, 204, 206, 400, 401, 403, 404, 410, 429, 500, 502, 503, 504, 600,
   },
 )
 
+test('the date in a Retry-After of a robots.txt is reported as it is; one that is past closes no lane', async () => {
+  const dates = ['Fri, 20 Nov 2099 12:00:00 GMT', 'Fri, 20 Nov 2020 12:00:00 GMT']
+  for (const [n, date] of dates.entries()) {
+    const site = await serve(503, { 'retry-after': date })
+    const { event, load } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'answered', retryAfterAt: Date.parse(date) })
+    expect(load).toMatchObject(n === 0 ? { retryAfterAt: Date.parse(date) } : { kind: 'normal' })
+  }
+})
+
 describe('redirects', () => {
   const chain = (hops: number): Promise<RawOrigin> =>
     rawOrigin((socket, { path }) => {

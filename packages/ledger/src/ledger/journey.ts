@@ -40,8 +40,7 @@ const ignored = (): void => {}
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
   const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
   const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
-    if (load.kind !== 'normal')
-      notes?.backOff(origin, agent, load.kind, load.kind === 'asked-for-less' ? load.retryAfterMs : undefined)
+    if (load.kind !== 'normal') notes?.backOff(origin, agent, load)
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */

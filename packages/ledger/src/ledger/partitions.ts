@@ -49,6 +49,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       callDeadlineMs,
       nowMs: options.nowMs,
       mostMs: options.mostMs,
+      excess: options.excess,
       onEpoch() {
         void sayWhyHeld(keys, scripts)
         void closings.writeAgain()

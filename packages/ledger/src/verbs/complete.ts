@@ -1,5 +1,6 @@
 /** complete: the exchange of a started lease is over. */
 import { isAssigned } from '@decorum/protocol'
+import type { RetryAfter } from '@decorum/robots'
 import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
@@ -80,6 +81,6 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
 /** What lua/lib/back-off.lua reads. */
 export function loadText(load: SiteLoad, jitter: () => number): string {
   if (load.kind === 'normal') return load.kind
-  const retryAfterMs = load.kind === 'asked-for-less' ? (load.retryAfterMs ?? '') : ''
-  return `${load.kind} ${jitter()} ${retryAfterMs}`
+  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'asked-for-less' ? load : {}
+  return `${load.kind} ${jitter()} ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
 }

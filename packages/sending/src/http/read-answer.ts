@@ -3,7 +3,7 @@
 import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
 import type { SiteLoad } from '@decorum/ledger'
 import { type FailureReason, meaningOf, single } from '@decorum/protocol'
-import { parseRetryAfter } from '@decorum/robots'
+import { readRetryAfter } from '@decorum/robots'
 import type { Answer, Phase } from './answer.ts'
 import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
@@ -66,11 +66,10 @@ export function failureOf(error: Error, phase: Phase): Failure {
 export const isFinal = (failure: Failure): boolean =>
   failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
 
-/** What an answer says about the site's load. @param now  Redis's clock, ms */
-export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>, now: number): SiteLoad {
+/** What an answer says about the site's load. */
+export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>): SiteLoad {
   if (meaningOf(status) !== 'asked-for-less') return NORMAL_LOAD
-  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now)
-  return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+  return { kind: 'asked-for-less', ...readRetryAfter(single(headers, 'retry-after') ?? undefined) }
 }
 
 export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }

@@ -6,7 +6,7 @@
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
 import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
-import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import type { RetryAfter, RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
@@ -37,6 +37,8 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
 }
 
 export type AskTools = ReadTools & {
+  /** Redis's clock, ms */
+  wall: () => number
   connections: LaneConnections
   acquireHop: AcquireHop
   forbidsHop: ForbidsHop
@@ -76,16 +78,21 @@ export async function askRobots(
     event: { kind: 'unanswered', reason, jitter: tools.jitter() },
   })
 
-  const loadAfter = (result: Exchange): SiteLoad =>
-    result.kind === 'answered' ? loadOf(result, tools.now()) : NORMAL_LOAD
+  const loadAfter = (result: Exchange): SiteLoad => (result.kind === 'answered' ? loadOf(result) : NORMAL_LOAD)
   /**
    * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
    * retries, which come sooner than a back-off of pages ends.
    */
   const keepLoad = (said: SiteLoad): void => {
-    if (said.kind !== 'asked-for-less' || said.retryAfterMs === undefined) return
-    const known = load.kind === 'asked-for-less' ? load.retryAfterMs : undefined
-    load = { kind: said.kind, retryAfterMs: Math.max(known ?? 0, said.retryAfterMs) }
+    if (said.kind !== 'asked-for-less') return
+    const { retryAfterMs = 0, retryAfterAt = 0 } = said
+    if (retryAfterMs === 0 && retryAfterAt <= tools.wall()) return
+    const known: RetryAfter = load.kind === said.kind ? load : {}
+    load = {
+      kind: said.kind,
+      retryAfterMs: Math.max(known.retryAfterMs ?? 0, retryAfterMs),
+      retryAfterAt: Math.max(known.retryAfterAt ?? 0, retryAfterAt),
+    }
   }
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {

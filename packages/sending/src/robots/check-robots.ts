@@ -109,6 +109,7 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
     body: async () => undefined,
     partitionOf: () => 0,
     now: Date.now,
+    wall: Date.now,
     stops: { why: () => undefined, hasAddresses: () => false },
   }
 }

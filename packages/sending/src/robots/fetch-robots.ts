@@ -17,7 +17,7 @@ import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
 export type FetchTools = TurnTools & {
-  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now'>
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now' | 'wall'>
   connections: LaneConnections
   siteAnswers: SiteAnswers
 }
@@ -45,10 +45,11 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     connections,
     acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
-    now,
+    wall: () => ledger.wall(partition),
     jitter,
   })
-  const { what, bodyBytes, endedAt, tookMs, load, event, unsent } = answer
+  const { what, bodyBytes, endedAt, tookMs, load, unsent } = answer
+  const event = answer.event && onLedger(answer.event, ledger.now(partition) - ledger.wall(partition))
   const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load }
   if (tookMs !== undefined) fetched.tookMs = tookMs
   if (event !== undefined) {
@@ -63,6 +64,12 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
+}
+
+/** A date that the site names is one of Redis's clock. @param aheadMs  how far the ledger's time is ahead of that */
+function onLedger<E extends RobotsEvent>(event: E, aheadMs: number): E {
+  if (!('retryAfterAt' in event) || event.retryAfterAt === undefined) return event
+  return { ...event, retryAfterAt: Math.ceil(event.retryAfterAt + aheadMs) }
 }
 
 /** @returns the error when the ledger does not answer: the lane is then given back at once, for it would be held for a whole lease */

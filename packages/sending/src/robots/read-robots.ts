@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
-import { parseRetryAfter, ROBOTS_MAX_BYTES, type RobotsEvent, type UnansweredReason } from '@decorum/robots'
+import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
 import type { Answer } from '../http/answer.ts'
 import { codingOf, decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
@@ -11,8 +11,6 @@ import { freshForMs } from './freshness.ts'
 export type RobotsReading = { event: RobotsEvent; what: string; detail: string; bytes?: Uint8Array }
 
 export type ReadTools = {
-  /** Redis's clock, ms */
-  now: () => number
   /** [0, 1), for the time of the next try */
   jitter: () => number
 }
@@ -26,10 +24,9 @@ export type ReadTools = {
 export async function readRobots(
   { status, headers, truncated, body }: Answer,
   { isFirst, isConditional }: { isFirst: boolean; isConditional: boolean },
-  { now, jitter }: ReadTools,
+  { jitter }: ReadTools,
 ): Promise<RobotsReading> {
-  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now())
-  const retry = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const retry = readRetryAfter(single(headers, 'retry-after') ?? undefined)
   const unanswered = (reason: UnansweredReason, detail: string): RobotsReading => ({
     what: reason,
     detail,

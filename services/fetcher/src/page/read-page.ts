@@ -45,7 +45,7 @@ export function readAskedForLess(answer: Answer, about: About): Fetched {
   const { status } = answer
   const { attempt } = about.order
   const what = status === 429 ? 'rate-limited' : 'server-error'
-  const done = { ...doneBy(answer), what, load: loadOf(answer, about.now()) }
+  const done = { ...doneBy(answer), what, load: loadOf(answer) }
   if (attempt < about.maxAttempts) return done
   return { ...done, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
 }

@@ -4,10 +4,11 @@
   back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
   escalation per incident, however many agents see it: an exchange that was started before the origin was closed only
   extends the back-off.
-  What the completion says of the load (LOAD in calls.ts): 'asked-for-less', 'turned-away' or 'no-answer', jitter in
-  [0, 1), Retry-After in ms or ''. Requests in a row that were turned away or got no answer count as failures. A good
-  answer halves their number, so an origin that has failed often recovers step by step, and one that fails now and then
-  is not slowed down. The jitter only lengthens a back-off.
+  What the completion says of the load (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away' or 'no-answer',
+  jitter in [0, 1), Retry-After in ms or '', and as a date or '', which is compared with the clock of Redis here.
+  Requests in a row that were turned away or got no answer count as failures. A good answer halves their number, so an
+  origin that has failed often recovers step by step, and one that fails now and then is not slowed down. The jitter
+  only lengthens a back-off.
 ]]
 local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
 local QUIET = tonumber(ARGV[ARG.backOffQuietMs])
@@ -29,7 +30,7 @@ local function answeredWell(lane)
 end
 
 local function backOff(lane, load, startedAt, ended)
-  local kind, jitter, retryAfter = string.match(load, '^(%S+) (%S+) (.*)$')
+  local kind, jitter, retryMs, retryAt = string.match(load, '^(%S+) (%S+) (%S*) ?(%S*)$')
   local origin = originOf(lane)
   local key, o = originKey(origin), factsOf(lane)
   local till, incidents = tonumber(o[FACTS.backOffUntil] or '0'), tonumber(o[FACTS.incidents] or '0')
@@ -50,7 +51,10 @@ local function backOff(lane, load, startedAt, ended)
     end
     if failures > 0 then call('HDEL', key, FIELD.failures) end -- it did answer
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
-    if retryAfter ~= '' then length = tonumber(retryAfter) end
+    local ahead = --[[rule:a-date-goes-by-the-clock-of-redis]] shift --[[end]]
+    local untilDate = retryAt ~= '' and tonumber(retryAt) + ahead - ended or 0
+    local asked = math.max(tonumber(retryMs) or 0, math.min(untilDate, RETRY_AFTER.longestMs))
+    if asked > 0 then length = asked end
   end
   if length then
     length = length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]])

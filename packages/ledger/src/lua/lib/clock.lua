@@ -1,8 +1,8 @@
 --- @include "lib/keys"
 --[[
-  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps. Each leap is taken out by
-  the shift, so the ledger's time neither stops nor skips, and every instant that is stored stays true:
-  docs/decisions/0014-a-clock-that-leaps.md.
+  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps or runs fast. Each leap is
+  taken out by the shift, and so is what a fast TIME gains. So the ledger's time neither stops nor skips nor runs fast,
+  and every instant that is stored stays true: docs/decisions/0014-a-clock-that-leaps.md.
 ]]
 -- A smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still.
 local STEP_MS = 1000
@@ -49,4 +49,27 @@ local function judgeClock(last, vouched, doubt, believed)
     return accept() -- no process runs that could have seen it pass
   end
   return string.format('%.3f|%.3f|%s', unseen, since, denied)
+end
+
+-- TIME runs faster than time passes, by what processes have measured on their own clocks (redis-clock.ts). What it
+-- gains is left out, in whole ms and ahead of each: called while `now` is TIME, this lowers `shift`. Of several claims
+-- the largest counts until its life is over.
+-- kept: 'excess till from', from being the ledger's time up to which all is left out.
+local function slowDown(last, kept, claimed)
+  local MOST_EXCESS = 0.2 -- no clock is slewed by more than a tenth
+  local LIFE_MS = 60000 -- after the latest claim; another process needs less to measure it anew
+  local excess, till, from = string.match(kept or '0 0 0', '^(%S+) (%S+) (%S+)$')
+  excess, till, from = tonumber(excess), tonumber(till), tonumber(from)
+  if till <= last then excess = 0 end
+  if claimed and claimed >= excess then
+    excess, till = --[[rule:a-claimed-rate-is-bounded]] math.min(claimed, MOST_EXCESS) --[[end]], now + shift + LIFE_MS
+  end
+  if excess == 0 then return call('HDEL', KEYS[1], EPOCH.excess) end
+  from = math.max(last, math.min(from, last + 1 / excess))
+  local passed = math.min(now + shift, till, last + LIFE_MS) - from
+  local gained = --[[rule:what-a-fast-clock-gains-is-left-out]] math.max(0, math.ceil(passed * excess)) --[[end]]
+  if gained == 0 and not claimed then return end
+  shift = shift - gained
+  local claim = string.format('%.4f %.3f %.3f', excess, till, from + gained / excess - gained)
+  call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.excess, claim)
 end

@@ -34,18 +34,20 @@ local function noteLoss()
 end
 
 local function openEpoch()
-  local vouched = tonumber(ARGV[ARG.time])
-  if vouched or ARGV[ARG.time] == '' then
+  local said = ARGV[ARG.time]
+  local vouched, excess = tonumber(said), nil
+  if not vouched and said ~= '' then
+    now, vouched, excess = string.match(said, '^([^/]*)/([^/]*)/?(.*)$')
+    now, vouched, excess = tonumber(now), tonumber(vouched), tonumber(excess)
+  end
+  if not now then
     local t = call('TIME')
     now = t[1] * 1000 + t[2] / 1000
-  else -- tests: 'now/vouched', and now stands for TIME
-    local time, most = string.match(ARGV[ARG.time], '^(.*)/(.*)$')
-    now, vouched = tonumber(time), tonumber(most)
   end
   local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
-    stopsStored, policiesStored, lostStored = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id,
+    stopsStored, policiesStored, lostStored, excessKept = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id,
     EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops,
-    EPOCH.policies, EPOCH.lost))
+    EPOCH.policies, EPOCH.lost, EPOCH.excess))
   leastDelaysText, stopsText, policiesText = leastDelaysStored, stopsStored, policiesStored
   hasCrawls = layout == LAYOUT.withCrawls
   if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
@@ -59,6 +61,7 @@ local function openEpoch()
     local at, till = string.match(lostStored, '^(%S+) (%S+)')
     lostAt, lostUntil = tonumber(at), tonumber(till)
   end
+  if --[[rule:one-claim-slows-all-calls]] last and (excess or excessKept) --[[end]] then slowDown(last, excessKept, excess) end
   now = now + shift
   holdUntil = tonumber(hold or '0')
   epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
