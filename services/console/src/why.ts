@@ -137,9 +137,9 @@ function delayed(lane: LaneView, origin: OriginView): Why {
     const sentence = `waits for its delay of ${length(policy.delayMs)} to end (policy for ${policy.site}${consent})`
     return { state: 'delay', sentence }
   }
-  if (owed === undefined) return { state: 'delay', sentence: 'waits for its delay to end' }
-  const clamped = owed.clampedFrom === undefined ? '' : ` (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
-  return { state: 'delay', sentence: `waits for its delay of ${length(owed.delayMs)}${clamped} to end` }
+  if (owed?.clampedFrom === undefined) return { state: 'delay', sentence: 'waits for its delay to end' }
+  const clamped = `${length(owed.delayMs)} (the site's ${length(owed.clampedFrom * 1_000)}, clamped)`
+  return { state: 'delay', sentence: `waits for its delay of ${clamped} to end` }
 }
 
 /** What is known of an origin's robots.txt, in a word or two. */

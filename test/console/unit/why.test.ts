@@ -26,11 +26,11 @@ const lane: LaneView = {
 }
 const origin: OriginView = { origin: 'http://a.example', version: 1, state: unknownOrigin, delays: [], lanes: [], now }
 
-test('a lane whose delay is not over says so, and how long that is', () => {
-  const delays = [{ agent: 'decorum', delayMs: 5_000 }]
+test('a lane whose delay is not over says so, without the length: of an agent’s own the origin knows nothing', () => {
+  const delays = [{ agent: 'decorum', delayMs: 0 }]
   expect(whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)).toEqual({
     state: 'delay',
-    sentence: 'waits for its delay of 5 s to end',
+    sentence: 'waits for its delay to end',
     until: now + 3_000,
   })
 })
@@ -42,7 +42,7 @@ test('a clamped crawl-delay is shown as the site wrote it', () => {
 })
 
 test('the delay of another agent is not this lane’s', () => {
-  const delays = [{ agent: 'other', delayMs: 5_000 }]
+  const delays = [{ agent: 'other', delayMs: 10_000, clampedFrom: 100 }]
   const why = whyItWaits({ ...lane, due: now + 3_000 }, { ...origin, delays }, part)
   expect(why.sentence).toBe('waits for its delay to end')
 })
