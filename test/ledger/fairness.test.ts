@@ -76,3 +76,30 @@ test('lanes that come late now and then lose a turn, not their share', async () 
   const { counts } = await crawl([PACE_LANE.origin, ...ports(3)], 200, 5, () => n++ % 7 === 3)
   expect(Math.min(...counts), String(counts)).toBeGreaterThanOrEqual(35)
 })
+
+test('forty-five ports of a paused host come one after the other when it is resumed: who waits for a gate has no place in line', async () => {
+  const { ledger, clock, raw, reserve } = await emptyLedger(redis)
+  const origins = ports(45)
+  const by = { by: 'test', reason: '' }
+  const first = origins[0] as string
+  await ledger.operate({ origin: first, action: 'pause', until: clock.now + 3_600_000, ...by }, [AGENT])
+  await ledger.store(
+    0,
+    origins.map((origin, n) => url(`${n}`, { agent: AGENT, origin })),
+  )
+  const start = async () => {
+    const orders = (await reserve()).map(({ origin, fence }) =>
+      ledger.start({
+        ...{ agent: AGENT, origin, fence, kind: 'page', version: 0, delayMs: DELAY, paceLane: PACE_LANE },
+      }),
+    )
+    return (await Promise.all(orders)).map((answer) => (answer.kind === 'refused' ? answer.why : answer.kind))
+  }
+  expect(await start()).toEqual(origins.slice(1).map(() => 'paused'))
+  clock.pass(10_000)
+  expect(await reserve()).toEqual([])
+  await ledger.operate({ origin: first, action: 'resume', ...by }, [AGENT])
+  expect(await start()).toEqual(['granted', ...origins.slice(1).map(() => 'pace-group')])
+  const latest = Number((await raw.zrange(keys.due, '-1', '-1', 'WITHSCORES'))[1])
+  expect(latest).toBeLessThan(clock.now + (origins.length + 1) * DELAY)
+})

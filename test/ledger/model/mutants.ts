@@ -242,11 +242,11 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['the URLs of one list alone end a wait', 'a-url-of-any-list-may-expire', '{ LIST.normal }'],
   ['a closed gate keeps what has expired', 'what-expires-ends-behind-a-closed-gate', 'false'],
   ['a change of stops or policies wakes no lane', 'a-change-of-a-record-wakes-lanes', ''],
-  ['own URLs wait for the gate of a pace lane', 'own-urls-wait-for-no-gate-of-a-pace-lane', 'false'],
+  ['who waits for a gate has a place in line', 'no-line-behind-a-gate', 'false'],
   [
     'a permit that waits for its pace lane loses its place',
     'a-permit-keeps-its-place-in-both-lines',
-    'own.isFree and 0 or await(own, own.opens)',
+    'own.isFree and 0 or await(own, own.opens, gate)',
   ],
   ['an order of a pool takes a slot', 'an-order-of-a-pool-takes-no-slot', 'false'],
   // what a process writes again after a loss

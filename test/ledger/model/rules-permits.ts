@@ -3,7 +3,7 @@ import { opensAt } from './rules-delays.ts'
 import { gateOf } from './rules-gates.ts'
 import { heldLeases, WHAT_OF } from './rules-leases.ts'
 import { countRequest } from './rules-policies.ts'
-import { leaveLine, lookFor, owedAtGrant, take, waitFor } from './rules-queues.ts'
+import { lookFor, owedAtGrant, take, waitFor } from './rules-queues.ts'
 import {
   type Call,
   isSecondary,
@@ -53,9 +53,8 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
       countRequest(m, originOf(lane), now)
       return { kind: 'granted', own: given, ...(givenPace === undefined ? {} : { pace: givenPace }) }
     }
-    if (pace?.gate !== undefined) leaveLine(own)
     const opens = Math.max(own.opens, pace === undefined || pace.isFree ? 0 : pace.opens)
-    const at = waitFor(m, now, by, own, opens)
+    const at = waitFor(m, now, by, own, opens, own.gate ?? pace?.gate)
     const wait = (until: number): number => Math.max(1, until - now)
     if (!own.isFree) {
       const lease = m.lanes.get(lane)?.lease
@@ -69,7 +68,7 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
       }
     }
     if (pace === undefined) throw new Error('what is free is granted')
-    const until = Math.max(at, waitFor(m, now, by, pace, Math.max(pace.opens, at)))
+    const until = Math.max(at, waitFor(m, now, by, pace, Math.max(pace.opens, at), pace.gate))
     return { kind: 'wait', waitMs: wait(until), gate: pace.gate ?? 'pace-group' }
   })
 }

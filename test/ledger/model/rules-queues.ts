@@ -125,7 +125,7 @@ export function acquireLease(
   if (found.isFree) return { lane: found.name, lease: take(m, now, found, asked) }
   if (found.gate === 'blocked') return { until: found.opens, gate: found.gate }
   const gate = found.gate ?? (found.isHeld ? 'lane-busy' : 'pace-group')
-  return { until: waitFor(m, now, asked.by, found, found.opens), gate }
+  return { until: waitFor(m, now, asked.by, found, found.opens, found.gate), gate }
 }
 
 /** A lane's own URLs wait like others, but for those that are being asked for, and those that a gate keeps back. */
@@ -139,13 +139,6 @@ const ownWaits = (lane: Lane | undefined): boolean =>
 const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
   const place = waiting.findIndex((one) => one.name === name)
   return place < 0 ? waiting.length : place
-}
-
-/** The own URLs of a lane do not wait in its line: the gate of another lane is closed, which may not be theirs. */
-export function leaveLine(found: Found): void {
-  if (!found.own) return
-  found.own = false
-  found.queue.waiting = found.queue.waiting.filter(({ name }) => name !== found.name)
 }
 
 /** Who waits, without those who have not come in time. */
@@ -167,8 +160,16 @@ function keep(m: Model, name: string, queue: Queue, now: number): void {
     })
 }
 
-/** First come, first served, the lane's own URLs behind whoever came before them. */
-export function waitFor(m: Model, now: number, by: string | undefined, found: Found, opens: number): number {
+/** First come, first served, the lane's own URLs behind whoever came before them; behind a gate nobody has a place. */
+export function waitFor(
+  m: Model,
+  now: number,
+  by: string | undefined,
+  found: Found,
+  opens: number,
+  gate: string | undefined,
+): number {
+  if (gate !== undefined) return Math.min(opens, now + LONGEST_WAIT_MS)
   const { name, ownDue, own, queue, step } = found
   const lane = m.lanes.get(name)
   const { waiting } = queue

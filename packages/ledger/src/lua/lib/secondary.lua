@@ -160,16 +160,10 @@ local function take(found)
   return given, opens, owed
 end
 
--- The own URLs of a lane do not wait in its line.
-local function leaveLine(found)
-  if not found.ownWaits then return end
-  found.ownWaits = false
-  local place = placeIn(found.queue, found.lane)
-  if place then table.remove(found.queue, place) end
-end
-
--- Gives a request its place in line: returns when to come again.
-local function await(found, opens)
+-- Gives a request its place in line: returns when to come again. Behind a closed gate there is no line: it may open
+-- before its time, and who wakes its lanes knows of no line.
+local function await(found, opens, gate)
+  if --[[rule:no-line-behind-a-gate]] gate --[[end]] then return math.min(opens, now + LONGEST_WAIT_MS) end
   isByTurn = found.isByTurn
   return waitFor(found.lane, found.ask.requester, opens, found.ownDue or found.opens, found.ownWaits, found.queue or {}, found.last or 0,
     found.step or math.max(found.ask.delay, LEAST_STEP_MS))
@@ -183,7 +177,7 @@ local function acquire(ask)
     return given, opens, owed, found.lane
   end
   if found.gate == GATE.blocked then return nil, found.opens, found.gate end
-  return nil, await(found, found.opens), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
+  return nil, await(found, found.opens, found.gate), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
 -- After flush: a lane with a secondary lease is not due.

@@ -70,16 +70,15 @@ local function grantOne(i)
     countRequest(originOf(lane))
     return table.concat(out, '|')
   end
-  -- What is free is waited for until the other one is; the lane's own URLs do not wait for the gate of a pace lane that
-  -- may not be theirs.
-  if --[[rule:own-urls-wait-for-no-gate-of-a-pace-lane]] pace and pace.gate --[[end]] then leaveLine(own) end
+  -- What is free is waited for until the other one is.
+  local gate = own.gate or pace and pace.gate
   local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
-  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, opens) --[[end]]
+  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, opens, gate) --[[end]]
   if not own.isFree then
     local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
     return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)
   end
-  return wait(math.max(at, await(pace, math.max(pace.opens, at))), pace.gate or GATE.paceGroup, '')
+  return wait(math.max(at, await(pace, math.max(pace.opens, at), pace.gate)), pace.gate or GATE.paceGroup, '')
 end
 
 local out = reply()
