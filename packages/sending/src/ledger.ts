@@ -23,6 +23,7 @@ import {
 } from '@decorum/ledger'
 import type { Candidate, Gate, Outcome } from '@decorum/protocol'
 import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
+import { NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
@@ -289,7 +290,6 @@ export const betweenMs = ({ own, paceLeases }: Leases, { adaptiveMs = 0, further
   Math.max(adaptiveMs, furtherMs, own.delayMs, ...paceLeases.map(({ delayMs }) => delayMs))
 
 const elapsedSince = (endedAt: number): number => Math.max(0, performance.now() - endedAt)
-const NORMAL: SiteLoad = { kind: 'normal' }
 
 /**
  * The delays of the lanes that a request holds besides its own begin.
@@ -304,11 +304,11 @@ export async function endPaceLeases(
 ): Promise<void> {
   if (leases.length === 0) return
   // A request for less is about the whole host. A port that does not answer says nothing about the others.
-  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL
+  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   await Promise.all(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
-      const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL }
+      const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL_LOAD }
       return report.send(async () => {
         await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(endedAt), secondary: true })
       })

@@ -1,7 +1,6 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
 import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
-import { parseRetryAfter } from '@decorum/robots'
-import { confirm, extend, type Leases, laneOf, lanesOf } from '@decorum/sending'
+import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
 import type { Permit } from './permit-id.ts'
 
 export type Ended = 'completed' | 'unused'
@@ -15,12 +14,8 @@ export type Said = {
 
 /** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
 export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
-  if (status === 429 || status === 503) {
-    const retryAfterMs = parseRetryAfter(retryAfter, wall)
-    return { kind: 'asked-for-less', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
-  }
-  if (status === 403) return { kind: 'turned-away' }
-  return error !== undefined && status === undefined ? { kind: 'no-answer' } : { kind: 'normal' }
+  if (status !== undefined) return loadOfPage(status, retryAfter, wall)
+  return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
 }
 
 /** What a permit holds. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */

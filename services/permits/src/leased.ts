@@ -4,12 +4,11 @@ import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
-import { confirm, endExchange, endUnused, extend, lanesOf } from '@decorum/sending'
+import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
 import type { z } from 'zod'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
 import { type Ended, leasesOf, loadOf } from './end.ts'
-import { headersFor } from './order-headers.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
@@ -75,7 +74,9 @@ export class Holding {
     if (said.status !== 200) await ledger.crawlBook.look()
     const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
     const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
-    const about = { permit, attempt, pending, agent, maxAttempts, now, heldMs }
+    const { origin, fence } = permit
+    const order = { ...pending, origin, fence, attempt }
+    const about = { order, agent, maxAttempts, now: () => now, heldMs }
     const end = endOfOrder(said, about)
     await this.#keep(permit, pending, agent, said.body, end.outcome)
     const trace = (): void => traceOrder(this.#desk.traces, pool, about, end)

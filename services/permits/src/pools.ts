@@ -4,12 +4,11 @@
  */
 import type { PoolDemand } from '@decorum/ledger'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { endUnused } from '@decorum/sending'
+import { endUnused, headersFor } from '@decorum/sending'
 import { mayBe } from './access.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
-import { headersFor } from './order-headers.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'

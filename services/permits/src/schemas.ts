@@ -36,7 +36,7 @@ const archive = z.strictObject({
   file: z.string().min(1).max(1_024),
   offset: z.int().min(0),
   length: z.int().min(0),
-  ref: z.string().max(2_048).optional(),
+  ref: z.string().max(2_048).exactOptional(),
 })
 /** @param mostBytes  of a body: PAGE_MAX_BYTES */
 export const orderCompletionBody = (mostBytes: number) =>

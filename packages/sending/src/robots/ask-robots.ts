@@ -5,15 +5,17 @@
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
-import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
+import { isRedirect, namesRobotsTxt, single, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
-import { type Failure, failureOf, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { failureOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import type { UsedLease } from '../leases/lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
+import { loadOf, NORMAL_LOAD } from '../load.ts'
+import type { Failure } from '../read-page.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
 import { type ReadTools, type RobotsReading, readRobots } from './read-robots.ts'
@@ -77,7 +79,7 @@ export async function askRobots(
   })
 
   const loadAfter = (result: Exchange): SiteLoad =>
-    result.kind === 'answered' ? loadOf(result, tools.now()) : NORMAL_LOAD
+    result.kind === 'answered' ? loadOf(result.status, single(result.headers, 'retry-after'), tools.now()) : NORMAL_LOAD
   /**
    * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
    * retries, which come sooner than a back-off of pages ends.

@@ -10,10 +10,10 @@ import { delayAfter } from '@decorum/politeness'
 import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import type { Confirm, LastCheck } from '../http/exchange.ts'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
 import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
 import { betweenMs, endPaceLeases, endRobotsFetch, laneOf, lanesOf, next, type PaceLease, release } from '../ledger.ts'
+import { NORMAL_LOAD } from '../load.ts'
 
 /** One hop of a robots fetch. */
 export type Hop = {
