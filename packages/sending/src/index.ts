@@ -32,7 +32,9 @@ export { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 export {
   type AboutPage,
   type FetchedBody,
+  type PageOfWorker,
   type PageRead,
+  type PagesOfWorkers,
   readAskedForLess,
   readFailure,
   readPage,

@@ -5,6 +5,7 @@
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
 import {
+  type ArchiveRef,
   candidateOf,
   type FailureReason,
   meaningOf,
@@ -42,6 +43,24 @@ export type AboutPage = {
 export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate'> & { what: string }
 
 export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
+
+/** A page that a worker of a pool has fetched and whose body it sent. */
+export type PageOfWorker = Pick<Order, 'origin' | 'path' | 'id' | 'meta'> &
+  Pick<FetchedBody, 'status' | 'headers' | 'truncated' | 'startedAt' | 'ms' | 'address'> & {
+    agent: Agent
+    /** as sent */
+    requestHeaders: [string, string][]
+    /** without content coding */
+    body: Buffer
+  }
+/** Keeps such pages. */
+export type PagesOfWorkers = {
+  /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
+  keep(page: PageOfWorker, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  /** undefined: there is room. Otherwise it resolves when there is room again */
+  room(): Promise<void> | undefined
+  close(): Promise<void>
+}
 
 /** No answer: the URL is tried again until its attempts are spent, unless another try cannot help. */
 export function readFailure(what: Failure, why: string, about: AboutPage): PageRead {
