@@ -5,7 +5,7 @@
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { tokensOf } from '@decorum/politeness'
-import { namesRobotsTxt, type OutcomeBody } from '@decorum/protocol'
+import { namesRobotsTxt, type RuleRef } from '@decorum/protocol'
 import {
   type Judgement,
   judge,
@@ -38,7 +38,7 @@ export type RobotsJudge = {
   /** The verdict for a lane's URL. @param rules  as `rules` gave them for this state and instant */
   judge(agent: Agent, origin: string, path: string, state: RobotsState, rules: RulesInForce, now: number): Judgement
   /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
-  atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
+  atIntake(agent: Agent, origin: string, path: string): Disallowed | undefined
   /** Remembers a state that came with a reserved lane, for intake. */
   remember(origin: string, state: RobotsState, now: number): void
   /** another first retry of an unreachable robots.txt, from the next verdict on */
@@ -120,8 +120,10 @@ function namesOf(agent: Agent): string | string[] {
 /** Rules are compiled per profile, since profiles read a file differently. */
 const ruleKey = (agent: Agent, hash: string): string => `${agent.profile} ${hash}`
 
-export function disallowed(verdict: Extract<Judgement, { kind: 'refused' }>): OutcomeBody {
-  const { rule, group } = verdict
+/** As the outcome of a URL says it. */
+export type Disallowed = { kind: 'disallowed' } & RuleRef
+
+export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>): Disallowed {
   return { kind: 'disallowed', rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
 }
 

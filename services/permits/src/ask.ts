@@ -1,23 +1,21 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
+import { disallowed } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import { sinceNow } from '@decorum/runtime'
-import { endUnused, exactly, release } from '@decorum/sending'
-import type { z } from 'zod'
+import { exactly, release } from '@decorum/sending'
 import { admit, type Wish } from './admission.ts'
-import { attempt, disallowed, type Granted, STOPPED_WAIT_MS, type Wait } from './attempt.ts'
+import { attempt, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
-import { leasesOf, leftOf } from './end.ts'
+import { leftOf } from './end.ts'
 import { gateOf } from './origins.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
-import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
+import type { AskBody, Gate, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
 import { type Caller, GoneError, Lines } from './waiting.ts'
 
-export type Asked =
-  | { status: 201; body: z.output<typeof GrantedAnswer>; permit?: Permit }
-  | { status: 200; body: z.output<typeof WaitAnswer> }
+export type Asked = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
 type RefusedUrl = { index: number; problem: Problem }
 
 export class Asking {
@@ -31,13 +29,11 @@ export class Asking {
     this.#desk = desk
     this.#shadow = shadow
     this.#lines = new Lines({
-      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk.tools),
+      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk),
       release: (granted) => void this.#release(granted),
       refusedAlready: ({ agent, origin, path, url }) => {
         const known = desk.origins.robots.atIntake(agent, origin, path)
-        if (known?.kind !== 'disallowed') return undefined
-        const { rule, line, group } = known
-        return new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
+        return known && forbidden(known, url)
       },
     })
   }
@@ -52,7 +48,7 @@ export class Asking {
   }
 
   /** @throws Problem · LedgerUnavailableError · GoneError when the caller has closed its connection */
-  async ask(asked: AskFor, token: Token, caller: Caller): Promise<Asked> {
+  async ask(asked: AskBody, token: Token, caller: Caller): Promise<Asked> {
     const desk = this.#desk
     const agent = desk.agentOf(asked.agent, token)
     checkCrawl(asked.crawl, token)
@@ -79,10 +75,10 @@ export class Asking {
       const { kind, wish, waitMs, refused: _, ...more } = answer
       return { status: 200, body: { decision: kind, url: wish.url, retryAfterMs: waitMs, ...more, ...ofSeveral } }
     }
-    const { waitMs, wish } = answer
-    const permit: Permit = { ...answer.permit, holder: token.name }
+    const { waitMs, wish, leases } = answer
     if (waitMs > 0) await exactly(waitMs)
-    const id = await desk.ids.write({ ...permit, grantedAt: desk.now(permit) })
+    const permit: Permit = { ...leases, holder: token.name, grantedAt: desk.now(leases) }
+    const id = await desk.ids.write(permit)
     if (desk.isTooLate(answer.since)) {
       await this.#release(answer)
       throw tooLate()
@@ -129,18 +125,13 @@ export class Asking {
   }
 
   /** What this process knows and the ledger does not: rules, visiting hours of robots.txt, stopped addresses. */
-  async #closedSince(url: string, agent: Agent): Promise<Wait['gate'] | Problem | undefined> {
+  async #closedSince(url: string, agent: Agent): Promise<Gate | Problem | undefined> {
     const { config, origins } = this.#desk
     const wish = admit(url, agent, config.guard)
     if (wish instanceof Problem) return wish
     const judged = await origins.judge(agent, wish.origin, wish.path)
-    if (judged.judgement.kind === 'refused') return disallowed(judged.judgement, wish)
+    if (judged.judgement.kind === 'refused') return forbidden(disallowed(judged.judgement), url)
     return gateOf(judged) ?? this.#desk.stopAt(wish)
-  }
-
-  /** The answer did not reach the caller. */
-  async releaseUndelivered(permit: Permit): Promise<void> {
-    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */
@@ -156,9 +147,9 @@ export class Asking {
     })
   }
 
-  async #release({ permit }: Granted): Promise<void> {
-    await release(this.#desk.ledger, [permit, ...permit.paceLeases])
-    this.ended(permit, 0)
+  async #release({ leases }: Granted): Promise<void> {
+    await release(this.#desk.ledger, [leases, ...leases.paceLeases])
+    this.ended(leases, 0)
   }
 }
 
@@ -168,8 +159,8 @@ function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
   throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
-const refusedField = (refusals: RefusedUrl[]): { refused: z.output<typeof RefusedAnswer>[] } => ({
-  refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as z.output<typeof RefusedAnswer>),
+const refusedField = (refusals: RefusedUrl[]): { refused: RefusedAnswer[] } => ({
+  refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as RefusedAnswer),
 })
 
 /** The answer when none of the URLs will ever be granted: the first refusal, and of several URLs all of them. */

@@ -1,25 +1,20 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
 import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
 import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
-import type { Permit } from './permit-id.ts'
-
-export type Ended = 'completed' | 'unused'
-
-export type Said = {
-  status?: number | undefined
-  retryAfter?: string | undefined
-  error?: string | undefined
-  tookMs?: number | undefined
-}
+import type { GrantedLeases, Permit } from './permit-id.ts'
+import type { CompletionBody } from './schemas.ts'
 
 /** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
-export function loadOf({ status, retryAfter, error }: Said, wall: number): SiteLoad {
+export function loadOf({ status, retryAfter, error }: CompletionBody, wall: number): SiteLoad {
   if (status !== undefined) return loadOfPage(status, retryAfter, wall)
   return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
 }
 
 /** What a permit holds. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */
-export function leasesOf({ agent, origin, fence, delayMs, paceLeases, order }: Permit, awaitedBy?: string[]): Leases {
+export function leasesOf(
+  { agent, origin, fence, delayMs, paceLeases, order }: GrantedLeases,
+  awaitedBy?: string[],
+): Leases {
   const lane = { agent, origin, fence, delayMs }
   if (order === undefined) return { own: { ...lane, kind: 'secondary' }, paceLeases }
   const own = { ...lane, kind: 'page' as const, version: order.version }

@@ -7,6 +7,7 @@ import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fl
 import { connectLink, linkTo, openLedger } from '@decorum/ledger'
 import {
   endIfUnfit,
+  gaugeOf,
   ledgerMetrics,
   listenError,
   openTraces,
@@ -14,12 +15,12 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Counter, Gauge, Registry } from '@decorum/runtime/prom-client'
+import { Counter, Registry } from '@decorum/runtime/prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
-import { Permits } from './permits.ts'
+import { openPermits } from './permits.ts'
 import { robotsOrders } from './robots-orders.ts'
 import { buildServer } from './server.ts'
 
@@ -62,7 +63,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const key = sharedKey(redis)
   await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))
   const pages = await openPages(config, pagesBy, log)
-  const permits = new Permits({
+  const permits = openPermits({
     pages,
     config,
     ledger,
@@ -82,7 +83,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
       config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
-      permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
+      permits.desk.origins.robots.setRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
     },
   })
@@ -92,15 +93,11 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   })
   permits.pools.onDemand = () => housekeeping.announce()
   processMetrics(registry, VERSION, () => following.now().version)
-  const count = countersOf(registry, permits)
   const server = buildServer({
     permits,
-    pageMaxBytes: config.PAGE_MAX_BYTES,
     tokens: config.tokens,
     registry,
-    traces,
-    count,
-    isReady: () => ledger.isReady(),
+    count: countersOf(registry, permits.asking),
     log,
     version: VERSION,
   })
@@ -126,20 +123,13 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   return { port, stop }
 }
 
-function countersOf(registry: Registry, permits: Permits): (what: string) => void {
+function countersOf(registry: Registry, asking: { readonly waiting: number }): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
     help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
     labelNames: ['kind'],
     registers: [registry],
   })
-  new Gauge({
-    name: 'decorum_permits_waiting',
-    help: 'Callers that wait in line',
-    registers: [registry],
-    collect() {
-      this.set(permits.waiting)
-    },
-  })
+  gaugeOf(registry, 'decorum_permits_waiting', 'Callers that wait in line', () => asking.waiting)
   return (kind) => answers.inc({ kind })
 }

@@ -4,7 +4,7 @@ import type { Traces } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
 import type { AboutOrder } from './order-end.ts'
 import { Problem } from './problem.ts'
-import type { AskFor } from './schemas.ts'
+import type { AskBody } from './schemas.ts'
 
 /**
  * From the request to its answer. It belongs to the trace of the caller.
@@ -13,7 +13,7 @@ import type { AskFor } from './schemas.ts'
 export async function tracedAsk<T extends { status: number }>(
   traces: Traces,
   traceparent: string | undefined,
-  { url, urls, agent }: AskFor,
+  { url, urls, agent }: AskBody,
   ask: () => Promise<T>,
 ): Promise<T> {
   const span = traces.span('decorum.permit', { traceparent }, () => ({
