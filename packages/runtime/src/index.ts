@@ -2,6 +2,7 @@
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin } from './deadline.ts'
 export { openHealthServer } from './health-server.ts'
+export { keepDoing } from './housekeeping.ts'
 export { listenError } from './listen-error.ts'
 export { forPeople, lineForPeople, roleLog } from './log.ts'
 export { counterOf, gaugeOf, ledgerMetrics, processMetrics } from './metrics.ts'

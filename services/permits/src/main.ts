@@ -3,8 +3,8 @@
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, linkTo, openLedger } from '@decorum/ledger'
+import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { connectLink, linkTo } from '@decorum/ledger'
 import {
   endIfUnfit,
   gaugeOf,
@@ -43,18 +43,12 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const log = roleLog(config.LOG_LEVEL)
   const registry = new Registry()
   const traces = await openTraces('permits', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const ledger = await openLedger({
-    redis: config.REDIS_URL,
-    partitions: config.DECORUM_PARTITIONS,
-    leaseMs: config.LEASE_MS,
-    quarantineMs: config.QUARANTINE_MS,
+  const ledger = await openFleetLedger(joined, log, {
     reserveMs: config.RESERVE_MS,
     backOffMs: config.BACK_OFF_MS,
     grantAheadMs: GRANT_AHEAD_MS,
-    onNotice: (sentence) => log.warn(sentence),
     onCall: ledgerMetrics(registry),
   })
-  for (const warning of ledger.warnings) log.warn(warning)
   // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
   const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
   redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
@@ -72,7 +66,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     fetchers: () => housekeeping.fetchers(),
     traces,
   })
-  await joined.enforce(ledger)
   const following = joined.follow({
     ledger,
     log,
