@@ -1,6 +1,7 @@
 /** What every verb of the service works with, and what all of them check. */
 import { randomUUID } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
+import { Recent } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf } from '@decorum/protocol'
@@ -20,8 +21,8 @@ import type { Ended } from './schemas.ts'
 const SEND_WITHIN_MS = 1_000
 /** The ledger's lease is longer than the permit by this, or by less when leases are short: time for the completion to arrive. */
 const MARGIN_MS = 5_000
-/** How many ended permits are remembered, so that a second completion is not treated as a late one. */
-const MOST_ENDED = 20_000
+/** How many ended permits are remembered at most, and half of them at least, so that a second completion is not treated as a late one. */
+const MOST_ENDED = 40_000
 
 export type DeskOptions = {
   config: PermitsConfig
@@ -40,7 +41,7 @@ export function openDesk(options: DeskOptions) {
   const { config, ledger, ids } = options
   const { agents, paceGroups } = config
   const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
-  const ended = new Map<string, Ended>()
+  const ended = new Recent<string, Ended>(MOST_ENDED)
   return {
     ...options,
     marginMs,
@@ -101,10 +102,7 @@ export function openDesk(options: DeskOptions) {
 
     endOf: (id: string): Ended | undefined => ended.get(id),
 
-    note(id: string, how: Ended): void {
-      if (ended.size >= MOST_ENDED) ended.delete(ended.keys().next().value as string)
-      ended.set(id, how)
-    },
+    note: (id: string, how: Ended): void => ended.set(id, how),
 
     gone(id: string): Problem {
       const how = ended.get(id)

@@ -2,6 +2,7 @@
  * The permits service as a process: leases for crawlers that fetch by themselves, over HTTP. Any number of them share one Redis.
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
+import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo } from '@decorum/ledger'
@@ -110,8 +111,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     await stop()
     throw listenError(error, config.HOST, config.PORT)
   }
-  const address = server.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : config.PORT
+  const { port } = server.server.address() as AddressInfo
   log.info({ role: 'permits', port, agents: agents.list.map(({ name }) => name) }, 'ready')
   return { port, stop }
 }

@@ -1,6 +1,13 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import { type RobotsJudge, type RulesInForce, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
+import {
+  Recent,
+  type RobotsJudge,
+  type RulesInForce,
+  robotsJudge,
+  type SenderGate,
+  senderGate,
+} from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
@@ -28,7 +35,7 @@ export const gateOf = ({ judgement, closed }: Judged): SenderGate['gate'] | unde
 
 export class Origins {
   readonly #ledger: Ledger
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Recent<string, Known>(MOST_ORIGINS)
   readonly robots: RobotsJudge
 
   constructor(ledger: Ledger, retryMs: number | undefined) {
@@ -67,7 +74,6 @@ export class Origins {
   async #load(origin: string): Promise<Known> {
     const [found] = await this.#ledger.robotsStates(this.#ledger.partitionOf(origin), [origin])
     const known = { version: found?.version ?? 0, state: found?.state ?? {}, at: this.#now(origin) }
-    if (this.#known.size >= MOST_ORIGINS) this.#known.delete(this.#known.keys().next().value as string)
     this.#known.set(origin, known)
     this.robots.remember(origin, known.state, known.at)
     return known

@@ -4,13 +4,13 @@
  */
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import type { AddressGuard } from '@decorum/admission'
+import { type AddressGuard, Recent } from '@decorum/admission'
 import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
-import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
+import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
 import type { Address, Lookup } from './lookup.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
@@ -76,7 +76,8 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
   const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
-  const http1 = new Http1Origins()
+  /** origins whose HTTP/2 has failed, and until when they are asked over HTTP/1.1; most servers that offer HTTP/2 speak it well */
+  const http1Until = new Recent<string, number>(HTTP1_ORIGINS)
   const waysOut = new WaysOut()
   let isClosed = false
 
@@ -89,28 +90,19 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
     return lanes
   }
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
-    new LaneWay(
-      origin,
-      lanes,
-      stops,
-      () => http1.add(origin),
-      (onDial, waiting) =>
-        dialer({
-          guard,
-          lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
-          egress: egress(agent.key),
-          http2: () => agent.http2 && !http1.has(origin),
-          hasContact: agent.hasContact,
-          whyStopped: (address) => stops?.why(origin, address),
-          tls,
-          onDial,
-          onFailure: (host) => pins.forget(host), // the next attempt may go to another address
-          onEgress: (error) => {
-            if (waysOut.heard(agent, error)) onEgress(agent, error)
-          },
-          waiting,
-        }),
-    )
+    new LaneWay(origin, lanes, () => http1Until.set(origin, performance.now() + HTTP1_FOR_MS), {
+      guard,
+      lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
+      egress: egress(agent.key),
+      http2: () => agent.http2 && (http1Until.get(origin) ?? 0) <= performance.now(),
+      hasContact: agent.hasContact,
+      whyStopped: (address) => stops?.why(origin, address),
+      tls,
+      onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+      onEgress: (error) => {
+        if (waysOut.heard(agent, error)) onEgress(agent, error)
+      },
+    })
   return {
     lane(agent, origin) {
       const lanes = lanesOf(agent)
@@ -148,19 +140,14 @@ const PINNED_HOSTS = 50_000
 
 /** The addresses that requests hold a pace group of: connections are made to no other address of the host. */
 class AddressPins {
-  readonly #pins = new Map<string, string>()
+  readonly #pins = new Recent<string, string>(PINNED_HOSTS)
 
   /** Pins the host to the address that it was pinned to before, or to the first one of `all`. */
   choose(host: string, all: string[]): string | undefined {
     const known = this.#pins.get(host)
     const address = known !== undefined && all.includes(known) ? known : all[0]
     if (address === undefined) return undefined
-    this.#pins.delete(host)
     this.#pins.set(host, address)
-    for (const oldest of this.#pins.keys()) {
-      if (this.#pins.size <= PINNED_HOSTS) break
-      this.#pins.delete(oldest)
-    }
     return address
   }
 
@@ -180,28 +167,6 @@ class AddressPins {
 
 /** Origins remembered at most; an older one is tried over HTTP/2 again. */
 const HTTP1_ORIGINS = 10_000
-
-/** Origins whose HTTP/2 has failed. Most servers that offer it speak it well; for the others HTTP/1.1 is there. */
-class Http1Origins {
-  readonly #until = new Map<string, number>()
-
-  add(origin: string): void {
-    this.#until.delete(origin)
-    this.#until.set(origin, performance.now() + HTTP1_FOR_MS)
-    for (const oldest of this.#until.keys()) {
-      if (this.#until.size <= HTTP1_ORIGINS) break
-      this.#until.delete(oldest)
-    }
-  }
-
-  has(origin: string): boolean {
-    const until = this.#until.get(origin)
-    if (until === undefined) return false
-    if (until > performance.now()) return true
-    this.#until.delete(origin)
-    return false
-  }
-}
 
 /** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
 class WaysOut {
@@ -227,28 +192,22 @@ class WaysOut {
 class LaneWay implements Way {
   waiting: Waiting | undefined
   readonly #client: Client
-  readonly #origin: string
-  readonly #stops: ConnectionSettings['stops']
+  readonly #whyStopped: DialSettings['whyStopped']
   readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
   constructor(
     origin: string,
     lanes: Map<string, LaneWay>,
-    stops: ConnectionSettings['stops'],
     distrustHttp2: () => void,
-    connectorOf: (
-      onDial: (connection: Connection) => void,
-      waiting: () => Waiting | undefined,
-    ) => ReturnType<typeof dialer>,
+    settings: Omit<DialSettings, 'onDial' | 'waiting'>,
   ) {
-    this.#origin = origin
-    this.#stops = stops
+    this.#whyStopped = settings.whyStopped
     this.distrustHttp2 = distrustHttp2
     const onDial = (connection: Connection): void => {
       this.#connection = connection
     }
-    const connect = connectorOf(onDial, () => this.waiting)
+    const connect = dialer({ ...settings, onDial, waiting: () => this.waiting })
     this.#client = new Client(origin, { ...SETTINGS, connect })
     const forget = (): void => {
       if (lanes.get(origin) !== this) return
@@ -269,7 +228,7 @@ class LaneWay implements Way {
   }
 
   whyStopped(): string | undefined {
-    return this.#stops?.why(this.#origin, this.#connection?.address)
+    return this.#whyStopped(this.#connection?.address)
   }
 
   abandon(reason: Error): void {
