@@ -22,7 +22,7 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import type { Candidate, Gate, Outcome } from '@decorum/protocol'
-import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
+import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
 import { NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
@@ -134,7 +134,7 @@ export async function start(
   hostLane: LaneRef | undefined,
 ): Promise<StartAnswer | undefined> {
   try {
-    return await ledger.start(hostLane === undefined ? asked : { ...asked, paceLane: hostLane })
+    return await ledger.start({ ...asked, ...defined({ paceLane: hostLane }) })
   } catch (error) {
     if (error instanceof LedgerUnavailableError) return undefined
     throw error
@@ -161,8 +161,7 @@ export async function releaseOrder(
 /** Every lane that a request holds, as `confirm` and `extend` take them. */
 export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
   const { agent, origin, fence, version } = own
-  const lane = { agent, origin, fence }
-  return [version === undefined ? lane : { ...lane, version }, ...paceLeases.map(laneOf)]
+  return [{ agent, origin, fence, ...defined({ version }) }, ...paceLeases.map(laneOf)]
 }
 export const laneOf = ({ agent, origin, fence }: LeasedLane): LeasedLane => ({ agent, origin, fence })
 
@@ -201,7 +200,7 @@ export async function extend(
     leftMs = Math.min(leftMs, answer.leftMs)
     stop ??= answer.stop
   }
-  return { kind: 'extended', leftMs, ...(stop === undefined ? {} : { stop }) }
+  return { kind: 'extended', leftMs, ...defined({ stop }) }
 }
 
 /**
@@ -336,10 +335,8 @@ async function endOwn(
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load }
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...defined({ outcome, candidate }) }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
-  if (outcome !== undefined) completion.outcome = outcome
-  if (candidate !== undefined) completion.candidate = candidate
   if (record === undefined) crashPoint('complete.before')
   const result = await report.send(() => {
     completion.elapsedMs = elapsedSince(endedAt)

@@ -18,6 +18,7 @@ import {
   type RedirectedOrder,
   targetOf,
 } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
 import { loadOfPage, NORMAL_LOAD } from './load.ts'
 
@@ -108,7 +109,7 @@ export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outc
 
 function failed(about: AboutPage, reason: FailureReason, why: string, status?: number): Outcome {
   const detail = why.slice(0, 512)
-  return outcome(about, { kind: 'failed', reason, detail, ...(status !== undefined && { status }) })
+  return outcome(about, { kind: 'failed', reason, detail, ...defined({ status }) })
 }
 
 function outcome({ order, agent, now }: AboutPage, body: OutcomeBody): Outcome {

@@ -16,6 +16,7 @@ import {
   readCandidate,
   shapeOf,
 } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 
 /** A candidate without an `expiresAt` waits at most this long. */
 const DEFAULT_LIFE_MS = DAY
@@ -47,7 +48,7 @@ export function admitter(
         crawl: read.crawl ?? ownCrawl,
         meta: read.meta,
       }
-      const item = known(base, { kind: 'invalid', reason, ...(detail === undefined ? {} : { detail }) })
+      const item = known(base, { kind: 'invalid', reason, ...defined({ detail }) })
       return { origin: undefined, item }
     }
     const { candidate, at } = read
@@ -91,8 +92,7 @@ export function admitter(
           hops: candidate.hops ?? 0,
           priority: candidate.priority ?? priority ?? 'normal',
           ...crawlField(crawl),
-          ...(candidate.meta === undefined ? {} : { meta: candidate.meta }),
-          ...(request === undefined ? {} : { request }),
+          ...defined({ meta: candidate.meta, request }),
         },
       },
     }

@@ -15,7 +15,7 @@ import {
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
 import type { Queue } from '@decorum/protocol/bullmq'
-import { crashPoint, type Traces } from '@decorum/runtime'
+import { crashPoint, defined, type Traces } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
@@ -202,7 +202,7 @@ async function decideLane(
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
     reserveMs,
-    ...(attemptsOf === undefined ? {} : { attemptsOf }),
+    ...defined({ attemptsOf }),
     wallNow: Date.now,
   })
 }

@@ -1,7 +1,7 @@
 /** Regular work: leases that have ended, candidates from redirects, acknowledged outcomes, the announcements of the fleet. */
 import { type About, endLeases, type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-import { crashPoint, endIfUnfit, keepDoing } from '@decorum/runtime'
+import { crashPoint, defined, endIfUnfit, keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -81,7 +81,7 @@ const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
   role: 'gateway',
   id,
   slots: 0,
-  ...(about === undefined ? {} : { about: about() }),
+  ...defined({ about: about?.() }),
 })
 
 async function lookAtCrawls(ledger: Ledger): Promise<void> {

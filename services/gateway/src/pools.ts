@@ -5,6 +5,7 @@
 import type { Agents } from '@decorum/config'
 import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
 import { namesRobotsTxt, type Order, writtenOrder } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import type { Decision } from './decide.ts'
 
 /** How long a lane waits for workers of its pool before it is looked at again, at least and at most. */
@@ -79,7 +80,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
 /** Its reservation, and later its lease, counts among those of pools. */
 const ofPool = ({ resolution, order }: Decision): Decision => ({
   resolution: { ...resolution, next: { kind: 'pool' } },
-  ...(order === undefined ? {} : { order }),
+  ...defined({ order }),
 })
 
 /** No order: the lane waits, and its URL expires in time. */

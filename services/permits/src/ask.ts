@@ -1,7 +1,7 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
 import { disallowed } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
-import { sinceNow } from '@decorum/runtime'
+import { defined, sinceNow } from '@decorum/runtime'
 import { exactly, release } from '@decorum/sending'
 import { admit, type Wish } from './admission.ts'
 import { attempt, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
@@ -58,7 +58,7 @@ export class Asking {
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
       const admitted = admit(text, agent, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
-      else wishes.push(asked.crawl === undefined ? admitted : { ...admitted, crawl: asked.crawl })
+      else wishes.push({ ...admitted, ...defined({ crawl: asked.crawl }) })
     }
     if (wishes.length === 0) throw allRefused(refusals)
     await desk.ids.ready()

@@ -2,7 +2,7 @@
 import { deadOrigin, disallowed, type SenderGate } from '@decorum/admission'
 import { type CrawlRecord, endingOf, type GrantAnswer } from '@decorum/ledger'
 import type { FailureReason, RuleRef } from '@decorum/protocol'
-import { type Since, sinceNow } from '@decorum/runtime'
+import { defined, type Since, sinceNow } from '@decorum/runtime'
 import { type Open, takeTurn } from '@decorum/sending'
 import type { Wish } from './admission.ts'
 import type { Desk } from './desk.ts'
@@ -65,7 +65,7 @@ async function askFirst(
       detail: 'no fetcher runs that could ask for robots.txt',
     }
   const paceLane = groups.hostLane(agent.key, origin)
-  const lane = { agent: agent.key, origin, ...(paceLane && { paceLane }), ...(crawl !== undefined && { crawl }) }
+  const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
   const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
   if (asked === 'rules-changed') return asked
@@ -85,11 +85,11 @@ async function grant(
 ): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Granted | Wait> {
   const { ledger, id } = desk
   const lane = { agent: agent.key, origin }
-  const by = { agent: [id, agent.key, ...(crawl === undefined ? [] : [crawl])].join(':'), origin }
-  const asked = { ...lane, version, delayMs, leaseMs, by, ...(crawl === undefined ? {} : { crawl }) }
+  const by = { agent: [id, agent.key, crawl].filter(Boolean).join(':'), origin }
+  const asked = { ...lane, version, delayMs, leaseMs, by, ...defined({ crawl }) }
   const open: Open<Exclude<GrantAnswer, { kind: 'granted' }>> = async (paceLane) => {
     const since = sinceNow()
-    const answer = await ledger.grant(paceLane === undefined ? asked : { ...asked, paceLane })
+    const answer = await ledger.grant({ ...asked, ...defined({ paceLane }) })
     if (answer.kind !== 'granted') return answer
     const own = { ...lane, fence: answer.fence, delayMs: answer.delayMs, kind: 'secondary' as const }
     return { kind: answer.kind, own, host: answer.paceLane, since, leaseMs, waitMs: answer.waitMs }

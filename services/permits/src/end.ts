@@ -1,5 +1,6 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
 import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
+import { defined } from '@decorum/runtime'
 import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
@@ -18,7 +19,7 @@ export function leasesOf(
   const lane = { agent, origin, fence, delayMs }
   if (order === undefined) return { own: { ...lane, kind: 'secondary' }, paceLeases }
   const own = { ...lane, kind: 'page' as const, version: order.version }
-  return { own: awaitedBy === undefined ? own : { ...own, awaitedBy }, paceLeases }
+  return { own: { ...own, ...defined({ awaitedBy }) }, paceLeases }
 }
 
 /** `stop`: why its request may not be sent now */
@@ -32,5 +33,5 @@ export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
   const stop = await confirm(ledger, lanesOf(leases).map(laneOf))
   if (left.kind === 'stale' || stop === 'stale') return { kind: 'stale' }
   const endsAt = ledger.now(ledger.partitionOf(permit.origin)) + left.leftMs
-  return { kind: 'held', endsAt, ...(stop === undefined ? {} : { stop }) }
+  return { kind: 'held', endsAt, ...defined({ stop }) }
 }

@@ -3,7 +3,7 @@ import type { Agent } from '@decorum/config'
 import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
-import { sinceNow } from '@decorum/runtime'
+import { defined, sinceNow } from '@decorum/runtime'
 import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
@@ -74,7 +74,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
       if (desk.isTooLate(since)) throw tooLate()
       if (stop !== undefined) return { permit: id, agent, origin, leaseMs, stop }
       const sendWithinMs = desk.sendWithinMs(since, leaseMs)
-      return { permit: id, agent, origin, leaseMs, ...(order === undefined ? {} : { sendWithinMs }) }
+      return { permit: id, agent, origin, leaseMs, ...(order && { sendWithinMs }) }
     },
 
     async view(id, token) {
@@ -83,7 +83,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
       const gate = await confirm(ledger, lanesOf(leasesOf(permit)))
       if (gate === 'stale') throw desk.gone(id)
       const stop = gate ?? (await desk.stopAt(permit))
-      return { permit: id, agent, origin, ...(stop === undefined ? {} : { stop }) }
+      return { permit: id, agent, origin, ...defined({ stop }) }
     },
   }
 }

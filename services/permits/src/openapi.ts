@@ -143,11 +143,11 @@ function describe(route: string, { id, summary, path, query, key, body, answers 
     operationId: id,
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: print(body) } } } }),
+    ...(body && { requestBody: { content: { 'application/json': { schema: print(body) } } } }),
     responses: Object.fromEntries(
       Object.entries(all).map(([status, [description, shape, type = 'application/json']]) => [
         status,
-        { description, ...(shape === undefined ? {} : { content: { [type]: { schema: print(shape) } } }) },
+        { description, ...(shape && { content: { [type]: { schema: print(shape) } } }) },
       ]),
     ),
   }

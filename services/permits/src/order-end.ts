@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import { tokensOf } from '@decorum/politeness'
 import { base32, isConditional, meaningOf, orderUrl, single } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import {
   type AboutPage,
   type FetchedBody,
@@ -40,7 +41,11 @@ function readSaidOf(said: OrderSaid, about: AboutOrder): PageRead {
 function fetched(status: number, headers: FetchedBody['headers'], said: OrderSaid, about: AboutOrder): FetchedBody {
   const { order, agent, heldMs, now } = about
   const ms = Math.round(Math.min(said.tookMs ?? heldMs, heldMs))
-  const body: FetchedBody = {
+  const names = tokensOf(agent).map((name) => name.toLowerCase())
+  const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
+  const says = readSaid(orderUrl(order), headers, names, start)
+  const unchanged = status === 304 && isConditional(order.request) ? true : undefined
+  return {
     kind: 'fetched',
     status,
     headers,
@@ -50,15 +55,8 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
     startedAt: Math.round(now() - ms),
     ms,
     address: said.address,
+    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged }),
   }
-  if (said.body !== undefined) body.decodedBytes = said.body.length
-  if (said.archive !== undefined) body.archive = said.archive
-  const names = tokensOf(agent).map((name) => name.toLowerCase())
-  const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
-  const says = readSaid(orderUrl(order), headers, names, start)
-  if (says !== undefined) body.says = says
-  if (status === 304 && isConditional(order.request)) body.unchanged = true
-  return body
 }
 
 /** Of the body, of what the worker has digested, or of nothing. */

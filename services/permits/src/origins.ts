@@ -12,6 +12,7 @@ import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import type { Judgement, RobotsState } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 
 /** A grant checks the version in the ledger; a refusal may rest on rules that are this old. */
 const TRUST_MS = 5_000
@@ -67,8 +68,7 @@ export class Origins {
     const inForce = rules === 'lost' ? undefined : rules
     const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))
     const closed = senderGate(judgement, visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall + now, now)
-    const judged = { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state }
-    return closed === undefined ? judged : { ...judged, closed }
+    return { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state, ...defined({ closed }) }
   }
 
   async #load(origin: string): Promise<Known> {

@@ -60,5 +60,5 @@ async function openKeeper(
   if (folder === '') return undefined
   const store = storeOptions(config)
   const contentUrl = CONTENT_URL === '' ? '' : new URL(CONTENT_URL).origin
-  return open?.(which, { folder, agents, contentUrl, ...(store === undefined ? {} : { s3: { ...store, log } }) })
+  return open?.(which, { folder, agents, contentUrl, ...(store && { s3: { ...store, log } }) })
 }

@@ -3,7 +3,7 @@
  * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
  */
 import { LedgerUnavailableError, type PoolDemand } from '@decorum/ledger'
-import { pause } from '@decorum/runtime'
+import { defined, pause } from '@decorum/runtime'
 import { headersFor } from '@decorum/sending'
 import { mayBe } from './access.ts'
 import type { Token } from './config.ts'
@@ -199,9 +199,7 @@ export class Pools {
       delayMs,
       attempt,
       maxBytes: Math.min(desk.config.PAGE_MAX_BYTES, request?.maxBytes ?? Infinity),
-      ...(request?.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
-      ...(request?.accept === undefined ? {} : { accept: request.accept }),
-      ...(meta === undefined ? {} : { meta }),
+      ...defined({ deadlineMs: request?.deadlineMs, accept: request?.accept, meta }),
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
 import { type Outcome, orderUrl } from '@decorum/protocol'
 import type { Traces } from '@decorum/runtime'
+import { defined } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
 import type { AboutOrder } from './order-end.ts'
 import { Problem } from './problem.ts'
@@ -18,7 +19,7 @@ export async function tracedAsk<T extends { status: number }>(
 ): Promise<T> {
   const span = traces.span('decorum.permit', { traceparent }, () => ({
     'url.full': url ?? urls?.[0] ?? '',
-    ...(agent === undefined ? {} : { 'decorum.agent': agent }),
+    ...defined({ 'decorum.agent': agent }),
   }))
   if (span === undefined) return ask()
   try {

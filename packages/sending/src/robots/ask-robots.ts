@@ -7,6 +7,7 @@ import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
 import { isRedirect, namesRobotsTxt, single, type Target, targetOf } from '@decorum/protocol'
 import type { RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
@@ -69,7 +70,7 @@ export async function askRobots(
     load,
     hops,
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
-    ...(tookMs === undefined ? {} : { tookMs }),
+    ...defined({ tookMs }),
   })
   const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
     ...ended(endedAt),
@@ -151,7 +152,7 @@ export async function askRobots(
     if (target.kind === 'none') {
       const chain = { isFirst, isConditional: isConditional(state) }
       const { bytes, ...reading } = await readRobots(result, chain, tools)
-      return { ...ended(result.endedAt), ...reading, ...(bytes === undefined ? {} : { rules: bytes }) }
+      return { ...ended(result.endedAt), ...reading, ...defined({ rules: bytes }) }
     }
     if (target.kind === 'unusable') {
       const isScheme = target.refused === 'scheme-not-supported' || target.refused === 'ftp-not-supported'

@@ -4,7 +4,7 @@ import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
-import { crashPoint } from '@decorum/runtime'
+import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
 import type { TurnTools } from '../leases/turn.ts'
@@ -49,8 +49,7 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     jitter,
   })
   const { what, bodyBytes, endedAt, tookMs, load, event, unsent } = answer
-  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load }
-  if (tookMs !== undefined) fetched.tookMs = tookMs
+  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load, ...defined({ tookMs }) }
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
 import { parseRetryAfter, ROBOTS_MAX_BYTES, type RobotsEvent, type UnansweredReason } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
 import { codingOf, decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
@@ -28,14 +29,12 @@ export async function readRobots(
   { isFirst, isConditional }: { isFirst: boolean; isConditional: boolean },
   { now, jitter }: ReadTools,
 ): Promise<RobotsReading> {
-  const retryAfterMs = parseRetryAfter(single(headers, 'retry-after') ?? undefined, now())
-  const retry = retryAfterMs === undefined ? {} : { retryAfterMs }
+  const retry = defined({ retryAfterMs: parseRetryAfter(single(headers, 'retry-after') ?? undefined, now()) })
   const unanswered = (reason: UnansweredReason, detail: string): RobotsReading => ({
     what: reason,
     detail,
     event: { kind: 'unanswered', reason, ...retry, jitter: jitter() },
   })
-  const fresh = freshForMs(headers)
   // A validator belongs to the URL that sent it. The next robots fetch starts at the first URL of the chain again, where a
   // validator of another URL could confirm what the first one never said.
   const etag = isFirst ? validator(headers, 'etag') : undefined
@@ -45,9 +44,7 @@ export async function readRobots(
     status,
     jitter: jitter(),
     ...retry,
-    ...(fresh === undefined ? {} : { freshForMs: fresh }),
-    ...(etag === undefined ? {} : { etag }),
-    ...(lastModified === undefined ? {} : { lastModified }),
+    ...defined({ freshForMs: freshForMs(headers), etag, lastModified }),
   }
   const said = { what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
   if (status < 200 || status > 299) {

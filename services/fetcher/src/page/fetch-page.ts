@@ -2,6 +2,7 @@
 
 import type { Agent } from '@decorum/config'
 import { type ArchiveRef, base32, isConditional, meaningOf, type Order, orderUrl, single } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import {
   type Fetched,
   type FetchedBody,
@@ -78,12 +79,9 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
-    const fetched = fetchedBody(result, digest)
-    if (decodedBytes !== undefined) fetched.decodedBytes = decodedBytes
-    if (archive !== undefined) fetched.archive = archive
-    if (says !== undefined) fetched.says = says
-    if (revisit !== undefined) fetched.unchanged = true
-    const read = readPage(fetched, about)
+    const unchanged = revisit === undefined ? undefined : true
+    const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls })
+    const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
     siteAnswers.heard(origin, status, read.outcome.at)
     return { ...done, ...read }
   } finally {
@@ -94,9 +92,8 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
 function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): Page {
   const { origin, path, id, meta } = order
   const head = requestHead(origin, path, headers, answer.protocol)
-  const page: Page = { kind: 'page', url: orderUrl(order), agent: agent.name, requestHead: head, answer, id }
-  if (meta !== undefined) page.meta = meta
-  return page
+  const url = orderUrl(order)
+  return { kind: 'page', url, agent: agent.name, requestHead: head, answer, id, ...defined({ meta }) }
 }
 
 /** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
@@ -107,7 +104,7 @@ function revisitOf({ request }: Order, { status, truncated }: Answer, digest: st
 }
 
 function fetchedBody(answer: Answer, digest: string): FetchedBody {
-  const { status, headers, body, truncated, startedAt, timing, address, protocol, tls } = answer
+  const { status, headers, body, truncated, startedAt, timing, address, protocol } = answer
   return {
     kind: 'fetched',
     status,
@@ -120,7 +117,6 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
     address,
     timing: inTenths(timing),
     protocol,
-    ...(tls !== undefined && { tls }),
   }
 }
 

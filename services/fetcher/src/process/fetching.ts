@@ -141,7 +141,7 @@ const limitsOf = ({ BACK_OFF_MS, ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTE
 async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
   const { agents } = config
   const store = storeOptions(config)
-  const more = { ...fileLimit(config), ...(store === undefined ? {} : { s3: { ...store, log } }) }
+  const more = { ...fileLimit(config), ...(store && { s3: { ...store, log } }) }
   const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents, contentUrl, ...more })
   const own = await open(config.ARCHIVE_DIR)
   if (config.DECORUM_CRAWLS === '') return own

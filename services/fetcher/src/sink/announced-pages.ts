@@ -1,5 +1,6 @@
 /** Pages that workers of pools have fetched and whose bodies they sent: kept like those of the fetcher itself. */
 
+import { defined } from '@decorum/runtime'
 import type { PagesOfWorkers } from '@decorum/sending'
 import { Body, requestHead } from '@decorum/sending/bodies'
 import { openSink } from './open-sink.ts'
@@ -24,9 +25,17 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
         timing: { totalMs: ms },
       }
       const head = requestHead(origin, path, requestHeaders.flat(), 'http/1.1')
-      const page = { kind: 'page' as const, url: origin + path, agent: agent.name, requestHead: head, answer, id }
+      const page = {
+        kind: 'page' as const,
+        url: origin + path,
+        agent: agent.name,
+        requestHead: head,
+        answer,
+        id,
+        ...defined({ meta }),
+      }
       try {
-        return await sink.store(meta === undefined ? page : { ...page, meta }, signal)
+        return await sink.store(page, signal)
       } finally {
         await body.discard()
       }
