@@ -166,13 +166,13 @@ export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
 export const laneOf = ({ agent, origin, fence }: LeasedLane): LeasedLane => ({ agent, origin, fence })
 
 const byPartition = <L extends LeasedLane>(
-  ledger: Pick<Ledger, 'partitionOf'>,
+  ledger: Pick<LeaseLedger, 'partitionOf'>,
   lanes: readonly L[],
 ): [number, L[]][] => [...Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))]
 
 /** May the request still be sent? @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
 export async function confirm(
-  ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
+  ledger: LeaseLedger,
   lanes: readonly LeasedLane[],
 ): Promise<Exclude<Confirmation, 'granted'> | undefined> {
   const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
@@ -208,7 +208,7 @@ export async function extend(
  * @returns when it may be sent, or the first answer that refuses it
  */
 export async function next(
-  ledger: Pick<Ledger, 'next' | 'partitionOf'>,
+  ledger: LeaseLedger,
   held: readonly LeasedLane[],
   request: Omit<NextRequest, 'held'>,
 ): Promise<NextAnswer> {
@@ -223,7 +223,7 @@ export async function next(
 
 /** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
 export async function release(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  ledger: LeaseLedger,
   leases: readonly LeasedLane[],
   report: Report = once,
 ): Promise<void> {
@@ -236,7 +236,7 @@ export async function release(
 
 /** Nothing was sent: every lane is due after its delay, since that cannot be seen from here, and no attempt is counted. */
 export async function endUnused(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'endRobotsFetch'>,
+  ledger: LeaseLedger,
   { own, paceLeases }: Leases,
   report: Report = once,
 ): Promise<CompleteResult> {
@@ -246,7 +246,7 @@ export async function endUnused(
 }
 
 async function resolveAll(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  ledger: LeaseLedger,
   leases: readonly LeasedLane[],
   kind: 'release' | 'unused',
   report: Report,
@@ -295,7 +295,7 @@ const elapsedSince = (endedAt: number): number => Math.max(0, performance.now() 
  * @param owedMs  what the request owes to the site
  */
 export async function endPaceLeases(
-  ledger: Pick<Ledger, 'complete'>,
+  ledger: LeaseLedger,
   leases: readonly PaceLease[],
   owedMs: number,
   { endedAt, load }: Pick<Happened, 'endedAt' | 'load'>,
@@ -349,7 +349,7 @@ async function endOwn(
 
 /** Writes what a robots fetch has found, without the body when there is no room for it. */
 async function recordRobots(
-  ledger: Pick<Ledger, 'record'>,
+  ledger: LeaseLedger,
   { kind }: OwnLease,
   { robots, withoutBody = robots }: Recorded,
   owed: { delayMs: number; elapsedMs: number; load: SiteLoad },
@@ -364,7 +364,7 @@ async function recordRobots(
 }
 
 /** Wakes the lanes that wait for a robots fetch. Never rejects: a robots fetch also ends by itself. */
-export async function endRobotsFetch(ledger: Pick<Ledger, 'endRobotsFetch'>, own: OwnLease): Promise<void> {
+export async function endRobotsFetch(ledger: LeaseLedger, own: OwnLease): Promise<void> {
   const { origin, fence, awaitedBy } = own
   if (awaitedBy !== undefined) await ledger.endRobotsFetch({ origin, fence, agents: [...awaitedBy] }).catch(() => {})
 }

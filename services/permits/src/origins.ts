@@ -1,13 +1,6 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import {
-  Recent,
-  type RobotsJudge,
-  type RulesInForce,
-  robotsJudge,
-  type SenderGate,
-  senderGate,
-} from '@decorum/admission'
+import { Recent, type RobotsJudge, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
@@ -62,8 +55,7 @@ export class Origins {
 
   async #judge(agent: Agent, origin: string, path: string, { state, version }: Known): Promise<Judged> {
     const now = this.#now(origin)
-    const found = this.robots.rules(agent, origin, state, now)
-    const rules: RulesInForce = found instanceof Promise ? await found : found
+    const rules = await this.robots.rules(agent, origin, state, now)
     const judgement = this.robots.judge(agent, origin, path, state, rules, now)
     const inForce = rules === 'lost' ? undefined : rules
     const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))

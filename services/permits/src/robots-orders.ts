@@ -2,6 +2,7 @@
 import { type ClaimRequest, type Ledger, type LedgerGateName, LedgerUnavailableError } from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
+import { within } from '@decorum/protocol/within'
 
 export type AskedRobots =
   /** ask for the lane again after this */
@@ -54,18 +55,12 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): Rob
         id: '',
       }
       const data = { orders: [order] }
-      const late = AbortSignal.timeout(ADD_MS)
-      const added = queues[partition]?.add(JOB_NAMES.orders, data, JOB_OPTIONS).catch((error: unknown) => {
+      const adding = (queues[partition] as Queue).add(JOB_NAMES.orders, data, JOB_OPTIONS)
+      await within(adding, ADD_MS, () => new Error('the queue did not answer')).catch((error: unknown) => {
         throw new LedgerUnavailableError('orders', error)
       })
-      await Promise.race([added, rejectsOn(late)])
       return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
     },
     close: async () => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
   }
 }
-
-const rejectsOn = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new LedgerUnavailableError('orders', 'the queue did not answer')))
-  })

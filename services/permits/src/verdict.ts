@@ -23,8 +23,7 @@ export async function verdict(url: string, name: string | undefined, token: Toke
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)
-  const found = origins.robots.rules(agent, origin, state, now)
-  const rules = found instanceof Promise ? await found : found
+  const rules = await origins.robots.rules(agent, origin, state, now)
   const { question: _, ...known } = state
   const isSame = (ms: number): boolean => {
     const then = origins.robots.judge(agent, origin, path, known, rules, now + ms)

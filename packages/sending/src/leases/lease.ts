@@ -26,11 +26,7 @@ export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
  * @param since  when the first of the leases was asked for
  * @param lanes  every lane that the request holds
  */
-export function confirmedBy(
-  ledger: Pick<LeaseLedger, 'confirm' | 'partitionOf'>,
-  since: Since,
-  lanes: () => readonly LeasedLane[],
-): Confirmed {
+export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]): Confirmed {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
