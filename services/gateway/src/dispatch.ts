@@ -64,9 +64,7 @@ export type DispatchOptions = {
   fleet: () => FleetSize
 }
 
-export type Dispatch = { wake(): void; stop(): Promise<void> }
-
-export function startDispatch(options: DispatchOptions): Dispatch {
+export function startDispatch(options: DispatchOptions) {
   const { ledger, partition, log, metrics, fleet } = options
   const bell = alarm()
   const pools = openPools({ ledger, partition, agents: options.agents, demand: () => fleet().pools })
@@ -140,7 +138,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const done = loop()
   return {
     wake: bell.ring,
-    async stop() {
+    async stop(): Promise<void> {
       running = false
       bell.ring()
       await done

@@ -30,10 +30,8 @@ export type HousekeepingOptions = {
   onFleet(members: Member[]): void
 }
 
-export type Housekeeping = { stop(): Promise<void> }
-
 /** One loop per partition: when the Redis of one is away or hangs, the others go on. */
-export async function startHousekeeping(options: HousekeepingOptions): Promise<Housekeeping> {
+export async function startHousekeeping(options: HousekeepingOptions) {
   const { ledger, log } = options
   /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
@@ -70,7 +68,7 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     ),
   ]
   return {
-    async stop() {
+    async stop(): Promise<void> {
       await Promise.all(loops.map((stop) => stop()))
       await ledger.announce(memberOf(options), 0).catch(() => {})
     },

@@ -12,12 +12,7 @@ import type { Decision } from './decide.ts'
 const SOON_MS = 1_000
 const LATE_MS = 30_000
 
-export type Pools = {
-  /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
-  admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]>
-  /** hands the orders of pools to their workers, and answers the others */
-  offer(orders: Order[]): Promise<Order[]>
-}
+export type Pools = ReturnType<typeof openPools>
 
 export type PoolsOptions = {
   ledger: Ledger
@@ -27,7 +22,7 @@ export type PoolsOptions = {
   demand: () => ReadonlyMap<string, PoolDemand>
 }
 
-export function openPools({ ledger, partition, agents, demand }: PoolsOptions): Pools {
+export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
   const poolOf = (order: Order | undefined): string | undefined =>
     order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
       ? undefined
@@ -48,7 +43,8 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
     return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: performance.now() - about.seenAt })
   }
   return {
-    async admit(decisions, lanes) {
+    /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
+    async admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]> {
       const pools = new Set(decisions.flatMap(({ order }) => poolOf(order) ?? []))
       if (pools.size === 0) return decisions
       const rooms = new Map<string, number>()
@@ -65,7 +61,8 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
         return room > 0 ? ofPool(decision) : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
       })
     },
-    async offer(orders) {
+    /** hands the orders of pools to their workers, and answers the others */
+    async offer(orders: Order[]): Promise<Order[]> {
       const byPool = Map.groupBy(orders, poolOf)
       for (const [pool, some] of byPool) {
         if (pool === undefined) continue

@@ -6,14 +6,7 @@ import type { Logger } from 'pino'
 
 const EVERY_MS = 1_000
 
-export type Housekeeping = {
-  fetchers(): number
-  /** announces at once, and not in a second, how many orders its workers want */
-  announce(): void
-  stop(): Promise<void>
-}
-
-export async function startHousekeeping(ledger: Ledger, log: Logger, about: () => About): Promise<Housekeeping> {
+export async function startHousekeeping(ledger: Ledger, log: Logger, about: () => About) {
   const id = randomUUID()
   const member = () => ({ role: 'permits', id, slots: 0, about: about() })
   let fetchers = 0
@@ -29,8 +22,9 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   await first.promise
   return {
     fetchers: () => fetchers,
+    /** announces at once, and not in a second, how many orders its workers want */
     announce: () => void ledger.announce(member()).catch(() => undefined),
-    async stop() {
+    async stop(): Promise<void> {
       await stop()
       await ledger.announce(member(), 0).catch(() => undefined)
     },

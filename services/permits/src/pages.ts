@@ -12,13 +12,7 @@ export type OpenPages = (
   options: { folder: string; agents: Agents; contentUrl: string; s3?: Store },
 ) => Promise<PagesOfWorkers | undefined>
 
-export type Pages = {
-  /** @returns where it lies; undefined when it is not kept, which is only logged */
-  keep(page: PageOfWorker): Promise<ArchiveRef | undefined>
-  /** false: no more pages until the store has taken some of those that wait */
-  hasRoom(): boolean
-  close(): Promise<void>
-}
+export type Pages = Awaited<ReturnType<typeof openPages>>
 
 /** The worker that has told the page waits for its answer meanwhile. */
 const KEEP_MS = 5_000
@@ -28,7 +22,7 @@ const KEEP_MS = 5_000
  * happen at any time, opens it with its first page.
  * @throws SettingsError
  */
-export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger): Promise<Pages> {
+export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger) {
   let opened: Promise<PagesOfWorkers | undefined> | undefined
   let keeper: PagesOfWorkers | undefined
   const opening = (): Promise<PagesOfWorkers | undefined> => {
@@ -38,7 +32,8 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
   }
   if (config.agents.list.some(({ pool }) => pool !== undefined)) await opening()
   return {
-    async keep(page) {
+    /** @returns where it lies; undefined when it is not kept, which is only logged */
+    async keep(page: PageOfWorker): Promise<ArchiveRef | undefined> {
       try {
         return await (await opening())?.keep(page, AbortSignal.timeout(KEEP_MS))
       } catch (error) {
@@ -46,8 +41,9 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
         return undefined
       }
     },
-    hasRoom: () => keeper?.room() === undefined,
-    close: async () => (await opened?.catch(() => undefined))?.close(),
+    /** false: no more pages until the store has taken some of those that wait */
+    hasRoom: (): boolean => keeper?.room() === undefined,
+    close: async (): Promise<void> => (await opened?.catch(() => undefined))?.close(),
   }
 }
 

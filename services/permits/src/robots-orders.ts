@@ -17,19 +17,16 @@ const LOOK_AGAIN_MS = 40
 const ADD_MS = 2_000
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }
 
-export type RobotsOrders = {
-  /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
-  ask(lane: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots>
-  close(): Promise<void>
-}
+export type RobotsOrders = ReturnType<typeof robotsOrders>
 
-export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): RobotsOrders {
+export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
   const queues = ledger.tags.map((tag) => {
     const options = { connection, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
     return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
   })
   return {
-    async ask(wanted, version, delayMs) {
+    /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
+    async ask(wanted: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots> {
       const { agent, origin } = wanted
       const claim = await ledger.claim(wanted)
       if (claim.kind === 'blocked') return claim.kind
@@ -61,6 +58,6 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): Rob
       })
       return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
     },
-    close: async () => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
+    close: async (): Promise<void> => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
   }
 }

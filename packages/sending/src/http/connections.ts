@@ -16,19 +16,7 @@ import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
-export type Way = {
-  waiting: Waiting | undefined
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
-  /** the connection in use, or the attempt under way */
-  connection(): Connection | undefined
-  /** why nothing may be sent over it: an emergency stop */
-  whyStopped(): string | undefined
-  /** ends an attempt to connect, so that no later request waits for it */
-  abandon(reason: Error): void
-  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
-  distrustHttp2(): void
-  destroy(): Promise<void>
-}
+export type Way = Pick<LaneWay, keyof LaneWay>
 
 export type ConnectionSettings = {
   guard: AddressGuard
@@ -43,21 +31,7 @@ export type ConnectionSettings = {
   tls?: Pick<ConnectionOptions, 'ca'>
 }
 
-export type LaneConnections = {
-  /** the lane's own connection, kept open between its exchanges */
-  lane(agent: Agent, origin: string): Way
-  /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
-  once(agent: Agent, origin: string): Way
-  /**
-   * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
-   * it and to no other. Undefined when the name has no address.
-   */
-  addressOf(agent: Agent, origin: string): Promise<string | undefined>
-  /** how long the way out of an agent should not be tried again, ms; 0: it may */
-  egressWaitMs(agent: Agent): number
-  /** ends all connections, at once */
-  close(): Promise<void>
-}
+export type LaneConnections = ReturnType<typeof openConnections>
 
 /** undici's own timers are coarse and per phase. The deadline of an exchange comes first, so these never decide anything. */
 const LAST_RESORT_MS = 10 * 60 * SECOND
@@ -72,7 +46,7 @@ const SETTINGS = {
   bodyTimeout: LAST_RESORT_MS,
 } as const
 
-export function openConnections(settings: ConnectionSettings): LaneConnections {
+export function openConnections(settings: ConnectionSettings) {
   const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
@@ -104,7 +78,8 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
       },
     })
   return {
-    lane(agent, origin) {
+    /** the lane's own connection, kept open between its exchanges */
+    lane(agent: Agent, origin: string): Way {
       const lanes = lanesOf(agent)
       let way = lanes.get(origin)
       if (way === undefined) {
@@ -114,9 +89,15 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
       }
       return way
     },
-    once: (agent, origin) => open(agent, origin, new Map()),
-    egressWaitMs: (agent) => waysOut.waitMs(agent),
-    async addressOf(agent, origin) {
+    /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
+    once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
+    /** how long the way out of an agent should not be tried again, ms; 0: it may */
+    egressWaitMs: (agent: Agent): number => waysOut.waitMs(agent),
+    /**
+     * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
+     * it and to no other. Undefined when the name has no address.
+     */
+    async addressOf(agent: Agent, origin: string): Promise<string | undefined> {
       const host = hostOf(origin)
       const literal = host.replace(/^\[|\]$/g, '')
       if (isIP(literal) !== 0) return literal
@@ -127,7 +108,8 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
           : (await lookup(host).catch(() => [])).map(({ address }) => address)
       return pins.choose(host, all)
     },
-    async close() {
+    /** ends all connections, at once */
+    async close(): Promise<void> {
       isClosed = true
       const all = [...byAgent.values()].flatMap((lanes) => [...lanes.values()])
       await Promise.all(all.map((way) => way.destroy()))
@@ -189,10 +171,11 @@ class WaysOut {
 }
 
 /** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
-class LaneWay implements Way {
+class LaneWay {
   waiting: Waiting | undefined
   readonly #client: Client
   readonly #whyStopped: DialSettings['whyStopped']
+  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
   readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
@@ -223,14 +206,17 @@ class LaneWay implements Way {
     this.#client.dispatch(options, handler)
   }
 
+  /** the connection in use, or the attempt under way */
   connection(): Connection | undefined {
     return this.#connection
   }
 
+  /** why nothing may be sent over it: an emergency stop */
   whyStopped(): string | undefined {
     return this.#whyStopped(this.#connection?.address)
   }
 
+  /** ends an attempt to connect, so that no later request waits for it */
   abandon(reason: Error): void {
     abandon(this.#connection, reason)
   }
