@@ -13,10 +13,9 @@ import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { AskBody, Gate, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
-import { type Caller, GoneError, Lines } from './waiting.ts'
+import { type Caller, GoneError, Lines, type Refusal } from './waiting.ts'
 
 export type Asked = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
-type RefusedUrl = { index: number; problem: Problem }
 
 export class Asking {
   readonly #desk: Desk
@@ -54,7 +53,7 @@ export class Asking {
     checkCrawl(asked.crawl, token)
     if (asked.shadow) return { status: 201, body: await this.#shadow.ask(asked, agent, token) }
     const wishes: Wish[] = []
-    const refusals: RefusedUrl[] = []
+    const refusals: Refusal[] = []
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
       const admitted = admit(text, agent, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
@@ -65,7 +64,7 @@ export class Asking {
     if (caller.isGone) throw new GoneError()
     const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
     const answer = await this.#inRoom(token, () => this.#lines.ask(wishes, leaseMs, asked.waitMs, caller))
-    refusals.push(...answer.refused.map(({ wish, problem }) => ({ index: wish.index, problem })))
+    refusals.push(...answer.refused)
     if (answer.kind === 'refused') throw allRefused(refusals)
     const ofSeveral =
       asked.urls === undefined
@@ -159,12 +158,12 @@ function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
   throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
-const refusedField = (refusals: RefusedUrl[]): { refused: RefusedAnswer[] } => ({
+const refusedField = (refusals: Refusal[]): { refused: RefusedAnswer[] } => ({
   refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as RefusedAnswer),
 })
 
 /** The answer when none of the URLs will ever be granted: the first refusal, and of several URLs all of them. */
-function allRefused(refusals: RefusedUrl[]): Problem {
+function allRefused(refusals: Refusal[]): Problem {
   const [first] = refusals
   if (first === undefined) return new Problem('bad-request', 'a URL is needed')
   const { type, message, more } = first.problem

@@ -1,5 +1,5 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
-import type { Ledger, LedgerGateName, SiteLoad } from '@decorum/ledger'
+import type { Ledger, SiteLoad } from '@decorum/ledger'
 import { defined } from '@decorum/runtime'
 import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
 import type { GrantedLeases, Permit } from './permit-id.ts'
@@ -22,16 +22,13 @@ export function leasesOf(
   return { own: { ...own, ...defined({ awaitedBy }) }, paceLeases }
 }
 
-/** `stop`: why its request may not be sent now */
-export type Left = { kind: 'stale' } | { kind: 'held'; endsAt: number; stop?: LedgerGateName }
-
-/** Whether a permit is held, until when by the ledger, and whether its request may be sent now. */
-export async function leftOf(permit: Permit, ledger: Ledger): Promise<Left> {
+/** Whether a permit is held, until when by the ledger, and why its request may not be sent now (`stop`). */
+export async function leftOf(permit: Permit, ledger: Ledger) {
   const leases = leasesOf(permit)
   const left = await extend(ledger, leases, 0)
   // Rules are judged by whoever knows the URL: confirm is given no version here.
   const stop = await confirm(ledger, lanesOf(leases).map(laneOf))
-  if (left.kind === 'stale' || stop === 'stale') return { kind: 'stale' }
+  if (left.kind === 'stale' || stop === 'stale') return { kind: 'stale' as const }
   const endsAt = ledger.now(ledger.partitionOf(permit.origin)) + left.leftMs
-  return { kind: 'held', endsAt, ...defined({ stop }) }
+  return { kind: 'held' as const, endsAt, ...defined({ stop }) }
 }

@@ -136,7 +136,7 @@ export function openApi(version: string): Json {
 
 function describe(route: string, { id, summary, path, query, key, body, answers }: Operation): Json {
   const isOfPermit = route.includes('{permit}')
-  const all = { ...answers, ...(isOfPermit ? OF_PERMIT : {}), ...COMMON }
+  const all: Operation['answers'] = { ...answers, ...(isOfPermit ? OF_PERMIT : {}), ...COMMON }
   const parameters = [...parametersOf('path', isOfPermit ? schema.PermitPath : path), ...parametersOf('query', query)]
   if (key) parameters.push({ name: 'Idempotency-Key', in: 'header', required: false, schema: print(schema.KeyHeader) })
   return {

@@ -19,8 +19,8 @@ const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
 
-/** One of the URLs that will never be granted. */
-export type Refusal = { wish: Wish; problem: Problem }
+/** One of the URLs that will never be granted. `index`: its position among those that were asked for */
+export type Refusal = { index: number; problem: Problem }
 /** `refused`: those of several URLs that will never be granted. */
 export type Answer =
   | (Granted & { wish: Wish; refused: Refusal[] })
@@ -111,7 +111,7 @@ export class Lines {
       for (const wish of wishes) {
         if (ask.isDone || caller.isGone) break
         const problem = this.#options.refusedAlready(wish)
-        if (problem !== undefined) ask.refused.push({ wish, problem })
+        if (problem !== undefined) ask.refused.push({ index: wish.index, problem })
         else await this.#pass(this.#enter(ask, wish))
       }
       ask.isEntering = false
@@ -232,7 +232,7 @@ export class Lines {
     const { ask, wish } = place
     this.#leave(place)
     ask.places = ask.places.filter((one) => one !== place)
-    ask.refused.push({ wish, problem })
+    ask.refused.push({ index: wish.index, problem })
     this.#endRefused(ask)
   }
 

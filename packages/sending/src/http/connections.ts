@@ -3,32 +3,27 @@
  * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
  */
 import { isIP } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
-import { type AddressGuard, Recent } from '@decorum/admission'
+import { Recent } from '@decorum/admission'
 import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
 import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
-import type { Address, Lookup } from './lookup.ts'
+import type { Address } from './lookup.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
 export type Way = Pick<LaneWay, keyof LaneWay>
 
-export type ConnectionSettings = {
-  guard: AddressGuard
-  lookup: Lookup
+export type ConnectionSettings = Pick<DialSettings, 'guard' | 'lookup' | 'tls'> & {
   /** emergency stops, as this process knows them */
   stops?: Pick<Ledger['stops'], 'why'> | undefined
   /** default: every agent by the usual way of this machine */
   egress?: EgressOf
   /** the way out of an agent has failed, or works again (undefined) */
   onEgress?: (agent: Agent, error: EgressError | undefined) => void
-  /** tests only: trust anchors of their own; verification itself cannot be turned off */
-  tls?: Pick<ConnectionOptions, 'ca'>
 }
 
 export type LaneConnections = ReturnType<typeof openConnections>
