@@ -32,6 +32,7 @@ export { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 export {
   type AboutPage,
   type FetchedBody,
+  NO_ANSWER,
   type PageOfWorker,
   type PageRead,
   type PagesOfWorkers,

@@ -22,14 +22,19 @@ import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
 import { loadOfPage, NORMAL_LOAD } from './load.ts'
 
+/** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
+export const NO_ANSWER = [
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'reset',
+  'protocol',
+  'blocked-address',
+  'blocked-port',
+] as const satisfies FailureReason[]
 /** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
-export type Failure =
-  | Extract<
-      FailureReason,
-      'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'blocked-address' | 'blocked-port'
-    >
-  | 'nxdomain'
-  | 'no-contact'
+export type Failure = (typeof NO_ANSWER)[number] | 'nxdomain' | 'no-contact'
 
 /** What is read from an answer depends on. */
 export type AboutPage = {

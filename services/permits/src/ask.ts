@@ -1,17 +1,14 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
-import { disallowed } from '@decorum/admission'
-import type { Agent } from '@decorum/config'
 import { defined, sinceNow } from '@decorum/runtime'
 import { exactly, release } from '@decorum/sending'
 import { admit, type Wish } from './admission.ts'
-import { attempt, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
+import { attempt, closedSince, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
 import { leftOf } from './end.ts'
-import { gateOf } from './origins.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
-import type { AskBody, Gate, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
+import type { AskBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
 import { type Caller, GoneError, Lines, type Refusal } from './waiting.ts'
 
@@ -114,23 +111,15 @@ export class Asking {
     const endsAt = Math.min(left.endsAt - desk.marginMs, permit.grantedAt + desk.config.PERMIT_MAX_MS)
     const leaseMs = Math.floor(endsAt - desk.now(permit))
     if (leaseMs <= 0) return desk.gone(body.permit)
-    const gate = left.stop ?? (await this.#closedSince(body.url, desk.agentOf(body.agent, token)))
+    const wish = admit(body.url, desk.agentOf(body.agent, token), desk.config.guard)
+    if (wish instanceof Problem) return wish
+    const gate = left.stop ?? (await closedSince(wish, desk)) ?? (await desk.stopAt(wish))
     if (gate instanceof Problem) return gate
     if (desk.isTooLate(since)) throw tooLate()
     if (gate === undefined)
       return { ...answer, body: { ...body, leaseMs, sendWithinMs: desk.sendWithinMs(since, leaseMs) } }
     const retryAfterMs = Math.min(leaseMs, STOPPED_WAIT_MS)
     return { status: 200, body: { decision: 'wait', url: body.url, retryAfterMs, gate, ahead: 0 } }
-  }
-
-  /** What this process knows and the ledger does not: rules, visiting hours of robots.txt, stopped addresses. */
-  async #closedSince(url: string, agent: Agent): Promise<Gate | Problem | undefined> {
-    const { config, origins } = this.#desk
-    const wish = admit(url, agent, config.guard)
-    if (wish instanceof Problem) return wish
-    const judged = await origins.judge(agent, wish.origin, wish.path)
-    if (judged.judgement.kind === 'refused') return forbidden(disallowed(judged.judgement), url)
-    return gateOf(judged) ?? this.#desk.stopAt(wish)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */

@@ -120,6 +120,16 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   return refused(wish, ending, `the crawl '${wish.crawl}' ${how}`)
 }
 
+/** Why a request is not sent that was granted before: what this process knows of the rules now, and the ledger does not. */
+export async function closedSince(
+  { agent, origin, path, url }: Wish,
+  { origins }: Desk,
+): Promise<Gate | Problem | undefined> {
+  const { judgement, closed } = await origins.judge(agent, origin, path)
+  if (judgement.kind === 'refused') return forbidden(disallowed(judgement), url)
+  return judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
+}
+
 export const forbidden = ({ rule, line, group }: RuleRef, url: string): Problem =>
   new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
 

@@ -2,15 +2,13 @@
  * Further requests under an order: a page that a worker renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
-import { disallowed } from '@decorum/admission'
 import { confirm, exactly, lanesOf, next } from '@decorum/sending'
 import { admit } from './admission.ts'
-import { forbidden } from './attempt.ts'
+import { closedSince } from './attempt.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
 import type { Holding } from './leased.ts'
-import { gateOf } from './origins.ts'
 import { Problem } from './problem.ts'
 import type { Gate, RequestAnswer } from './schemas.ts'
 
@@ -49,9 +47,8 @@ export async function nextRequest(
   if (asked.waitMs >= desk.longestLeaseMs)
     throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
   await exactly(asked.waitMs)
-  const judged = await desk.origins.judge(agent, origin, wish.path)
-  if (judged.judgement.kind === 'refused') throw forbidden(disallowed(judged.judgement), url)
-  const closed = gateOf(judged)
+  const closed = await closedSince({ ...wish, url }, desk)
+  if (closed instanceof Problem) throw closed
   if (closed !== undefined) throw noMore(closed)
   const answer = { permit: id, url: wish.url, ...(await stillWanted()) }
   const gate = await confirm(desk.ledger, held)

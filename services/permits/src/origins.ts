@@ -23,10 +23,6 @@ export type Judged = {
   closed?: SenderGate
 }
 
-/** The gate that keeps a request from being sent that was granted before, by what is judged of its URL now. */
-export const gateOf = ({ judgement, closed }: Judged): SenderGate['gate'] | undefined =>
-  judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
-
 export class Origins {
   readonly #ledger: Ledger
   readonly #known = new Recent<string, Known>(MOST_ORIGINS)

@@ -1,6 +1,7 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
 import { CrawlName } from '@decorum/protocol'
+import { NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
 const url = z.string().min(1).max(8_192)
@@ -44,7 +45,7 @@ export const orderCompletionBody = (mostBytes: number) =>
   CompletionBody.extend({
     headers: z.array(header).max(512).optional().describe('of the answer, as received, in order'),
     reason: z
-      .enum(['dns', 'connect', 'tls', 'timeout', 'reset', 'protocol', 'blocked-address', 'blocked-port'])
+      .enum(NO_ANSWER)
       .optional()
       .describe('why no answer could be had; the last two end the URL at once, the others after MAX_ATTEMPTS'),
     body: z
