@@ -34,7 +34,7 @@ export type RulesInForce = RobotsTxt | undefined | 'lost'
 
 export type RobotsJudge = ReturnType<typeof robotsJudge>
 
-export function robotsJudge(ledger: Ledger, retryMs: number | undefined) {
+export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>, retryMs: number | undefined) {
   const seen = new Recent<string, Seen>(ORIGINS)
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
   let policyOf = policiesWith(retryMs)
