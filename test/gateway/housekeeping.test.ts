@@ -1,6 +1,5 @@
 /** The chores of a gateway do not wait for each other: one that fails keeps none of the others from being done. */
 
-import { loadAgents } from '@decorum/config'
 import { forgetReaders, gatewayMetrics, startHousekeeping } from '@decorum/gateway/testing'
 import { makeGroup } from '@decorum/ledger'
 import { Redis } from 'ioredis'
@@ -25,7 +24,6 @@ test.each(['reap', 'outbox'] as const)('while %s is refused, acknowledged outcom
   const housekeeping = await startHousekeeping({
     ledger: { ...ledger, [chore]: refuses },
     id: 'one',
-    agents: loadAgents({ agents: '', contact: 'https://bot.example/', defaultDelayMs: 1_000, maxDelayMs: 10_000 }),
     admit: () => {
       throw new Error('nothing is to be admitted here')
     },

@@ -40,14 +40,7 @@ export class NoContactError extends Error {
 
 export type AddressKind = 'public' | 'opened' | 'guarded'
 
-export type AddressGuard = {
-  judge(address: string): AddressKind
-  /** Why nothing may be sent there, or undefined. `host` is for the message. */
-  refuse(address: string, host: string, hasContact: boolean): Error | undefined
-  refusePort(port: number): Error | undefined
-  /** The opened ranges as written, for the log line at start. */
-  opened: string[]
-}
+export type AddressGuard = ReturnType<typeof addressGuard>
 
 /** Ports of the WHATWG fetch standard ("bad port"), then databases, brokers and daemons that an HTTP request could give commands to. */
 const REFUSED_PORTS = new Set([
@@ -86,7 +79,7 @@ const REMEMBERED = 10_000
  * @param ports   ports exempt from the refused ones (DECORUM_ALLOW_PORTS)
  * @throws        Error naming the entry that is no CIDR or no port
  */
-export function addressGuard(ranges: readonly string[], ports: readonly string[] = []): AddressGuard {
+export function addressGuard(ranges: readonly string[], ports: readonly string[] = []) {
   const opened = addressSet(ranges)
   const openPorts = new Set(ports.map(portNumber))
   const known = new Map<string, AddressKind>()
@@ -100,13 +93,16 @@ export function addressGuard(ranges: readonly string[], ports: readonly string[]
   }
   return {
     judge,
+    /** The opened ranges as written, for the log line at start. */
     opened: [...ranges],
-    refuse(address, host, hasContact) {
+    /** Why nothing may be sent there, or undefined. `host` is for the message. */
+    refuse(address: string, host: string, hasContact: boolean): Error | undefined {
       const kind = judge(address)
       if (kind === 'guarded') return new BlockedAddressError(address, host)
       return kind === 'public' && !hasContact ? new NoContactError(address) : undefined
     },
-    refusePort: (port) => (REFUSED_PORTS.has(port) && !openPorts.has(port) ? new BlockedPortError(port) : undefined),
+    refusePort: (port: number): Error | undefined =>
+      REFUSED_PORTS.has(port) && !openPorts.has(port) ? new BlockedPortError(port) : undefined,
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { tokensOf } from '@decorum/politeness'
-import { namesRobotsTxt, type OutcomeBody } from '@decorum/protocol'
+import { namesRobotsTxt, type RuleRef } from '@decorum/protocol'
 import {
   type Judgement,
   judge,
@@ -32,20 +32,9 @@ type Seen = { state: RobotsState; at: number }
 /** Rules in force; undefined: none are needed. 'lost': they are needed, and the ledger no longer has them. */
 export type RulesInForce = RobotsTxt | undefined | 'lost'
 
-export type RobotsJudge = {
-  /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
-  rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce>
-  /** The verdict for a lane's URL. @param rules  as `rules` gave them for this state and instant */
-  judge(agent: Agent, origin: string, path: string, state: RobotsState, rules: RulesInForce, now: number): Judgement
-  /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
-  atIntake(agent: Agent, origin: string, path: string): OutcomeBody | undefined
-  /** Remembers a state that came with a reserved lane, for intake. */
-  remember(origin: string, state: RobotsState, now: number): void
-  /** another first retry of an unreachable robots.txt, from the next verdict on */
-  setRetry(retryMs: number | undefined): void
-}
+export type RobotsJudge = ReturnType<typeof robotsJudge>
 
-export function robotsJudge(ledger: Ledger, retryMs: number | undefined): RobotsJudge {
+export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>, retryMs: number | undefined) {
   const seen = new Recent<string, Seen>(ORIGINS)
   const rules = new LRUCache<string, RobotsTxt>({ maxSize: RULES_BYTES })
   let policyOf = policiesWith(retryMs)
@@ -57,12 +46,21 @@ export function robotsJudge(ledger: Ledger, retryMs: number | undefined): Robots
     rules.set(ruleKey(agent, hash), compiled, { size: Math.max(RULES_FLOOR_BYTES, body.length * 3) })
     return compiled
   }
-  const self: RobotsJudge = {
-    rules(agent, origin, state, now) {
+  const self = {
+    /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
+    rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce> {
       const hash = needsRules(state, policyOf(agent), now)
       return hash === undefined ? undefined : (rules.get(ruleKey(agent, hash)) ?? load(agent, origin, hash))
     },
-    judge(agent, origin, path, state, inForce, now) {
+    /** The verdict for a lane's URL. @param inForce  as `rules` gave them for this state and instant */
+    judge(
+      agent: Agent,
+      origin: string,
+      path: string,
+      state: RobotsState,
+      inForce: RulesInForce,
+      now: number,
+    ): Judgement {
       const { question } = state
       if (question !== undefined && question.until > now && namesRobotsTxt(path))
         return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one robots fetch at a time, also when the URL is a page of a frontier
@@ -70,7 +68,8 @@ export function robotsJudge(ledger: Ledger, retryMs: number | undefined): Robots
       const facts = inForce === undefined ? state : { ...state, rules: inForce }
       return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
     },
-    atIntake(agent, origin, path) {
+    /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
+    atIntake(agent: Agent, origin: string, path: string): Disallowed | undefined {
       const known = seen.get(origin)
       const now = ledger.now(ledger.partitionOf(origin))
       if (known === undefined || now - known.at > INTAKE_TRUST_MS) return undefined
@@ -80,8 +79,10 @@ export function robotsJudge(ledger: Ledger, retryMs: number | undefined): Robots
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
     },
-    remember: (origin, state, now) => seen.set(origin, { state, at: now }),
-    setRetry(next) {
+    /** Remembers a state that came with a reserved lane, for intake. */
+    remember: (origin: string, state: RobotsState, now: number): void => seen.set(origin, { state, at: now }),
+    /** another first retry of an unreachable robots.txt, from the next verdict on */
+    setRetry(next: number | undefined): void {
       policyOf = policiesWith(next)
     },
   }
@@ -120,8 +121,10 @@ function namesOf(agent: Agent): string | string[] {
 /** Rules are compiled per profile, since profiles read a file differently. */
 const ruleKey = (agent: Agent, hash: string): string => `${agent.profile} ${hash}`
 
-export function disallowed(verdict: Extract<Judgement, { kind: 'refused' }>): OutcomeBody {
-  const { rule, group } = verdict
+/** As the outcome of a URL says it. */
+export type Disallowed = { kind: 'disallowed' } & RuleRef
+
+export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>): Disallowed {
   return { kind: 'disallowed', rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
 }
 

@@ -66,15 +66,16 @@ function fixedSentence(
   length: (ms: number) => string,
 ): string {
   const site = clampedFrom === undefined ? '' : `the site asks for ${length(clampedFrom * 1_000)}`
+  const asked = site && ` (${site})`
   switch (from) {
     case 'operator': {
       const reason = override?.reason ?? ''
-      return `${length(delayMs)}, set by hand${reason === '' ? '' : `: ${reason}`}${site === '' ? '' : ` (${site})`}`
+      return `${length(delayMs)}, set by hand${reason && `: ${reason}`}${asked}`
     }
     case 'policy':
-      return `${length(delayMs)}, by the policy for ${policy?.site}${site === '' ? '' : ` (${site})`}`
+      return `${length(delayMs)}, by the policy for ${policy?.site}${asked}`
     case 'consent':
-      return `${length(delayMs)}, by the policy for ${policy?.site}, with consent: ${policy?.consent}${site === '' ? '' : ` (${site})`}`
+      return `${length(delayMs)}, by the policy for ${policy?.site}, with consent: ${policy?.consent}${asked}`
     case 'cap':
       return `${length(delayMs)}, clamped: ${site}`
     case 'crawl-delay':

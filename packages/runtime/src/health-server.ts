@@ -1,5 +1,6 @@
 /** The HTTP server of a role process for `/livez`, `/readyz` and `/metrics`. It listens on loopback unless HOST says otherwise. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { listenError } from './listen-error.ts'
 import { http } from './node-http.ts'
@@ -45,7 +46,10 @@ export async function openHealthServer({
         return answer(404, 'there are /livez, /readyz and /metrics\n')
     }
   })
-  await listen(server, port, host)
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: unknown) => {
+    throw listenError(error, host, port)
+  })
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -54,11 +58,4 @@ export async function openHealthServer({
         server.closeAllConnections()
       }),
   }
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(error, host, port)))
-    server.listen(port, host, () => resolve())
-  })
 }

@@ -1,7 +1,9 @@
 /** What every role process has around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon } from './crash-point.ts'
 export { closeWithin } from './deadline.ts'
+export { defined } from './defined.ts'
 export { openHealthServer } from './health-server.ts'
+export { keepDoing } from './housekeeping.ts'
 export { listenError } from './listen-error.ts'
 export { forPeople, lineForPeople, roleLog } from './log.ts'
 export { counterOf, gaugeOf, ledgerMetrics, processMetrics } from './metrics.ts'

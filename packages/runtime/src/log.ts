@@ -6,6 +6,7 @@ import { Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { printable, printableLog } from '@decorum/protocol'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { defined } from './defined.ts'
 
 /** @param base  present in every line; pino's own (process id and host) where it is left out */
 export function roleLog(
@@ -16,7 +17,7 @@ export function roleLog(
   const options = {
     ...printableLog,
     level,
-    ...(base === undefined ? {} : { base }),
+    ...defined({ base }),
     formatters: { level: (label: string) => ({ level: label }) },
   }
   return out.isTTY ? pino(options, forPeople(out)) : pino(options)

@@ -3,6 +3,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { within } from '@decorum/protocol/within'
 import type { Logger } from 'pino'
+import { defined } from './defined.ts'
 import { type EarlyProcess, type Env, forkEarly, type ProcessEnd, withoutSmallHeap } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 
@@ -167,4 +168,4 @@ class ProcessEndedError extends Error {
 
 /** Error objects do not cross a process border; name and code tell what to do about this one. */
 const errorOf = ({ name, message, code }: Extract<FromChild, { kind: 'failed' }>): Error =>
-  Object.assign(new Error(message), { name, ...(code === undefined ? {} : { code }) })
+  Object.assign(new Error(message), { name, ...defined({ code }) })

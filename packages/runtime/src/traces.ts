@@ -4,6 +4,7 @@
  * OTEL_EXPORTER_OTLP_ENDPOINT is set: then nothing of OpenTelemetry is loaded, and a span costs one comparison.
  */
 import type { Attributes, SpanContext } from '@opentelemetry/api'
+import { defined } from './defined.ts'
 
 /** What a span belongs to; absent: the URL is not traced. */
 type Traced = { traceparent?: string | undefined } | undefined
@@ -56,10 +57,7 @@ export async function openTraces(service: string, version: string, endpoint: str
       const parent = traced?.traceparent === undefined ? undefined : parentOf(traced.traceparent)
       if (parent === undefined) return undefined
       const context = api.trace.setSpanContext(api.ROOT_CONTEXT, parent)
-      const options = {
-        ...(attributes && { attributes: attributes() }),
-        ...(startedAt === undefined ? {} : { startTime: startedAt }),
-      }
+      const options = defined({ attributes: attributes?.(), startTime: startedAt })
       const span = tracer.startSpan(name, options, context)
       return {
         set: (more) => void span.setAttributes(more),

@@ -22,7 +22,8 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import type { Candidate, Gate, Outcome } from '@decorum/protocol'
-import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
+import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
+import { NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
@@ -133,7 +134,7 @@ export async function start(
   hostLane: LaneRef | undefined,
 ): Promise<StartAnswer | undefined> {
   try {
-    return await ledger.start(hostLane === undefined ? asked : { ...asked, paceLane: hostLane })
+    return await ledger.start({ ...asked, ...defined({ paceLane: hostLane }) })
   } catch (error) {
     if (error instanceof LedgerUnavailableError) return undefined
     throw error
@@ -160,19 +161,18 @@ export async function releaseOrder(
 /** Every lane that a request holds, as `confirm` and `extend` take them. */
 export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
   const { agent, origin, fence, version } = own
-  const lane = { agent, origin, fence }
-  return [version === undefined ? lane : { ...lane, version }, ...paceLeases.map(laneOf)]
+  return [{ agent, origin, fence, ...defined({ version }) }, ...paceLeases.map(laneOf)]
 }
 export const laneOf = ({ agent, origin, fence }: LeasedLane): LeasedLane => ({ agent, origin, fence })
 
 const byPartition = <L extends LeasedLane>(
-  ledger: Pick<Ledger, 'partitionOf'>,
+  ledger: Pick<LeaseLedger, 'partitionOf'>,
   lanes: readonly L[],
 ): [number, L[]][] => [...Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))]
 
 /** May the request still be sent? @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
 export async function confirm(
-  ledger: Pick<Ledger, 'confirm' | 'partitionOf'>,
+  ledger: LeaseLedger,
   lanes: readonly LeasedLane[],
 ): Promise<Exclude<Confirmation, 'granted'> | undefined> {
   const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
@@ -200,7 +200,7 @@ export async function extend(
     leftMs = Math.min(leftMs, answer.leftMs)
     stop ??= answer.stop
   }
-  return { kind: 'extended', leftMs, ...(stop === undefined ? {} : { stop }) }
+  return { kind: 'extended', leftMs, ...defined({ stop }) }
 }
 
 /**
@@ -208,7 +208,7 @@ export async function extend(
  * @returns when it may be sent, or the first answer that refuses it
  */
 export async function next(
-  ledger: Pick<Ledger, 'next' | 'partitionOf'>,
+  ledger: LeaseLedger,
   held: readonly LeasedLane[],
   request: Omit<NextRequest, 'held'>,
 ): Promise<NextAnswer> {
@@ -223,7 +223,7 @@ export async function next(
 
 /** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
 export async function release(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  ledger: LeaseLedger,
   leases: readonly LeasedLane[],
   report: Report = once,
 ): Promise<void> {
@@ -236,7 +236,7 @@ export async function release(
 
 /** Nothing was sent: every lane is due after its delay, since that cannot be seen from here, and no attempt is counted. */
 export async function endUnused(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'endRobotsFetch'>,
+  ledger: LeaseLedger,
   { own, paceLeases }: Leases,
   report: Report = once,
 ): Promise<CompleteResult> {
@@ -246,7 +246,7 @@ export async function endUnused(
 }
 
 async function resolveAll(
-  ledger: Pick<Ledger, 'resolve' | 'partitionOf'>,
+  ledger: LeaseLedger,
   leases: readonly LeasedLane[],
   kind: 'release' | 'unused',
   report: Report,
@@ -289,14 +289,13 @@ export const betweenMs = ({ own, paceLeases }: Leases, { adaptiveMs = 0, further
   Math.max(adaptiveMs, furtherMs, own.delayMs, ...paceLeases.map(({ delayMs }) => delayMs))
 
 const elapsedSince = (endedAt: number): number => Math.max(0, performance.now() - endedAt)
-const NORMAL: SiteLoad = { kind: 'normal' }
 
 /**
  * The delays of the lanes that a request holds besides its own begin.
  * @param owedMs  what the request owes to the site
  */
 export async function endPaceLeases(
-  ledger: Pick<Ledger, 'complete'>,
+  ledger: LeaseLedger,
   leases: readonly PaceLease[],
   owedMs: number,
   { endedAt, load }: Pick<Happened, 'endedAt' | 'load'>,
@@ -304,11 +303,11 @@ export async function endPaceLeases(
 ): Promise<void> {
   if (leases.length === 0) return
   // A request for less is about the whole host. A port that does not answer says nothing about the others.
-  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL
+  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   await Promise.all(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
-      const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL }
+      const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL_LOAD }
       return report.send(async () => {
         await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(endedAt), secondary: true })
       })
@@ -336,10 +335,8 @@ async function endOwn(
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load }
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...defined({ outcome, candidate }) }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
-  if (outcome !== undefined) completion.outcome = outcome
-  if (candidate !== undefined) completion.candidate = candidate
   if (record === undefined) crashPoint('complete.before')
   const result = await report.send(() => {
     completion.elapsedMs = elapsedSince(endedAt)
@@ -352,7 +349,7 @@ async function endOwn(
 
 /** Writes what a robots fetch has found, without the body when there is no room for it. */
 async function recordRobots(
-  ledger: Pick<Ledger, 'record'>,
+  ledger: LeaseLedger,
   { kind }: OwnLease,
   { robots, withoutBody = robots }: Recorded,
   owed: { delayMs: number; elapsedMs: number; load: SiteLoad },
@@ -367,7 +364,7 @@ async function recordRobots(
 }
 
 /** Wakes the lanes that wait for a robots fetch. Never rejects: a robots fetch also ends by itself. */
-export async function endRobotsFetch(ledger: Pick<Ledger, 'endRobotsFetch'>, own: OwnLease): Promise<void> {
+export async function endRobotsFetch(ledger: LeaseLedger, own: OwnLease): Promise<void> {
   const { origin, fence, awaitedBy } = own
   if (awaitedBy !== undefined) await ledger.endRobotsFetch({ origin, fence, agents: [...awaitedBy] }).catch(() => {})
 }

@@ -1,33 +1,16 @@
 /** The settings of a fetcher, read once from its environment. The settings themselves are in @decorum/config. */
 
-import { type AddressGuard, addressGuard } from '@decorum/admission'
-import {
-  type Agents,
-  agentsOf,
-  dnsServers,
-  type EgressOf,
-  entriesOf,
-  readEgress,
-  readingSettings,
-  readSettings,
-  type SettingsOf,
-  schemaOf,
-} from '@decorum/config'
+import { addressGuard } from '@decorum/admission'
+import { agentsOf, dnsServers, entriesOf, readEgress, readingSettings, readSettings, schemaOf } from '@decorum/config'
 import { thisHost } from '@decorum/content/reference'
-import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+import { loadPaceGroups } from '@decorum/politeness'
 
 const Settings = schemaOf('fetcher')
 
-export type Config = Omit<SettingsOf<'fetcher'>, 'DNS_SERVERS' | 'EGRESS' | 'PACE_GROUPS'> & {
-  agents: Agents
-  paceGroups: PaceGroups
-  egress: EgressOf
-  guard: AddressGuard
-  dnsServers: string[]
-}
+export type Config = ReturnType<typeof readConfig>
 
 /** @throws SettingsError naming each wrong variable */
-export function readConfig(env: Record<string, string | undefined>): Config {
+export function readConfig(env: Record<string, string | undefined>) {
   const { DNS_SERVERS, EGRESS, PACE_GROUPS, ...settings } = readSettings(Settings, env)
   const agents = agentsOf(settings)
   return {

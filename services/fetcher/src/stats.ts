@@ -7,27 +7,7 @@ import type { StartRefusal } from '@decorum/sending'
 /** Why an order sent nothing. */
 export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
 
-export type Stats = {
-  started: number
-  ended: number
-  stale: number
-  unheard: number
-  broken: number
-  refused(why: Refusal): void
-  exchanged(kind: 'page' | 'robots', what: string, bytes: number): void
-  /** how long an order that was due waited here until its lease was started, ms */
-  late(ms: number): void
-  /** how long the lease of an exchange was held, ms */
-  took(kind: 'page' | 'robots', ms: number): void
-  /** for `openLedger` */
-  readonly onCall: ReturnType<typeof ledgerMetrics>
-  /** version of the configuration that this process goes by */
-  configVersion: number | undefined
-  sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void
-  badJobs: number
-  badOrders: number
-  readonly registry: Registry
-}
+export type Stats = ReturnType<typeof openStats>
 
 /** Lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
 const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
@@ -35,7 +15,7 @@ const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
 const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
 /** @param slots  of the fetcher, read whenever the metrics are */
-export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }): Stats {
+export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }) {
   const registry = new Registry()
   const refusals = new Map<string, number>()
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
@@ -51,11 +31,15 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     [],
   )
   const durations = histogram('fetch_seconds', 'from the lease to the end of the exchange', FETCH_SECONDS, ['kind'])
-  const stats: Stats = {
-    late: (ms) => lateness.observe(ms / 1_000),
-    took: (kind, ms) => durations.observe({ kind }, ms / 1_000),
+  const stats = {
+    /** how long an order that was due waited here until its lease was started, ms */
+    late: (ms: number) => lateness.observe(ms / 1_000),
+    /** how long the lease of an exchange was held, ms */
+    took: (kind: 'page' | 'robots', ms: number) => durations.observe({ kind }, ms / 1_000),
+    /** for `openLedger` */
     onCall: ledgerMetrics(registry),
-    configVersion: undefined,
+    /** version of the configuration that this process goes by */
+    configVersion: undefined as number | undefined,
     started: 0,
     ended: 0,
     stale: 0,
@@ -64,12 +48,12 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     badJobs: 0,
     badOrders: 0,
     registry,
-    refused: (why) => void refusals.set(why, (refusals.get(why) ?? 0) + 1),
-    exchanged(kind, what, size) {
+    refused: (why: Refusal) => void refusals.set(why, (refusals.get(why) ?? 0) + 1),
+    exchanged(kind: 'page' | 'robots', what: string, size: number): void {
       exchanges[kind].set(what, (exchanges[kind].get(what) ?? 0) + 1)
       bytes += size
     },
-    sinkFailed(error, log) {
+    sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void {
       sinkFailures++
       if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
       sinkSaidAt = performance.now()

@@ -16,6 +16,7 @@ import {
   readCandidate,
   shapeOf,
 } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 
 /** A candidate without an `expiresAt` waits at most this long. */
 const DEFAULT_LIFE_MS = DAY
@@ -47,59 +48,51 @@ export function admitter(
         crawl: read.crawl ?? ownCrawl,
         meta: read.meta,
       }
-      return {
-        origin: undefined,
-        item: known(base, { kind: 'invalid', reason, ...(detail === undefined ? {} : { detail }) }),
-      }
+      const item = known(base, { kind: 'invalid', reason, ...defined({ detail }) })
+      return { origin: undefined, item }
     }
     const { candidate, at } = read
+    const { origin, path } = at
     const crawl = candidate.crawl ?? ownCrawl
     const id = (candidate.id ?? assignedId).slice(0, MAX_ID_CHARS)
     const agent = agents.find(candidate.agent)
     const base = {
       id,
-      url: at.origin + at.path,
+      url: origin + path,
       agent: agent?.name ?? candidate.agent ?? '',
       crawl,
       meta: candidate.meta,
     }
+    const ends = (body: OutcomeBody, about = base): ReturnType<Admit> => ({ origin, item: known(about, body) })
     if (agent === undefined) {
       const names = agents.list.map(({ name }) => name).join(', ')
-      return {
-        origin: at.origin,
-        item: known(base, { kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` }),
-      }
+      return ends({ kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` })
     }
     if (!crawls.mayName(crawl ?? DEFAULT_CRAWL)) {
       // In the stream of the default crawl: a crawl that may not be made has none.
       const detail = `crawl: ${MOST_CRAWLS} crawls are known already; forget some ('decorum crawls forget')`
-      return {
-        origin: at.origin,
-        item: known({ ...base, crawl: undefined }, { kind: 'invalid', reason: 'bad-candidate', detail }),
-      }
+      return ends({ kind: 'invalid', reason: 'bad-candidate', detail }, { ...base, crawl: undefined })
     }
     const record = crawls.recordOf(crawl ?? DEFAULT_CRAWL)
     const ending = endingOf(record)
-    if (ending !== undefined) return { origin: at.origin, item: known(base, { kind: 'refused', reason: ending }) }
-    if (!mayGoTo(agent, at.origin))
-      return { origin: at.origin, item: known(base, { kind: 'refused', reason: 'no-contact' }) }
-    const refusal = robots.atIntake(agent, at.origin, at.path)
-    if (refusal !== undefined) return { origin: at.origin, item: known(base, refusal) }
+    if (ending !== undefined) return ends({ kind: 'refused', reason: ending })
+    if (!mayGoTo(agent, origin)) return ends({ kind: 'refused', reason: 'no-contact' })
+    const refusal = robots.atIntake(agent, origin, path)
+    if (refusal !== undefined) return ends(refusal)
     const { priority, attempts: _, pool: __, ...usual } = record.settings ?? {}
     const request = shapeOf({ ...usual, ...candidate })
     return {
-      origin: at.origin,
+      origin,
       item: {
-        lane: { agent: agent.key, origin: at.origin },
+        lane: { agent: agent.key, origin },
         pending: {
           id,
-          path: at.path,
+          path,
           expiresAt: candidate.expiresAt ?? now() + DEFAULT_LIFE_MS,
           hops: candidate.hops ?? 0,
           priority: candidate.priority ?? priority ?? 'normal',
           ...crawlField(crawl),
-          ...(candidate.meta === undefined ? {} : { meta: candidate.meta }),
-          ...(request === undefined ? {} : { request }),
+          ...defined({ meta: candidate.meta, request }),
         },
       },
     }

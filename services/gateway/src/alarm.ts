@@ -1,11 +1,9 @@
 /** A sleep that can be cut short by `ring`. A ring outside of a sleep ends the next sleep at once. */
-export type Alarm = { sleep(ms: number): Promise<void>; ring: () => void }
-
-export function alarm(): Alarm {
+export function alarm() {
   let rung = false
   let wake: (() => void) | undefined
   return {
-    sleep(ms) {
+    sleep(ms: number): Promise<void> {
       if (rung) {
         rung = false
         return Promise.resolve()
@@ -20,7 +18,7 @@ export function alarm(): Alarm {
         wake = end
       })
     },
-    ring() {
+    ring(): void {
       if (wake === undefined) rung = true
       else wake()
     },

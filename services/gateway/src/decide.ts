@@ -9,6 +9,7 @@ import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import { DEFAULT_CRAWL, type Order, type Outcome, type OutcomeBody, outcomeOf, traceOf } from '@decorum/protocol'
 import { type Judgement, policies, type RobotsTxt } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 
 /** From the start of a lease to the first byte of its request. */
 const CONNECTING_MS = 2_000
@@ -61,11 +62,9 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
           attempt: attempts + 1,
           hops: first.hops,
           expiresAt: first.expiresAt,
-          ...(wanted === undefined ? {} : { maxAttempts: wanted }),
           priority: first.priority,
           crawl: first.crawl ?? DEFAULT_CRAWL,
-          ...(first.meta === undefined ? {} : { meta: first.meta }),
-          ...(request === undefined ? {} : { request }),
+          ...defined({ maxAttempts: wanted, meta: first.meta, request }),
         },
       }
     }

@@ -15,7 +15,7 @@ import {
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
 import type { Queue } from '@decorum/protocol/bullmq'
-import { crashPoint, type Traces } from '@decorum/runtime'
+import { crashPoint, defined, type Traces } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
@@ -64,9 +64,7 @@ export type DispatchOptions = {
   fleet: () => FleetSize
 }
 
-export type Dispatch = { wake(): void; stop(): Promise<void> }
-
-export function startDispatch(options: DispatchOptions): Dispatch {
+export function startDispatch(options: DispatchOptions) {
   const { ledger, partition, log, metrics, fleet } = options
   const bell = alarm()
   const pools = openPools({ ledger, partition, agents: options.agents, demand: () => fleet().pools })
@@ -140,7 +138,7 @@ export function startDispatch(options: DispatchOptions): Dispatch {
   const done = loop()
   return {
     wake: bell.ring,
-    async stop() {
+    async stop(): Promise<void> {
       running = false
       bell.ring()
       await done
@@ -202,7 +200,7 @@ async function decideLane(
     rules: rules === 'lost' ? undefined : rules,
     maxAttempts,
     reserveMs,
-    ...(attemptsOf === undefined ? {} : { attemptsOf }),
+    ...defined({ attemptsOf }),
     wallNow: Date.now,
   })
 }

@@ -1,8 +1,7 @@
 /** Regular work: leases that have ended, candidates from redirects, acknowledged outcomes, the announcements of the fleet. */
-import type { Agents } from '@decorum/config'
 import { type About, endLeases, type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-import { crashPoint, endIfUnfit } from '@decorum/runtime'
+import { crashPoint, defined, endIfUnfit, keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -11,8 +10,9 @@ import type { GatewayMetrics } from './metrics.ts'
 const TICK_MS = 200
 const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
-const READERS_TICKS = 150
 const SAMPLE_TICKS = 50
+const CRAWLS_MS = 1_000
+const READERS_MS = 30_000
 const OUTBOX_ITEMS = 100
 /** pages of the outbox that are read when the first entries wait for a partition that is away */
 const OUTBOX_PAGES = 10
@@ -22,7 +22,6 @@ export type HousekeepingOptions = {
   id: string
   /** what this process announces about itself */
   about?: () => About
-  agents: Agents
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
@@ -31,26 +30,9 @@ export type HousekeepingOptions = {
   onFleet(members: Member[]): void
 }
 
-export type Housekeeping = { stop(): Promise<void> }
-
 /** One loop per partition: when the Redis of one is away or hangs, the others go on. */
-export async function startHousekeeping(options: HousekeepingOptions): Promise<Housekeeping> {
+export async function startHousekeeping(options: HousekeepingOptions) {
   const { ledger, log } = options
-  let running = true
-  const loop = async (work: (tick: number) => Promise<void>, what: object): Promise<void> => {
-    let troubled = false
-    for (let tick = 0; running; tick++) {
-      try {
-        await work(tick)
-        troubled = false
-      } catch (error) {
-        endIfUnfit(error, log)
-        if (!troubled) log.warn({ ...what, err: (error as Error).message }, 'housekeeping waits')
-        troubled = true
-      }
-      if (running) await new Promise((resolve) => setTimeout(resolve, TICK_MS))
-    }
-  }
   /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [emptyOutbox(options, partition)]
@@ -71,18 +53,23 @@ export async function startHousekeeping(options: HousekeepingOptions): Promise<H
     return false
   })
   const loops = [
-    loop(async (tick) => {
-      // While no fetcher runs, every URL waits for the next look.
-      if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
-    }, {}),
-    loop(async (tick) => void (tick % TICKS_PER_SECOND === 0 && (await lookAtCrawls(ledger))), {}),
-    loop(async (tick) => void (tick % READERS_TICKS === 0 && (await forgetReaders(options))), {}),
-    ...[...ledger.tags, ...ledger.retired].map((_, partition) => loop((tick) => keep(partition, tick), { partition })),
+    keepDoing(
+      async (tick) => {
+        // While no fetcher runs, every URL waits for the next look.
+        if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
+      },
+      TICK_MS,
+      log,
+    ),
+    keepDoing(() => lookAtCrawls(ledger), CRAWLS_MS, log),
+    keepDoing(() => forgetReaders(options), READERS_MS, log),
+    ...[...ledger.tags, ...ledger.retired].map((_, partition) =>
+      keepDoing((tick) => keep(partition, tick), TICK_MS, log, { partition }),
+    ),
   ]
   return {
-    async stop() {
-      running = false
-      await Promise.all(loops)
+    async stop(): Promise<void> {
+      await Promise.all(loops.map((stop) => stop()))
       await ledger.announce(memberOf(options), 0).catch(() => {})
     },
   }
@@ -92,7 +79,7 @@ const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
   role: 'gateway',
   id,
   slots: 0,
-  ...(about === undefined ? {} : { about: about() }),
+  ...defined({ about: about?.() }),
 })
 
 async function lookAtCrawls(ledger: Ledger): Promise<void> {

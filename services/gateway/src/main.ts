@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
-import { linkTo, openLedger } from '@decorum/ledger'
+import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { linkTo } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
 import {
@@ -35,20 +35,11 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const log = roleLog(config.LOG_LEVEL)
   const metrics = gatewayMetrics(() => following.now().version)
   const traces = await openTraces('gateway', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const ledger = await openLedger({
-    redis: config.REDIS_URL,
-    partitions: config.DECORUM_PARTITIONS,
-    leaseMs: config.LEASE_MS,
-    quarantineMs: config.QUARANTINE_MS,
+  const ledger = await openFleetLedger(joined, log, {
     reserveMs: config.RESERVE_MS,
-    laneLimit: config.LANE_LIMIT,
-    outcomesLimit: config.OUTCOMES_LIMIT,
-    backOffMs: config.BACK_OFF_MS,
-    bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
-    onNotice: (sentence) => log.warn(sentence),
+    ...limitsOf(config),
     onCall: metrics.onCall,
   })
-  for (const warning of ledger.warnings) log.warn(warning)
   const { agents } = config
   const health = await openHealthServer({
     port: config.PORT,
@@ -60,7 +51,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
-  await joined.enforce(ledger)
   await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
@@ -93,19 +83,13 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
-      ledger.setLimits({
-        laneLimit: next.LANE_LIMIT,
-        outcomesLimit: next.OUTCOMES_LIMIT,
-        backOffMs: next.BACK_OFF_MS,
-        bodies: { domainBytes: next.ROBOTS_DOMAIN_MAX_BYTES, allBytes: next.ROBOTS_BODIES_MAX_BYTES },
-      })
+      ledger.setLimits(limitsOf(next))
     },
   })
   const housekeeping = await startHousekeeping({
     ledger,
     id: randomUUID(),
     about: () => aboutThisProcess(following),
-    agents,
     admit,
     metrics,
     log,
@@ -155,3 +139,11 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     },
   }
 }
+
+/** Of the ledger, as they may change. */
+const limitsOf = (config: GatewayConfig) => ({
+  laneLimit: config.LANE_LIMIT,
+  outcomesLimit: config.OUTCOMES_LIMIT,
+  backOffMs: config.BACK_OFF_MS,
+  bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
+})

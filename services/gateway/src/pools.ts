@@ -5,18 +5,14 @@
 import type { Agents } from '@decorum/config'
 import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
 import { namesRobotsTxt, type Order, writtenOrder } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import type { Decision } from './decide.ts'
 
 /** How long a lane waits for workers of its pool before it is looked at again, at least and at most. */
 const SOON_MS = 1_000
 const LATE_MS = 30_000
 
-export type Pools = {
-  /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
-  admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]>
-  /** hands the orders of pools to their workers, and answers the others */
-  offer(orders: Order[]): Promise<Order[]>
-}
+export type Pools = ReturnType<typeof openPools>
 
 export type PoolsOptions = {
   ledger: Ledger
@@ -26,7 +22,7 @@ export type PoolsOptions = {
   demand: () => ReadonlyMap<string, PoolDemand>
 }
 
-export function openPools({ ledger, partition, agents, demand }: PoolsOptions): Pools {
+export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
   const poolOf = (order: Order | undefined): string | undefined =>
     order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
       ? undefined
@@ -47,7 +43,8 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
     return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: performance.now() - about.seenAt })
   }
   return {
-    async admit(decisions, lanes) {
+    /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
+    async admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]> {
       const pools = new Set(decisions.flatMap(({ order }) => poolOf(order) ?? []))
       if (pools.size === 0) return decisions
       const rooms = new Map<string, number>()
@@ -64,7 +61,8 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
         return room > 0 ? ofPool(decision) : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
       })
     },
-    async offer(orders) {
+    /** hands the orders of pools to their workers, and answers the others */
+    async offer(orders: Order[]): Promise<Order[]> {
       const byPool = Map.groupBy(orders, poolOf)
       for (const [pool, some] of byPool) {
         if (pool === undefined) continue
@@ -79,7 +77,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions): 
 /** Its reservation, and later its lease, counts among those of pools. */
 const ofPool = ({ resolution, order }: Decision): Decision => ({
   resolution: { ...resolution, next: { kind: 'pool' } },
-  ...(order === undefined ? {} : { order }),
+  ...defined({ order }),
 })
 
 /** No order: the lane waits, and its URL expires in time. */

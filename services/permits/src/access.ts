@@ -1,6 +1,7 @@
 /** Who may ask for permits: without tokens every program on this machine, with tokens their holders. Web pages may not at all. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { Recent } from '@decorum/admission'
 import { isLoopback, type PermitToken } from '@decorum/config'
 import type { Token } from './config.ts'
 import { Problem } from './problem.ts'
@@ -27,13 +28,12 @@ export function holderOf(headers: IncomingHttpHeaders, tokens: PermitToken[] | u
   return found
 }
 
-const digests = new Map<string, Buffer>()
 const MOST_DIGESTS = 2_000
+const digests = new Recent<string, Buffer>(MOST_DIGESTS)
 function digestOf(text: string): Buffer {
   const known = digests.get(text)
   if (known !== undefined) return known
-  if (digests.size >= MOST_DIGESTS) digests.clear()
-  const digest = createHash('sha256').update(text).digest()
+  const digest = hash('sha256', text, 'buffer')
   digests.set(text, digest)
   return digest
 }

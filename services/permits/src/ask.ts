@@ -1,24 +1,18 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
-import type { Agent } from '@decorum/config'
-import { sinceNow } from '@decorum/runtime'
-import { endUnused, exactly, release } from '@decorum/sending'
-import type { z } from 'zod'
+import { defined, sinceNow } from '@decorum/runtime'
+import { exactly, release } from '@decorum/sending'
 import { admit, type Wish } from './admission.ts'
-import { attempt, disallowed, type Granted, STOPPED_WAIT_MS, type Wait } from './attempt.ts'
+import { attempt, closedSince, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
 import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
-import { leasesOf, leftOf } from './end.ts'
-import { gateOf } from './origins.ts'
+import { leftOf } from './end.ts'
 import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
-import type { AskFor, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
+import type { AskBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
-import { type Caller, GoneError, Lines } from './waiting.ts'
+import { type Caller, GoneError, Lines, type Refusal } from './waiting.ts'
 
-export type Asked =
-  | { status: 201; body: z.output<typeof GrantedAnswer>; permit?: Permit }
-  | { status: 200; body: z.output<typeof WaitAnswer> }
-type RefusedUrl = { index: number; problem: Problem }
+export type Asked = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
 
 export class Asking {
   readonly #desk: Desk
@@ -31,13 +25,11 @@ export class Asking {
     this.#desk = desk
     this.#shadow = shadow
     this.#lines = new Lines({
-      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk.tools),
+      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk),
       release: (granted) => void this.#release(granted),
       refusedAlready: ({ agent, origin, path, url }) => {
         const known = desk.origins.robots.atIntake(agent, origin, path)
-        if (known?.kind !== 'disallowed') return undefined
-        const { rule, line, group } = known
-        return new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
+        return known && forbidden(known, url)
       },
     })
   }
@@ -52,24 +44,24 @@ export class Asking {
   }
 
   /** @throws Problem · LedgerUnavailableError · GoneError when the caller has closed its connection */
-  async ask(asked: AskFor, token: Token, caller: Caller): Promise<Asked> {
+  async ask(asked: AskBody, token: Token, caller: Caller): Promise<Asked> {
     const desk = this.#desk
     const agent = desk.agentOf(asked.agent, token)
     checkCrawl(asked.crawl, token)
     if (asked.shadow) return { status: 201, body: await this.#shadow.ask(asked, agent, token) }
     const wishes: Wish[] = []
-    const refusals: RefusedUrl[] = []
+    const refusals: Refusal[] = []
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
       const admitted = admit(text, agent, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
-      else wishes.push(asked.crawl === undefined ? admitted : { ...admitted, crawl: asked.crawl })
+      else wishes.push({ ...admitted, ...defined({ crawl: asked.crawl }) })
     }
     if (wishes.length === 0) throw allRefused(refusals)
     await desk.ids.ready()
     if (caller.isGone) throw new GoneError()
     const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
     const answer = await this.#inRoom(token, () => this.#lines.ask(wishes, leaseMs, asked.waitMs, caller))
-    refusals.push(...answer.refused.map(({ wish, problem }) => ({ index: wish.index, problem })))
+    refusals.push(...answer.refused)
     if (answer.kind === 'refused') throw allRefused(refusals)
     const ofSeveral =
       asked.urls === undefined
@@ -79,10 +71,10 @@ export class Asking {
       const { kind, wish, waitMs, refused: _, ...more } = answer
       return { status: 200, body: { decision: kind, url: wish.url, retryAfterMs: waitMs, ...more, ...ofSeveral } }
     }
-    const { waitMs, wish } = answer
-    const permit: Permit = { ...answer.permit, holder: token.name }
+    const { waitMs, wish, leases } = answer
     if (waitMs > 0) await exactly(waitMs)
-    const id = await desk.ids.write({ ...permit, grantedAt: desk.now(permit) })
+    const permit: Permit = { ...leases, holder: token.name, grantedAt: desk.now(leases) }
+    const id = await desk.ids.write(permit)
     if (desk.isTooLate(answer.since)) {
       await this.#release(answer)
       throw tooLate()
@@ -119,28 +111,15 @@ export class Asking {
     const endsAt = Math.min(left.endsAt - desk.marginMs, permit.grantedAt + desk.config.PERMIT_MAX_MS)
     const leaseMs = Math.floor(endsAt - desk.now(permit))
     if (leaseMs <= 0) return desk.gone(body.permit)
-    const gate = left.stop ?? (await this.#closedSince(body.url, desk.agentOf(body.agent, token)))
+    const wish = admit(body.url, desk.agentOf(body.agent, token), desk.config.guard)
+    if (wish instanceof Problem) return wish
+    const gate = left.stop ?? (await closedSince(wish, desk)) ?? (await desk.stopAt(wish))
     if (gate instanceof Problem) return gate
     if (desk.isTooLate(since)) throw tooLate()
     if (gate === undefined)
       return { ...answer, body: { ...body, leaseMs, sendWithinMs: desk.sendWithinMs(since, leaseMs) } }
     const retryAfterMs = Math.min(leaseMs, STOPPED_WAIT_MS)
     return { status: 200, body: { decision: 'wait', url: body.url, retryAfterMs, gate, ahead: 0 } }
-  }
-
-  /** What this process knows and the ledger does not: rules, visiting hours of robots.txt, stopped addresses. */
-  async #closedSince(url: string, agent: Agent): Promise<Wait['gate'] | Problem | undefined> {
-    const { config, origins } = this.#desk
-    const wish = admit(url, agent, config.guard)
-    if (wish instanceof Problem) return wish
-    const judged = await origins.judge(agent, wish.origin, wish.path)
-    if (judged.judgement.kind === 'refused') return disallowed(judged.judgement, wish)
-    return gateOf(judged) ?? this.#desk.stopAt(wish)
-  }
-
-  /** The answer did not reach the caller. */
-  async releaseUndelivered(permit: Permit): Promise<void> {
-    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 
   /** @throws Problem when too many callers wait, of this token or of all */
@@ -156,9 +135,9 @@ export class Asking {
     })
   }
 
-  async #release({ permit }: Granted): Promise<void> {
-    await release(this.#desk.ledger, [permit, ...permit.paceLeases])
-    this.ended(permit, 0)
+  async #release({ leases }: Granted): Promise<void> {
+    await release(this.#desk.ledger, [leases, ...leases.paceLeases])
+    this.ended(leases, 0)
   }
 }
 
@@ -168,12 +147,12 @@ function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
   throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
-const refusedField = (refusals: RefusedUrl[]): { refused: z.output<typeof RefusedAnswer>[] } => ({
-  refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as z.output<typeof RefusedAnswer>),
+const refusedField = (refusals: Refusal[]): { refused: RefusedAnswer[] } => ({
+  refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as RefusedAnswer),
 })
 
 /** The answer when none of the URLs will ever be granted: the first refusal, and of several URLs all of them. */
-function allRefused(refusals: RefusedUrl[]): Problem {
+function allRefused(refusals: Refusal[]): Problem {
   const [first] = refusals
   if (first === undefined) return new Problem('bad-request', 'a URL is needed')
   const { type, message, more } = first.problem

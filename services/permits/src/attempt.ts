@@ -1,31 +1,21 @@
 /** One try at a permit: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
-import { deadOrigin, type SenderGate } from '@decorum/admission'
-import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
-import type { FailureReason } from '@decorum/protocol'
-import type { Judgement } from '@decorum/robots'
-import { type Since, sinceNow } from '@decorum/runtime'
-import { type Open, type TurnTools, takeTurn } from '@decorum/sending'
+import { deadOrigin, disallowed, type SenderGate } from '@decorum/admission'
+import { type CrawlRecord, endingOf, type GrantAnswer } from '@decorum/ledger'
+import type { FailureReason, RuleRef } from '@decorum/protocol'
+import { defined, type Since, sinceNow } from '@decorum/runtime'
+import { type Open, takeTurn } from '@decorum/sending'
 import type { Wish } from './admission.ts'
-import type { Judged, Origins } from './origins.ts'
-import type { Permit } from './permit-id.ts'
+import type { Desk } from './desk.ts'
+import type { Judged } from './origins.ts'
+import type { GrantedLeases } from './permit-id.ts'
 import { Problem } from './problem.ts'
-import type { RobotsOrders } from './robots-orders.ts'
+import type { Gate } from './schemas.ts'
 
-export type Gate = LedgerGateName | 'crawl-delay' | 'robots-unreachable'
 export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
 /** `since`: when the ledger was asked; its leases may have begun then. */
-export type Granted = { kind: 'granted'; waitMs: number; permit: Omit<Permit, 'holder'>; since: Since }
-export type Attempt = Granted | Wait | { kind: 'refused'; problem: Problem }
-
-export type AttemptTools = TurnTools & {
-  ledger: Ledger
-  origins: Origins
-  robots: RobotsOrders
-  /** fetchers that have announced themselves */
-  fetchers: () => number
-  /** of this process, in the queues of lanes */
-  id: string
-}
+export type Granted = { kind: 'granted'; waitMs: number; leases: GrantedLeases; since: Since }
+/** A Problem: the URL is never granted. */
+export type Attempt = Granted | Wait | Problem
 
 /** A stopped address is looked at again after so long; a caller gets an answer sooner. */
 export const STOPPED_WAIT_MS = 2_000
@@ -34,40 +24,29 @@ const HELD_WAIT_MS = 1_000
 /** Rules may change while they are judged; a lane where they always do is asked for again. */
 const MOST_TRIES = 4
 
-export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools): Promise<Attempt> {
-  const { origins, ledger } = tools
+export async function attempt(wish: Wish, leaseMs: number, desk: Desk): Promise<Attempt> {
+  const { origins } = desk
   const { agent, origin, path } = wish
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const judged = await origins.judge(agent, origin, path)
     const { judgement } = judged
     const dead = guarded(judged, wish)
-    if (judgement.kind === 'refused') return { kind: 'refused', problem: disallowed(judgement, wish) }
-    if (judgement.kind === 'wait' && dead !== undefined) return { kind: 'refused', problem: dead }
-    if (judged.closed !== undefined) return waitFor(judged.closed, ledger.now(ledger.partitionOf(origin)))
+    if (judgement.kind === 'refused') return forbidden(disallowed(judgement), wish.url)
+    if (judgement.kind === 'wait' && dead !== undefined) return dead
+    if (judged.closed !== undefined) return waitFor(judged.closed, desk.now(wish))
     const isRefresh = judgement.kind === 'allowed' && judgement.refresh && judged.state.question === undefined
-    const isDue = judgement.kind === 'ask' || isRefresh
-    if (isDue && (judgement.kind === 'ask' || tools.fetchers() > 0)) {
-      const asked = await askFirst(wish, judged, tools)
-      if (asked === 'rules-changed') continue
-      return asked
-    }
-    const answer = await grant(wish, judged, leaseMs, tools)
-    switch (answer.kind) {
-      case 'rules-changed':
+    if (judgement.kind !== 'ask' && !(isRefresh && desk.fetchers() > 0)) {
+      const answer = await grant(wish, judged, leaseMs, desk)
+      if (answer.kind === 'granted' || answer.kind === 'wait') return answer
+      if (answer.kind === 'blocked') return blocked(wish)
+      if (answer.kind === 'crawl-held') return heldCrawl(wish, answer.record)
+      if (answer.kind === 'rules-changed') {
         origins.forget(origin)
         continue
-      case 'refetch': {
-        const asked = await askFirst(wish, judged, tools)
-        if (asked === 'rules-changed') continue
-        return asked
       }
-      case 'blocked':
-        return { kind: 'refused', problem: blocked(wish) }
-      case 'crawl-held':
-        return heldCrawl(wish, answer.record)
-      default:
-        return answer
     }
+    const asked = await askFirst(wish, judged, desk)
+    if (asked !== 'rules-changed') return asked
   }
   return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
 }
@@ -75,8 +54,8 @@ export async function attempt(wish: Wish, leaseMs: number, tools: AttemptTools):
 async function askFirst(
   wish: Wish,
   { version, delayMs }: Judged,
-  { robots, fetchers, groups, origins }: AttemptTools,
-): Promise<Wait | { kind: 'refused'; problem: Problem } | 'rules-changed'> {
+  { robots, fetchers, groups, origins }: Desk,
+): Promise<Wait | Problem | 'rules-changed'> {
   const { agent, origin, crawl } = wish
   if (fetchers() === 0)
     return {
@@ -86,11 +65,11 @@ async function askFirst(
       detail: 'no fetcher runs that could ask for robots.txt',
     }
   const paceLane = groups.hostLane(agent.key, origin)
-  const lane = { agent: agent.key, origin, ...(paceLane && { paceLane }), ...(crawl !== undefined && { crawl }) }
+  const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
   const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
   if (asked === 'rules-changed') return asked
-  return asked === 'blocked' ? { kind: 'refused', problem: blocked(wish) } : { kind: 'wait', ...asked }
+  return asked === 'blocked' ? blocked(wish) : { kind: 'wait', ...asked }
 }
 
 /** A robots fetch that is in flight ends long before the instant at which its lease would. */
@@ -102,20 +81,20 @@ async function grant(
   { agent, origin, crawl }: Wish,
   { version, delayMs }: Judged,
   leaseMs: number,
-  tools: AttemptTools,
-): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Attempt> {
-  const { ledger, id } = tools
+  desk: Desk,
+): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Granted | Wait> {
+  const { ledger, id } = desk
   const lane = { agent: agent.key, origin }
-  const by = { agent: [id, agent.key, ...(crawl === undefined ? [] : [crawl])].join(':'), origin }
-  const asked = { ...lane, version, delayMs, leaseMs, by, ...(crawl === undefined ? {} : { crawl }) }
+  const by = { agent: [id, agent.key, crawl].filter(Boolean).join(':'), origin }
+  const asked = { ...lane, version, delayMs, leaseMs, by, ...defined({ crawl }) }
   const open: Open<Exclude<GrantAnswer, { kind: 'granted' }>> = async (paceLane) => {
     const since = sinceNow()
-    const answer = await ledger.grant(paceLane === undefined ? asked : { ...asked, paceLane })
+    const answer = await ledger.grant({ ...asked, ...defined({ paceLane }) })
     if (answer.kind !== 'granted') return answer
     const own = { ...lane, fence: answer.fence, delayMs: answer.delayMs, kind: 'secondary' as const }
     return { kind: answer.kind, own, host: answer.paceLane, since, leaseMs, waitMs: answer.waitMs }
   }
-  const turn = await takeTurn({ agent, origin, delayMs, by }, open, tools)
+  const turn = await takeTurn({ agent, origin, delayMs, by }, open, desk)
   if (turn.kind === 'later') {
     const waitMs = turn.gate === 'stopped' ? STOPPED_WAIT_MS : turn.waitMs
     return { kind: 'wait', waitMs, gate: turn.gate }
@@ -128,13 +107,7 @@ async function grant(
     kind: 'granted',
     since: turn.asked.first,
     waitMs: turn.waitMs,
-    permit: {
-      ...lane,
-      fence: own.fence,
-      delayMs: own.delayMs,
-      grantedAt: ledger.now(ledger.partitionOf(origin)),
-      paceLeases: [...paceLeases],
-    },
+    leases: { ...lane, fence: own.fence, delayMs: own.delayMs, paceLeases },
   }
 }
 
@@ -144,21 +117,21 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   if (ending === undefined)
     return { kind: 'wait', waitMs: HELD_WAIT_MS, gate: 'crawl-held', detail: `the crawl '${wish.crawl}' is paused` }
   const how = record.state === 'cancelled' ? 'was cancelled' : 'is over'
-  return { kind: 'refused', problem: refused(wish, ending, `the crawl '${wish.crawl}' ${how}`) }
+  return refused(wish, ending, `the crawl '${wish.crawl}' ${how}`)
 }
 
-export function disallowed(
-  { rule, group }: Extract<Judgement, { kind: 'refused' }>,
-  { url }: Pick<Wish, 'url'>,
-): Problem {
-  const written = `${rule.type}: ${rule.pattern}`
-  return new Problem('disallowed', `line ${rule.line} of robots.txt says ${written}`, {
-    url,
-    rule: written,
-    line: rule.line,
-    group: [...group.agents],
-  })
+/** Why a request is not sent that was granted before: what this process knows of the rules now, and the ledger does not. */
+export async function closedSince(
+  { agent, origin, path, url }: Wish,
+  { origins }: Desk,
+): Promise<Gate | Problem | undefined> {
+  const { judgement, closed } = await origins.judge(agent, origin, path)
+  if (judgement.kind === 'refused') return forbidden(disallowed(judgement), url)
+  return judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
 }
+
+export const forbidden = ({ rule, line, group }: RuleRef, url: string): Problem =>
+  new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
 
 const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator has blocked this origin')
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>

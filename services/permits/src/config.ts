@@ -1,7 +1,6 @@
 /** The settings of the permits service, read once from its environment. The settings themselves are in @decorum/config. */
-import { type AddressGuard, addressGuard } from '@decorum/admission'
+import { addressGuard } from '@decorum/admission'
 import {
-  type Agents,
   agentsOf,
   entriesOf,
   isLoopback,
@@ -10,29 +9,20 @@ import {
   readPermitTokens,
   readSettings,
   readSitePolicies,
-  type SettingsOf,
-  type SitePolicies,
   schemaOf,
   wrongSettings,
 } from '@decorum/config'
-import { loadPaceGroups, type PaceGroups } from '@decorum/politeness'
+import { loadPaceGroups } from '@decorum/politeness'
 
 const Settings = schemaOf('permits')
 
 /** A caller; the token itself is compared in access.ts. */
 export type Token = Omit<PermitToken, 'token'>
 
-export type PermitsConfig = Omit<SettingsOf<'permits'>, 'PACE_GROUPS' | 'SITE_POLICIES' | 'DECORUM_PERMIT_TOKENS'> & {
-  agents: Agents
-  sitePolicies: SitePolicies
-  paceGroups: PaceGroups
-  guard: AddressGuard
-  /** undefined: loopback alone is answered */
-  tokens: PermitToken[] | undefined
-}
+export type PermitsConfig = ReturnType<typeof readConfig>
 
 /** @throws SettingsError naming each wrong variable and what is expected */
-export function readConfig(env: Record<string, string | undefined>): PermitsConfig {
+export function readConfig(env: Record<string, string | undefined>) {
   const { PACE_GROUPS, SITE_POLICIES, DECORUM_PERMIT_TOKENS, ...settings } = readSettings(Settings, env)
   const tokens =
     DECORUM_PERMIT_TOKENS === undefined ? undefined : readingSettings(() => readPermitTokens(DECORUM_PERMIT_TOKENS))
@@ -50,6 +40,7 @@ export function readConfig(env: Record<string, string | undefined>): PermitsConf
   return {
     ...settings,
     agents,
+    /** undefined: loopback alone is answered */
     tokens,
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),

@@ -2,11 +2,13 @@
  * The permits service as a process: leases for crawlers that fetch by themselves, over HTTP. Any number of them share one Redis.
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
+import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, linkTo, openLedger } from '@decorum/ledger'
+import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { connectLink, linkTo } from '@decorum/ledger'
 import {
   endIfUnfit,
+  gaugeOf,
   ledgerMetrics,
   listenError,
   openTraces,
@@ -14,12 +16,12 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Counter, Gauge, Registry } from '@decorum/runtime/prom-client'
+import { Counter, Registry } from '@decorum/runtime/prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
-import { Permits } from './permits.ts'
+import { openPermits } from './permits.ts'
 import { robotsOrders } from './robots-orders.ts'
 import { buildServer } from './server.ts'
 
@@ -42,18 +44,12 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const log = roleLog(config.LOG_LEVEL)
   const registry = new Registry()
   const traces = await openTraces('permits', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
-  const ledger = await openLedger({
-    redis: config.REDIS_URL,
-    partitions: config.DECORUM_PARTITIONS,
-    leaseMs: config.LEASE_MS,
-    quarantineMs: config.QUARANTINE_MS,
+  const ledger = await openFleetLedger(joined, log, {
     reserveMs: config.RESERVE_MS,
     backOffMs: config.BACK_OFF_MS,
     grantAheadMs: GRANT_AHEAD_MS,
-    onNotice: (sentence) => log.warn(sentence),
     onCall: ledgerMetrics(registry),
   })
-  for (const warning of ledger.warnings) log.warn(warning)
   // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
   const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
   redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
@@ -62,7 +58,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   const key = sharedKey(redis)
   await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))
   const pages = await openPages(config, pagesBy, log)
-  const permits = new Permits({
+  const permits = openPermits({
     pages,
     config,
     ledger,
@@ -71,7 +67,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     fetchers: () => housekeeping.fetchers(),
     traces,
   })
-  await joined.enforce(ledger)
   const following = joined.follow({
     ledger,
     log,
@@ -82,7 +77,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
       config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
-      permits.setRobotsRetry(next.ROBOTS_RETRY_MS)
+      permits.desk.origins.robots.setRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
     },
   })
@@ -92,15 +87,11 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   })
   permits.pools.onDemand = () => housekeeping.announce()
   processMetrics(registry, VERSION, () => following.now().version)
-  const count = countersOf(registry, permits)
   const server = buildServer({
     permits,
-    pageMaxBytes: config.PAGE_MAX_BYTES,
     tokens: config.tokens,
     registry,
-    traces,
-    count,
-    isReady: () => ledger.isReady(),
+    count: countersOf(registry, permits.asking),
     log,
     version: VERSION,
   })
@@ -120,26 +111,18 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     await stop()
     throw listenError(error, config.HOST, config.PORT)
   }
-  const address = server.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : config.PORT
+  const { port } = server.server.address() as AddressInfo
   log.info({ role: 'permits', port, agents: agents.list.map(({ name }) => name) }, 'ready')
   return { port, stop }
 }
 
-function countersOf(registry: Registry, permits: Permits): (what: string) => void {
+function countersOf(registry: Registry, asking: { readonly waiting: number }): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
     help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
     labelNames: ['kind'],
     registers: [registry],
   })
-  new Gauge({
-    name: 'decorum_permits_waiting',
-    help: 'Callers that wait in line',
-    registers: [registry],
-    collect() {
-      this.set(permits.waiting)
-    },
-  })
+  gaugeOf(registry, 'decorum_permits_waiting', 'Callers that wait in line', () => asking.waiting)
   return (kind) => answers.inc({ kind })
 }

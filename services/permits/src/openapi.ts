@@ -17,12 +17,13 @@ type Operation = {
 const MOST_BYTES = 10 * 1024 * 1024
 
 const problem = (what: string): [string, z.ZodType, string] => [what, schema.ProblemAnswer, 'application/problem+json']
-const common = {
+const COMMON = {
   400: problem('cannot be read'),
   401: problem('a token is needed'),
   503: problem('Redis does not answer'),
 }
-const ofPermit = { 404: problem('no permit of this holder'), 410: problem('not held any more') }
+/** Of the routes of one permit. */
+const OF_PERMIT = { 404: problem('no permit of this holder'), 410: problem('not held any more') }
 
 const PATHS: Record<string, Record<string, Operation>> = {
   '/v1/permits': {
@@ -39,7 +40,6 @@ const PATHS: Record<string, Record<string, Operation>> = {
         410: problem('the permit of this Idempotency-Key has ended'),
         422: problem('this Idempotency-Key came with another request'),
         429: problem('too many callers of this token wait'),
-        ...common,
       },
     },
   },
@@ -47,44 +47,37 @@ const PATHS: Record<string, Record<string, Operation>> = {
     get: {
       id: 'viewPermit',
       summary: 'Whether it is still held',
-      path: schema.PermitPath,
-      answers: { 200: ['held', schema.HeldAnswer], ...ofPermit, ...common },
+      answers: { 200: ['held', schema.HeldAnswer] },
     },
     patch: {
       id: 'extendPermit',
       summary: 'The exchange takes longer: a new lease, counted from now',
-      path: schema.PermitPath,
       body: schema.ExtendBody,
-      answers: { 200: ['extended', schema.HeldAnswer], ...ofPermit, ...common },
+      answers: { 200: ['extended', schema.HeldAnswer] },
     },
     delete: {
       id: 'returnPermit',
       summary: 'Nothing was sent; the delay is owed all the same',
-      path: schema.PermitPath,
-      answers: { 200: ['given back', schema.EndedAnswer], ...ofPermit, ...common },
+      answers: { 200: ['given back', schema.EndedAnswer] },
     },
   },
   '/v1/permits/{permit}/completion': {
     post: {
       id: 'completePermit',
       summary: 'The exchange is over, to its last byte or its failure: the delay starts now',
-      path: schema.PermitPath,
       body: z.union([schema.CompletionBody, schema.orderCompletionBody(MOST_BYTES)]),
-      answers: { 200: ['completed; also when it had been', schema.EndedAnswer], ...ofPermit, ...common },
+      answers: { 200: ['completed; also when it had been', schema.EndedAnswer] },
     },
   },
   '/v1/permits/{permit}/requests': {
     post: {
       id: 'nextRequest',
       summary: 'One more request of the same origin under the permit of an order, when its delay is over',
-      path: schema.PermitPath,
       body: schema.RequestBody,
       answers: {
         201: ['it may go', schema.RequestAnswer],
         403: problem('robots.txt forbids it'),
         409: problem('no more requests now'),
-        ...ofPermit,
-        ...common,
       },
     },
   },
@@ -98,7 +91,6 @@ const PATHS: Record<string, Record<string, Operation>> = {
         200: ['the orders', schema.OrdersAnswer],
         403: problem('this token is not for the pool'),
         404: problem('no agent names this pool'),
-        ...common,
       },
     },
   },
@@ -107,16 +99,16 @@ const PATHS: Record<string, Record<string, Operation>> = {
       id: 'judgeUrl',
       summary: 'What robots.txt says of a URL, without a permit',
       query: schema.RobotsQuery,
-      answers: { 200: ['the verdict, cacheable for its stated age', schema.RobotsAnswer], ...common },
+      answers: { 200: ['the verdict, cacheable for its stated age', schema.RobotsAnswer] },
     },
   },
   '/v1/shadow': {
     get: {
       id: 'shadowReport',
       summary: 'What would have waited or been refused of the requests in shadow mode that this process heard of',
-      answers: { 200: ['counts, and the lanes with most of them', schema.ShadowAnswer], ...common },
+      answers: { 200: ['counts, and the lanes with most of them', schema.ShadowAnswer] },
     },
-    delete: { id: 'forgetShadow', summary: 'The record starts anew', answers: { 204: ['forgotten'], ...common } },
+    delete: { id: 'forgetShadow', summary: 'The record starts anew', answers: { 204: ['forgotten'] } },
   },
 }
 
@@ -124,7 +116,7 @@ export function openApi(version: string): Json {
   const paths = Object.fromEntries(
     Object.entries(PATHS).map(([path, operations]) => [
       path,
-      Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, describe(operation)])),
+      Object.fromEntries(Object.entries(operations).map(([method, operation]) => [method, describe(path, operation)])),
     ]),
   )
   return {
@@ -142,18 +134,20 @@ export function openApi(version: string): Json {
   }
 }
 
-function describe({ id, summary, path, query, key, body, answers }: Operation): Json {
-  const parameters = [...parametersOf('path', path), ...parametersOf('query', query)]
+function describe(route: string, { id, summary, path, query, key, body, answers }: Operation): Json {
+  const isOfPermit = route.includes('{permit}')
+  const all: Operation['answers'] = { ...answers, ...(isOfPermit ? OF_PERMIT : {}), ...COMMON }
+  const parameters = [...parametersOf('path', isOfPermit ? schema.PermitPath : path), ...parametersOf('query', query)]
   if (key) parameters.push({ name: 'Idempotency-Key', in: 'header', required: false, schema: print(schema.KeyHeader) })
   return {
     operationId: id,
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: print(body) } } } }),
+    ...(body && { requestBody: { content: { 'application/json': { schema: print(body) } } } }),
     responses: Object.fromEntries(
-      Object.entries(answers).map(([status, [description, shape, type = 'application/json']]) => [
+      Object.entries(all).map(([status, [description, shape, type = 'application/json']]) => [
         status,
-        { description, ...(shape === undefined ? {} : { content: { [type]: { schema: print(shape) } } }) },
+        { description, ...(shape && { content: { [type]: { schema: print(shape) } } }) },
       ]),
     ),
   }

@@ -2,25 +2,31 @@
 import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { type Order, ordersIn } from '@decorum/protocol'
 import type { Since } from '@decorum/runtime'
-import { orderTurn, type PaceLease, releaseOrder } from '@decorum/sending'
+import { orderTurn, releaseOrder } from '@decorum/sending'
 import type { Desk } from './desk.ts'
+import type { GrantedLeases } from './permit-id.ts'
 
-/** Under its lease from now on. */
-export type StartedOrder = { order: Order; paceLeases: PaceLease[]; since: Since }
+/** Under its leases from now on. */
+export type StartedOrder = { order: Order; leases: GrantedLeases; since: Since }
 
 /** @returns undefined when it cannot be carried out now: its URL stays in its lane. @throws LedgerUnavailableError */
-export async function startOrder(text: string, { config, ledger, tools }: Desk): Promise<StartedOrder | undefined> {
+export async function startOrder(text: string, pool: string, desk: Desk): Promise<StartedOrder | undefined> {
   const read = ordersIn({ orders: [JSON.parse(text)] })?.[0]
   if (read?.ok !== true) return undefined // of a gateway of another version: the reservation ends by itself
   const { order } = read
-  const agent = config.agents.find(order.agent)
+  const agent = desk.agents.find(order.agent)
   if (agent === undefined) {
-    await releaseOrder(ledger, order, { waitMs: UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' })
+    await releaseOrder(desk.ledger, order, { waitMs: UNKNOWN_AGENT_WAIT_MS, why: 'unknown-agent' })
     return undefined
   }
-  const turn = await orderTurn(order, agent, tools)
-  if (turn.kind === 'held') return { order, paceLeases: [...turn.leases.paceLeases], since: turn.asked.first }
-  if (turn.kind === 'later') await releaseOrder(ledger, order, { waitMs: turn.waitMs, why: turn.gate })
-  else if (turn.why === 'too-early') await releaseOrder(ledger, order)
+  const turn = await orderTurn(order, agent, desk)
+  if (turn.kind === 'held') {
+    const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
+    const { paceLeases } = turn.leases
+    const leases = { agent, origin, fence, delayMs, paceLeases, order: { pool, priority, attempt, version, crawl } }
+    return { order, leases, since: turn.asked.first }
+  }
+  if (turn.kind === 'later') await releaseOrder(desk.ledger, order, { waitMs: turn.waitMs, why: turn.gate })
+  else if (turn.why === 'too-early') await releaseOrder(desk.ledger, order)
   return undefined
 }

@@ -1,10 +1,11 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import { type RobotsJudge, type RulesInForce, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
+import { Recent, type RobotsJudge, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
 import type { Judgement, RobotsState } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 
 /** A grant checks the version in the ledger; a refusal may rest on rules that are this old. */
 const TRUST_MS = 5_000
@@ -22,13 +23,9 @@ export type Judged = {
   closed?: SenderGate
 }
 
-/** The gate that keeps a request from being sent that was granted before, by what is judged of its URL now. */
-export const gateOf = ({ judgement, closed }: Judged): SenderGate['gate'] | undefined =>
-  judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
-
 export class Origins {
   readonly #ledger: Ledger
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Recent<string, Known>(MOST_ORIGINS)
   readonly robots: RobotsJudge
 
   constructor(ledger: Ledger, retryMs: number | undefined) {
@@ -54,20 +51,17 @@ export class Origins {
 
   async #judge(agent: Agent, origin: string, path: string, { state, version }: Known): Promise<Judged> {
     const now = this.#now(origin)
-    const found = this.robots.rules(agent, origin, state, now)
-    const rules: RulesInForce = found instanceof Promise ? await found : found
+    const rules = await this.robots.rules(agent, origin, state, now)
     const judgement = this.robots.judge(agent, origin, path, state, rules, now)
     const inForce = rules === 'lost' ? undefined : rules
     const wall = this.#ledger.wall(this.#ledger.partitionOf(origin))
     const closed = senderGate(judgement, visitTimeOpensAt(agent, inForce, wall, SENT_WITHIN_MS) - wall + now, now)
-    const judged = { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state }
-    return closed === undefined ? judged : { ...judged, closed }
+    return { judgement, delayMs: effectiveDelay(agent, inForce).delayMs, version, state, ...defined({ closed }) }
   }
 
   async #load(origin: string): Promise<Known> {
     const [found] = await this.#ledger.robotsStates(this.#ledger.partitionOf(origin), [origin])
     const known = { version: found?.version ?? 0, state: found?.state ?? {}, at: this.#now(origin) }
-    if (this.#known.size >= MOST_ORIGINS) this.#known.delete(this.#known.keys().next().value as string)
     this.#known.set(origin, known)
     this.robots.remember(origin, known.state, known.at)
     return known

@@ -3,34 +3,26 @@
  * Only the ledger knows whether it is still held.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type RedisLink, withDeadline } from '@decorum/ledger'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { type LeasedLane, type RedisLink, withDeadline } from '@decorum/ledger'
+import { DEFAULT_CRAWL, type Order } from '@decorum/protocol'
 import type { PaceLease } from '@decorum/sending'
 
 /** What the permit of an order of a pool knows besides; its URL is at the head of its lane until it ends. */
-export type OrderOfPermit = {
-  pool: string
-  priority: 'high' | 'normal'
-  /** 1 for the first try */
-  attempt: number
-  /** of the rules that the order was judged by */
-  version: number
-  crawl: string
-}
+export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & { pool: string }
 
-export type Permit = {
-  agent: string
-  origin: string
-  fence: number
+/** What is leased for a request, before its permit is written. */
+export type GrantedLeases = LeasedLane & {
   /** owed after the exchange, ms */
   delayMs: number
-  /** ms on the ledger's clock */
-  grantedAt: number
-  paceLeases: PaceLease[]
-  /** name of the token that it was given to; '' without tokens */
-  holder: string
+  paceLeases: readonly PaceLease[]
   /** absent: the permit of a crawler that has its URL from elsewhere */
   order?: OrderOfPermit
+}
+export type Permit = GrantedLeases & {
+  /** ms on the ledger's clock */
+  grantedAt: number
+  /** name of the token that it was given to; '' without tokens */
+  holder: string
 }
 
 const MAC_BYTES = 16

@@ -2,16 +2,13 @@
  * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
  * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
  */
-import type { PoolDemand } from '@decorum/ledger'
-import { LedgerUnavailableError } from '@decorum/ledger'
-import { endUnused } from '@decorum/sending'
+import { LedgerUnavailableError, type PoolDemand } from '@decorum/ledger'
+import { defined, pause } from '@decorum/runtime'
+import { headersFor } from '@decorum/sending'
 import { mayBe } from './access.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
-import { leasesOf } from './end.ts'
-import { headersFor } from './order-headers.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
-import type { Permit } from './permit-id.ts'
 import { Problem } from './problem.ts'
 import type { OrderGiven } from './schemas.ts'
 import { type Caller, GoneError } from './waiting.ts'
@@ -95,16 +92,16 @@ export class Pools {
     const started = await promise
     // The worker would rely on leases that the ledger began long before: as with permits, these are not handed out.
     const late = started.filter(({ since }) => this.#desk.isTooLate(since))
-    for (const order of late) void this.#release(permitOf(pool, order, token.name, this.#desk))
+    for (const { leases } of late) void this.#desk.giveBack(leases)
     const good = started.filter((order) => !late.includes(order))
-    return Promise.all(good.map((order) => this.#given(pool, order, token)))
+    return Promise.all(good.map((order) => this.#given(order, token)))
   }
 
   /** The answer did not reach the worker. */
   async releaseUndelivered(orders: OrderGiven[]): Promise<void> {
     for (const { permit: id } of orders) {
       const permit = await this.#desk.ids.read(id)
-      if (permit !== undefined) await this.#release(permit)
+      if (permit !== undefined) await this.#desk.giveBack(permit)
     }
   }
 
@@ -144,7 +141,7 @@ export class Pools {
     try {
       while (pool.workers.size > 0) {
         const found = await this.#look(pool)
-        if (!found && pool.workers.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+        if (!found && pool.workers.size > 0) await pause(LOOK_MS)
       }
     } catch (error) {
       for (const worker of [...pool.workers]) worker.fail(error)
@@ -164,7 +161,7 @@ export class Pools {
       const texts = await ledger.pool(partition, pool.name).take(first.max)
       if (texts.length === 0) continue
       found = true
-      const answers = await Promise.allSettled(texts.map((text) => startOrder(text, this.#desk)))
+      const answers = await Promise.allSettled(texts.map((text) => startOrder(text, pool.name, this.#desk)))
       const started = answers.flatMap((one) =>
         one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [],
       )
@@ -183,52 +180,28 @@ export class Pools {
       worker.give(left.slice(0, worker.max))
       left = left.slice(worker.max)
     }
-    for (const order of left) await this.#release(permitOf(pool, order, '', this.#desk))
+    for (const { leases } of left) await this.#desk.giveBack(leases)
   }
 
-  async #given(pool: Pool, started: StartedOrder, token: Token): Promise<OrderGiven> {
+  async #given({ order, leases, since }: StartedOrder, token: Token): Promise<OrderGiven> {
     const desk = this.#desk
-    const { order } = started
-    const permit = permitOf(pool, started, token.name, desk)
     const { id, origin, path, delayMs, attempt, request, meta } = order
     const agent = desk.agentOf(order.agent, token)
     return {
-      permit: await desk.ids.write(permit),
+      permit: await desk.ids.write({ ...leases, holder: token.name, grantedAt: desk.now(leases) }),
       id,
       url: origin + path,
       agent: agent.name,
       method: request?.method ?? 'GET',
       headers: headersFor(agent, request),
-      sendWithinMs: desk.sendWithinMs(started.since, desk.longestLeaseMs),
+      sendWithinMs: desk.sendWithinMs(since, desk.longestLeaseMs),
       leaseMs: desk.longestLeaseMs,
       delayMs,
       attempt,
       maxBytes: Math.min(desk.config.PAGE_MAX_BYTES, request?.maxBytes ?? Infinity),
-      ...(request?.deadlineMs === undefined ? {} : { deadlineMs: request.deadlineMs }),
-      ...(request?.accept === undefined ? {} : { accept: request.accept }),
-      ...(meta === undefined ? {} : { meta }),
+      ...defined({ deadlineMs: request?.deadlineMs, accept: request?.accept, meta }),
     }
-  }
-
-  /** Nothing was sent: a lease that cannot be given back ends by itself. */
-  async #release(permit: Permit): Promise<void> {
-    await endUnused(this.#desk.ledger, leasesOf(permit)).catch(() => undefined)
   }
 }
 
 const wantedNow = ({ workers }: Pool): number => [...workers].reduce((sum, { max }) => sum + max, 0)
-
-function permitOf({ name }: Pool, { order, paceLeases }: StartedOrder, holder: string, desk: Desk): Permit {
-  const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
-  const grantedAt = desk.now({ origin })
-  return {
-    agent,
-    origin,
-    fence,
-    delayMs,
-    grantedAt,
-    paceLeases,
-    holder,
-    order: { pool: name, priority, attempt, version, crawl },
-  }
-}

@@ -1,35 +1,21 @@
 /** Why a request was not done, as RFC 9457 has it: `type` for programs, `detail` for people. */
 
-export type ProblemType =
-  | 'bad-request'
-  | 'unknown-agent'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'disallowed'
-  | 'refused'
-  | 'not-found'
-  | 'gone'
-  | 'key-reused'
-  | 'quota'
-  | 'busy'
-  | 'ledger-away'
-  | 'internal'
-
-const STATUS: Record<ProblemType, number> = {
-  'bad-request': 400,
-  'unknown-agent': 400,
-  unauthorized: 401,
-  forbidden: 403,
-  disallowed: 403,
-  'not-found': 404,
-  refused: 409,
-  gone: 410,
-  'key-reused': 422,
-  quota: 429,
-  internal: 500,
-  busy: 503,
-  'ledger-away': 503,
+const PROBLEMS = {
+  'bad-request': { status: 400, title: 'the request cannot be read' },
+  'unknown-agent': { status: 400, title: 'there is no such agent' },
+  unauthorized: { status: 401, title: 'a token is needed' },
+  forbidden: { status: 403, title: 'this may not be asked for' },
+  disallowed: { status: 403, title: 'robots.txt forbids this URL' },
+  'not-found': { status: 404, title: 'there is no such permit' },
+  refused: { status: 409, title: 'this URL is not visited' },
+  gone: { status: 410, title: 'the permit is not held any more' },
+  'key-reused': { status: 422, title: 'this Idempotency-Key came with another request' },
+  quota: { status: 429, title: 'this token has too many callers waiting' },
+  internal: { status: 500, title: 'the request could not be answered' },
+  busy: { status: 503, title: 'too many callers wait here' },
+  'ledger-away': { status: 503, title: 'Redis does not answer' },
 }
+export type ProblemType = keyof typeof PROBLEMS
 
 export class Problem extends Error {
   override readonly name = 'Problem'
@@ -39,27 +25,11 @@ export class Problem extends Error {
   constructor(type: ProblemType, detail: string, more: Record<string, unknown> = {}) {
     super(detail)
     this.type = type
-    this.status = STATUS[type]
+    this.status = PROBLEMS[type].status
     this.more = more
   }
 
   toJSON(): Record<string, unknown> {
-    return { type: this.type, title: TITLE[this.type], status: this.status, detail: this.message, ...this.more }
+    return { type: this.type, ...PROBLEMS[this.type], detail: this.message, ...this.more }
   }
-}
-
-const TITLE: Record<ProblemType, string> = {
-  'bad-request': 'the request cannot be read',
-  'unknown-agent': 'there is no such agent',
-  unauthorized: 'a token is needed',
-  forbidden: 'this may not be asked for',
-  disallowed: 'robots.txt forbids this URL',
-  refused: 'this URL is not visited',
-  'not-found': 'there is no such permit',
-  gone: 'the permit is not held any more',
-  'key-reused': 'this Idempotency-Key came with another request',
-  quota: 'this token has too many callers waiting',
-  busy: 'too many callers wait here',
-  'ledger-away': 'Redis does not answer',
-  internal: 'the request could not be answered',
 }

@@ -2,6 +2,7 @@
 import { type ClaimRequest, type Ledger, type LedgerGateName, LedgerUnavailableError } from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
+import { within } from '@decorum/protocol/within'
 
 export type AskedRobots =
   /** ask for the lane again after this */
@@ -16,19 +17,16 @@ const LOOK_AGAIN_MS = 40
 const ADD_MS = 2_000
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }
 
-export type RobotsOrders = {
-  /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
-  ask(lane: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots>
-  close(): Promise<void>
-}
+export type RobotsOrders = ReturnType<typeof robotsOrders>
 
-export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): RobotsOrders {
+export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
   const queues = ledger.tags.map((tag) => {
     const options = { connection, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
     return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
   })
   return {
-    async ask(wanted, version, delayMs) {
+    /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
+    async ask(wanted: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots> {
       const { agent, origin } = wanted
       const claim = await ledger.claim(wanted)
       if (claim.kind === 'blocked') return claim.kind
@@ -54,18 +52,12 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions): Rob
         id: '',
       }
       const data = { orders: [order] }
-      const late = AbortSignal.timeout(ADD_MS)
-      const added = queues[partition]?.add(JOB_NAMES.orders, data, JOB_OPTIONS).catch((error: unknown) => {
+      const adding = (queues[partition] as Queue).add(JOB_NAMES.orders, data, JOB_OPTIONS)
+      await within(adding, ADD_MS, () => new Error('the queue did not answer')).catch((error: unknown) => {
         throw new LedgerUnavailableError('orders', error)
       })
-      await Promise.race([added, rejectsOn(late)])
       return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
     },
-    close: async () => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
+    close: async (): Promise<void> => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
   }
 }
-
-const rejectsOn = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new LedgerUnavailableError('orders', 'the queue did not answer')))
-  })

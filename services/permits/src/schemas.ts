@@ -1,6 +1,7 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
 import { CrawlName } from '@decorum/protocol'
+import { NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
 const url = z.string().min(1).max(8_192)
@@ -21,7 +22,7 @@ export const AskBody = z
       .describe('nothing waits and no lane is taken: what would have waited is counted'),
   })
   .refine(({ url: one, urls }) => (one === undefined) !== (urls === undefined), 'either url or urls is needed')
-export type AskFor = z.output<typeof AskBody>
+export type AskBody = z.output<typeof AskBody>
 
 export const ExtendBody = z.strictObject({ leaseMs: leaseMs.optional() })
 export const CompletionBody = z.strictObject({
@@ -31,19 +32,20 @@ export const CompletionBody = z.strictObject({
   tookMs: z.number().min(0).max(86_400_000).optional(),
   bytes: z.int().min(0).optional(),
 })
+export type CompletionBody = z.output<typeof CompletionBody>
 const header = z.tuple([z.string().min(1).max(256), z.string().max(65_536)])
 const archive = z.strictObject({
   file: z.string().min(1).max(1_024),
   offset: z.int().min(0),
   length: z.int().min(0),
-  ref: z.string().max(2_048).optional(),
+  ref: z.string().max(2_048).exactOptional(),
 })
 /** @param mostBytes  of a body: PAGE_MAX_BYTES */
 export const orderCompletionBody = (mostBytes: number) =>
   CompletionBody.extend({
     headers: z.array(header).max(512).optional().describe('of the answer, as received, in order'),
     reason: z
-      .enum(['dns', 'connect', 'tls', 'timeout', 'reset', 'protocol', 'blocked-address', 'blocked-port'])
+      .enum(NO_ANSWER)
       .optional()
       .describe('why no answer could be had; the last two end the URL at once, the others after MAX_ATTEMPTS'),
     body: z
@@ -103,12 +105,14 @@ export const RequestAnswer = z.object({
   sendWithinMs: SendWithin,
   leaseMs: z.number(),
 })
+export type RequestAnswer = z.output<typeof RequestAnswer>
 
 export const RobotsQuery = z.object({ url, agent: z.string().max(64).optional() })
 export const PermitPath = z.object({ permit: z.string().min(1).max(4_096) })
 export const KeyHeader = z.string().min(1).max(255)
 
 const gate = z.enum([...Object.values(LEDGER_GATES), 'crawl-delay', 'robots-unreachable'])
+export type Gate = z.output<typeof gate>
 export const ProblemAnswer = z.looseObject({
   type: z.string(),
   title: z.string(),
@@ -116,7 +120,8 @@ export const ProblemAnswer = z.looseObject({
   detail: z.string(),
 })
 const index = z.int().describe('position among the URLs asked for, from 0')
-export const RefusedAnswer = ProblemAnswer.extend({ index })
+const RefusedAnswer = ProblemAnswer.extend({ index })
+export type RefusedAnswer = z.output<typeof RefusedAnswer>
 const ofSeveral = {
   index: index.optional(),
   refused: z.array(RefusedAnswer).optional().describe('of several URLs, those that will never be granted'),
@@ -136,6 +141,7 @@ export const GrantedAnswer = z.object({
     .optional()
     .describe('of a shadow request: what would have become of it'),
 })
+export type GrantedAnswer = z.output<typeof GrantedAnswer>
 export const WaitAnswer = z.object({
   decision: z.literal('wait'),
   url: z.string().describe('of several, the one that may go first'),
@@ -146,6 +152,7 @@ export const WaitAnswer = z.object({
   detail: z.string().optional(),
   ...ofSeveral,
 })
+export type WaitAnswer = z.output<typeof WaitAnswer>
 export const HeldAnswer = z.object({
   permit: z.string(),
   agent: z.string(),
@@ -157,7 +164,9 @@ export const HeldAnswer = z.object({
     .optional()
     .describe('end the exchange: an operator or the site wants no more now'),
 })
+export type HeldAnswer = z.output<typeof HeldAnswer>
 export const EndedAnswer = z.object({ permit: z.string(), ended: z.enum(['completed', 'unused']) })
+export type Ended = z.output<typeof EndedAnswer>['ended']
 export const RobotsAnswer = z.object({
   url: z.string(),
   agent: z.string(),
@@ -169,20 +178,23 @@ export const RobotsAnswer = z.object({
   delayMs: z.number(),
   maxAgeMs: z.number().describe('the verdict may be kept for so long'),
 })
-const counts = {
+export type RobotsAnswer = z.output<typeof RobotsAnswer>
+const Counts = z.object({
   requests: z.number(),
   granted: z.number().describe('would have gone at once'),
   waited: z.number().describe('would have waited'),
   refused: z.number().describe('would never have gone'),
   waitMs: z.number().describe('how long in all'),
   longestMs: z.number(),
-}
+})
+export type Counts = z.output<typeof Counts>
 const perWord = z.record(z.string(), z.number())
 export const ShadowAnswer = z.object({
   since: z.number().describe('ms since 1970'),
-  ...counts,
+  ...Counts.shape,
   lanesForgotten: z.number().describe('the record is bounded; these lanes are in the totals alone'),
   lanes: z
-    .array(z.object({ agent: z.string(), origin: z.string(), ...counts, gates: perWord, refusals: perWord }))
+    .array(z.object({ agent: z.string(), origin: z.string(), ...Counts.shape, gates: perWord, refusals: perWord }))
     .describe('the hundred that would have waited or been refused most often'),
 })
+export type ShadowAnswer = z.output<typeof ShadowAnswer>

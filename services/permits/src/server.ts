@@ -1,7 +1,6 @@
 /** The routes: each reads its request, calls permits.ts and writes the answer. */
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import type { Traces } from '@decorum/runtime'
 import { takeEmptyJson } from '@decorum/runtime/empty-json'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import type { Registry } from '@decorum/runtime/prom-client'
@@ -17,6 +16,7 @@ import { holderOf } from './access.ts'
 import type { Asked } from './ask.ts'
 import type { Token } from './config.ts'
 import { Keys } from './idempotency.ts'
+import { nextRequest } from './next-request.ts'
 import { openApi } from './openapi.ts'
 import type { Permits } from './permits.ts'
 import { Problem } from './problem.ts'
@@ -33,6 +33,7 @@ import {
   RobotsQuery,
 } from './schemas.ts'
 import { tracedAsk } from './traced.ts'
+import { verdict } from './verdict.ts'
 import { type Caller, GoneError } from './waiting.ts'
 
 /** A hundred URLs of 8 KB each. */
@@ -45,20 +46,18 @@ const HEADERS_WITHIN_MS = 10_000
 
 export type ServerParts = {
   permits: Permits
-  /** of the body of an order */
-  pageMaxBytes: number
   tokens: PermitToken[] | undefined
   registry: Registry
-  traces: Traces
   count: (what: string) => void
-  isReady: () => boolean
   log: Logger
   version: string
 }
 
 export function buildServer(parts: ServerParts): FastifyInstance {
-  const { permits, tokens, registry, traces, count, isReady, log, version, pageMaxBytes } = parts
-  const completionMaxBytes = COMPLETION_BYTES + Math.ceil(pageMaxBytes / 3) * 4
+  const { permits, tokens, registry, count, log, version } = parts
+  const { desk, shadow, asking, holding, held, pools } = permits
+  const { ledger, traces, config } = desk
+  const completionMaxBytes = COMPLETION_BYTES + Math.ceil(config.PAGE_MAX_BYTES / 3) * 4
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const server = Fastify({
     loggerInstance,
@@ -104,7 +103,9 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   server.get('/livez', () => ({ status: 'alive' }))
   server.get('/readyz', (_, reply) =>
-    isReady() ? { status: 'ready' } : reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' }),
+    ledger.isReady()
+      ? { status: 'ready' }
+      : reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' }),
   )
   server.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   server.get('/openapi.json', () => document)
@@ -119,48 +120,52 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const caller = callerOf(reply)
     const { traceparent } = request.headers
     const parent = typeof traceparent === 'string' ? traceparent : undefined
-    const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => permits.ask(asked, token, by))
+    const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => asking.ask(asked, token, by))
     const answer =
       key === undefined
         ? await ask(caller)
         : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), caller, {
             first: ask,
             keepMs: (known) => (known.status === 201 ? known.body.leaseMs : 0),
-            again: (known) => permits.again(known, token),
+            again: (known) => asking.again(known, token),
           })
     count(answer.status === 201 ? 'granted' : 'wait')
     if (answer.status === 200) return answer.body
     // A caller with an idempotency key comes again for the same permit.
     if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
-      await permits.releaseUndelivered(answer.permit)
+      await desk.giveBack(answer.permit)
       return reply
     }
     return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
   })
 
   const idOf = (request: FastifyRequest): string => readBody(PermitPath, request.params).permit
-  server.get('/v1/permits/:permit', async (request) => permits.view(idOf(request), by(request)))
+  server.get('/v1/permits/:permit', async (request) => {
+    const [permit, token] = [idOf(request), by(request)]
+    return held(permit).view(permit, token)
+  })
   server.patch('/v1/permits/:permit', async (request) => {
     const token = by(request)
     const { leaseMs } = readBody(ExtendBody, request.body)
+    const permit = idOf(request)
     count('extended')
-    return permits.extend(idOf(request), leaseMs, token)
+    return held(permit).extend(permit, leaseMs, token)
   })
   server.delete('/v1/permits/:permit', async (request) => {
     const [permit, token] = [idOf(request), by(request)]
-    const ended = await permits.unused(permit, token)
+    const ended = await held(permit).unused(permit, token)
     count(ended)
     return { permit, ended }
   })
   server.post('/v1/permits/:permit/completion', { bodyLimit: completionMaxBytes }, async (request) => {
     const [permit, token] = [idOf(request), by(request)]
-    const ended = await permits.complete(permit, request.body, token)
+    const ended = await held(permit).complete(permit, request.body, token)
     count(ended)
     return { permit, ended }
   })
   server.post('/v1/permits/:permit/requests', async (request, reply) => {
     const [permit, token] = [idOf(request), by(request)]
-    const answer = await permits.next(permit, readBody(RequestBody, request.body).url, token)
+    const answer = await nextRequest(permit, readBody(RequestBody, request.body).url, token, desk, holding)
     count('next')
     return reply.code(201).send(answer)
   })
@@ -168,10 +173,10 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     const token = by(request)
     const { max, waitMs } = readBody(PoolQuery, request.query)
     const { pool } = readBody(PoolPath, request.params)
-    const orders: OrderGiven[] = await permits.pools.ask(pool, max, waitMs, token, callerOf(reply))
+    const orders: OrderGiven[] = await pools.ask(pool, max, waitMs, token, callerOf(reply))
     for (const _ of orders) count('order')
     if (reply.raw.destroyed) {
-      await permits.pools.releaseUndelivered(orders)
+      await pools.releaseUndelivered(orders)
       return reply
     }
     return { orders }
@@ -179,14 +184,14 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   server.get('/v1/robots', async (request, reply) => {
     const token = by(request)
     const { url, agent } = readBody(RobotsQuery, request.query)
-    const answer = await permits.robots(url, agent, token)
+    const answer = await verdict(url, agent, token, desk)
     const seconds = Math.floor(answer.maxAgeMs / 1_000)
     reply.header('cache-control', seconds > 0 ? `private, max-age=${seconds}` : 'no-store')
     return answer
   })
-  server.get('/v1/shadow', (request) => permits.shadow.report(by(request)))
+  server.get('/v1/shadow', (request) => shadow.report(by(request)))
   server.delete('/v1/shadow', (request, reply) => {
-    permits.shadow.clear(by(request))
+    shadow.clear(by(request))
     return reply.code(204).send()
   })
   return server

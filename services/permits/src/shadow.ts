@@ -4,8 +4,8 @@
  * alone, without those of other processes. Robots rules are the fleet's.
  */
 import { randomUUID } from 'node:crypto'
-import type { Gate } from './attempt.ts'
 import type { Judged } from './origins.ts'
+import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
 /** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
 const MOST_LANES = 10_000
@@ -16,12 +16,8 @@ export type Would =
   | { decision: 'granted' }
   | { decision: 'wait'; gate: Gate; waitMs: number }
   | { decision: 'refused'; type: string }
-type Counts = { requests: number; granted: number; waited: number; refused: number; waitMs: number; longestMs: number }
-type ShadowLane = Counts & {
-  agent: string
-  origin: string
-  gates: Partial<Record<Gate, number>>
-  refusals: Record<string, number>
+type ShadowLane = {
+  shown: ShadowAnswer['lanes'][number]
   /** exchanges that have not ended */
   open: number
   /** when the lane would be due again, and until when its origin has asked for less */
@@ -31,11 +27,6 @@ type ShadowLane = Counts & {
 }
 type Asked = { agent: string; origin: string; holder: string; rules: Rules; leaseMs: number }
 type Exchange = { lane: ShadowLane; holder: string; until: number }
-export type ShadowReport = Counts & {
-  since: number
-  lanesForgotten: number
-  lanes: (Counts & Pick<ShadowLane, 'agent' | 'origin' | 'gates' | 'refusals'>)[]
-}
 
 const none = (): Counts => ({ requests: 0, granted: 0, waited: 0, refused: 0, waitMs: 0, longestMs: 0 })
 
@@ -80,9 +71,10 @@ export class Shadow {
     const { delayMs } = rules
     lane.delayMs = delayMs
     const would = wouldBe(lane, now, rules)
-    for (const counts of [lane, this.#totalsOf(agent)]) add(counts, would)
-    if (would.decision === 'wait') lane.gates[would.gate] = (lane.gates[would.gate] ?? 0) + 1
-    if (would.decision === 'refused') lane.refusals[would.type] = (lane.refusals[would.type] ?? 0) + 1
+    const { gates, refusals } = lane.shown
+    for (const counts of [lane.shown, this.#totalsOf(agent)]) add(counts, would)
+    if (would.decision === 'wait') gates[would.gate] = (gates[would.gate] ?? 0) + 1
+    if (would.decision === 'refused') refusals[would.type] = (refusals[would.type] ?? 0) + 1
     // What is refused would not have been sent, and takes up no time of its lane.
     if (would.decision !== 'refused') lane.dueAt = Math.max(lane.dueAt, now) + delayMs
     lane.open++
@@ -112,7 +104,7 @@ export class Shadow {
     const exchange = this.#heldBy(id, holder)
     if (exchange === undefined) return undefined
     exchange.until = this.#now() + leaseMs
-    const { agent, origin } = exchange.lane
+    const { agent, origin } = exchange.lane.shown
     return { agent, origin }
   }
 
@@ -128,12 +120,12 @@ export class Shadow {
   }
 
   /** @param mayBe  agents that the reader may ask for */
-  report(mayBe: (agent: string) => boolean): ShadowReport {
+  report(mayBe: (agent: string) => boolean): ShadowAnswer {
     const lanes = [...this.#lanes.values()]
-      .filter((lane) => mayBe(lane.agent) && lane.granted < lane.requests)
+      .map(({ shown }) => shown)
+      .filter(({ agent, granted, requests }) => mayBe(agent) && granted < requests)
       .toSorted((one, other) => other.waited + other.refused - one.waited - one.refused)
       .slice(0, MOST_SHOWN)
-      .map(({ open: _, dueAt: _due, closedUntil: _closed, delayMs: _delay, ...shown }) => shown)
     const total = none()
     for (const [agent, counts] of this.#totals) if (mayBe(agent)) merge(total, counts)
     return { since: this.#since, ...total, lanesForgotten: this.#forgotten, lanes }
@@ -141,7 +133,7 @@ export class Shadow {
 
   /** The record of these agents starts anew. */
   clear(mayBe: (agent: string) => boolean): void {
-    for (const [name, { agent }] of this.#lanes) if (mayBe(agent)) this.#lanes.delete(name)
+    for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
     this.#forgotten = 0
     this.#since = Date.now()
@@ -163,17 +155,8 @@ export class Shadow {
       this.#lanes.delete(this.#lanes.keys().next().value as string)
       this.#forgotten++
     }
-    const lane: ShadowLane = {
-      ...none(),
-      agent,
-      origin,
-      gates: {},
-      refusals: {},
-      open: 0,
-      dueAt: 0,
-      closedUntil: 0,
-      delayMs: 0,
-    }
+    const shown = { ...none(), agent, origin, gates: {}, refusals: {} }
+    const lane: ShadowLane = { shown, open: 0, dueAt: 0, closedUntil: 0, delayMs: 0 }
     this.#lanes.set(name, lane)
     return lane
   }

@@ -1,9 +1,11 @@
 /** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
-import type { Outcome } from '@decorum/protocol'
+import { type Outcome, orderUrl } from '@decorum/protocol'
 import type { Traces } from '@decorum/runtime'
-import type { AboutOrder, OrderEnd } from './order-end.ts'
+import { defined } from '@decorum/runtime'
+import type { PageRead } from '@decorum/sending'
+import type { AboutOrder } from './order-end.ts'
 import { Problem } from './problem.ts'
-import type { AskFor } from './schemas.ts'
+import type { AskBody } from './schemas.ts'
 
 /**
  * From the request to its answer. It belongs to the trace of the caller.
@@ -12,12 +14,12 @@ import type { AskFor } from './schemas.ts'
 export async function tracedAsk<T extends { status: number }>(
   traces: Traces,
   traceparent: string | undefined,
-  { url, urls, agent }: AskFor,
+  { url, urls, agent }: AskBody,
   ask: () => Promise<T>,
 ): Promise<T> {
   const span = traces.span('decorum.permit', { traceparent }, () => ({
     'url.full': url ?? urls?.[0] ?? '',
-    ...(agent === undefined ? {} : { 'decorum.agent': agent }),
+    ...defined({ 'decorum.agent': agent }),
   }))
   if (span === undefined) return ask()
   try {
@@ -36,21 +38,16 @@ export async function tracedAsk<T extends { status: number }>(
  * From when the worker was given the order until its end is written. It belongs to the trace of the URL, and any process of this service
  * may tell it.
  */
-export function traceOrder(
-  traces: Traces,
-  pool: string,
-  { permit, pending, attempt, heldMs }: Pick<AboutOrder, 'permit' | 'pending' | 'attempt' | 'heldMs'>,
-  { outcome }: OrderEnd,
-): void {
+export function traceOrder(traces: Traces, pool: string, { order, heldMs }: AboutOrder, { outcome }: PageRead): void {
   const attributes = () => ({
-    'decorum.id': pending.id,
+    'decorum.id': order.id,
     'decorum.kind': 'page',
-    'decorum.attempt': attempt,
+    'decorum.attempt': order.attempt,
     'decorum.pool': pool,
-    'url.full': permit.origin + pending.path,
+    'url.full': orderUrl(order),
     ...(outcome === undefined ? {} : attributesOfOutcome(outcome)),
   })
-  traces.span('decorum.fetch', pending.request, attributes, Date.now() - heldMs)?.end()
+  traces.span('decorum.fetch', order.request, attributes, Date.now() - heldMs)?.end()
 }
 
 const attributesOfOutcome = (outcome: Outcome): Record<string, string | number> => ({

@@ -1,5 +1,5 @@
 /** What robots.txt says of a URL, without a permit; where it is not known, a fetcher is ordered to fetch it. */
-import type { z } from 'zod'
+import { disallowed } from '@decorum/admission'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
@@ -10,26 +10,20 @@ import type { RobotsAnswer } from './schemas.ts'
 const AGES_MS = [86_400_000, 21_600_000, 3_600_000, 600_000, 60_000, 5_000]
 
 /** @throws Problem · LedgerUnavailableError */
-export async function verdict(
-  url: string,
-  name: string | undefined,
-  token: Token,
-  desk: Desk,
-): Promise<z.output<typeof RobotsAnswer>> {
-  const { config, origins, tools } = desk
+export async function verdict(url: string, name: string | undefined, token: Token, desk: Desk): Promise<RobotsAnswer> {
+  const { config, origins } = desk
   const agent = desk.agentOf(name, token)
   const wish = admit(url, agent, config.guard)
   if (wish instanceof Problem) throw wish
   const { origin, path } = wish
   const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
-  if (judgement.kind === 'ask' && tools.fetchers() > 0)
-    await tools.robots.ask({ agent: agent.key, origin }, version, delayMs)
+  if (judgement.kind === 'ask' && desk.fetchers() > 0)
+    await desk.robots.ask({ agent: agent.key, origin }, version, delayMs)
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)
-  const found = origins.robots.rules(agent, origin, state, now)
-  const rules = found instanceof Promise ? await found : found
+  const rules = await origins.robots.rules(agent, origin, state, now)
   const { question: _, ...known } = state
   const isSame = (ms: number): boolean => {
     const then = origins.robots.judge(agent, origin, path, known, rules, now + ms)
@@ -37,7 +31,6 @@ export async function verdict(
   }
   const maxAgeMs = AGES_MS.find((ms) => isSame(ms)) ?? 0
   if (judgement.kind === 'allowed') return { ...base, verdict: 'allowed', why: judgement.why, maxAgeMs }
-  const { rule, group } = judgement
-  const written = { rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
-  return { ...base, verdict: 'disallowed', ...written, maxAgeMs }
+  const { kind, ...rule } = disallowed(judgement)
+  return { ...base, verdict: kind, ...rule, maxAgeMs }
 }

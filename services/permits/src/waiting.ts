@@ -6,7 +6,7 @@
 
 import type { Wish } from './admission.ts'
 import type { Attempt, Granted, Wait } from './attempt.ts'
-import type { Problem } from './problem.ts'
+import { Problem } from './problem.ts'
 
 /** The ledger is asked this long before the lane is due, because it grants a little ahead. */
 const AHEAD_MS = 6
@@ -19,21 +19,12 @@ const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
 
-/** One of the URLs that will never be granted. */
-export type Refusal = { wish: Wish; problem: Problem }
+/** One of the URLs that will never be granted. `index`: its position among those that were asked for */
+export type Refusal = { index: number; problem: Problem }
 /** `refused`: those of several URLs that will never be granted. */
 export type Answer =
   | (Granted & { wish: Wish; refused: Refusal[] })
-  | {
-      kind: 'wait'
-      wish: Wish
-      waitMs: number
-      gate: Wait['gate']
-      holder?: Wait['holder']
-      detail?: string
-      ahead: number
-      refused: Refusal[]
-    }
+  | (Wait & { wish: Wish; ahead: number; refused: Refusal[] })
   | { kind: 'refused'; refused: Refusal[] }
 
 /** Who asked, and whether its connection is still open. Thousands wait at once: an AbortSignal for each would weigh more than all the rest. */
@@ -120,7 +111,7 @@ export class Lines {
       for (const wish of wishes) {
         if (ask.isDone || caller.isGone) break
         const problem = this.#options.refusedAlready(wish)
-        if (problem !== undefined) ask.refused.push({ wish, problem })
+        if (problem !== undefined) ask.refused.push({ index: wish.index, problem })
         else await this.#pass(this.#enter(ask, wish))
       }
       ask.isEntering = false
@@ -219,26 +210,19 @@ export class Lines {
         for (const { ask: one } of [...lane.places]) this.#end(one, () => one.fail(error))
         return
       }
-      switch (answer.kind) {
-        case 'wait':
-          lane.last = answer
-          noteRules(lane, answer)
-          this.#again(lane, sleepMs(answer, lane))
-          if (ask.isDone) continue
-          return
-        case 'refused':
-          this.#refuse(place, answer.problem)
-          break
-        case 'granted': {
-          const granted = answer
-          lane.delayMs = granted.permit.delayMs
-          lane.rulesSince = 0
-          if (ask.isDone) this.#options.release(granted)
-          else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
-          break
-        }
-        default:
-          answer satisfies never
+      if (answer instanceof Problem) {
+        this.#refuse(place, answer)
+      } else if (answer.kind === 'wait') {
+        lane.last = answer
+        noteRules(lane, answer)
+        this.#again(lane, sleepMs(answer, lane))
+        if (!ask.isDone) return
+      } else {
+        const granted = answer
+        lane.delayMs = granted.leases.delayMs
+        lane.rulesSince = 0
+        if (ask.isDone) this.#options.release(granted)
+        else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
       }
     }
   }
@@ -248,7 +232,7 @@ export class Lines {
     const { ask, wish } = place
     this.#leave(place)
     ask.places = ask.places.filter((one) => one !== place)
-    ask.refused.push({ wish, problem })
+    ask.refused.push({ index: wish.index, problem })
     this.#endRefused(ask)
   }
 
@@ -283,9 +267,7 @@ export class Lines {
       const { lane, wish } = place
       const ahead = place.number - (first(lane.places) ?? place).number // at most: some of them may have been answered
       const waitMs = Math.max(1, Math.ceil(Math.max(lane.againAt - at, lane.last.waitMs) + ahead * lane.delayMs))
-      const { gate, holder, detail } = lane.last
-      const more = { ...(holder === undefined ? {} : { holder }), ...(detail === undefined ? {} : { detail }) }
-      return { kind: 'wait' as const, wish, gate, waitMs, ahead, refused: ask.refused, ...more }
+      return { ...lane.last, waitMs, wish, ahead, refused: ask.refused }
     })
     return waits.reduce((one, other) => (other.waitMs < one.waitMs ? other : one))
   }

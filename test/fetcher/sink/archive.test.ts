@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { openContent } from '@decorum/content'
-import { type AnnouncedPage, openAnnouncedPages } from '@decorum/fetcher/announced-pages'
+import { openAnnouncedPages } from '@decorum/fetcher/announced-pages'
 import { openArchive, openSink, type Page, type Sink } from '@decorum/fetcher/testing'
 import type { ArchiveRef } from '@decorum/protocol'
+import type { PageOfWorker } from '@decorum/sending'
 import { type Answer, Body, requestHead } from '@decorum/sending/testing'
 import { afterAll, describe, expect, test } from 'vitest'
 import { CDXIndexer, WARCParser } from 'warcio'
@@ -144,7 +145,7 @@ test('the independent reader is one: a flipped octet and a cut file do not pass'
 test('announced pages of workers: what they say of address and headers ends no line of a record', async () => {
   const dir = await folder()
   const pages = await openAnnouncedPages('warc', { folder: dir, agents: agentsOf() })
-  const told: AnnouncedPage = {
+  const told: PageOfWorker = {
     origin: 'http://a.test',
     path: '/',
     id: 'x',

@@ -2,7 +2,6 @@
 
 import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import type { Ledger } from '@decorum/ledger'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 
@@ -21,10 +20,7 @@ const agents = loadAgents({
   maxDelayMs: 10_000,
 })
 /** No body can be read. */
-const robots = robotsJudge(
-  { partitionOf: () => 0, body: async () => undefined, now: () => NOW } as unknown as Ledger,
-  undefined,
-)
+const robots = robotsJudge({ partitionOf: () => 0, body: async () => undefined, now: () => NOW }, undefined)
 const [polite] = agents.list
 if (polite === undefined) throw new Error('an agent')
 

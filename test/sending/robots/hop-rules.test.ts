@@ -28,6 +28,7 @@ function refusal(
 ): Promise<string | undefined> {
   const ledger = {
     partitionOf: () => 0,
+    now: () => NOW,
     body: more.body ?? (async () => Buffer.from(RULES)),
     robotsStates: async () => more.states?.() ?? [{ version: 1, state }],
   }

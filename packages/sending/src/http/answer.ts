@@ -1,12 +1,12 @@
 /** What one exchange came to: an answer, no answer, or nothing sent. */
 import type { Dispatcher } from 'undici'
+import type { FetchedBody } from '../read-page.ts'
 import type { Body } from './body.ts'
 
 /** How far a connection has come; 'sent': the request has left. */
 export type Phase = 'dns' | 'connect' | 'tls' | 'open' | 'sent'
 
-/** Lengths in ms, each of its own phase; absent when the phase did not take place (kept connection, IP literal). */
-export type Timing = { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
+export type Timing = NonNullable<FetchedBody['timing']>
 
 export type Common = {
   /** ms since 1970 UTC, of this machine's clock */
@@ -19,13 +19,12 @@ export type Common = {
 }
 
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
-export type Headers = [name: string, value: string][]
+export type Headers = FetchedBody['headers']
 
 /** As the outcome and WARC records name it. */
 export type Protocol = 'http/1.1' | 'h2'
 
-/** type: the answer is of a media type that is not wanted, and its body was not read */
-export type Truncated = false | 'length' | 'time' | 'disconnect' | 'type'
+export type Truncated = FetchedBody['truncated']
 
 export type Answer = Common & {
   kind: 'answered'

@@ -3,61 +3,30 @@
  * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
  */
 import { isIP } from 'node:net'
-import type { ConnectionOptions } from 'node:tls'
-import type { AddressGuard } from '@decorum/admission'
+import { Recent } from '@decorum/admission'
 import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
-import { abandon, type Connection, dialer, type Waiting } from './dial.ts'
-import type { Address, Lookup } from './lookup.ts'
+import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
+import type { Address } from './lookup.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
-export type Way = {
-  waiting: Waiting | undefined
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void
-  /** the connection in use, or the attempt under way */
-  connection(): Connection | undefined
-  /** why nothing may be sent over it: an emergency stop */
-  whyStopped(): string | undefined
-  /** ends an attempt to connect, so that no later request waits for it */
-  abandon(reason: Error): void
-  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
-  distrustHttp2(): void
-  destroy(): Promise<void>
-}
+export type Way = Pick<LaneWay, keyof LaneWay>
 
-export type ConnectionSettings = {
-  guard: AddressGuard
-  lookup: Lookup
+export type ConnectionSettings = Pick<DialSettings, 'guard' | 'lookup' | 'tls'> & {
   /** emergency stops, as this process knows them */
   stops?: Pick<Ledger['stops'], 'why'> | undefined
   /** default: every agent by the usual way of this machine */
   egress?: EgressOf
   /** the way out of an agent has failed, or works again (undefined) */
   onEgress?: (agent: Agent, error: EgressError | undefined) => void
-  /** tests only: trust anchors of their own; verification itself cannot be turned off */
-  tls?: Pick<ConnectionOptions, 'ca'>
 }
 
-export type LaneConnections = {
-  /** the lane's own connection, kept open between its exchanges */
-  lane(agent: Agent, origin: string): Way
-  /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
-  once(agent: Agent, origin: string): Way
-  /**
-   * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
-   * it and to no other. Undefined when the name has no address.
-   */
-  addressOf(agent: Agent, origin: string): Promise<string | undefined>
-  /** how long the way out of an agent should not be tried again, ms; 0: it may */
-  egressWaitMs(agent: Agent): number
-  /** ends all connections, at once */
-  close(): Promise<void>
-}
+export type LaneConnections = ReturnType<typeof openConnections>
 
 /** undici's own timers are coarse and per phase. The deadline of an exchange comes first, so these never decide anything. */
 const LAST_RESORT_MS = 10 * 60 * SECOND
@@ -72,11 +41,12 @@ const SETTINGS = {
   bodyTimeout: LAST_RESORT_MS,
 } as const
 
-export function openConnections(settings: ConnectionSettings): LaneConnections {
+export function openConnections(settings: ConnectionSettings) {
   const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
-  const http1 = new Http1Origins()
+  /** origins whose HTTP/2 has failed, and until when they are asked over HTTP/1.1; most servers that offer HTTP/2 speak it well */
+  const http1Until = new Recent<string, number>(HTTP1_ORIGINS)
   const waysOut = new WaysOut()
   let isClosed = false
 
@@ -89,30 +59,22 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
     return lanes
   }
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
-    new LaneWay(
-      origin,
-      lanes,
-      stops,
-      () => http1.add(origin),
-      (onDial, waiting) =>
-        dialer({
-          guard,
-          lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
-          egress: egress(agent.key),
-          http2: () => agent.http2 && !http1.has(origin),
-          hasContact: agent.hasContact,
-          whyStopped: (address) => stops?.why(origin, address),
-          tls,
-          onDial,
-          onFailure: (host) => pins.forget(host), // the next attempt may go to another address
-          onEgress: (error) => {
-            if (waysOut.heard(agent, error)) onEgress(agent, error)
-          },
-          waiting,
-        }),
-    )
+    new LaneWay(origin, lanes, () => http1Until.set(origin, performance.now() + HTTP1_FOR_MS), {
+      guard,
+      lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
+      egress: egress(agent.key),
+      http2: () => agent.http2 && (http1Until.get(origin) ?? 0) <= performance.now(),
+      hasContact: agent.hasContact,
+      whyStopped: (address) => stops?.why(origin, address),
+      tls,
+      onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+      onEgress: (error) => {
+        if (waysOut.heard(agent, error)) onEgress(agent, error)
+      },
+    })
   return {
-    lane(agent, origin) {
+    /** the lane's own connection, kept open between its exchanges */
+    lane(agent: Agent, origin: string): Way {
       const lanes = lanesOf(agent)
       let way = lanes.get(origin)
       if (way === undefined) {
@@ -122,9 +84,15 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
       }
       return way
     },
-    once: (agent, origin) => open(agent, origin, new Map()),
-    egressWaitMs: (agent) => waysOut.waitMs(agent),
-    async addressOf(agent, origin) {
+    /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
+    once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
+    /** how long the way out of an agent should not be tried again, ms; 0: it may */
+    egressWaitMs: (agent: Agent): number => waysOut.waitMs(agent),
+    /**
+     * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
+     * it and to no other. Undefined when the name has no address.
+     */
+    async addressOf(agent: Agent, origin: string): Promise<string | undefined> {
       const host = hostOf(origin)
       const literal = host.replace(/^\[|\]$/g, '')
       if (isIP(literal) !== 0) return literal
@@ -135,7 +103,8 @@ export function openConnections(settings: ConnectionSettings): LaneConnections {
           : (await lookup(host).catch(() => [])).map(({ address }) => address)
       return pins.choose(host, all)
     },
-    async close() {
+    /** ends all connections, at once */
+    async close(): Promise<void> {
       isClosed = true
       const all = [...byAgent.values()].flatMap((lanes) => [...lanes.values()])
       await Promise.all(all.map((way) => way.destroy()))
@@ -148,19 +117,14 @@ const PINNED_HOSTS = 50_000
 
 /** The addresses that requests hold a pace group of: connections are made to no other address of the host. */
 class AddressPins {
-  readonly #pins = new Map<string, string>()
+  readonly #pins = new Recent<string, string>(PINNED_HOSTS)
 
   /** Pins the host to the address that it was pinned to before, or to the first one of `all`. */
   choose(host: string, all: string[]): string | undefined {
     const known = this.#pins.get(host)
     const address = known !== undefined && all.includes(known) ? known : all[0]
     if (address === undefined) return undefined
-    this.#pins.delete(host)
     this.#pins.set(host, address)
-    for (const oldest of this.#pins.keys()) {
-      if (this.#pins.size <= PINNED_HOSTS) break
-      this.#pins.delete(oldest)
-    }
     return address
   }
 
@@ -180,28 +144,6 @@ class AddressPins {
 
 /** Origins remembered at most; an older one is tried over HTTP/2 again. */
 const HTTP1_ORIGINS = 10_000
-
-/** Origins whose HTTP/2 has failed. Most servers that offer it speak it well; for the others HTTP/1.1 is there. */
-class Http1Origins {
-  readonly #until = new Map<string, number>()
-
-  add(origin: string): void {
-    this.#until.delete(origin)
-    this.#until.set(origin, performance.now() + HTTP1_FOR_MS)
-    for (const oldest of this.#until.keys()) {
-      if (this.#until.size <= HTTP1_ORIGINS) break
-      this.#until.delete(oldest)
-    }
-  }
-
-  has(origin: string): boolean {
-    const until = this.#until.get(origin)
-    if (until === undefined) return false
-    if (until > performance.now()) return true
-    this.#until.delete(origin)
-    return false
-  }
-}
 
 /** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
 class WaysOut {
@@ -224,31 +166,26 @@ class WaysOut {
 }
 
 /** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
-class LaneWay implements Way {
+class LaneWay {
   waiting: Waiting | undefined
   readonly #client: Client
-  readonly #origin: string
-  readonly #stops: ConnectionSettings['stops']
+  readonly #whyStopped: DialSettings['whyStopped']
+  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
   readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
   constructor(
     origin: string,
     lanes: Map<string, LaneWay>,
-    stops: ConnectionSettings['stops'],
     distrustHttp2: () => void,
-    connectorOf: (
-      onDial: (connection: Connection) => void,
-      waiting: () => Waiting | undefined,
-    ) => ReturnType<typeof dialer>,
+    settings: Omit<DialSettings, 'onDial' | 'waiting'>,
   ) {
-    this.#origin = origin
-    this.#stops = stops
+    this.#whyStopped = settings.whyStopped
     this.distrustHttp2 = distrustHttp2
     const onDial = (connection: Connection): void => {
       this.#connection = connection
     }
-    const connect = connectorOf(onDial, () => this.waiting)
+    const connect = dialer({ ...settings, onDial, waiting: () => this.waiting })
     this.#client = new Client(origin, { ...SETTINGS, connect })
     const forget = (): void => {
       if (lanes.get(origin) !== this) return
@@ -264,14 +201,17 @@ class LaneWay implements Way {
     this.#client.dispatch(options, handler)
   }
 
+  /** the connection in use, or the attempt under way */
   connection(): Connection | undefined {
     return this.#connection
   }
 
+  /** why nothing may be sent over it: an emergency stop */
   whyStopped(): string | undefined {
-    return this.#stops?.why(this.#origin, this.#connection?.address)
+    return this.#whyStopped(this.#connection?.address)
   }
 
+  /** ends an attempt to connect, so that no later request waits for it */
   abandon(reason: Error): void {
     abandon(this.#connection, reason)
   }

@@ -56,8 +56,8 @@ export type DialSettings = {
   hasContact: boolean
   /** tests only: trust anchors of their own; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
-  /** why nothing may be sent to an address, or to the origin itself: an emergency stop */
-  whyStopped(address: string): string | undefined
+  /** why nothing may be sent to an address (undefined: not known yet), or to the origin itself: an emergency stop */
+  whyStopped(address: string | undefined): string | undefined
   /** a connection is about to be made */
   onDial(connection: Connection): void
   /** an attempt to connect to this host has failed */

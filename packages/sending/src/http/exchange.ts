@@ -5,7 +5,7 @@
  * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
  * end of that round of its event loop.)
  */
-import { crashPoint, crashPointSoon } from '@decorum/runtime'
+import { crashPoint, crashPointSoon, defined } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
 import { FRAMING_FACTOR, FRAMING_FREE_BYTES, HEADERS_MAX_BYTES, MAX_INFORMATIONAL, SEND_WINDOW_MS } from '../limits.ts'
 import {
@@ -309,8 +309,16 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (body === undefined) return
     const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
     const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
-    const answer: WithoutCommon<Answer> = { kind: 'answered', status, statusText, headers, body, truncated, protocol }
-    if (tls !== undefined) answer.tls = tls
+    const answer: WithoutCommon<Answer> = {
+      kind: 'answered',
+      status,
+      statusText,
+      headers,
+      body,
+      truncated,
+      protocol,
+      ...defined({ tls }),
+    }
     this.#end(answer, close)
   }
 

@@ -2,7 +2,8 @@
  * From a host name to its addresses: one query per name at a time, answers cached briefly. By default the system resolves
  * (hosts file, search list); with DNS_SERVERS those servers are asked, without the system's thread pool.
  */
-import { promises, lookup as systemLookup } from 'node:dns'
+import { promises } from 'node:dns'
+import { Recent } from '@decorum/admission'
 import { SECOND } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { DNS_TIMEOUT_MS } from '../limits.ts'
@@ -30,20 +31,16 @@ export function openLookup(
   servers: readonly string[] = [],
   ask: Lookup = servers.length > 0 ? fromServers(servers) : fromSystem,
 ): Lookup {
-  const kept = new Map<string, { until: number; answer: Address[] }>()
+  const kept = new Recent<string, { until: number; answer: Address[] }>(KEPT_NAMES)
   const asking = new Map<string, Promise<Address[]>>()
   return (host) => {
     const known = kept.get(host)
-    if (known !== undefined) {
-      if (known.until > performance.now()) return Promise.resolve(known.answer)
-      kept.delete(host)
-    }
+    if (known !== undefined && known.until > performance.now()) return Promise.resolve(known.answer)
     const running = asking.get(host)
     if (running !== undefined) return running
     const query = within(ask(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
       .then((all) => {
         const answer = all.slice(0, MAX_ADDRESSES)
-        if (kept.size >= KEPT_NAMES) kept.clear()
         kept.set(host, { until: performance.now() + KEEP_MS, answer })
         return answer
       })
@@ -53,13 +50,7 @@ export function openLookup(
   }
 }
 
-const fromSystem: Lookup = (host) =>
-  new Promise((resolve, reject) => {
-    systemLookup(host, { all: true, verbatim: true }, (error, all) => {
-      if (error) reject(error)
-      else resolve(all.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 })))
-    })
-  })
+const fromSystem: Lookup = (host) => promises.lookup(host, { all: true, verbatim: true }) as Promise<Address[]>
 
 function fromServers(servers: readonly string[]): Lookup {
   const resolver = new promises.Resolver({ timeout: 2 * SECOND, tries: 2 })

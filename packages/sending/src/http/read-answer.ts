@@ -1,22 +1,11 @@
-/** What an answer or its absence means: status or failure → what it says about the URL and about the site. */
+/** Why no answer could be had, by the error and by how far the exchange had come. */
 
 import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
-import type { SiteLoad } from '@decorum/ledger'
-import { type FailureReason, meaningOf, single } from '@decorum/protocol'
-import { readRetryAfter } from '@decorum/robots'
-import type { Answer, Phase } from './answer.ts'
+import type { Failure } from '../read-page.ts'
+import type { Phase } from './answer.ts'
 import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
 import { errors } from './undici.ts'
-
-/** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
-export type Failure =
-  | Extract<
-      FailureReason,
-      'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'blocked-address' | 'blocked-port'
-    >
-  | 'nxdomain'
-  | 'no-contact'
 
 /** `code` is '' when the error has none; `phase` is how far the exchange had come. */
 type Failed = { error: Error; code: string; phase: Phase }
@@ -61,18 +50,3 @@ export function failureOf(error: Error, phase: Phase): Failure {
   const failed: Failed = { error, code: 'code' in error ? String(error.code) : '', phase }
   return FAILURES.find(([fits]) => fits(failed))?.[1] ?? 'reset'
 }
-
-/** Failures that another try cannot fix. */
-export const isFinal = (failure: Failure): boolean =>
-  failure === 'blocked-address' || failure === 'blocked-port' || failure === 'no-contact'
-
-/** What an answer says about the site's load. */
-export function loadOf({ status, headers }: Pick<Answer, 'status' | 'headers'>): SiteLoad {
-  if (meaningOf(status) !== 'asked-for-less') return NORMAL_LOAD
-  return { kind: 'asked-for-less', ...readRetryAfter(single(headers, 'retry-after') ?? undefined) }
-}
-
-export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
-
-/** 403 to a page: one may be about the page, several in a row are about the crawler. */
-export const TURNED_AWAY: SiteLoad = { kind: 'turned-away' }

@@ -1,17 +1,32 @@
-/** The request headers: few, the same every time, without cookies or a referrer. What a frontier asks for besides: page/shaped-ask.ts. */
+/** The request headers: few, the same every time, without cookies or a referrer, and what a frontier asks for besides. */
 import type { Agent } from '@decorum/config'
+import type { RequestShape } from '@decorum/protocol'
 import type { Protocol } from './answer.ts'
 
 /** The codings that decode.ts reads. */
 export const ACCEPTED_CODINGS = 'gzip, deflate, br, zstd'
 
+/** @param codings  that are read; absent: whoever sends the request names its own */
+export function headersFor(agent: Agent, shape: RequestShape = {}, codings?: string): [string, string][] {
+  const { accept = ['*/*'], headers = {}, ifNoneMatch, ifModifiedSince } = shape
+  const list: [string, string][] = [
+    ['user-agent', agent.userAgent],
+    ['accept', accept.join(', ')],
+  ]
+  if (codings !== undefined) list.push(['accept-encoding', codings])
+  for (const [name, value] of Object.entries(headers)) list.push([name.toLowerCase(), value])
+  if (ifNoneMatch !== undefined) list.push(['if-none-match', ifNoneMatch])
+  if (ifModifiedSince !== undefined) list.push(['if-modified-since', ifModifiedSince])
+  return list
+}
+
 const known = new WeakMap<Agent, string[]>()
 
-/** The headers of an agent, as undici takes them: name, value, name, value … */
+/** Those of a request without a shape, as undici takes them: name, value, name, value … */
 export function headersOf(agent: Agent): string[] {
   let list = known.get(agent)
   if (list === undefined) {
-    list = ['user-agent', agent.userAgent, 'accept', '*/*', 'accept-encoding', ACCEPTED_CODINGS]
+    list = headersFor(agent, undefined, ACCEPTED_CODINGS).flat()
     known.set(agent, list)
   }
   return list

@@ -5,6 +5,7 @@
 import { request as overTls } from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 import type { ForwardProxy } from '@decorum/config'
+import { defined } from '@decorum/runtime'
 import { http } from '@decorum/runtime/node-http'
 import { PROXY_WITHIN_MS } from '../limits.ts'
 
@@ -45,7 +46,7 @@ export function openTunnel(
     path: target,
     agent: false,
     setHost: false,
-    headers: { host: target, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
+    headers: { host: target, ...defined({ 'proxy-authorization': authorization }) },
     signal,
   })
   const away = (why: string, cause?: unknown): EgressError => new EgressError(`the proxy ${origin} ${why}`, { cause })

@@ -3,7 +3,7 @@ import type { Agent } from '@decorum/config'
 import { type LaneRef, type LeasedLane, LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
-import type { Confirm, LastCheck } from '../http/exchange.ts'
+import type { Confirm } from '../http/exchange.ts'
 import {
   confirm,
   endExchange,
@@ -19,18 +19,12 @@ import { FRESH_LEASE_MS, KEEP_LEAST_MS, LAST_WORD_MS, LEASE_MARGIN_MS } from '..
 import type { Report, Reporter } from '../report.ts'
 import type { Turn } from './turn.ts'
 
-/** The ledger's last confirmation of leases: whether it is too old to send anything on it, and how to ask for a newer one. */
-export type Confirmed = { tooOld(): string | undefined; confirm: Confirm }
-
 /**
+ * The ledger's last confirmation of leases: whether it is too old to send anything on it, and how to ask for a newer one.
  * @param since  when the first of the leases was asked for
  * @param lanes  every lane that the request holds
  */
-export function confirmedBy(
-  ledger: Pick<LeaseLedger, 'confirm' | 'partitionOf'>,
-  since: Since,
-  lanes: () => readonly LeasedLane[],
-): Confirmed {
+export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]) {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
     const asking = sinceNow()
@@ -46,25 +40,14 @@ export function confirmedBy(
   }
   const age = (): number => passed(lastWord)
   return {
-    confirm: () => (age() <= FRESH_LEASE_MS ? undefined : ask()),
-    tooOld: () =>
+    confirm: (): ReturnType<Confirm> => (age() <= FRESH_LEASE_MS ? undefined : ask()),
+    tooOld: (): string | undefined =>
       age() > LAST_WORD_MS ? `the ledger's last confirmation of the lease is older than ${LAST_WORD_MS} ms` : undefined,
   }
 }
 
 /** What an exchange needs of the leases that its request holds. */
-export type UsedLease = {
-  /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
-  deadlineMs(): number
-  /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
-  keepMs(): number
-  /** why nothing may be sent any more, or undefined */
-  lastCheck: LastCheck
-  /** to be called before each request; `lastCheck` then goes by the answer */
-  confirm: Confirm
-  /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
-  stillHeld(): string | undefined
-}
+export type UsedLease = Pick<Lease, 'deadlineMs' | 'keepMs' | 'lastCheck' | 'confirm' | 'stillHeld'>
 
 export type Durations = { fetchDeadlineMs: number; leaseMs: number }
 
@@ -78,9 +61,10 @@ export type Fetched = Omit<Happened, 'adaptiveMs' | 'furtherMs'> & {
   tookMs?: number
 }
 
-export class Lease implements UsedLease {
+export class Lease {
   readonly agent: Agent
   readonly leases: Leases
+  /** to be called before each request; `lastCheck` then goes by the answer */
   readonly confirm: Confirm
   /** the longest delay that a hop owed to a lane of this request, ms: the request owes it, too */
   owedByHopsMs = 0
@@ -127,21 +111,24 @@ export class Lease implements UsedLease {
     return this.#turn.leaseMs
   }
 
+  /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
   stillHeld(): string | undefined {
     return this.#age() >= this.#usableMs ? 'the lease is over' : undefined
   }
 
+  /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
   deadlineMs(): number {
     return Math.min(this.#deadlineMs, this.#usableMs - this.#age())
   }
 
+  /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
   keepMs(): number {
     // A page that takes its whole deadline has KEEP_LEAST_MS as well, so a process that is asked to stop waits for none of them longer.
     const untilMs = Math.min(this.#usableMs, this.#deadlineMs + KEEP_LEAST_MS)
     return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#turn.asked.own))
   }
 
-  /** Nothing is sent that the first of the leases does not allow. */
+  /** Why nothing may be sent any more, or undefined: nothing is sent that the first of the leases does not allow. */
   lastCheck(address: string | undefined): string | undefined {
     return this.#tooOld() ?? this.stillHeld() ?? this.wrongAddress(address)
   }

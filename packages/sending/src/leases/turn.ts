@@ -115,14 +115,7 @@ export const stoppedAt = (
 ) => (stops.hasAddresses() ? stops.why(origin, address) : undefined)
 
 /** What a request has to hold besides its own lane, and what is known of the address that it will go to. */
-export type Plan = {
-  groups: Wanted[]
-  hostLane: LaneRef | undefined
-  /** its lane, that of its host and those of its groups which are held for it already */
-  held: LaneRef[]
-  wrongAddress: LastCheck
-  isStopped: boolean
-}
+export type Plan = ReturnType<typeof planAt>
 
 /** At once where no address has to be looked up: each page comes here. */
 export function planTurn(asked: Asked, tools: TurnTools): Plan | Promise<Plan> {
@@ -136,7 +129,7 @@ function planAt(
   address: string | undefined,
   { agent, origin, delayMs, isHeld = () => false }: Asked,
   tools: TurnTools,
-): Plan {
+) {
   const { ledger, groups } = tools
   const lane = { agent: agent.key, origin }
   const host = groups.hostLane(agent.key, origin)
@@ -144,13 +137,14 @@ function planAt(
   const free = above.filter(({ lanes }) => !lanes.some(isHeld))
   const all = [lane, ...(host === undefined ? [] : [host]), ...above.flatMap(({ lanes }) => lanes)]
   return {
-    groups: free.map((group) => {
+    groups: free.map((group): Wanted => {
       const owed = group.delayMs === undefined ? { delayMs, of: lane } : { delayMs: group.delayMs }
       return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
     }),
     hostLane: host === undefined || isHeld(host) ? undefined : host,
+    /** its lane, that of its host and those of its groups which are held for it already */
     held: all.filter(isHeld),
-    wrongAddress: groups.needsAddress ? (at) => notThe(address, at) : anyAddress,
+    wrongAddress: groups.needsAddress ? (at: string | undefined) => notThe(address, at) : anyAddress,
     isStopped: stoppedAt(ledger, origin, address) !== undefined,
   }
 }

@@ -5,15 +5,18 @@
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
-import { isRedirect, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
+import { isRedirect, namesRobotsTxt, single, type Target, targetOf } from '@decorum/protocol'
 import type { RetryAfter, RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
-import { type Failure, failureOf, loadOf, NORMAL_LOAD } from '../http/read-answer.ts'
+import { failureOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import type { UsedLease } from '../leases/lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
+import { loadOf, NORMAL_LOAD } from '../load.ts'
+import type { Failure } from '../read-page.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
 import { type ReadTools, type RobotsReading, readRobots } from './read-robots.ts'
@@ -69,7 +72,7 @@ export async function askRobots(
     load,
     hops,
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
-    ...(tookMs === undefined ? {} : { tookMs }),
+    ...defined({ tookMs }),
   })
   const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
     ...ended(endedAt),
@@ -78,7 +81,8 @@ export async function askRobots(
     event: { kind: 'unanswered', reason, jitter: tools.jitter() },
   })
 
-  const loadAfter = (result: Exchange): SiteLoad => (result.kind === 'answered' ? loadOf(result) : NORMAL_LOAD)
+  const loadAfter = (result: Exchange): SiteLoad =>
+    result.kind === 'answered' ? loadOf(result.status, single(result.headers, 'retry-after')) : NORMAL_LOAD
   /**
    * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
    * retries, which come sooner than a back-off of pages ends.
@@ -156,7 +160,7 @@ export async function askRobots(
     if (target.kind === 'none') {
       const chain = { isFirst, isConditional: isConditional(state) }
       const { bytes, ...reading } = await readRobots(result, chain, tools)
-      return { ...ended(result.endedAt), ...reading, ...(bytes === undefined ? {} : { rules: bytes }) }
+      return { ...ended(result.endedAt), ...reading, ...defined({ rules: bytes }) }
     }
     if (target.kind === 'unusable') {
       const isScheme = target.refused === 'scheme-not-supported' || target.refused === 'ftp-not-supported'

@@ -4,12 +4,12 @@ import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
 import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
-import { crashPoint } from '@decorum/runtime'
+import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
 import type { TurnTools } from '../leases/turn.ts'
 import type { Recorded, UntimedRecord } from '../ledger.ts'
+import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
 import { hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
@@ -50,8 +50,7 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   })
   const { what, bodyBytes, endedAt, tookMs, load, unsent } = answer
   const event = answer.event && onLedger(answer.event, ledger.now(partition) - ledger.wall(partition))
-  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load }
-  if (tookMs !== undefined) fetched.tookMs = tookMs
+  const fetched: FetchedRobots = { answer, what, bytes: bodyBytes, endedAt, load, ...defined({ tookMs }) }
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {

@@ -1,19 +1,12 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
-import {
-  type LeasedLane,
-  LedgerUnavailableError,
-  type NextAnswer,
-  type NextRequest,
-  type SiteLoad,
-} from '@decorum/ledger'
+import { type LeasedLane, LedgerUnavailableError, type NextAnswer, type NextRequest } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
-import type { Confirm, LastCheck } from '../http/exchange.ts'
-import { NORMAL_LOAD } from '../http/read-answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
 import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
 import { betweenMs, endPaceLeases, endRobotsFetch, laneOf, lanesOf, next, type PaceLease, release } from '../ledger.ts'
+import { NORMAL_LOAD } from '../load.ts'
 
 /** One hop of a robots fetch. */
 export type Hop = {
@@ -25,17 +18,7 @@ export type Hop = {
   tookMs?: number | undefined
 }
 
-export type HopLane = {
-  /** the robots fetch holds one of these lanes already: the hop is one more request in it */
-  isShared: boolean
-  /** called in the tick in which the bytes leave */
-  lastCheck: LastCheck
-  confirm: Confirm
-  /** `load`: what the site said by its answer */
-  complete(exchange: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>, load?: SiteLoad): Promise<void>
-  /** nothing was sent */
-  release(): Promise<void>
-}
+export type HopLane = ReturnType<typeof hopLane>
 
 /** late: the lane is not due before the deadline. blocked: an operator has blocked the origin. */
 export type AcquireHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
@@ -121,7 +104,7 @@ function hopLane(
   { leases, asked, leaseMs, wrongAddress }: Turn,
   { isShared, isOwnHeld }: { isShared: boolean; isOwnHeld: boolean },
   { ledger, reporter }: TurnTools,
-): HopLane {
+) {
   const { agent } = lease
   const { own, paceLeases } = leases
   // What was held before the hop ends with the robots fetch.
@@ -135,16 +118,23 @@ function hopLane(
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }
   return {
+    /** the robots fetch holds one of these lanes already: the hop is one more request in it */
     isShared,
-    lastCheck: (address) => tooOld() ?? wrongAddress(address),
+    /** called in the tick in which the bytes leave */
+    lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
-    async complete({ kind, endedAt, timing }, load = NORMAL_LOAD) {
+    /** @param load  what the site said by its answer */
+    async complete(
+      { kind, endedAt, timing }: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>,
+      load = NORMAL_LOAD,
+    ): Promise<void> {
       const adaptiveMs = delayAfter(agent, 0, kind === 'not-sent' ? undefined : timing.totalMs)
       await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs), { endedAt, load }, report)
       crashPoint('hop.completed')
       await endFetch()
     },
-    async release() {
+    /** nothing was sent */
+    async release(): Promise<void> {
       await release(ledger, acquired, report)
       await endFetch()
     },

@@ -3,10 +3,10 @@
  * another origin also one that its last known rules forbade, or any while its robots.txt is unreachable. An origin of which
  * nothing is known may be requested, because a site may keep its robots.txt elsewhere.
  */
+import { robotsJudge } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { tokensOf } from '@decorum/politeness'
-import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
+import type { Judgement } from '@decorum/robots'
 
 /** Why a hop to this URL is not made, or undefined. */
 export type ForbidsHop = (origin: string, path: string) => Promise<string | undefined>
@@ -17,19 +17,21 @@ export type ForbidsHop = (origin: string, path: string) => Promise<string | unde
  * @param now     Redis's clock, ms
  */
 export function hopRules(
-  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf'>,
+  ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf' | 'now'>,
   agent: Agent,
   asking: string,
   now: () => number,
 ): ForbidsHop {
+  const robots = robotsJudge(ledger, undefined)
   return async (origin, path) => {
     if (path === '/robots.txt') return undefined // always allowed (RFC 9309 §2.2.2)
-    const partition = ledger.partitionOf(origin)
-    const body = (hash: string) => ledger.body(partition, hash)
     try {
-      const [known] = await ledger.robotsStates(partition, [origin])
+      const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
       const { question: _, ...state } = known?.state ?? {}
-      const at = (instant: number) => verdictOf(state, origin + path, agent, instant, body)
+      const at = async (instant: number): Promise<Judgement | 'unreadable'> => {
+        const rules = await robots.rules(agent, origin, state, instant)
+        return rules === 'lost' ? 'unreadable' : robots.judge(agent, origin, path, state, rules, instant)
+      }
       const own = origin === asking
       let verdict = await at(now())
       if (!own && verdict !== 'unreadable' && verdict.kind === 'ask' && state.answer !== undefined)
@@ -42,19 +44,4 @@ export function hopRules(
       return `the rules of ${origin} could not be asked for`
     }
   }
-}
-
-async function verdictOf(
-  state: RobotsState,
-  url: string,
-  agent: Agent,
-  now: number,
-  body: (hash: string) => Promise<Uint8Array | undefined>,
-): Promise<Judgement | 'unreadable'> {
-  const policy = policies[agent.profile]
-  const hash = needsRules(state, policy, now)
-  if (hash === undefined) return judge(state, url, tokensOf(agent), policy, now)
-  const rules = await body(hash)
-  if (rules === undefined) return 'unreadable'
-  return judge({ ...state, rules: parseRobots(rules, { policy }) }, url, tokensOf(agent), policy, now)
 }

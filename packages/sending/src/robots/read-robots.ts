@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
 import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
 import { codingOf, decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
@@ -32,7 +33,6 @@ export async function readRobots(
     detail,
     event: { kind: 'unanswered', reason, ...retry, jitter: jitter() },
   })
-  const fresh = freshForMs(headers)
   // A validator belongs to the URL that sent it. The next robots fetch starts at the first URL of the chain again, where a
   // validator of another URL could confirm what the first one never said.
   const etag = isFirst ? validator(headers, 'etag') : undefined
@@ -42,9 +42,7 @@ export async function readRobots(
     status,
     jitter: jitter(),
     ...retry,
-    ...(fresh === undefined ? {} : { freshForMs: fresh }),
-    ...(etag === undefined ? {} : { etag }),
-    ...(lastModified === undefined ? {} : { lastModified }),
+    ...defined({ freshForMs: freshForMs(headers), etag, lastModified }),
   }
   const said = { what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
   if (status < 200 || status > 299) {

@@ -6,29 +6,26 @@
 import type { Agents } from '@decorum/config'
 import { type Instant, policies, type RobotsEvent, type RobotsState, step } from '@decorum/robots'
 
-export type SiteAnswers = {
-  /** A page of the origin answered with this status. */
-  heard(origin: string, status: number, at: Instant): void
-  /** The state before `event`; when the event is a failure, with the time of the last page that answered. */
-  stateAfter(state: RobotsState, origin: string, event: RobotsEvent): RobotsState
-}
+export type SiteAnswers = ReturnType<typeof siteAnswers>
 
 /** Origins remembered at once, the latest ones. */
 const REMEMBERED = 10_000
 
 /** Remembers nothing when no agent's profile uses it. */
-export function siteAnswers({ list }: Agents): SiteAnswers {
+export function siteAnswers({ list }: Agents) {
   const isRead = list.some(({ profile }) => policies[profile].afterwards === 'open-if-site-answers')
   const latest = new Map<string, Instant>()
   return {
-    heard(origin, status, at) {
+    /** A page of the origin answered with this status. */
+    heard(origin: string, status: number, at: Instant): void {
       if (!isRead || status >= 500) return
       latest.delete(origin)
       latest.set(origin, at)
       const [oldest] = latest.size > REMEMBERED ? latest.keys() : []
       if (oldest !== undefined) latest.delete(oldest)
     },
-    stateAfter(state, origin, event) {
+    /** The state before `event`; when the event is a failure, with the time of the last page that answered. */
+    stateAfter(state: RobotsState, origin: string, event: RobotsEvent): RobotsState {
       const at = latest.get(origin)
       const isFailure =
         event.kind === 'unanswered' || (event.kind === 'answered' && (event.status === 429 || event.status >= 500))

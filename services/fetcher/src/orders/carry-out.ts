@@ -5,6 +5,7 @@
  */
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Order, orderUrl } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { type Fetched, type Later, Lease, orderTurn, type Refused } from '@decorum/sending'
 import { START_AHEAD_MS } from '../limits.ts'
 import { fetchPage } from '../page/fetch-page.ts'
@@ -88,7 +89,6 @@ function attributesOf({ what, bytes, outcome }: Fetched): Record<string, string 
   return {
     'decorum.answer': what,
     'http.response.body.size': bytes,
-    ...(outcome === undefined ? {} : { 'decorum.outcome': outcome.kind }),
-    ...(status === undefined ? {} : { 'http.response.status_code': status }),
+    ...defined({ 'decorum.outcome': outcome?.kind, 'http.response.status_code': status }),
   }
 }

@@ -9,9 +9,6 @@ import { closeWithin, crashPoint } from '@decorum/runtime'
 import type { Stats } from '../stats.ts'
 import type { Slots } from './slots.ts'
 
-/** `stop`: no more jobs; resolves when every order that was placed has ended. */
-export type OrdersIn = { stop(): Promise<void> }
-
 export type OrdersInOptions = {
   /** hash tags of the partitions, braces included */
   tags: readonly string[]
@@ -34,7 +31,7 @@ export type OrdersInOptions = {
  */
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
-export function openOrdersIn(options: OrdersInOptions): OrdersIn {
+export function openOrdersIn(options: OrdersInOptions) {
   const { tags, connection, slots, stats, carryOut, endUnreadable, log, room } = options
   const stopping = Promise.withResolvers<void>()
   const workers = tags.map((tag) => {
@@ -83,7 +80,8 @@ export function openOrdersIn(options: OrdersInOptions): OrdersIn {
     return worker
   })
   return {
-    async stop() {
+    /** No more jobs; resolves when every order that was placed has ended. */
+    async stop(): Promise<void> {
       stopping.resolve()
       await closeWithin(workers.map((worker) => worker.close()))
       await slots.empty()

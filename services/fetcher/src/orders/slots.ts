@@ -1,20 +1,8 @@
 /** How many orders may run at once. Further ones wait, first come, first served. */
 
-export type Slots = {
-  /** how many there are; may be changed at any time */
-  size: number
-  readonly taken: number
-  readonly waiting: number
-  /**
-   * Starts a task in a slot: at once (undefined), or when the promise resolves.
-   * @param task  never rejects
-   */
-  place(task: () => Promise<void>): Promise<void> | undefined
-  /** resolves when no slot is taken and nothing waits */
-  empty(): Promise<void>
-}
+export type Slots = ReturnType<typeof openSlots>
 
-export function openSlots(count: number): Slots {
+export function openSlots(count: number) {
   let size = count
   let taken = 0
   const queue: (() => void)[] = []
@@ -37,20 +25,25 @@ export function openSlots(count: number): Slots {
     while (taken < size && queue.length > 0) queue.shift()?.()
   }
   return {
-    get size() {
+    /** how many there are; may be changed at any time */
+    get size(): number {
       return size
     },
-    set size(next) {
+    set size(next: number) {
       size = next
       fill()
     },
-    get taken() {
+    get taken(): number {
       return taken
     },
-    get waiting() {
+    get waiting(): number {
       return queue.length
     },
-    place(task) {
+    /**
+     * Starts a task in a slot: at once (undefined), or when the promise resolves.
+     * @param task  never rejects
+     */
+    place(task: () => Promise<void>): Promise<void> | undefined {
       if (taken < size) return start(task)
       return new Promise((placed) => {
         queue.push(() => {
@@ -59,7 +52,8 @@ export function openSlots(count: number): Slots {
         })
       })
     },
-    empty: () =>
+    /** resolves when no slot is taken and nothing waits */
+    empty: (): Promise<void> =>
       taken === 0 && queue.length === 0 ? Promise.resolve() : new Promise((tell) => void emptied.push(tell)),
   }
 }

@@ -1,15 +1,25 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, base32, meaningOf, type Order, orderUrl } from '@decorum/protocol'
-import type { Fetched, UsedLease } from '@decorum/sending'
+import { type ArchiveRef, base32, isConditional, meaningOf, type Order, orderUrl, single } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
+import {
+  type Fetched,
+  type FetchedBody,
+  loadOf,
+  NORMAL_LOAD,
+  readAskedForLess,
+  readFailure,
+  readPage,
+  readRedirect,
+  type UsedLease,
+} from '@decorum/sending'
 import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
-import { exchange, NORMAL_LOAD } from '@decorum/sending/http'
+import { exchange, failureOf } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
-import type { Page } from '../sink/sink.ts'
+import type { Page, Revisit } from '../sink/sink.ts'
 import type { Tools } from '../tools.ts'
 import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
-import { readAskedForLess, readFailure, readPage, readRedirect, revisitOf } from './read-page.ts'
 import { shapedAsk } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
@@ -28,31 +38,39 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     ...asked,
     lastCheck: (address) => lease.lastCheck(address),
     confirm: () => lease.confirm(),
-    keepBody: (headers) => sink.keepsBodies || isCoded(headers),
+    keepBody: (received) => sink.keepsBodies || isCoded(received),
     startBytes: startBytesFor,
   })
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
   const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
-  if (result.kind === 'unanswered') return readFailure(result, about)
-  const { body } = result
+  const took = { endedAt: result.endedAt, tookMs: result.timing.totalMs }
+  if (result.kind === 'unanswered') {
+    const { error, phase } = result
+    return { ...took, bytes: 0, ...readFailure(failureOf(error, phase), error.message, about) }
+  }
+  const { status, headers, body } = result
+  const done = { ...took, bytes: body.bytes }
   try {
-    if (meaningOf(result.status) === 'asked-for-less') return readAskedForLess(result, about)
+    if (meaningOf(status) === 'asked-for-less') {
+      const load = loadOf(status, single(headers, 'retry-after'))
+      return { ...done, ...readAskedForLess(status, load, about) }
+    }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
     const kept = () => pageOf(order, agent, asked.headers, result)
-    const redirect = readRedirect(result, about)
+    const redirect = readRedirect(status, headers, about)
     if (redirect !== undefined) {
       if (isKept) await keep(kept(), lease.keepMs(), tools)
-      return redirect
+      return { ...done, ...redirect }
     }
     const url = orderUrl(order)
-    const start = new DecodedStart(result.headers)
-    const saysAtOnce = isCoded(result.headers) ? undefined : saysOf(url, result, agent, start)
+    const start = new DecodedStart(headers)
+    const saysAtOnce = isCoded(headers) ? undefined : saysOf(url, result, agent, start)
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const decodedBytes = decoded instanceof Promise ? await decoded : decoded
-    const says = isCoded(result.headers) ? saysOf(url, result, agent, start) : saysAtOnce
+    const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
@@ -61,9 +79,11 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
-    const fetched = readPage(result, about, { digest, decodedBytes, archive, says })
-    siteAnswers.heard(origin, result.status, fetched.outcome.at)
-    return fetched
+    const unchanged = revisit === undefined ? undefined : true
+    const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls })
+    const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
+    siteAnswers.heard(origin, status, read.outcome.at)
+    return { ...done, ...read }
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
   }
@@ -72,7 +92,36 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
 function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): Page {
   const { origin, path, id, meta } = order
   const head = requestHead(origin, path, headers, answer.protocol)
-  const page: Page = { kind: 'page', url: orderUrl(order), agent: agent.name, requestHead: head, answer, id }
-  if (meta !== undefined) page.meta = meta
-  return page
+  const url = orderUrl(order)
+  return { kind: 'page', url, agent: agent.name, requestHead: head, answer, id, ...defined({ meta }) }
+}
+
+/** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
+function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
+  if (status === 304 && isConditional(request)) return 'server-not-modified'
+  const isWhole = status >= 200 && status < 300 && truncated === false
+  return isWhole && request?.knownDigest === digest ? 'identical-payload-digest' : undefined
+}
+
+function fetchedBody(answer: Answer, digest: string): FetchedBody {
+  const { status, headers, body, truncated, startedAt, timing, address, protocol } = answer
+  return {
+    kind: 'fetched',
+    status,
+    headers,
+    bytes: body.bytes,
+    truncated,
+    digest,
+    startedAt,
+    ms: Math.round(timing.totalMs),
+    address,
+    timing: inTenths(timing),
+    protocol,
+  }
+}
+
+/** In tenths of a ms. */
+function inTenths(timing: Answer['timing']): Answer['timing'] {
+  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms * 10) / 10])
+  return Object.fromEntries(rounded) as Answer['timing']
 }

@@ -2,7 +2,7 @@
 
 import type { Agent } from '@decorum/config'
 import { isAccepted, type RequestShape, single } from '@decorum/protocol'
-import { ACCEPTED_CODINGS, headersOf } from '@decorum/sending/bodies'
+import { ACCEPTED_CODINGS, headersFor, headersOf } from '@decorum/sending/bodies'
 import type { Ask } from '@decorum/sending/http'
 
 /** The limits of the fleet, which a candidate can only lower. */
@@ -14,18 +14,14 @@ export function shapedAsk(
   limits: AskLimits,
 ): AskLimits & Pick<Ask, 'method' | 'headers' | 'wantsBody'> {
   if (shape === undefined) return { ...limits, headers: headersOf(agent) }
-  const { method = 'GET', headers = {}, ifNoneMatch, ifModifiedSince, maxBytes, deadlineMs, accept, ...rest } = shape
-  // read-page.ts reads the first two, and a trace is the fleet's own affair
-  const { redirects: _, knownDigest: __, traceparent: ___, ...forgotten } = rest
+  const { method = 'GET', maxBytes, deadlineMs, accept, ...rest } = shape
+  // headersFor and fetch-page.ts read these, and a trace is the fleet's own affair
+  const { headers: _, ifNoneMatch: _1, ifModifiedSince: _2, redirects: _3, knownDigest: _4, ...others } = rest
+  const { traceparent: _5, ...forgotten } = others
   forgotten satisfies Record<string, never>
-  const types = accept?.join(', ') ?? '*/*'
-  const list = ['user-agent', agent.userAgent, 'accept', types, 'accept-encoding', ACCEPTED_CODINGS]
-  for (const [name, value] of Object.entries(headers)) list.push(name.toLowerCase(), value)
-  if (ifNoneMatch !== undefined) list.push('if-none-match', ifNoneMatch)
-  if (ifModifiedSince !== undefined) list.push('if-modified-since', ifModifiedSince)
   return {
     method,
-    headers: list,
+    headers: headersFor(agent, shape, ACCEPTED_CODINGS).flat(),
     deadlineMs: Math.min(limits.deadlineMs, deadlineMs ?? Infinity),
     maxBytes: Math.min(limits.maxBytes, maxBytes ?? Infinity),
     ...(accept !== undefined && { wantsBody: (received) => isAccepted(accept, single(received, 'content-type')) }),

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, VERSION } from '@decorum/fleet-config'
-import { type Ledger, linkTo, openLedger } from '@decorum/ledger'
+import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
+import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
@@ -33,19 +33,12 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const sink = await sinkOf(config, contentUrl, log)
   const slots = openSlots(config.FETCH_CONCURRENCY)
   const stats = openStats(slots)
-  const ledger = await openLedger({
-    redis: config.REDIS_URL,
-    partitions: config.DECORUM_PARTITIONS,
-    leaseMs: config.LEASE_MS,
-    quarantineMs: config.QUARANTINE_MS,
+  const ledger = await openFleetLedger(joined, log, {
     grantAheadMs: START_AHEAD_MS,
     gatherMs: GATHER_MS,
-    backOffMs: config.BACK_OFF_MS,
-    bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
-    onNotice: (sentence) => log.warn(sentence),
+    ...limitsOf(config),
     onCall: stats.onCall,
   })
-  for (const warning of ledger.warnings) log.warn(warning)
   const connections = openConnections({
     guard,
     lookup: openLookup(config.dnsServers),
@@ -78,7 +71,6 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     isStopping: () => stopping,
   }
 
-  await joined.enforce(ledger)
   const following = joined.follow({
     ledger,
     log,
@@ -88,10 +80,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
       tools.pageMaxBytes = next.PAGE_MAX_BYTES
       tools.maxAttempts = next.MAX_ATTEMPTS
       tools.honourNoarchive = next.HONOUR_NOARCHIVE === 'yes'
-      ledger.setLimits({
-        backOffMs: next.BACK_OFF_MS,
-        bodies: { domainBytes: next.ROBOTS_DOMAIN_MAX_BYTES, allBytes: next.ROBOTS_BODIES_MAX_BYTES },
-      })
+      ledger.setLimits(limitsOf(next))
     },
   })
 
@@ -142,11 +131,17 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   }
 }
 
+/** Of the ledger, as they may change. */
+const limitsOf = ({ BACK_OFF_MS, ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES }: Config) => ({
+  backOffMs: BACK_OFF_MS,
+  bodies: { domainBytes: ROBOTS_DOMAIN_MAX_BYTES, allBytes: ROBOTS_BODIES_MAX_BYTES },
+})
+
 /** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
 async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
   const { agents } = config
   const store = storeOptions(config)
-  const more = { ...fileLimit(config), ...(store === undefined ? {} : { s3: { ...store, log } }) }
+  const more = { ...fileLimit(config), ...(store && { s3: { ...store, log } }) }
   const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents, contentUrl, ...more })
   const own = await open(config.ARCHIVE_DIR)
   if (config.DECORUM_CRAWLS === '') return own

@@ -1,6 +1,6 @@
 /** The fetching processes of one fetcher, under a supervisor that kills and restarts a silent one. */
 import { SettingsError } from '@decorum/config'
-import { type SupervisedRole, supervise } from '@decorum/runtime'
+import { defined, type SupervisedRole, supervise } from '@decorum/runtime'
 import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -23,7 +23,7 @@ export async function superviseFetching(
   })
   // An exchange may take its whole deadline, and its completion a while more: never longer than its lease.
   const options = { name: 'fetching process', module: CHILD, envs, patienceMs, metrics: 'decorum_fetcher', log }
-  return supervise({ ...options, ...(early === undefined ? {} : { early }) }).catch((error: Error) => {
+  return supervise({ ...options, ...defined({ early }) }).catch((error: Error) => {
     throw 'code' in error && error.code === 'SETTINGS' ? new SettingsError(error.message) : error
   })
 }

@@ -1,6 +1,7 @@
 /** The index of a WARC file, CDXJ: one line for each page, from what is known while it is written, or from the record itself. */
 
 import type { ArchiveRef } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import type { Headers } from '@decorum/sending/bodies'
 import { getSurt } from 'warcio/utils' // its index loads pako and hash-wasm, too
 import type { Member } from './members.ts'
@@ -30,7 +31,7 @@ export function indexLine({ url, date, mime, status, digest }: IndexEntry, at: A
     url,
     mime,
     status: String(status),
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ digest }),
     length: String(at.length),
     offset: String(at.offset),
     filename: at.file,

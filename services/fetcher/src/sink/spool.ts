@@ -24,15 +24,6 @@ export type SpoolOptions = {
   lookEveryMs?: number
 }
 
-export type Spool = {
-  /** This process has written so many bytes: until the next look at the folder, which an upload can put off for minutes. */
-  wrote(bytes: number): void
-  /** undefined: there is room. Otherwise it resolves when there is room again, or when the spool is closed */
-  room(): Promise<void> | undefined
-  /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
-  close(withinMs: number): Promise<void>
-}
-
 const LOOK_EVERY_MS = SECOND
 const FIRST_RETRY_MS = SECOND
 const LAST_RETRY_MS = 60 * SECOND
@@ -40,7 +31,7 @@ const LAST_RETRY_MS = 60 * SECOND
 const UPLOAD_WITHIN_MS = 500 * SECOND
 
 /** To be called before this process writes into the folder: what lies there already is of earlier ones, whatever their process id. */
-export async function openSpool(options: SpoolOptions): Promise<Spool> {
+export async function openSpool(options: SpoolOptions) {
   const { folder, store, bucket, maxBytes, log, lookEveryMs = LOOK_EVERY_MS } = options
   const closing = new AbortController()
   const former = new Set(await readdir(folder))
@@ -112,10 +103,12 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   next(0)
 
   return {
-    wrote(more) {
+    /** This process has written so many bytes: until the next look at the folder, which an upload can put off for minutes. */
+    wrote(more: number): void {
       bytes += more
     },
-    room() {
+    /** undefined: there is room. Otherwise it resolves when there is room again, or when the spool is closed */
+    room(): Promise<void> | undefined {
       if (bytes <= maxBytes || closing.signal.aborted) return undefined
       if (waiting === undefined) {
         log.warn(
@@ -126,7 +119,8 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
       }
       return waiting.promise
     },
-    async close(withinMs) {
+    /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
+    async close(withinMs: number): Promise<void> {
       clearTimeout(timer)
       closing.abort()
       waiting?.resolve()

@@ -6,15 +6,6 @@ import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
 import { type IndexEntry, indexLine } from './index-lines.ts'
 import { recoverAbandoned } from './recover.ts'
 
-export type WarcFiles = {
-  /**
-   * Appends records that belong together. The reference is to the first one.
-   * @param signal  when it aborts before writing has started, nothing is written
-   */
-  append(records: Uint8Array[], index: IndexEntry, signal: AbortSignal): Promise<ArchiveRef>
-  close(): Promise<void>
-}
-
 /** When a file is complete: archive tools expect files of about 1 GB, and readers do not wait for longer than an hour. */
 const MAX_BYTES = 1_000_000_000
 const MAX_AGE_MS = HOUR
@@ -45,7 +36,7 @@ export async function openWarcFiles(
   folder: string,
   header: (file: string) => Uint8Array | Promise<Uint8Array>,
   { maxBytes = MAX_BYTES, maxAgeMs = MAX_AGE_MS, contentUrl = '', store }: WarcFilesOptions = {},
-): Promise<WarcFiles> {
+) {
   await mkdir(folder, { recursive: true })
   let serial = 0
   let current: Current | undefined
@@ -131,7 +122,11 @@ export async function openWarcFiles(
   }
 
   return {
-    append(records, entry, signal) {
+    /**
+     * Appends records that belong together. The reference is to the first one.
+     * @param signal  when it aborts before writing has started, nothing is written
+     */
+    append(records: Uint8Array[], entry: IndexEntry, signal: AbortSignal): Promise<ArchiveRef> {
       if (closed) return Promise.reject(new Error('the archive is closed'))
       if (signal.aborted) return Promise.reject(signal.reason as Error)
       return new Promise((done, failed) => {
@@ -147,7 +142,7 @@ export async function openWarcFiles(
         writing ??= drain()
       })
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true
       clearInterval(clock)
       await writing

@@ -1,0 +1,124 @@
+/**
+ * What an answer to a page, or its absence, means for the URL and for the load of the site: one reading, whether a fetcher of the fleet or
+ * the worker of a pool has made the request. Pure.
+ */
+import type { Agent } from '@decorum/config'
+import type { SiteLoad } from '@decorum/ledger'
+import {
+  type ArchiveRef,
+  candidateOf,
+  type FailureReason,
+  meaningOf,
+  type Order,
+  type Outcome,
+  type OutcomeBody,
+  orderUrl,
+  outcomeOf,
+  PAGE_MAX_HOPS,
+  type RedirectedOrder,
+  targetOf,
+} from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
+import type { Happened } from './ledger.ts'
+import { loadOfPage, NORMAL_LOAD } from './load.ts'
+
+/** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
+export const NO_ANSWER = [
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'reset',
+  'protocol',
+  'blocked-address',
+  'blocked-port',
+] as const satisfies FailureReason[]
+/** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
+export type Failure = (typeof NO_ANSWER)[number] | 'nxdomain' | 'no-contact'
+
+/** What is read from an answer depends on. */
+export type AboutPage = {
+  order: RedirectedOrder & Pick<Order, 'origin' | 'path' | 'attempt'>
+  agent: Agent
+  maxAttempts: number
+  /** Redis's clock, ms */
+  now(): number
+}
+
+/** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for counting */
+export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate'> & { what: string }
+
+export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
+
+/** A page that a worker of a pool has fetched and whose body it sent. */
+export type PageOfWorker = Pick<Order, 'origin' | 'path' | 'id' | 'meta'> &
+  Pick<FetchedBody, 'status' | 'headers' | 'truncated' | 'startedAt' | 'ms' | 'address'> & {
+    agent: Agent
+    /** as sent */
+    requestHeaders: [string, string][]
+    /** without content coding */
+    body: Buffer
+  }
+/** Keeps such pages. */
+export type PagesOfWorkers = {
+  /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
+  keep(page: PageOfWorker, signal: AbortSignal): Promise<ArchiveRef | undefined>
+  /** undefined: there is room. Otherwise it resolves when there is room again */
+  room(): Promise<void> | undefined
+  close(): Promise<void>
+}
+
+/** No answer: the URL is tried again until its attempts are spent, unless another try cannot help. */
+export function readFailure(what: Failure, why: string, about: AboutPage): PageRead {
+  if (what === 'no-contact')
+    return { what, load: NORMAL_LOAD, outcome: outcome(about, { kind: 'refused', reason: what }) }
+  const isFinal = what === 'blocked-address' || what === 'blocked-port'
+  const load: SiteLoad = isFinal ? NORMAL_LOAD : { kind: 'no-answer' }
+  if (!isFinal && about.order.attempt < about.maxAttempts) return { what, load }
+  return { what, load, outcome: failed(about, what === 'nxdomain' ? 'dns' : what, why) }
+}
+
+/** 429 or 503: the rate was wrong, not the page. */
+export function readAskedForLess(status: number, load: SiteLoad, about: AboutPage): PageRead {
+  const { attempt } = about.order
+  const what = status === 429 ? 'rate-limited' : 'server-error'
+  if (attempt < about.maxAttempts) return { what, load }
+  return { what, load, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
+}
+
+/** undefined: the answer is no redirect, or one without a target or to be reported, which is a page like any other. */
+export function readRedirect(status: number, headers: FetchedBody['headers'], about: AboutPage): PageRead | undefined {
+  const { order, agent } = about
+  if (meaningOf(status) !== 'redirect' || order.request?.redirects === 'report') return undefined
+  const target = targetOf(headers, orderUrl(order))
+  if (target.kind === 'none') return undefined
+  const failing = (what: 'bad-redirect' | 'too-many-redirects', why: string): PageRead => ({
+    what,
+    load: NORMAL_LOAD,
+    outcome: failed(about, what, why, status),
+  })
+  if (target.kind === 'unusable') return failing('bad-redirect', target.why)
+  if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
+  const candidate = candidateOf(order, agent.name, target.url)
+  const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
+  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate }
+}
+
+/** Any other answer, whatever its status. @param body  is given up: where a reported redirect leads is added to it */
+export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outcome: Outcome } {
+  const { kind, status, headers } = body
+  const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined
+  if (target?.kind === 'target') body.to = target.url
+  return { what: kind, load: loadOfPage(status, undefined), outcome: outcome(about, body) }
+}
+
+function failed(about: AboutPage, reason: FailureReason, why: string, status?: number): Outcome {
+  const detail = why.slice(0, 512)
+  return outcome(about, { kind: 'failed', reason, detail, ...defined({ status }) })
+}
+
+function outcome({ order, agent, now }: AboutPage, body: OutcomeBody): Outcome {
+  const { id, attempt, crawl, meta } = order
+  const at = Math.round(now())
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
+}
