@@ -143,11 +143,11 @@ async function held({ ledger, clock }: Bench): Promise<NextRequest> {
 test('a hop into a lane that is held already leases nothing, and is the robots fetch of its origin', async () => {
   const bench = await emptyLedger(redis)
   const request = await held(bench)
-  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: 0 })
+  expect(await bench.ledger.next(request)).toMatchObject({ kind: 'granted', waitMs: 0 })
   expect(await bench.raw.scard(keys.slotless)).toBe(1)
   expect((await bench.ledger.viewOrigin(ORIGIN, [])).state.question?.fence).toBe(request.held[0]?.fence)
   expect(await bench.ledger.next(request), 'its own robots fetch keeps it from nothing').toMatchObject({
-    kind: 'granted',
+    kind: 'turn',
   })
 })
 
@@ -156,16 +156,37 @@ test('a hop in a lane that is held waits for the longest delay that the lane owe
   const request = await held(bench)
   const sitePolicies = [{ site: 'site.test', delayMs: 9_000, hasConsent: false, shown: {} }]
   await bench.ledger.setRates({ version: 1, leastDelays: [], sitePolicies })
-  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: 9_000 - DELAY })
+  expect(await bench.ledger.next(request)).toMatchObject({ kind: 'turn', waitMs: 9_000 - DELAY })
 })
 
 test('one request at a time under a lease: while one waits for its delay, another is refused', async () => {
   const bench = await emptyLedger(redis)
   const request = { ...(await held(bench)), elapsedMs: 0 }
-  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: DELAY })
+  const first = await bench.ledger.next(request)
+  if (first.kind !== 'turn') throw new Error(first.kind)
+  expect(first.waitMs).toBe(DELAY)
   expect(await bench.ledger.next(request)).toEqual({ kind: 'busy' })
   bench.clock.pass(DELAY)
-  expect(await bench.ledger.next(request)).toEqual({ kind: 'granted', waitMs: DELAY })
+  expect(await bench.ledger.next({ ...request, turn: first.turn })).toMatchObject({ kind: 'granted', waitMs: 0 })
+  expect(await bench.ledger.next(request)).toMatchObject({ kind: 'turn', waitMs: DELAY })
+  expect(await bench.ledger.next({ ...request, turn: first.turn }), 'its turn is over').toEqual({ kind: 'busy' })
+})
+
+test('what changes while a request waits for its turn counts when that comes: a longer delay, and a gate', async () => {
+  const bench = await emptyLedger(redis)
+  const request = { ...(await held(bench)), elapsedMs: 0 }
+  const first = await bench.ledger.next(request)
+  if (first.kind !== 'turn') throw new Error(first.kind)
+  await bench.ledger.operate({ ...by, action: 'delay', delayMs: 4 * DELAY, until: bench.clock.now + 60_000 }, [AGENT])
+  bench.clock.pass(DELAY)
+  const later = await bench.ledger.next({ ...request, turn: first.turn })
+  if (later.kind !== 'turn') throw new Error(later.kind)
+  expect(later.waitMs, 'from the end of the request before').toBe(3 * DELAY)
+  bench.clock.pass(3 * DELAY)
+  await bench.ledger.operate({ ...by, action: 'pause', until: bench.clock.now + 60_000 }, [AGENT])
+  expect(await bench.ledger.next({ ...request, turn: later.turn })).toMatchObject({ kind: 'wait', gate: 'paused' })
+  await bench.ledger.operate({ ...by, action: 'resume' }, [AGENT])
+  expect(await bench.ledger.next({ ...request, turn: later.turn })).toMatchObject({ kind: 'granted', waitMs: 0 })
 })
 
 test.each(['block', 'pause'] as const)('an operator’s %s holds there, too', async (action) => {

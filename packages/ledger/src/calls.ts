@@ -24,7 +24,7 @@ export const ARGS = {
   start: ['leaseMs', 'aheadMs'],
   confirm: [],
   acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'requester'],
-  next: ['lane', 'kind', 'elapsedMs', 'delayMs', 'isRobots'],
+  next: ['lane', 'kind', 'elapsedMs', 'delayMs', 'isRobots', 'turn', 'endedAt'],
   grant: ['aheadMs'],
   extend: ['leaseMs'],
   claim: ['lane', 'aheadMs', 'reserveMs', 'paceLane', 'list'],
@@ -109,7 +109,7 @@ export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchU
 /** Joined by '|' in a reply of start. */
 export const START_ANSWER = row('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
-export const NEXT_ANSWER = row('answer', 'waitMs', 'gate')
+export const NEXT_ANSWER = row('answer', 'waitMs', 'gate', 'turn', 'endedAt')
 /** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */
 export const GRANTED = row('answer', 'waitMs', 'fence', 'delayMs', 'paceFence', 'paceDelayMs')
 export const GRANT_WAIT = row('answer', 'waitMs', 'gate', 'holder')

@@ -85,6 +85,7 @@ export type {
   LedgerGateName,
   NextAnswer,
   NextRequest,
+  NextTurn,
   Pending,
   Reaped,
   RecordResult,

@@ -174,9 +174,14 @@ export type NextRequest = {
   delayMs: number
   /** of a hop: its URL is a robots.txt, so it is the one robots fetch of its origin; ended by `endRobotsFetch` */
   isRobots?: boolean
+  /** of an earlier answer to the same request */
+  turn?: NextTurn | undefined
 }
+/** When a request under leases that are held has its turn, and when the one before it ended: both as the ledger writes them. */
+export type NextTurn = { at: string; endedAt: string }
 export type NextAnswer =
-  | { kind: 'granted' /** ms until it may be sent */; waitMs: number }
+  /** turn: it is half a second away or more: ask again then, with `turn` · waitMs: until it may be sent */
+  | { kind: 'granted' | 'turn'; waitMs: number; turn: NextTurn }
   | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
   /** busy: another request was asked for that has not been sent yet · stale: a lease is not held any more */
   | { kind: 'busy' | 'stale' | 'blocked' | 'rules-changed' | 'refetch' }

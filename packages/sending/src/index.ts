@@ -22,6 +22,7 @@ export {
   type Leases,
   laneOf,
   lanesOf,
+  type NextTurns,
   next,
   type OwnLease,
   type PaceLease,

@@ -15,6 +15,7 @@ import {
   LedgerUnavailableError,
   type NextAnswer,
   type NextRequest,
+  type NextTurn,
   type Resolution,
   type RobotsRecord,
   type SecondaryRequest,
@@ -203,18 +204,23 @@ export async function extend(
   return { kind: 'extended', leftMs, ...defined({ stop }) }
 }
 
+/** The turns of one request, by the partition that gave them: to be handed over whenever it is asked for again. */
+export type NextTurns = Map<number, NextTurn>
+
 /**
  * Asks for one more request under leases that are held. The partition of the lane that it goes to is asked last, and counts it.
- * @returns when it may be sent, or the first answer that refuses it
+ * @returns when it may be sent, or the first answer that refuses it or puts it off
  */
 export async function next(
   ledger: LeaseLedger,
   held: readonly LeasedLane[],
-  request: Omit<NextRequest, 'held'>,
-): Promise<NextAnswer> {
+  request: Omit<NextRequest, 'held' | 'turn'>,
+  turns: NextTurns,
+): Promise<Exclude<NextAnswer, { turn: NextTurn }> | { kind: 'granted' | 'turn'; waitMs: number }> {
   let waitMs = 0
-  for (const [, some] of byPartition(ledger, held).toReversed()) {
-    const answer = await ledger.next({ ...request, held: some })
+  for (const [partition, some] of byPartition(ledger, held).toReversed()) {
+    const answer = await ledger.next({ ...request, held: some, turn: turns.get(partition) })
+    if ('turn' in answer) turns.set(partition, answer.turn)
     if (answer.kind !== 'granted') return answer
     waitMs = Math.max(waitMs, answer.waitMs)
   }

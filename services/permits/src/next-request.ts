@@ -2,7 +2,7 @@
  * Further requests under an order: a page that a worker renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
-import { confirm, exactly, lanesOf, next } from '@decorum/sending'
+import { confirm, exactly, lanesOf, type NextTurns, next } from '@decorum/sending'
 import { admit } from './admission.ts'
 import { closedSince } from './attempt.ts'
 import type { Token } from './config.ts'
@@ -40,13 +40,18 @@ export async function nextRequest(
   await stillWanted()
   const held = lanesOf(leasesOf(permit))
   const lane = { agent: permit.agent, origin }
-  const asked = await next(desk.ledger, held, { kind: 'further', lane, elapsedMs: 0, delayMs })
-  if (asked.kind === 'stale') throw desk.gone(id)
-  if (asked.kind === 'wait') throw noMore(asked.gate)
-  if (asked.kind !== 'granted') throw noMore(asked.kind === 'busy' ? 'lane-busy' : asked.kind)
-  if (asked.waitMs >= desk.longestLeaseMs)
-    throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
-  await exactly(asked.waitMs)
+  const turns: NextTurns = new Map()
+  for (let isGranted = false; !isGranted; ) {
+    const asked = await next(desk.ledger, held, { kind: 'further', lane, elapsedMs: 0, delayMs }, turns)
+    if (asked.kind === 'stale') throw desk.gone(id)
+    if (asked.kind === 'wait') throw noMore(asked.gate)
+    if (asked.kind !== 'granted' && asked.kind !== 'turn')
+      throw noMore(asked.kind === 'busy' ? 'lane-busy' : asked.kind)
+    if (asked.waitMs >= desk.longestLeaseMs)
+      throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
+    await exactly(asked.waitMs)
+    isGranted = asked.kind === 'granted'
+  }
   const closed = await closedSince({ ...wish, url }, desk)
   if (closed instanceof Problem) throw closed
   if (closed !== undefined) throw noMore(closed)

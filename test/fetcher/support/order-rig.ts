@@ -38,7 +38,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     },
     confirm: async () => 'granted',
     acquire: async () => ({ kind: 'wait', gate: 'delay', waitMs: 60_000 }),
-    next: async () => ({ kind: 'granted', waitMs: 0 }),
+    next: async () => ({ kind: 'granted', waitMs: 0, turn: { at: '', endedAt: '' } }),
     record: async (robotsRecord) => {
       recorded.push(robotsRecord)
       return 'completed'

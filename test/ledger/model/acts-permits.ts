@@ -18,6 +18,7 @@ import {
   same,
   sentAt,
   someHolders,
+  type Turn,
   unlessInDoubt,
 } from './play.ts'
 import * as rules from './rules.ts'
@@ -102,6 +103,8 @@ export const next: Act = async (play, dice) => {
   const holders = [...new Set(someHolders(play, dice, isHeld))]
   const [first] = holders
   if (first === undefined) return
+  if (first.turn !== undefined && dice(3) > 0)
+    return askNext(play, dice, first.turn.holders, first.turn.asked, first.turn)
   const kind = dice.pick(['further', 'hop'] as const)
   const isRobots = kind === 'hop' && dice(2) === 1
   const [elapsedMs, delayMs] = [dice.pick([0, 400, 30_000]), dice.pick(DELAYS)]
@@ -110,7 +113,7 @@ export const next: Act = async (play, dice) => {
 }
 
 type Further = Pick<rules.Next, 'kind' | 'isRobots' | 'elapsedMs' | 'delayMs'>
-async function askNext(play: Play, dice: Dice, holders: Holder[], asked: Further): Promise<void> {
+async function askNext(play: Play, dice: Dice, holders: Holder[], asked: Further, turn?: Turn): Promise<void> {
   const { process, call } = caller(play, dice)
   const { lane } = holders[0] as Holder
   const held = holders.map(({ lane, fence, version }) => ({ lane, fence, version }))
@@ -119,21 +122,37 @@ async function askNext(play: Play, dice: Dice, holders: Holder[], asked: Further
       ...asked,
       lane: readLaneName(lane),
       held: held.map(({ lane, fence, version }) => ({ ...readLaneName(lane), fence, version })),
+      turn: turn?.real,
     }),
   )
-  const expected = rules.next(play.model, call, { ...asked, lane, held })
-  const isAnswer = typeof expected !== 'string' && expected.waitMs !== undefined
-  same('next', real, isAnswer ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
-  if (real === 'doubt' || real.kind !== 'granted') return
-  const at = play.latest + real.waitMs
-  for (const holder of holders) {
-    const { of, state } = holder
-    const began = sentAt(holder, play.latest)
-    if (began === undefined || state === 'done') continue
-    const endedAt = play.latest - Math.min(asked.elapsedMs, play.latest - began)
-    play.site.further(holder.lane, holder.fence, at, endedAt, asked.delayMs, of)
-    if (holder === holders[0]) holder.furtherAt = at
+  const expected = rules.next(play.model, call, { ...asked, lane, held, turn: turn?.model })
+  const answer = (of: { kind: string; waitMs?: number; gate?: string } | 'doubt') =>
+    of === 'doubt' ? of : [of.kind, of.waitMs === undefined ? undefined : rounded(of.waitMs), of.gate]
+  same('next', answer(real), answer(expected))
+  if (real === 'doubt' || !('turn' in real) || expected === 'doubt' || expected.turn === undefined) return
+  const [first] = holders as [Holder]
+  const ended = turn?.ended ?? endsBefore(play, holders, asked)
+  if (real.kind === 'turn') {
+    first.turn = { real: real.turn, model: expected.turn, asked, holders, ended }
+    return
   }
+  delete first.turn
+  const at = play.latest + real.waitMs
+  for (const [holder, endedAt] of ended) {
+    if (holder.state !== 'done') play.site.further(holder.lane, holder.fence, at, endedAt, asked.delayMs, holder.of)
+    if (holder === first) holder.furtherAt = at
+  }
+}
+
+/** When the request before a further one has ended in each lane, on the sites' clock. */
+function endsBefore(play: Play, holders: Holder[], { elapsedMs }: Further): Map<Holder, number> {
+  return new Map(
+    holders.flatMap((holder): [Holder, number][] => {
+      const began = sentAt(holder, play.latest)
+      if (began === undefined || holder.state === 'done') return []
+      return [[holder, play.latest - Math.min(elapsedMs, play.latest - began)]]
+    }),
+  )
 }
 
 export const claim: Act = async (play, dice) => {

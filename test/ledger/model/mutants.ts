@@ -228,6 +228,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a change of the stops forgets the due time', 'a-change-of-a-record-keeps-the-due-time', 'now'],
   ['a second request goes out under a lease', 'one-request-at-a-time-under-a-lease', 'false'],
   ['a further request owes nothing', 'a-further-request-waits-for-every-lane', 'now'],
+  ['a turn that is to come is granted', 'a-request-is-looked-at-when-its-turn-comes', 'false'],
   [
     'a further request counts from its own lane alone',
     'a-further-request-counts-from-the-latest-lane',

@@ -1,5 +1,5 @@
 /** A run under way: the model, the real ledger, who holds what; and how a step draws its choices and compares. */
-import { LedgerUnavailableError } from '@decorum/ledger'
+import { LedgerUnavailableError, type NextTurn } from '@decorum/ledger'
 import { laneName } from '@decorum/ledger/testing'
 import type { Outcome } from '@decorum/protocol'
 import * as rules from './rules.ts'
@@ -39,6 +39,16 @@ export type Holder = {
   startedAt?: number
   /** of a further request under its lease: when it is sent */
   furtherAt?: number
+  /** of a further request whose turn is to come: as the ledger and as the model gave it, and what it was asked with */
+  turn?: Turn
+}
+export type Turn = {
+  real: NextTurn
+  model: rules.NextTurn
+  asked: Pick<rules.Next, 'kind' | 'isRobots' | 'elapsedMs' | 'delayMs'>
+  holders: Holder[]
+  /** when the request before it had ended in each lane that is held, on the sites' clock */
+  ended: Map<Holder, number>
 }
 /** When the latest request of a holder was sent. */
 export const sentAt = ({ startedAt, furtherAt = 0 }: Partial<Holder>, now: number): number | undefined =>

@@ -164,8 +164,12 @@ export type Next = {
   elapsedMs: number
   delayMs: number
   isRobots: boolean
+  turn?: NextTurn | undefined
 }
-export type NextAnswer = { kind: string; waitMs?: number; gate?: string }
+export type NextTurn = { at: number; endedAt: number }
+export type NextAnswer = { kind: string; waitMs?: number; gate?: string; turn?: NextTurn }
+/** A turn that is further away than this is looked at once more when it comes. */
+const SOON_MS = 500
 
 /** The leases that somebody holds, or nothing where one of them is over or another's. */
 export function heldLeases(
@@ -192,7 +196,9 @@ export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
   const leases = heldLeases(m, 'next', asked.held, now)
   const [own] = leases ?? []
   if (leases === undefined || own?.started === undefined) return { kind: 'stale' }
-  if (own.started.requestAt > now) return { kind: 'busy' }
+  const { turn } = asked
+  const { requestAt } = own.started
+  if (turn === undefined ? requestAt > now : requestAt !== turn.at) return { kind: 'busy' }
   let closed: { gate: string; till: number } | undefined
   for (const [at, { lane, version }] of asked.held.entries()) {
     const kind = leases[at]?.started?.kind
@@ -210,19 +216,21 @@ export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
   const { started } = own
   // the request before it used all of these lanes
   const sent = Math.max(...leases.map((lease) => (lease.started === undefined ? 0 : latestSentAt(lease.started, now))))
-  const ended = now - Math.min(asked.elapsedMs, now - sent)
+  const ended = turn?.endedAt ?? now - Math.min(asked.elapsedMs, now - sent)
   const owed = leases.map((lease, at) =>
     owedAfter(m, asked.held[at]?.lane ?? '', lease, Math.max(asked.delayMs, lease.started?.delayMs ?? 0), now),
   )
   const opens = Math.max(now, ...owed.map((one) => ended + one))
   started.requestAt = opens
+  const given = { waitMs: opens - now, turn: { at: opens, endedAt: ended } }
+  if (opens > now + SOON_MS) return { kind: 'turn', ...given }
   const [first] = asked.held
   if (first !== undefined && first.lane === asked.lane) {
     const origin = originOf(first.lane)
     countRequest(m, origin, now)
     if (asked.isRobots && originAt(m, origin).question?.fence !== own.fence) startRobotsFetch(m, origin, own.fence, now)
   }
-  return { kind: 'granted', waitMs: opens - now }
+  return { kind: 'granted', ...given }
 }
 
 // --- complete, resolve ---------------------------------------------------------------------------------------------

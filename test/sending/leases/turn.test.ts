@@ -115,7 +115,7 @@ test('a hop within the origin comes after the delay', async () => {
       head.startsWith('GET /robots.txt ') ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES),
     )
   })
-  const fence = await beginRobots(site.origin)
+  const fence = await beginRobots(site.origin, 80)
   const acquireHop = held(await paced('{"host":false}')(site.origin, 80, { fence })).hops
   const { event } = await robots(connections, site.origin, { acquireHop })
   expect(event).toMatchObject({ kind: 'answered', status: 200 })

@@ -7,7 +7,7 @@ import { leasedItems } from './confirm.ts'
 
 export async function next(
   scripts: Scripts,
-  { lane, kind, held, elapsedMs, delayMs, isRobots }: NextRequest,
+  { lane, kind, held, elapsedMs, delayMs, isRobots, turn }: NextRequest,
 ): Promise<NextAnswer> {
   const args = {
     lane: laneName(lane.agent, lane.origin),
@@ -15,10 +15,12 @@ export async function next(
     elapsedMs: elapsedMs.toFixed(3),
     delayMs,
     isRobots: isRobots === true ? 1 : 0,
+    turn: turn?.at ?? '',
+    endedAt: turn?.endedAt ?? '',
   }
   const { values } = await scripts.call('next', args, held.flatMap(leasedItems))
-  const { answer, waitMs, gate } = NEXT_ANSWER.read(values)
-  if (answer === 'granted') return { kind: answer, waitMs: Number(waitMs) }
+  const { answer, waitMs, gate, turn: at, endedAt } = NEXT_ANSWER.read(values)
+  if (answer === 'granted' || answer === 'turn') return { kind: answer, waitMs: Number(waitMs), turn: { at, endedAt } }
   if (answer === 'wait') return { kind: answer, waitMs: Number(waitMs), gate: gate as LedgerGateName }
   return { kind: answer as 'busy' | 'stale' | 'blocked' | 'rules-changed' | 'refetch' }
 }

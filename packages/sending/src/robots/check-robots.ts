@@ -96,7 +96,11 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
         ? { kind: 'wait', waitMs, gate: 'delay' }
         : { kind: 'granted', lane, fence: 1, delayMs, leaseMs }
     },
-    next: async ({ delayMs, elapsedMs }) => ({ kind: 'granted', waitMs: Math.max(0, delayMs - elapsedMs) }),
+    next: async ({ delayMs, elapsedMs }) => ({
+      kind: 'granted',
+      waitMs: Math.max(0, delayMs - elapsedMs),
+      turn: { at: '', endedAt: '' },
+    }),
     async complete({ delayMs, elapsedMs, ...lane }) {
       dueAt.set(nameOf(lane), performance.now() + delayMs - elapsedMs)
       return 'completed'

@@ -1,11 +1,21 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
-import { type LeasedLane, LedgerUnavailableError, type NextAnswer, type NextRequest } from '@decorum/ledger'
+import { type LeasedLane, LedgerUnavailableError, type NextRequest } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
 import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
-import { betweenMs, endPaceLeases, endRobotsFetch, laneOf, lanesOf, next, type PaceLease, release } from '../ledger.ts'
+import {
+  betweenMs,
+  endPaceLeases,
+  endRobotsFetch,
+  laneOf,
+  lanesOf,
+  type NextTurns,
+  next,
+  type PaceLease,
+  release,
+} from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
 
 /** One hop of a robots fetch. */
@@ -74,18 +84,16 @@ export const hopLanes =
  */
 async function nextUnder(
   held: LeasedLane[],
-  request: Omit<NextRequest, 'held' | 'elapsedMs'>,
+  request: Omit<NextRequest, 'held' | 'elapsedMs' | 'turn'>,
   isLate: (waitMs: number) => boolean,
   { ledger }: TurnTools,
 ): Promise<Since | 'late' | 'blocked'> {
   const ended = performance.now()
+  const turns: NextTurns = new Map()
   for (;;) {
     const since = sinceNow()
     const elapsedMs = performance.now() - ended
-    const answer: NextAnswer | ReturnType<typeof whenAnswers> = await next(ledger, held, {
-      ...request,
-      elapsedMs,
-    }).catch(whenAnswers)
+    const answer = await next(ledger, held, { ...request, elapsedMs }, turns).catch(whenAnswers)
     if (answer.kind === 'blocked') return answer.kind
     const waitMs = 'waitMs' in answer ? answer.waitMs : answer.kind === 'busy' ? AGAIN_MS : Number.POSITIVE_INFINITY
     if (isLate(waitMs)) return 'late'

@@ -7,18 +7,24 @@
           lane: of the request; it need not be held, and is then asked for as any other lane
           kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the request before it
           delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its
-          origin
-  Returns 'granted', ms until it may be sent; 'wait', ms, gate; 'busy' where another request was asked for that has not
-          been sent yet; 'stale'; 'blocked', 'rules-changed', 'refetch'
+          origin;  turn, endedAt: of an earlier answer to the same request, '' for a new one
+  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same where that is longer than SOON_MS:
+          it is asked for once more then, since a gate may close and a delay may become longer meanwhile;
+          'wait', ms, gate; 'busy' where another request was asked for that has not been sent yet; 'stale'; 'blocked',
+          'rules-changed', 'refetch'
   Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other
-          request. It is counted.
+          request. It is counted when it is granted.
 ]]
+local SOON_MS = 500
 if inDoubt then return inDoubt end
 if not areHeld(LIFE.next) then return reply('stale') end
 local isHop, lane = ARGV[ARG.kind] == KIND.hop, heldLanes[1]
 local own = leaseOf(lane)
 local origin, fence, list = originOf(lane), own[LEASE.fence], own[LEASE.list]
-if --[[rule:one-request-at-a-time-under-a-lease]] own[LEASE.requestAt] > now --[[end]] then return reply('busy') end
+local requestAt, turn = own[LEASE.requestAt], ARGV[ARG.turn]
+local isTurn = turn ~= ''
+local isAnother = isTurn and string.format('%.17g', requestAt) ~= turn or not isTurn and requestAt > now
+if --[[rule:one-request-at-a-time-under-a-lease]] isAnother --[[end]] then return reply('busy') end
 
 local function closedBy(n)
   local one = heldLanes[n]
@@ -44,7 +50,7 @@ for n = 1, #heldLanes do
   local sentIn = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
   sent = --[[rule:a-further-request-counts-from-the-latest-lane]] math.max(sent, sentIn) --[[end]]
 end
-local ended = endedAt(ARGV[ARG.elapsedMs], sent)
+local ended = isTurn and tonumber(ARGV[ARG.endedAt]) or endedAt(ARGV[ARG.elapsedMs], sent)
 local said, opens = tonumber(ARGV[ARG.delayMs]), now
 for n = 1, #heldLanes do
   local one, lease = heldLanes[n], leaseOf(heldLanes[n])
@@ -54,11 +60,15 @@ for n = 1, #heldLanes do
 end
 own[LEASE.requestAt] = opens
 setLease(lane, own)
+local function answer(kind)
+  flush()
+  return reply(kind, ms(opens - now), '', string.format('%.17g', opens), string.format('%.17g', ended))
+end
+if --[[rule:a-request-is-looked-at-when-its-turn-comes]] opens > now + SOON_MS --[[end]] then return answer('turn') end
 local isOwnHeld = lane == ARGV[ARG.lane] -- otherwise the request is counted when its own lane is leased
 if isOwnHeld then countRequest(origin) end
 local fetchFence = factsOf(lane)[FACTS.fetchFence]
 if ARGV[ARG.isRobots] == '1' and isOwnHeld and fetchFence ~= fence then
   startRobotsFetch(origin, fence, tonumber(ARGV[ARG.longestLeaseMs]))
 end
-flush()
-return reply('granted', ms(opens - now))
+return answer('granted')
