@@ -116,7 +116,6 @@ export const EPOCH_MOVES = {
   policies: 'everywhere',
   layout: 'stays',
   upgraded: 'stays',
-  leftovers: 'stays',
 } as const satisfies Record<keyof typeof EPOCH, EpochMove>
 
 export type CrawlMove =

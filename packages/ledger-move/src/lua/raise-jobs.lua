@@ -7,6 +7,6 @@
   Keeps    frontiers go on adding jobs meanwhile, so the number is only ever raised.
 ]]
 local key = TAG .. KEY.candidateJob .. 'id'
-if --[[rule:numbers-of-jobs-only-rise]] tonumber(call('GET', key) or '0') < tonumber(ARGV[ARG.number]) --[[end]] then
+if tonumber(call('GET', key) or '0') < tonumber(ARGV[ARG.number]) then
   call('SET', key, ARGV[ARG.number])
 end
