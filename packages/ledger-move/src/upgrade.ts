@@ -35,7 +35,7 @@ export type Upgraded = {
 /** Layouts that this version can upgrade. */
 const FROM = ['3', '4']
 const CALL_MS = 10_000
-/** Items of one step: Redis is busy for well under a millisecond. */
+/** Entries of one step: Redis is busy with it for a millisecond or two. */
 const STEP = 200
 
 async function allTags(redis: RedisLink): Promise<string[]> {
