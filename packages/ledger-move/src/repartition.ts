@@ -10,7 +10,6 @@ import { type Change, holdingChange } from './change-lock.ts'
 import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
 import { homeOf, moveKeys, type Place } from './move-keys.ts'
 import { moveLane } from './move-lane.ts'
-import { changeScripts } from './scripts.ts'
 import { measureClocks } from './server-clocks.ts'
 import { leasesEnd, quiet } from './standstill.ts'
 import { moveSums } from './sums.ts'
@@ -112,10 +111,13 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
   await dealLimits(place, crawls)
 
   // Numbers of jobs and fences go on from the highest one, so that ids made of them are never given twice; also in retired queues,
-  // because their place among the tags may become that of another partition.
-  const number = await highest(all, (tag) => redis.get(`${tag}:${KEY.candidateJob}id`))
-  for (const tag of all) await change.run(tag, changeScripts.raiseJobs, { number })
-  const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))
+  // because their place among the tags may become that of another partition. Frontiers go on adding jobs meanwhile, so the numbers of
+  // jobs are only ever raised.
+  const jobIdOf = (tag: string): string => `${tag}:${KEY.candidateJob}id`
+  const jobs = await numbersOf(all, (tag) => redis.get(jobIdOf(tag)))
+  for (const [n, tag] of all.entries())
+    await change.write(tag, ['INCRBY', jobIdOf(tag), Math.max(...jobs) - (jobs[n] ?? 0)])
+  const fence = Math.max(...(await numbersOf(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))))
   await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
   for (const tag of all) await change.write(tag, ['UNLINK', keysOf(tag).moved])
@@ -150,7 +152,6 @@ async function clearOutboxes({ redis, change, there }: Place, tags: string[]): P
   }
 }
 
-async function highest(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<string> {
-  const found = await Promise.all(tags.map(read))
-  return String(found.reduce((most, one) => Math.max(most, Number(one ?? 0)), 0))
+async function numbersOf(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<number[]> {
+  return (await Promise.all(tags.map(read))).map((one) => Number(one ?? 0))
 }

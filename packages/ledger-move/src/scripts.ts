@@ -13,7 +13,6 @@ export const changeScripts = {
   release: LUA.script('release-lock', ['change']),
   takePartition: step('take-partition', 'gate'),
   write: step('write'),
-  raiseJobs: step('raise-jobs', 'number'),
   writeTags: step('write-tags', 'count'),
   serverTime: LUA.script('server-time', []),
 }
