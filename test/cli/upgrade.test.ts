@@ -32,7 +32,7 @@ test('a role names the command; the command refuses a layout that no release had
   await writeStored(raw, fixture(3))
   expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 3\n')
   const done = await decorum(['upgrade'], { env })
-  expect(done.stdout).toMatch(/^layout 3 became 5: closed for [\d.]+ s; 8 origins and 6 leases are written anew/)
+  expect(done.stdout).toMatch(/^layout 3 became 5: closed for [\d.]+ s; 6 leases are written anew/)
   expect(done.code).toBe(0)
   expect((await decorumHere(['upgrade'], { env })).stdout).toBe('layout 5 already: nothing was left to do\n')
   const late = await decorumHere(['upgrade', '--back'], { env })
@@ -41,9 +41,9 @@ test('a role names the command; the command refuses a layout that no release had
 })
 
 test('the command says what it did', () => {
-  const done = { from: '3', to: '4', processes: 2, origins: 8, leases: 6, lanes: 9, closedMs: 1_200 }
+  const done = { from: '3', to: '4', processes: 2, leases: 6, lanes: 9, closedMs: 1_200 }
   expect(upgradeSentence(done)).toBe(
-    'layout 3 became 4: closed for 1.2 s; 8 origins and 6 leases are written anew. Processes of this version may run.' +
+    'layout 3 became 4: closed for 1.2 s; 6 leases are written anew. Processes of this version may run.' +
       '\n2 processes of the earlier version ran: they are refused from now on; end them.',
   )
 })

@@ -3,7 +3,7 @@
  * it grants anything: before any process of the fleet has written it there.
  */
 import type { Ledger } from '@decorum/ledger'
-import { CRAWL, EPOCH, KEY, keysOf, laneName } from '@decorum/ledger/testing'
+import { CRAWL, EPOCH, KEY, keysOf, laneName, writeState } from '@decorum/ledger/testing'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -270,6 +270,49 @@ test('what partitions counted is counted on when they retire, once, wherever the
   expect(await sumOf(one.tags, (tag) => keysOf(tag).counts)).toEqual(counts)
   expect(used(await sumOf(one.tags, (tag) => keysOf(tag).crawl('news')))).toEqual(crawl)
   for (const tag of one.retired) expect(await sumOf([tag], (of) => keysOf(of).counts)).toEqual({})
+})
+
+test('URLs that a crawl took in today count on when partitions retire; of two days the later one counts', async () => {
+  const raw = await empty()
+  const three = await open(3)
+  await noHold(raw, three)
+  await three.changeCrawl({ name: 'news', change: { limits: { pagesPerDay: 100 } }, by: 'ann', reason: 'test' })
+  const days = [20_000, 20_001, 20_001]
+  for (const [n, tag] of three.tags.entries())
+    await raw.hset(keysOf(tag).crawl('news'), CRAWL.day, days[n] ?? 0, CRAWL.today, n + 3)
+  await three.close()
+  await change(1)
+  const fields = [CRAWL.day, CRAWL.today]
+  const [first = '', ...others] = three.tags
+  expect(await raw.hmget(keysOf(first).crawl('news'), ...fields)).toEqual(['20001', '9'])
+  for (const tag of others) expect(await raw.hmget(keysOf(tag).crawl('news'), ...fields)).toEqual([null, null])
+})
+
+test('a large body of a robots.txt is spent where it comes, once for all origins with it; a small one is not', async () => {
+  const raw = await empty()
+  const small = await open(1)
+  await noHold(raw, small)
+  const [from = ''] = small.tags
+  const sizes = { large: 9_000, small: 4_096 }
+  const { state } = await small.viewOrigin(ORIGINS[0] as string, [])
+  const origins = ORIGINS.map((origin, n) => ({ origin, hash: n % 2 === 0 ? 'large' : 'small' }) as const)
+  for (const { origin, hash } of origins)
+    await raw.hset(keysOf(from).origin(origin), 's', writeState({ ...state, copy: { kind: 'ok', hash, at: 1 } }))
+  for (const [hash, bytes] of Object.entries(sizes))
+    await raw.set(keysOf(from).body(hash), 'x'.repeat(bytes), 'PX', HOUR)
+  await small.close()
+  await change(3, 150).catch(() => undefined)
+  await raw.del('{decorum:partitions}:changing')
+  await change(3)
+  const large = await open(3)
+  for (const tag of large.tags.filter((one) => one !== from)) {
+    const has = async (hash: string) => (await raw.exists(keysOf(tag).body(hash))) === 1
+    expect([await has('large'), await has('small')]).toEqual([true, true])
+    expect(await raw.get(keysOf(tag).spent)).toBe('9000')
+    const domains = await raw.keys(`${tag.replace(/[{}]/g, '\\$&')}:spent:*`)
+    expect(await raw.mget(domains)).toEqual(['9000'])
+    for (const key of [keysOf(tag).spent, ...domains]) expect(await raw.pttl(key)).toBeGreaterThan(HOUR - 120_000)
+  }
 })
 
 test('a process that ended without a goodbye, long ago, is no reason to refuse', async () => {

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { announceNew, connectLink, linkTo } from '@decorum/ledger'
-import { EPOCH, LAYOUT } from '@decorum/ledger/testing'
+import { EPOCH, keysOf, LAYOUT } from '@decorum/ledger/testing'
 import { upgrade } from '@decorum/ledger-move'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
@@ -157,8 +157,8 @@ test.each(earlier)(
         const wasOver = (await raw.hget(keys.epoch, EPOCH.layout)) === LAYOUT.version
         const { error } = await upgradeOnce(back)
         if (back && wasOver) {
-          const isTidy = !(await raw.hexists(keys.epoch, EPOCH.leftovers))
-          if (!isTidy) expect(String(error), `back after ${most}`).toMatch(/too late/)
+          expect(String(error), `back after ${most}`).toMatch(/nothing to step back from/)
+          expect(await seen(raw), `back after ${most}`).toEqual(upgraded)
           continue
         }
         expect(error, `again after ${most}`).toBeUndefined()
@@ -263,6 +263,55 @@ async function dueTimes(raw: Redis): Promise<[string, number][]> {
   const flat = await raw.zrange(keys.due, '0', '-1', 'WITHSCORES')
   return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] ?? '', Number(flat[2 * n + 1])])
 }
+
+test('a step back is too late once one partition has the new layout; the upgrade ends with the others', async () => {
+  const raw = await emptyRedis()
+  await load(raw, '3')
+  const { epoch } = keysOf('{decorum:1}')
+  await raw.rpush('decorum:partitions', '{decorum:1}')
+  await raw.hset(epoch, EPOCH.run, 'x', EPOCH.layout, LAYOUT.version)
+  expect(String((await upgradeOnce(true)).error)).toMatch(/too late: 1 partition has layout 5 already/)
+  expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(`3>${LAYOUT.version}`)
+  expect(await upgradeOnce()).not.toHaveProperty('error')
+  expect(await raw.hmget(keys.epoch, EPOCH.layout)).toEqual([LAYOUT.version])
+})
+
+test('partitions of layout 3 and 4 become 5 and 6; another layout beside them is refused before it is touched', async () => {
+  const raw = await emptyRedis()
+  await load(raw, '3')
+  const { epoch, crawls } = keysOf('{decorum:1}')
+  await raw.rpush('decorum:partitions', '{decorum:1}')
+  await raw.hset(epoch, EPOCH.run, 'x', EPOCH.layout, '2')
+  expect(String((await upgradeOnce()).error)).toMatch(/partition {decorum:1} has layout 2, not 3 or 4 as others have/)
+  expect(await raw.hget(epoch, EPOCH.layout)).toBe('2')
+  await raw.hset(epoch, EPOCH.layout, '4')
+  await raw.hset(crawls, 'news', '0')
+  expect(await upgradeOnce()).not.toHaveProperty('error')
+  expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(LAYOUT.version)
+  expect(await raw.hmget(epoch, EPOCH.layout)).toEqual([LAYOUT.withCrawls])
+  expect(await raw.hget(epoch, EPOCH.upgraded)).toMatch(/^4>6 /)
+})
+
+test('a lease for a worker of a pool takes no slot of a fetcher afterwards either', async () => {
+  const raw = await emptyRedis()
+  await load(raw, '3')
+  const [secondary] = await raw.zrange('{decorum:0}:secondary', '0', '-1')
+  await raw.sadd('{decorum:0}:pooled', 'bot http://started.test')
+  await upgradeOnce()
+  expect(await raw.smembers(keys.slotless)).toEqual(expect.arrayContaining([secondary, 'bot http://started.test']))
+  expect(await raw.exists('{decorum:0}:pooled', '{decorum:0}:secondary')).toBe(0)
+})
+
+test('orders of the earlier version that wait are dropped, candidates are not', async () => {
+  const raw = await emptyRedis()
+  await load(raw, '3')
+  await raw.rpush('{decorum:0}:orders:wait', '1')
+  await raw.hset('{decorum:0}:orders:1', 'data', '{}')
+  await raw.rpush('{decorum:0}:candidates:wait', '1')
+  await upgradeOnce()
+  expect(await raw.keys('*:orders:*')).toEqual([])
+  expect(await raw.exists('{decorum:0}:candidates:wait')).toBe(1)
+})
 
 test('a ledger with crawls has the layout of this version: nothing is left to do', async () => {
   const raw = await emptyRedis()

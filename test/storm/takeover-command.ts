@@ -8,8 +8,8 @@ import { longestOf } from './stalls.ts'
 import { type TakeoverResult, takeOver } from './takeover.ts'
 import { treeOfCommit } from './trees.ts'
 
-/** The last commit of this repository that stored layout 2. */
-const LAYOUT_2 = 'd371eecb'
+/** The last commit of this repository that stored layout 3. */
+const LAYOUT_3 = '35fd08a3'
 
 export async function takeoverCommand(args: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -19,7 +19,7 @@ export async function takeoverCommand(args: string[]): Promise<number> {
       sites: { type: 'string', default: '4000' },
       kills: { type: 'string', default: '6' },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      earlier: { type: 'string', default: LAYOUT_2 },
+      earlier: { type: 'string', default: LAYOUT_3 },
     },
   })
   const [urls = 0, sites = 0, kills = 0, seed = 0] = [values.urls, values.sites, values.kills, values.seed].map(Number)

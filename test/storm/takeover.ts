@@ -52,7 +52,7 @@ export type Attempt = {
   stands: Standing
 }
 
-/** As the earlier version knows it; closed to both; as this version knows it, perhaps with earlier names that are left. */
+/** As the earlier version knows it; closed to both; as this version knows it. */
 export type Standing = 'earlier' | 'closed' | 'upgraded'
 
 export type TakeoverResult = {
@@ -86,7 +86,7 @@ const SLOTS = 50
 const BATCH = 20_000
 const KILL_MS = 5_000
 /** A killed upgrade is killed so long after its first step, at most: so that most are killed before their last one. */
-const intoItMs = (sites: number): number => 50 + sites / 50
+const intoItMs = (sites: number): number => 5 + sites / 200
 const LOOK_MS = 2
 const READ_MS = 600_000
 const AGAIN_MS = 500
@@ -156,7 +156,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
     }
     // Started before the upgrade, refused until its end, and started again by what watches them.
     for (const { worker } of current) void worker.start().catch(() => undefined)
-    for (let kill = 1; kill <= options.kills; kill++) {
+    for (let kill = 1; kill <= options.kills && attempts.at(-1)?.stands !== 'upgraded'; kill++) {
       attempts.push(await attempt(raw, redis.url, { killAfterMs: dice.between(0, intoItMs(options.sites)), onClosed }))
       say(describe(attempts.at(-1) as Attempt))
       if (steppedBack || kill < options.kills / 2 || attempts.at(-1)?.stands !== 'closed') continue

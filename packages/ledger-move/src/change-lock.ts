@@ -5,7 +5,7 @@
  */
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { type Arg, CHANGE_LOCK_KEY, CHANGES_KEY, keysOf, PARTITIONS_KEY, RETIRED_KEY } from '@decorum/ledger/stored'
-import { type Args, lockScripts, type Step } from './scripts.ts'
+import { type Args, changeScripts, type Step } from './scripts.ts'
 
 const LIFE_MS = 10_000
 
@@ -15,32 +15,34 @@ export type Change = {
    * From here on this change may write to a partition, and no earlier one.
    * @param gate  closes it to all that know another number of partitions: `2>6`
    */
-  take(tag: string, gate?: string): Promise<void>
-  write<Name extends string>(tag: string, step: Step<Name>, args: Args<Name>, items?: readonly Arg[]): Promise<unknown>
-  writeTags(tags: string[], retired: string[]): Promise<void>
+  take(tag: string, gate?: string): Promise<unknown>
+  run<Name extends string>(tag: string, step: Step<Name>, args: Args<Name>, items?: readonly Arg[]): Promise<unknown>
+  /** Commands of Redis in this partition, in one step: `['HSET', key, field, value]`. */
+  write(tag: string, ...commands: Arg[][]): Promise<unknown>
+  writeTags(tags: string[], retired: string[]): Promise<unknown>
 }
 
 /** @throws LedgerUnfitError while another change has the lock */
 export async function holdingChange<T>(redis: RedisLink, work: (change: Change) => Promise<T>): Promise<T> {
-  const number = Number(await lockScripts.take.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], { lifeMs: LIFE_MS }))
+  const number = Number(await changeScripts.take.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], { lifeMs: LIFE_MS }))
   if (number === 0)
     throw new LedgerUnfitError(
       `another 'decorum partitions' or 'decorum upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
     )
   const renew = setInterval(() => {
     const args = { change: number, lifeMs: LIFE_MS }
-    lockScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next one, or it runs out
+    changeScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next one, or it runs out
   }, LIFE_MS / 5)
   try {
     return await work(changeOf(redis, number))
   } finally {
     clearInterval(renew)
-    await lockScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it runs out by itself
+    await changeScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it runs out by itself
   }
 }
 
 function changeOf(redis: RedisLink, number: number): Change {
-  const run = async <Name extends string>(
+  const call = async <Name extends string>(
     step: Step<Name>,
     keys: string[],
     args: Args<Name>,
@@ -55,16 +57,25 @@ function changeOf(redis: RedisLink, number: number): Change {
       )
     }
   }
-  // The second key never exists, so that a partition whose slot is half moved refuses (KEY.partitions in layout.ts).
-  const keys = (tag: string): string[] => [keysOf(tag).epoch, keysOf(tag).count('change')]
+  const run: Change['run'] = (tag, step, args, items) => {
+    // The second key never exists, so that a partition whose slot is half moved refuses (KEY.partitions in layout.ts).
+    const { epoch, count } = keysOf(tag)
+    return call(step, [epoch, count('change')], args, items)
+  }
   return {
-    async take(tag, gate = '') {
-      await run(lockScripts.takePartition, keys(tag), { gate })
-    },
-    write: (tag, step, args, items) => run(step, keys(tag), args, items),
-    async writeTags(tags, retired) {
-      const keys = [PARTITIONS_KEY, RETIRED_KEY, CHANGES_KEY]
-      await run(lockScripts.writeTags, keys, { count: tags.length }, [...tags, ...retired])
-    },
+    run,
+    write: (tag, ...commands) =>
+      run(
+        tag,
+        changeScripts.write,
+        {},
+        commands.flatMap((words) => [words.length, ...words]),
+      ),
+    take: (tag, gate = '') => run(tag, changeScripts.takePartition, { gate }),
+    writeTags: (tags, retired) =>
+      call(changeScripts.writeTags, [PARTITIONS_KEY, RETIRED_KEY, CHANGES_KEY], { count: tags.length }, [
+        ...tags,
+        ...retired,
+      ]),
   }
 }

@@ -3,10 +3,15 @@
  * and the original is dropped in one step after all of it is copied. So a move that was broken off anywhere can be made again.
  */
 import {
+  type Arg,
+  CRAWL,
   crawlOf,
   decodeIn,
+  EPOCH,
   idSlot,
+  type Keys,
   keysOf,
+  LAYOUT,
   LIST,
   type List,
   listsIn,
@@ -16,9 +21,11 @@ import {
 } from '@decorum/ledger/stored'
 import { DEFAULT_CRAWL, isAssigned } from '@decorum/protocol'
 import { copyKey, type Mover } from './copy-key.ts'
-import { moveScripts } from './scripts.ts'
 
 const ENTRIES = 1_000
+const INSTANTS = (Object.keys(MEMORY_INSTANTS) as (keyof typeof MEMORY_INSTANTS)[]).filter(
+  (name) => MEMORY_INSTANTS[name],
+)
 
 /**
  * Nothing is done when the lane is not in its old partition: it has moved already.
@@ -30,61 +37,72 @@ export async function moveLane(mover: Mover, from: string, to: string, lane: str
   const [here, there] = [keysOf(from), keysOf(to)]
   const due = await redis.zscore(here.due, lane)
   if (due === null) return 0
-  const record = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
-  const first = record.first === '' ? [] : [record.first]
-  let urls = first.length
-  const crawls = new Map<string, number>()
+  const { memory, ...urlsOfRecord } = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
+  for (const name of INSTANTS) if (memory?.[name]) memory[name] = (Number(memory[name]) + aheadMs).toFixed(3)
   const lists = await listsIn(redis, here, lane)
-  await eachId(mover, LIST.normal, first, to, 'SADD')
-  for (const list of lists) {
-    const count = await eachIdOf(mover, from, list, lane, to, 'SADD')
-    await copyKey(mover, here.list(list, lane), to, there.list(list, lane))
-    urls += count
-    const crawl = crawlOf(list)
-    if (crawl !== DEFAULT_CRAWL) crawls.set(crawl, (crawls.get(crawl) ?? 0) + count)
+  /** Ids of its URLs are stored where the lane is. */
+  const eachId = async (how: 'SADD' | 'SREM', keys: Keys): Promise<Map<string, number>> => {
+    const counts = new Map(lists.map((list) => [crawlOf(list), 0]))
+    for await (const [list, entries] of urlsOf(mover, here, lane, lists, urlsOfRecord.first)) {
+      const crawl = crawlOf(list)
+      counts.set(crawl, (counts.get(crawl) ?? 0) + entries.length)
+      const ids = entries.map((entry) => decodeIn(list, entry).id).filter((id) => !isAssigned(id))
+      const slots = ids.map((id) => idSlot(id, crawl))
+      if (slots.length > 0)
+        await change.write(keys.tag, ...slots.map(({ bucket, number }) => [how, keys.ids(bucket), number]))
+    }
+    return counts
   }
+  const counts = await eachId('SADD', there)
+  for (const list of lists) await copyKey(mover, here.list(list, lane), to, there.list(list, lane))
   await copyKey(mover, here.turns(lane), to, there.turns(lane))
-  const { memory } = record
-  if (memory !== undefined) moveOn(memory, aheadMs)
-  const ofCrawls = [...crawls].flat()
-  const put = { lane, from, urls, due: String(Number(due) + aheadMs), record: writeLaneRecord(record) }
-  await change.write(to, moveScripts.putLane, put, ofCrawls)
-  await eachId(mover, LIST.normal, first, from, 'SREM')
-  for (const list of lists) await eachIdOf(mover, from, list, lane, from, 'SREM')
-  await change.write(from, moveScripts.dropLane, { lane, urls }, ofCrawls)
+
+  const urls = [...counts.values()].reduce((sum, one) => sum + one, 0)
+  const crawls = [...counts].filter(([crawl]) => crawl !== DEFAULT_CRAWL)
+  const counted = (keys: Keys, sign: 1 | -1): Arg[][] => [
+    ['HINCRBY', keys.counts, 'parked', sign * urls],
+    ...crawls.map(([crawl, count]) => ['HINCRBY', keys.crawl(crawl), CRAWL.storedEver, sign * count]),
+  ]
+  const record = writeLaneRecord({ memory, ...urlsOfRecord })
+  // URLs are counted once, however often the move is made again.
+  const mark = `lane ${from} ${lane}`
+  const isCounted = (await redis.sismember(there.moved, mark)) === 1
+  await change.write(
+    to,
+    ...(record === '' ? [] : [['HSET', there.lanes, lane, record]]),
+    ['ZADD', there.due, String(Number(due) + aheadMs), lane],
+    ...crawls.flatMap(([crawl]): Arg[][] => [
+      ['HSET', there.epoch, EPOCH.layout, LAYOUT.withCrawls],
+      ['HSETNX', there.crawls, crawl, '0'],
+      ['SADD', there.lanesOf(crawl), lane],
+    ]),
+    ...(isCounted ? [] : [['SADD', there.moved, mark], ...counted(there, 1)]),
+  )
+  await eachId('SREM', here)
+  await change.write(
+    from,
+    ['ZREM', here.due, lane],
+    ['HDEL', here.lanes, lane],
+    ['UNLINK', here.turns(lane), ...lists.map((list) => here.list(list, lane))],
+    ...crawls.map(([crawl]) => ['SREM', here.lanesOf(crawl), lane]),
+    ...counted(here, -1),
+  )
   return urls
 }
 
-function moveOn(memory: Record<keyof typeof MEMORY_INSTANTS, string>, aheadMs: number): void {
-  for (const name of Object.keys(memory) as (keyof typeof memory)[])
-    if (MEMORY_INSTANTS[name] && memory[name] !== '') memory[name] = (Number(memory[name]) + aheadMs).toFixed(3)
-}
-
-/** @returns how many URLs the list has */
-async function eachIdOf(
-  mover: Mover,
-  from: string,
-  list: List,
+/** @param first  of the record of the lane, in front of what the list q has */
+async function* urlsOf(
+  { redis }: Mover,
+  here: Keys,
   lane: string,
-  tag: string,
-  how: 'SADD' | 'SREM',
-): Promise<number> {
-  for (let at = 0; ; at += ENTRIES) {
-    const entries = await mover.redis.lrange(keysOf(from).list(list, lane), at, at + ENTRIES - 1)
-    await eachId(mover, list, entries, tag, how)
-    if (entries.length < ENTRIES) return at + entries.length
-  }
-}
-
-/** Ids of a lane's URLs are stored where the lane is: SADD in its new partition, or SREM in its old one. */
-async function eachId(
-  { change }: Mover,
-  list: List,
-  entries: string[],
-  tag: string,
-  how: 'SADD' | 'SREM',
-): Promise<void> {
-  const ids = entries.map((entry) => decodeIn(list, entry).id).filter((id) => !isAssigned(id))
-  const slots = ids.map((id) => idSlot(id, crawlOf(list))).flatMap(({ bucket, number }) => [bucket, number])
-  if (slots.length > 0) await change.write(tag, moveScripts.putIds, { how }, slots)
+  lists: List[],
+  first: string,
+): AsyncGenerator<[List, string[]]> {
+  if (first !== '') yield [LIST.normal, [first]]
+  for (const list of lists)
+    for (let at = 0; ; at += ENTRIES) {
+      const entries = await redis.lrange(here.list(list, lane), at, at + ENTRIES - 1)
+      yield [list, entries]
+      if (entries.length < ENTRIES) break
+    }
 }

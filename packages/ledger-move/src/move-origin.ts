@@ -1,9 +1,8 @@
 /** Moves what is known of one origin, under the rules of move-lane.ts. */
-import { FIELD, KEY, keysOf, ORIGIN_INSTANTS, readState } from '@decorum/ledger/stored'
+import { type Arg, BODY, FIELD, keysOf, ORIGIN_INSTANTS, readState } from '@decorum/ledger/stored'
 import { hostOf, registrableDomain } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
-import { copyKey, type Mover, readKey } from './copy-key.ts'
-import { moveScripts } from './scripts.ts'
+import { copyKey, liveAtLeast, type Mover } from './copy-key.ts'
 
 const INSTANTS = (Object.keys(ORIGIN_INSTANTS) as (keyof typeof FIELD)[])
   .filter((name) => ORIGIN_INSTANTS[name])
@@ -20,28 +19,25 @@ export async function moveOrigin(
   const { redis, change } = mover
   const [here, there] = [keysOf(from).origin(origin), keysOf(to).origin(origin)]
   const [state, ...instants] = await redis.hmget(here, FIELD.robotsState, ...INSTANTS)
-  for (const hash of hashesOf(readState(state ?? ''))) await copyBody(mover, from, to, origin, hash)
-  if (!(await copyKey(mover, here, to, there))) return
+  for (const hash of hashesOf(readState(state ?? ''))) await copyBody(mover, from, to, hostOf(origin), hash)
   const moved = INSTANTS.flatMap((field, n) =>
-    instants[n] && aheadMs !== 0 ? [field, (Number(instants[n]) + aheadMs).toFixed(3)] : [],
+    instants[n] && aheadMs !== 0 ? [['HSET', there, field, (Number(instants[n]) + aheadMs).toFixed(3)]] : [],
   )
-  if (moved.length > 0)
-    await change.write(to, moveScripts.putHash, { name: `${KEY.origin}${origin}`, isFirst: '' }, moved)
-  await change.write(from, moveScripts.dropKey, { key: here })
+  if (await copyKey(mover, here, to, there, () => moved)) await change.write(from, ['UNLINK', here])
 }
 
-/** A body may be that of several origins, so the original stays until its life is over. */
-async function copyBody(
-  { redis, change }: Mover,
-  from: string,
-  to: string,
-  origin: string,
-  hash: string,
-): Promise<void> {
-  const key = keysOf(from).body(hash)
-  const [bytes, found] = await Promise.all([redis.strlen(key), readKey(redis, key)])
-  if (found === undefined) return
-  const host = hostOf(origin)
-  const domain = registrableDomain(host) ?? host
-  await change.write(to, moveScripts.putBody, { hash, bytes, domain, ...found })
+/**
+ * A body may be that of several origins, so the original stays until its life is over. One that costs something is spent where it comes
+ * (lib/body-budget.lua of the ledger), so that a domain does not get its budget anew by a change. Nothing is refused: what is over the
+ * budget leaves no room for the next one.
+ */
+async function copyBody(mover: Mover, from: string, to: string, host: string, hash: string): Promise<void> {
+  const { redis } = mover
+  const [here, there] = [keysOf(from), keysOf(to)]
+  const bytes = await redis.strlen(here.body(hash))
+  const isSpent = bytes <= BODY.freeBytes || (await redis.exists(there.body(hash))) === 1
+  const counters = isSpent ? [] : [there.spent, `${there.spent}:${registrableDomain(host) ?? host}`]
+  await copyKey(mover, here.body(hash), to, there.body(hash), (lifeMs) =>
+    counters.flatMap((counter): Arg[][] => [['INCRBY', counter, bytes], ...liveAtLeast(counter, lifeMs)]),
+  )
 }

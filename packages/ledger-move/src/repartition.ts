@@ -4,24 +4,13 @@
  * docs/decisions/0009-redis-cluster.md.
  */
 import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
-import {
-  ANNOUNCED,
-  type Arg,
-  carryGroups,
-  defineVerbs,
-  EPOCH,
-  KEY,
-  keysOf,
-  outboxMark,
-  readLaneName,
-} from '@decorum/ledger/stored'
-import { hostOf, partitionOf, partitionTags, readUrl } from '@decorum/protocol'
+import { ANNOUNCED, type Arg, carryGroups, defineVerbs, EPOCH, KEY, keysOf, outboxMark } from '@decorum/ledger/stored'
+import { partitionTags, readUrl } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
 import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
-import { moveKeys, type Place } from './move-keys.ts'
+import { homeOf, moveKeys, type Place } from './move-keys.ts'
 import { moveLane } from './move-lane.ts'
-import { moveScripts } from './scripts.ts'
-import { aheadMs, clocksOf } from './server-clocks.ts'
+import { measureClocks } from './server-clocks.ts'
 import { leasesEnd, quiet } from './standstill.ts'
 import { moveSums } from './sums.ts'
 
@@ -43,13 +32,11 @@ export type RepartitionProgress =
       /** how long it still waits for leases that a Redis may have forgotten, ms */
       holdMs: number
     }
-  | { kind: 'moving'; lanes: number; origins: number; urls: number }
-export type Repartitioned = {
+  | ({ kind: 'moving' } & Moved)
+type Moved = { lanes: number; origins: number; urls: number }
+export type Repartitioned = Moved & {
   from: number
   to: number
-  lanes: number
-  origins: number
-  urls: number
   /** tags where no host lives any more; their queues and streams are still read */
   retired: string[]
 }
@@ -86,107 +73,85 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
 
   const there = [...before.tags, ...before.retired]
   const tags = partitionTags(to, there)
+  const [firstAfter = first] = tags
   const all = [...new Set([...there, ...tags])]
   const gate = `${from}>${to}`
   if (began === undefined) await quiet(options, there, from, (processes) => onProgress({ kind: 'ending', processes }))
   for (const tag of all) await change.take(tag, gate)
-  if (moving !== gate) await stillQuiet(options, change, { there, all, gate, from })
+  const putAll = async (last: string, ...fields: Arg[]): Promise<void> => {
+    // As long as the first partition is closed, the change can be taken up again, so the first is opened last.
+    for (const tag of [...all.filter((one) => one !== last), last])
+      await change.write(tag, ['HSET', keysOf(tag).epoch, ...fields])
+  }
+  if (moving !== gate) {
+    // A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on it
+    // can store nothing. After that no job can be half way in, and a change that is taken up again need not check.
+    await quiet(options, there, gate).catch(async (error: unknown) => {
+      if (error instanceof LedgerUnfitError) await putAll(first, EPOCH.partitions, from)
+      throw error
+    })
+    await putAll(first, EPOCH.moving, gate)
+  }
   await leasesEnd(options, there, gate, (leases, holdMs) => onProgress({ kind: 'waiting', leases, holdMs }))
 
-  const place: Place = {
-    redis,
-    change,
-    tags,
-    clocks: await clocksOf(redis, all),
-    onOrigin: () => {
-      done.origins++
-      moved()
-    },
+  const moved = (kind: 'lanes' | 'origins', urls = 0): void => {
+    done[kind]++
+    done.urls += urls
+    onProgress({ kind: 'moving', ...done })
   }
-  const moved = (): void => onProgress({ kind: 'moving', lanes: done.lanes, origins: done.origins, urls: done.urls })
-  if (before.tags.length !== to) for (const tag of there) await clearOutbox(place, before.tags, tag)
-  await spreadDocuments(place, there)
-  await spreadLoss(place, there)
-  const crawls = await spreadCrawls(place, there)
-  for (const tag of all)
-    await moveLanes(place, tag, (urls) => {
-      done.urls += urls
-      done.lanes++
-      moved()
-    })
-  await moveKeys(place, all)
+  const place: Place = { redis, change, there, tags, all, ahead: await measureClocks(redis, all), moved }
+  if (before.tags.length !== to) await clearOutboxes(place, before.tags)
+  await spreadDocuments(place)
+  await spreadLoss(place)
+  const crawls = await spreadCrawls(place)
+  await moveLanes(place)
+  await moveKeys(place)
   const retired = all.filter((tag) => !tags.includes(tag))
-  for (const tag of retired) await moveSums(place, tag, tags[0] as string, crawls)
+  for (const tag of retired) await moveSums(place, tag, firstAfter, crawls)
   await dealLimits(place, crawls)
 
   // Numbers of jobs and fences go on from the highest one, so that ids made of them are never given twice; also in retired queues,
-  // because their place among the tags may become that of another partition.
-  const number = await highest(all, (tag) => redis.get(`${tag}:${KEY.candidateJob}id`))
-  for (const tag of all) await change.write(tag, moveScripts.raiseJobs, { number })
-  const fence = await highest(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))
+  // because their place among the tags may become that of another partition. Frontiers go on adding jobs meanwhile, so the numbers of
+  // jobs are only ever raised.
+  const jobIdOf = (tag: string): string => `${tag}:${KEY.candidateJob}id`
+  const jobs = await numbersOf(all, (tag) => redis.get(jobIdOf(tag)))
+  for (const [n, tag] of all.entries())
+    await change.write(tag, ['INCRBY', jobIdOf(tag), Math.max(...jobs) - (jobs[n] ?? 0)])
+  const fence = Math.max(...(await numbersOf(all, (tag) => redis.hget(keysOf(tag).epoch, EPOCH.fence))))
   await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
-  for (const tag of all) await change.write(tag, moveScripts.dropKey, { key: keysOf(tag).moved })
+  for (const tag of all) await change.write(tag, ['UNLINK', keysOf(tag).moved])
   // Every lease has ended, and hosts have just come: nothing has to be waited for when a new partition is first called.
-  const fields = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
-  await putAll(change, firstLast(all, tags[0]), fields)
+  const opened = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
+  await putAll(firstAfter, ...opened)
   return { ...done, retired }
 }
 
-/**
- * A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on it
- * can store nothing. After that no job can be half way in, and a change that is taken up again need not check.
- */
-async function stillQuiet(
-  options: RepartitionOptions,
-  change: Change,
-  { there, all, gate, from }: { there: string[]; all: string[]; gate: string; from: number },
-): Promise<void> {
-  try {
-    await quiet(options, there, gate)
-  } catch (error) {
-    if (error instanceof LedgerUnfitError) await putAll(change, firstLast(all, there[0]), [EPOCH.partitions, from])
-    throw error
+async function moveLanes(place: Place): Promise<void> {
+  const { redis, all, tags, ahead, moved } = place
+  for (const from of all) {
+    const pages: AsyncIterable<string[]> = redis.zscanStream(keysOf(from).due, { count: PAGE })
+    for await (const flat of pages)
+      for (const lane of flat.filter((_, at) => at % 2 === 0)) {
+        const to = homeOf(tags, 'lane', lane, from)
+        if (to !== from) moved('lanes', await moveLane(place, from, to, lane, ahead(from, to)))
+      }
   }
-  await putAll(change, all, [EPOCH.moving, gate])
-}
-
-/** As long as the first partition is closed, the change can be taken up again, so the first is opened last. */
-const firstLast = (all: string[], first: string | undefined): string[] =>
-  all.toSorted((a, b) => Number(a === first) - Number(b === first))
-
-const homeOf = (tags: readonly string[], origin: string): string =>
-  tags[partitionOf(hostOf(origin), tags.length)] as string
-
-async function moveLanes(place: Place, from: string, onLane: (urls: number) => void): Promise<void> {
-  const { redis, tags, clocks } = place
-  let cursor = '0'
-  do {
-    const [next, flat] = await redis.zscan(keysOf(from).due, cursor, 'COUNT', PAGE)
-    cursor = next
-    for (let at = 0; at < flat.length; at += 2) {
-      const lane = flat[at] as string
-      const to = homeOf(tags, readLaneName(lane).origin)
-      if (to !== from) onLane(await moveLane(place, from, to, lane, aheadMs(clocks, from, to)))
-    }
-  } while (cursor !== '0')
 }
 
 /** Drops entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
-async function clearOutbox({ redis, change }: Place, tags: string[], tag: string): Promise<void> {
-  for (const [id, fields] of await redis.xrange(keysOf(tag).outbox, '-', '+')) {
-    const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
-    const home = 'refused' in at ? tag : homeOf(tags, at.origin)
-    const mark = keysOf(home).mark(outboxMark(tag, id))
-    if ((await redis.exists(mark)) === 1) await change.write(tag, moveScripts.dropOutboxEntry, { id })
+async function clearOutboxes({ redis, change, there }: Place, tags: string[]): Promise<void> {
+  for (const tag of there) {
+    const { outbox } = keysOf(tag)
+    for (const [id, fields] of await redis.xrange(outbox, '-', '+')) {
+      const at = readUrl((JSON.parse(fields[1] ?? '{}') as { url?: string }).url ?? '')
+      const home = 'refused' in at ? tag : homeOf(tags, 'origin', at.origin, tag)
+      const mark = keysOf(home).mark(outboxMark(tag, id))
+      if ((await redis.exists(mark)) === 1) await change.write(tag, ['XDEL', outbox, id])
+    }
   }
 }
 
-async function putAll(change: Change, tags: readonly string[], fields: Arg[]): Promise<void> {
-  for (const tag of tags) await change.write(tag, moveScripts.putEpoch, {}, fields)
-}
-
-async function highest(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<string> {
-  const found = await Promise.all(tags.map(read))
-  return String(found.reduce((most, one) => Math.max(most, Number(one ?? 0)), 0))
+async function numbersOf(tags: readonly string[], read: (tag: string) => Promise<string | null>): Promise<number[]> {
+  return (await Promise.all(tags.map(read))).map((one) => Number(one ?? 0))
 }

@@ -1,7 +1,7 @@
 /** What must hold before hosts move to other partitions: no process runs, no job is half done, no lease is left. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
-import { EPOCH, KEY, keysOf, type Scripts, scriptsOf, valuesOf } from '@decorum/ledger/stored'
+import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '@decorum/ledger/stored'
 import { CANDIDATES } from '@decorum/protocol'
 
 type Fleet = { redis: RedisLink; leaseMs: number; quarantineMs: number }
@@ -80,31 +80,23 @@ async function announced(
   return found
 }
 
+/** Where a job that was begun may wait for its next turn: one that was deferred comes by way of the first, one with a priority of BullMQ of the second. */
+const WAITING = ['delayed', 'prioritized', 'wait', 'paused']
+const SORTED = WAITING.slice(0, 2)
+
 /** Jobs that a gateway has begun: `ats` counts how often. */
 async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
   const queue = `${tag}:${CANDIDATES}`
-  const started = await redis.lrange(`${queue}:active`, 0, -1)
-  const addBegun = async (ids: string[]): Promise<void> => {
-    const pipeline = redis.pipeline()
-    for (const id of ids) pipeline.hget(`${queue}:${id}`, 'ats')
-    const begun = ids.length === 0 ? [] : (valuesOf(await pipeline.exec(), 'begunJobs') as (string | null)[])
-    started.push(...ids.filter((_, n) => Number(begun[n] ?? 0) > 0))
-  }
-  // A job that was deferred comes back by way of these; one with a priority of BullMQ, by `prioritized`.
-  const pages: ((at: number) => Promise<string[]>)[] = [
-    ...['delayed', 'prioritized'].map(
-      (set) => (at: number) => redis.zrange(`${queue}:${set}`, String(at), String(at + PAGE - 1)),
-    ),
-    ...['wait', 'paused'].map((list) => (at: number) => redis.lrange(`${queue}:${list}`, at, at + PAGE - 1)),
-  ]
-  for (const page of pages) {
+  const begun = await redis.lrange(`${queue}:active`, 0, -1)
+  for (const where of WAITING)
     for (let at = 0; ; at += PAGE) {
-      const ids = await page(at)
-      await addBegun(ids)
+      const [key, first, last] = [`${queue}:${where}`, String(at), String(at + PAGE - 1)]
+      const ids = await (SORTED.includes(where) ? redis.zrange(key, first, last) : redis.lrange(key, first, last))
+      const times = await Promise.all(ids.map((id) => redis.hget(`${queue}:${id}`, 'ats')))
+      begun.push(...ids.filter((_, n) => Number(times[n] ?? 0) > 0))
       if (ids.length < PAGE) break
     }
-  }
-  return started
+  return begun
 }
 
 /**

@@ -118,7 +118,6 @@ export const EPOCH_MOVES = {
   policies: 'everywhere',
   layout: 'stays',
   upgraded: 'stays',
-  leftovers: 'stays',
 } as const satisfies Record<keyof typeof EPOCH, EpochMove>
 
 export type CrawlMove =

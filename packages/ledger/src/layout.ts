@@ -8,9 +8,10 @@ import type { GateName } from '@decorum/protocol/gates'
 import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 
 /**
- * The number of this layout. A ledger with another number is neither read nor written; `2>3` is one that is being upgraded. Raise it
- * with every change that an earlier or later process would misread, and write how stored data
- * changes in packages/ledger-move/src/migration.ts.
+ * The number of this layout. A ledger with another number is neither read nor written; `3>5` is one that is being upgraded. Raise it
+ * with every change that an earlier or later process would misread. `decorum upgrade` takes one step, from the layout of the release
+ * before: write it in packages/ledger-move/src/upgrade.ts and the scripts in src/lua/upgrade there, in place of the step before it, and
+ * the fixture of the new layout by test/ledger/layouts/write.ts.
  */
 export const LAYOUT = {
   version: '5',
@@ -123,9 +124,8 @@ export const EPOCH = {
   /** the policies of sites: lib/site-policy.lua */
   policies: 'policies',
   layout: 'layout',
-  /** the latest upgrade from an earlier layout, `2>3` and the instant by Redis's clock, ms; and that layout while names of it are left */
+  /** the latest upgrade from an earlier layout, `3>5` and the instant by Redis's clock, ms */
   upgraded: 'upgraded',
-  leftovers: 'leftovers',
 } as const
 
 /**

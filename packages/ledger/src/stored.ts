@@ -2,6 +2,7 @@
  * The stored form of a ledger and what runs scripts on it, for the package that changes all of a ledger (ledger-move). What a process of the fleet needs is in index.ts.
  */
 export { type Arg, EVERY_CALL, row } from './calls.ts'
+export { sharesOf } from './crawls/limits.ts'
 export { readRecord } from './crawls/record.ts'
 export * from './layout.ts'
 export * from './layout-moves.ts'

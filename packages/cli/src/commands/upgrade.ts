@@ -38,9 +38,9 @@ export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode>
   }
 }
 
-export function upgradeSentence({ from, to, processes, origins, leases, closedMs }: Upgraded): string {
+export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgraded): string {
   if (from === to) return `layout ${to} already: nothing was left to do`
-  const took = `closed for ${closedMs / 1_000} s; ${origins} origins and ${leases} leases are written anew`
+  const took = `closed for ${closedMs / 1_000} s; ${leases} leases are written anew`
   const others =
     processes === 0
       ? ''
@@ -51,9 +51,9 @@ export function upgradeSentence({ from, to, processes, origins, leases, closedMs
 /** One line a second, on stderr. */
 function progress(): (now: Upgraded) => void {
   let saidAt = performance.now()
-  return ({ origins, leases, lanes }) => {
+  return ({ leases, lanes }) => {
     if (performance.now() - saidAt < SAY_MS) return
     saidAt = performance.now()
-    warn(`written anew: ${origins} origins, ${leases} leases, ${lanes} lanes`)
+    warn(`written anew: ${leases} leases; held by a pause: ${lanes} lanes`)
   }
 }

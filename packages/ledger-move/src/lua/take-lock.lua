@@ -6,7 +6,7 @@
   Returns  the number of this change, or 0 while another one holds the lock
   Keeps    numbers only rise.
 ]]
-if --[[rule:one-change-at-a-time]] redis.call('EXISTS', KEYS[1]) == 1 --[[end]] then return 0 end
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local number = redis.call('INCR', KEYS[2])
 redis.call('SET', KEYS[1], number, 'PX', ARGV[ARG.lifeMs])
 return number

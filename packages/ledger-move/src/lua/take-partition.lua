@@ -3,12 +3,11 @@
 
   KEYS     as guard
   ARGV     change: the caller's number;  gate: `2>6` closes the partition to every process that knows another
-           number; ''
-           leaves it open
+           number; '' leaves it open
   Returns  the error OVERTAKEN when the same or a later change has taken the partition
 ]]
 local taken = tonumber(redis.call('HGET', KEYS[1], EPOCH.change) or '0')
-if --[[rule:a-partition-goes-to-the-latest-change]] taken >= tonumber(ARGV[ARG.change]) --[[end]] then
+if taken >= tonumber(ARGV[ARG.change]) then
   return redis.error_reply('OVERTAKEN change')
 end
 redis.call('HSET', KEYS[1], EPOCH.change, ARGV[ARG.change])

@@ -3,11 +3,10 @@
 
   KEYS[1]  their tags, a list;  KEYS[2]  the retired tags, a list;  KEYS[3]  how many changes have begun
   ARGV     change: the caller's number;  count: how many tags there are; then these tags, and behind them the
-           retired
-           ones
+           retired ones
   Returns  the error OVERTAKEN when another change has begun since
 ]]
-if --[[rule:an-overtaken-change-writes-no-tags]] redis.call('GET', KEYS[3]) ~= ARGV[ARG.change] --[[end]] then
+if redis.call('GET', KEYS[3]) ~= ARGV[ARG.change] then
   return redis.error_reply('OVERTAKEN change')
 end
 redis.call('DEL', KEYS[1], KEYS[2])

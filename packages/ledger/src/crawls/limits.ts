@@ -5,7 +5,7 @@ import { shareLimits } from '../record-scripts.ts'
 import { decodeIn } from '../records/pending-text.ts'
 import { answersOf, withDeadline } from '../scripts.ts'
 import type { CrawlBook } from './book.ts'
-import { type CrawlPlace, crawlOf, type Facts, factsOf, NOTHING, type Places } from './list.ts'
+import { type CrawlPlace, crawlOf, factsOf, NOTHING, type Places } from './list.ts'
 import { type CrawlRecord, endedBy, endingOf } from './record.ts'
 
 /** Of one step of `sweepCrawl`. */
@@ -24,28 +24,49 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
   const today = String(Math.floor(now / DAY))
   for (const [at, name] of names.entries()) {
     const facts = answered.map((one) => one[at] ?? NOTHING)
-    const { record, bytes, waiting } = crawlOf(name, facts)
+    const { record, bytes } = crawlOf(name, facts)
     const end = endedBy(record, bytes, now)
     if (end !== undefined) {
       await places[0]?.verbs.crawl(name, end, record.version)
       continue
     }
-    const { stored, pagesPerDay } = record.limits ?? {}
-    if (places.length === 1 || (stored === undefined && pagesPerDay === undefined)) continue
-    const takenIn = ({ fields }: Facts): number => (fields[CRAWL.day] === today ? Number(fields[CRAWL.today] ?? 0) : 0)
-    const inAll = facts.reduce((sum, one) => sum + takenIn(one), 0)
-    const shares = places.map(({ keys }, place) => {
-      const one = facts[place] ?? NOTHING
-      const here = Number(one.fields[CRAWL.storedEver] ?? 0) - Number(one.fields[CRAWL.left] ?? 0)
-      const share = [
-        ...(stored === undefined ? [] : [CRAWL.stored, Math.max(0, stored - waiting + here)]),
-        ...(pagesPerDay === undefined ? [] : [CRAWL.perDay, Math.max(0, pagesPerDay - inAll + takenIn(one))]),
-      ]
-      const written = shareLimits.run(redis, [keys.crawl(name)], { version: record.version }, share)
-      return withDeadline(written, callDeadlineMs, 'crawls')
+    if (places.length === 1) continue
+    const shares = sharesOf(
+      record,
+      facts.map(({ fields }) => fields),
+      today,
+    )
+    const written = places.map(async ({ keys }, place) => {
+      const share = shares[place] ?? []
+      if (share.length === 0) return
+      const answer = shareLimits.run(redis, [keys.crawl(name)], { version: record.version }, share)
+      await withDeadline(answer, callDeadlineMs, 'crawls')
     })
-    await Promise.all(shares)
+    await Promise.all(written)
   }
+}
+
+/**
+ * A limit that holds for all partitions together is dealt: each may have what it has already, and all that is left.
+ * @param partitions  what is known of the crawl in each: the fields of CRAWL
+ * @param today       as CRAWL.day
+ * @returns           per partition the fields of its shares, with their values; none without such a limit
+ */
+export function sharesOf(
+  { limits = {} }: CrawlRecord,
+  partitions: readonly Record<string, string>[],
+  today: string,
+): (string | number)[][] {
+  const stored = partitions.map((of) => Number(of[CRAWL.storedEver] ?? 0) - Number(of[CRAWL.left] ?? 0))
+  const ofToday = partitions.map((of) => (of[CRAWL.day] === today ? Number(of[CRAWL.today] ?? 0) : 0))
+  const share = (field: string, most: number | undefined, had: number[], at: number): (string | number)[] => {
+    const others = had.reduce((sum, one) => sum + one, 0) - (had[at] ?? 0)
+    return most === undefined ? [] : [field, Math.max(0, most - others)]
+  }
+  return partitions.map((_, at) => [
+    ...share(CRAWL.stored, limits.stored, stored, at),
+    ...share(CRAWL.perDay, limits.pagesPerDay, ofToday, at),
+  ])
 }
 
 /**

@@ -1,16 +1,13 @@
 --[[
   guard: every write of a change of the whole ledger begins with this, so a change that was frozen and overtaken
-  writes
-  nothing.
+  writes nothing.
 
   KEYS[1]  {tag}:epoch         its field EPOCH.change has the number of the change that may write in this partition
   KEYS[2]  {tag}:of:change     never exists: Redis refuses the call while the slot is half moved (KEY.partitions)
   ARGV     begins with `change`, the caller's number
   Returns  the error OVERTAKEN when another change may write here
 ]]
-if --[[rule:an-overtaken-change-writes-nothing]]
-  redis.call('HGET', KEYS[1], EPOCH.change) ~= ARGV[ARG.change] --[[end]]
-then
+if redis.call('HGET', KEYS[1], EPOCH.change) ~= ARGV[ARG.change] then
   return redis.error_reply('OVERTAKEN change')
 end
 local KEYS, ARGV, call, tonumber, unpack = KEYS, ARGV, redis.call, tonumber, unpack

@@ -1,8 +1,18 @@
---- @include "lib/guard"
+--- @include "lib/upgrade"
 --[[
-  hold-lanes: lanes that a gate holds join the set of those that are woken when one of these gates opens.
+  hold-lanes: lanes that a pause holds join those that are woken together when a pause ends (lib/waking.lua of the
+  ledger); one call looks at some lanes.
 
   KEYS     as guard
-  ARGV     lanes
+  ARGV     as put-leases
+  Returns  the next cursor, as put-leases; and how many of them a pause holds
 ]]
-call('SADD', TAG .. KEY.heldByPolicy, unpack(ARGV, ARG.items))
+local cursor, found = unpack(call('HSCAN', TAG .. KEY.lanes, ARGV[ARG.cursor], 'COUNT', ARGV[ARG.count]))
+local held = {}
+for i = 1, #found, 2 do
+  local memory = { string.match(found[i + 1], MEMORY.pattern) }
+  local isHeld = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] == GATE.paused
+  if isHeld then held[#held + 1] = found[i] end
+end
+if #held > 0 then call('SADD', NEXT_HELD, unpack(held)) end
+return { cursor, #held }

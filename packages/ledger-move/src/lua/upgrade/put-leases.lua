@@ -1,13 +1,21 @@
---- @include "lib/guard"
---- @include "lib/lease-step"
+--- @include "lib/upgrade"
 --[[
-  put-leases: leases as the new layout stores them, in a key of their own until the partition is switched.
+  put-leases: some leases as they are stored now. A lease of then is that of its own lane; the request of a secondary
+  one may be sent from its beginning on, and its end stood in a set.
 
   KEYS     as guard
-  ARGV     next: the key, behind the tag; then lanes
+  ARGV     cursor: of HSCAN;  count: how many at a time
+  Returns  the next cursor, '0' after the last ones; and how many leases there were
 ]]
-local found = call('HMGET', TAG .. KEY.leases, unpack(ARGV, ARG.items))
-local ends = call('ZMSCORE', TAG .. 'secondary', unpack(ARGV, ARG.items))
-for i = 1, #found do
-  if found[i] then call('HSET', TAG .. ARGV[ARG.next], ARGV[ARG.items + i - 1], leaseOfNow(found[i], ends[i])) end
+local cursor, found = unpack(call('HSCAN', TAG .. KEY.leases, ARGV[ARG.cursor], 'COUNT', ARGV[ARG.count]))
+for i = 1, #found, 2 do
+  local lane, record = found[i], found[i + 1]
+  local fence, list, kind, failures, version, notBefore, startedAt, delay, least, ends, turnsAhead =
+    struct.unpack('<sssssdddddd', record)
+  local isSecondary = kind == KIND.hop or kind == KIND.paceGroup
+  local requestAt = isSecondary and notBefore or 0
+  ends = tonumber(call('ZSCORE', TAG .. 'secondary', lane) or ends)
+  call('HSET', NEXT_LEASES, lane, struct.pack(LEASE.format, fence, list, kind, failures, version, '', notBefore,
+    startedAt, delay, least, requestAt, ends, turnsAhead))
 end
+return { cursor, #found / 2 }

@@ -1,37 +1,30 @@
---- @include "lib/layout"
+--- @include "lib/upgrade"
 --[[
-  switch: from here on the partition has its new layout, which is written down with the instant.
+  switch: from here on the partition has its new layout, which is written down with the instant. Least delays have
+  another form now, and are written again by gateways.
 
   KEYS     as guard
-  ARGV     to;  next: the key with the leases of now, behind the tag;  keys: how many keys change their names; then
-           pairs of the keys'
-           earlier names and names of now, behind the tag, and pairs of the counts'
   Returns  the error OVERTAKEN when the partition is not being upgraded
   Keeps    a partition that was switched stays as it is.
 ]]
 if isOfNow then return end
-if --[[rule:only-what-is-closed-is-switched]] not isClosed --[[end]] then
+if not closedFrom then
   return redis.error_reply('OVERTAKEN change')
 end
-local counts = ARG.items + 2 * tonumber(ARGV[ARG.keys])
-for i = ARG.items, counts - 1, 2 do
-  if call('EXISTS', TAG .. ARGV[i]) == 1 then call('RENAME', TAG .. ARGV[i], TAG .. ARGV[i + 1]) end
+local function replace(key, by)
+  call('UNLINK', key)
+  if call('EXISTS', by) == 1 then call('RENAME', by, key) end
 end
-local next = TAG .. ARGV[ARG.next]
-call('UNLINK', TAG .. KEY.leases)
-if call('EXISTS', next) == 1 then call('RENAME', next, TAG .. KEY.leases) end
-local secondary = TAG .. 'secondary'
-for _, lane in ipairs(call('ZRANGE', secondary, 0, -1)) do call('SADD', TAG .. KEY.slotless, lane) end
-call('ZUNIONSTORE', TAG .. KEY.inFlight, 2, TAG .. KEY.inFlight, secondary)
-call('UNLINK', secondary)
-for i = counts, #ARGV, 2 do
-  local count = call('HGET', TAG .. KEY.counts, ARGV[i])
-  if count then
-    call('HINCRBY', TAG .. KEY.counts, ARGV[i + 1], count)
-    call('HDEL', TAG .. KEY.counts, ARGV[i])
-  end
-end
-local t = call('TIME')
-local upgraded = before .. '>' .. ofNow .. ' ' .. string.format('%.0f', t[1] * 1000 + t[2] / 1000)
+replace(TAG .. KEY.leases, NEXT_LEASES)
+call('SUNIONSTORE', TAG .. KEY.heldByPolicy, TAG .. KEY.heldByPolicy, NEXT_HELD)
+-- Secondary leases were not among those in flight; they and orders of pools take no slot of a fetcher.
+local inFlight, secondary, pooled = TAG .. KEY.inFlight, TAG .. 'secondary', TAG .. 'pooled'
+for _, lane in ipairs(call('ZRANGE', secondary, 0, -1)) do call('SADD', pooled, lane) end
+replace(TAG .. KEY.slotless, pooled)
+call('ZUNIONSTORE', inFlight, 2, inFlight, secondary)
+call('UNLINK', NEXT_HELD, secondary)
 call('HDEL', KEYS[1], EPOCH.leastDelays)
-call('HSET', KEYS[1], EPOCH.layout, ofNow, EPOCH.upgraded, upgraded, EPOCH.leftovers, before)
+local t = call('TIME')
+local to = call('EXISTS', TAG .. KEY.crawls) == 1 and LAYOUT.withCrawls or LAYOUT.version
+local upgraded = closedFrom .. '>' .. to .. ' ' .. string.format('%.0f', t[1] * 1000 + t[2] / 1000)
+call('HSET', KEYS[1], EPOCH.layout, to, EPOCH.upgraded, upgraded)
