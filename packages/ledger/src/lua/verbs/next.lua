@@ -8,8 +8,8 @@
           kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the request before it
           delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its
           origin;  turn, endedAt: of an earlier answer to the same request, '' for a new one
-  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same where that is longer than SOON_MS:
-          it is asked for once more then, since a gate may close and a delay may become longer meanwhile;
+  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same where that is longer than
+          SOON_MS: it is asked for once more then, since a gate may close and a delay may become longer meanwhile;
           'wait', ms, gate; 'busy' where another request was asked for that has not been sent yet; 'stale'; 'blocked',
           'rules-changed', 'refetch'
   Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other
