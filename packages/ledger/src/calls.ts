@@ -106,8 +106,8 @@ export const REPLY = row('epoch', 'now', 'kind', 'more')
 export const FACT = joined('fence', 'notBefore', 'attempts', 'list', 'version', 'urlCount', 'delayMs')
 /** The same of closed gates, behind it where there are any. `blocked` is a '.' and the reason, which may hold a '|'. */
 export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchUntil', 'refetch', 'blocked')
-/** Joined by '|' in a reply of start. */
-export const START_ANSWER = row('answer', 'waitMs', 'paceFence', 'paceDelayMs')
+/** A reply of start to one order. */
+export const START_ANSWER = joined('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
 export const NEXT_ANSWER = row('answer', 'waitMs', 'gate', 'turn', 'endedAt')
 /** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */

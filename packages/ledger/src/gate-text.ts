@@ -61,7 +61,7 @@ export function gateFunctions(script: string, readers: Map<LedgerGate, Reader>, 
     .join('\n')
 }
 
-const PARAMETERS = 'origin, o, version, judged, fence, list'
+const PARAMETERS = 'lane, o, version, judged, fence, list'
 
 function functionText({ name, what, moment, each }: Asked, readers: Map<LedgerGate, Reader>, table: GateTable): string {
   const gates = gatesThatCount(what, moment, table)

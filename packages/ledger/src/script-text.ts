@@ -75,7 +75,10 @@ export function scriptText(verb: Verb, read = readPart, table?: GateTable): stri
 
 /** A script with the functions that are made of the table of gates, and without those that it does not use. */
 export const finished = (script: string, read = readPart, table?: GateTable): string =>
-  withoutUnused(script.includes(GATES_PLACE) ? withGates(script, read(GATES_PART), table) : script)
+  closed(withoutUnused(script.includes(GATES_PLACE) ? withGates(script, read(GATES_PART), table) : script))
+
+/** lua/lib/epoch.lua opens the function that is the rest of the script. */
+const closed = (script: string): string => (/^return \(function\(\)$/m.test(script) ? `${script}\nend)()` : script)
 
 /** `local function name(…)` at the beginning of a line, up to its `end`: on that line, or alone on a later one. */
 const FUNCTION = /^local function (\w+)\((?:.*\bend[ \t]*$|.*(?:\n(?!end[ \t]*$).*)*\nend[ \t]*$)/gm

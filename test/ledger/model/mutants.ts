@@ -113,6 +113,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a started lease ends with its reservation', 'a-lease-outlasts-its-reservation', 'true'],
   ['start relies on the reservation, whatever changed since', 'a-change-since-the-reservation-counts', 'false'],
   ['start does not see what its own call has changed', 'one-call-sees-its-own-changes', ''],
+  ['what changed last counts for no origin', 'what-changed-last-may-be-this-origin', 'true'],
   [
     'a closed gate is taken for an open one',
     'open-gates-only-are-relied-on',
@@ -144,7 +145,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   [
     'a request goes out although the pace lane is closed',
     'a-closed-pace-lane-refuses',
-    "paceFence == nil and (function() paceFence, owed = '1', delay return false end)()",
+    "paceFence == nil and (function() paceFence, owed = '1', delayMs return false end)()",
   ],
   ['an unused secondary lease forgets the due time', 'an-unused-secondary-lease-keeps-the-due-time', '0'],
   ['the last to come is let in first', 'first-come-first-served', 'true'],

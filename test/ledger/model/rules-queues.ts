@@ -16,6 +16,8 @@ import {
 } from './state.ts'
 
 const LONGEST_WAIT_MS = 3_600_000
+/** reap looks at a secondary lease for the first time after this */
+const FIRST_LOOK_MS = 5_000
 const MOST_WAITING = 32
 
 export type LeaseAsked = {
@@ -111,7 +113,15 @@ export function take(m: Model, now: number, found: Found, asked: LeaseAsked): Le
   const ends = now + leaseMs
   const ownPlace = placeIn(queue, name)
   const before = ownPlace < queue.waiting.length ? ownPlace : undefined
-  lane.lease = { fence: m.fence, list: 'q', notBefore: ownDue, ends, looked: ends, started, before }
+  lane.lease = {
+    fence: m.fence,
+    list: 'q',
+    notBefore: ownDue,
+    ends,
+    looked: Math.min(ends, now + FIRST_LOOK_MS),
+    started,
+    before,
+  }
   return { fence: m.fence, delayMs: ms(owed) }
 }
 

@@ -30,7 +30,7 @@ end
 -- Every gate that keeps a page of a lane from being requested, and until when: `gate instant gate instant …`.
 local function closedGatesOf(lane, list)
   local o = factsOf(lane)
-  local closed = GATES.pageGrantEach(originOf(lane), o, versionOf(o), '', '', list)
+  local closed = GATES.pageGrantEach(lane, o, versionOf(o), '', '', list)
   for i = 2, #closed, 2 do closed[i] = ms(closed[i]) end
   return table.concat(closed, ' ')
 end

@@ -1,33 +1,37 @@
 --- @include "lib/clock"
 --[[
-  epoch: what every call does first. An epoch is one life of a Redis: it ends when Redis restarts, forgets, or its clock leaps. When
-  one begins, nothing is granted until every request that may be on the wire has ended (`holdUntil`).
+  epoch: what every call does first. An epoch is one life of a Redis: it ends when Redis restarts, forgets, or its clock
+  leaps. When one begins, nothing is granted until every request that may be on the wire has ended (`holdUntil`).
   Refuses a caller that knows another layout or another number of partitions.
 ]]
-local FIRST_HOLD_MS = 1000 -- of a ledger that is known to be new: long enough for running processes that knew another epoch to call
+-- Of a ledger that is known to be new: long enough for running processes that knew another epoch to call.
+local FIRST_HOLD_MS = 1000
 local epochId
 local leastDelaysText -- least-delay.lua; false before any process has written them
 local policiesText -- site-policy.lua; false while there has never been a policy
 local stopsText -- stops.lua; false while there has never been a stop
 local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
-local lostAt, lostUntil = 0, 0 -- Redis lost its latest writes at that instant; requests of then have ended by the other. 0: it has lost none
+-- Redis lost its latest writes at that instant; requests of then have ended by the other. 0: it has lost none.
+local lostAt, lostUntil = 0, 0
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
--- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise whatever was
--- lost. Nothing is granted then, so a time that is a little ahead does no harm.
+-- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise
+-- whatever was lost. Nothing is granted then, so a time that is a little ahead does no harm.
 local function raiseTime(vouched)
   if not vouched or vouched <= now + STEP_MS then return end
   --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
   call('HSET', KEYS[1], EPOCH.shift, ms(shift))
 end
 
--- One run of Redis: its replication id is new with each start and each time that a replica takes over. run_id would be the old one
--- again after a fail-back to a server that never stopped.
+-- One run of Redis: its replication id is new with each start and each time that a replica takes over. run_id would be
+-- the old one again after a fail-back to a server that never stopped.
 local function currentRun()
-  return string.match(call('INFO', 'replication'), 'master_replid:(%w+)') or string.match(call('INFO', 'server'), 'run_id:(%w+)')
+  return string.match(call('INFO', 'replication'), 'master_replid:(%w+)')
+    or string.match(call('INFO', 'server'), 'run_id:(%w+)')
 end
 
--- Nobody knows which requests were under way: each has ended when the longest lease is over, and its delay counts from then (owed.lua).
+-- Nobody knows which requests were under way: each has ended when the longest lease is over, and its delay counts from
+-- then (owed.lua).
 local function noteLoss()
   lostAt, lostUntil = now, now + tonumber(ARGV[ARG.longestLeaseMs])
   call('HSET', KEYS[1], EPOCH.lost, ms(lostAt) .. ' ' .. ms(lostUntil))
@@ -45,13 +49,18 @@ local function openEpoch()
     now = t[1] * 1000 + t[2] / 1000
   end
   local layout, partitions, run, id, previousId, lastNow, hold, announced, storedShift, doubt, leastDelaysStored,
-    stopsStored, policiesStored, lostStored, excessKept = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions, EPOCH.run, EPOCH.id,
-    EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt, EPOCH.leastDelays, EPOCH.stops,
+    stopsStored, policiesStored, lostStored, excessKept = unpack(call('HMGET', KEYS[1], EPOCH.layout, EPOCH.partitions,
+    EPOCH.run, EPOCH.id, EPOCH.previousId, EPOCH.now, EPOCH.holdUntil, EPOCH.restartAnnounced, EPOCH.shift, EPOCH.doubt,
+    EPOCH.leastDelays, EPOCH.stops,
     EPOCH.policies, EPOCH.lost, EPOCH.excess))
   leastDelaysText, stopsText, policiesText = leastDelaysStored, stopsStored, policiesStored
   hasCrawls = layout == LAYOUT.withCrawls
-  if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then return redis.error_reply('LAYOUT ' .. (layout or '1')) end
-  if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then return redis.error_reply('PARTITIONS ' .. partitions) end
+  if layout ~= LAYOUT.version and not hasCrawls and (layout or run) then
+    return redis.error_reply('LAYOUT ' .. (layout or '1'))
+  end
+  if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then
+    return redis.error_reply('PARTITIONS ' .. partitions)
+  end
   -- So a process that starts with another number after the list of partitions was lost is refused.
   if not partitions then call('HSET', KEYS[1], EPOCH.partitions, string.sub(KEYS[2], 1 + #TAG + #KEY.partitions)) end
   local thisRun = currentRun()
@@ -61,7 +70,8 @@ local function openEpoch()
     local at, till = string.match(lostStored, '^(%S+) (%S+)')
     lostAt, lostUntil = tonumber(at), tonumber(till)
   end
-  if --[[rule:one-claim-slows-all-calls]] last and (excess or excessKept) --[[end]] then slowDown(last, excessKept, excess) end
+  local isSlowed = --[[rule:one-claim-slows-all-calls]] last and (excess or excessKept) --[[end]]
+  if isSlowed then slowDown(last, excessKept, excess) end
   now = now + shift
   holdUntil = tonumber(hold or '0')
   epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
@@ -74,7 +84,8 @@ local function openEpoch()
       if left == '' then call('HDEL', KEYS[1], EPOCH.doubt) end
     end
     -- Nothing is granted while the time is in doubt.
-    inDoubt = left ~= '' and redis.error_reply('DOUBT the clock of Redis has leapt, or no process has called for a while')
+    inDoubt = left ~= ''
+      and redis.error_reply('DOUBT the clock of Redis has leapt, or no process has called for a while')
     if --[[rule:nothing-is-granted-in-doubt]] inDoubt --[[end]] then
       holdUntil = math.max(holdUntil, tonumber(string.match(left, '|(.*)|')) + DOUBT_MS)
     end
@@ -83,7 +94,9 @@ local function openEpoch()
     local wait, why = holdMs, leap
     if not run then
       why = restartAnnounced and 'new' or 'empty'
-      if --[[rule:an-empty-ledger-is-not-new]] restartAnnounced and known == '' --[[end]] then wait = announced == ANNOUNCED.unknown and 0 or FIRST_HOLD_MS end
+      if --[[rule:an-empty-ledger-is-not-new]] restartAnnounced and known == '' --[[end]] then
+        wait = announced == ANNOUNCED.unknown and 0 or FIRST_HOLD_MS
+      end
     elseif run ~= thisRun then
       why = restartAnnounced and 'announced' or 'restart'
       if restartAnnounced then wait = 0 end
@@ -93,15 +106,16 @@ local function openEpoch()
     epochId = string.format('%.0f', math.max(now * 1000, (tonumber(previous) or 0) + 1))
     holdUntil = math.max(holdUntil, now + wait)
     if wait == holdMs and run ~= thisRun then noteLoss() end
-    call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why, EPOCH.now, ms(now),
-      EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, layout or LAYOUT.version)
+    call('HSET', KEYS[1], EPOCH.run, thisRun, EPOCH.id, epochId, EPOCH.previousId, previous, EPOCH.why, why,
+      EPOCH.now, ms(now), EPOCH.holdUntil, ms(holdUntil), EPOCH.layout, layout or LAYOUT.version)
     if last then call('HSET', KEYS[1], EPOCH.keptUntil, ms(last)) end
     if run ~= thisRun then
       call('HDEL', KEYS[1], EPOCH.restartAnnounced)
       restartAnnounced = false
     end
   elseif --[[rule:another-epoch-is-noticed]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
-    -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the wire.
+    -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the
+    -- wire.
     raiseTime(vouched)
     holdUntil = math.max(holdUntil, now + holdMs)
     noteLoss()
@@ -118,8 +132,13 @@ if refused then return refused end
 -- The version that a text of the epoch begins with; '0' where there is none.
 local function versionIn(text) return text and string.match(text, '^%d+') or '0' end
 
--- Every reply also says which versions of the shared records are in force here. scripts.ts takes the epoch, the shift and these apart.
+-- Every reply also says which versions of the shared records are in force here. scripts.ts takes the epoch, the shift
+-- and these apart.
 local function reply(...)
   if not (stopsText or leastDelaysText) then return { epochId, ms(now), ... } end
   return { epochId .. '#' .. versionIn(stopsText) .. ',' .. versionIn(leastDelaysText), ms(now), ... }
 end
+
+-- The rest of a script is a function of its own. So the functions in it find what stands above at once; locals of one
+-- function are looked for among all that are closed over (docs/decisions/0007-scripts-gather.md).
+return (function()

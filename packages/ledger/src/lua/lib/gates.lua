@@ -5,8 +5,8 @@
   moment stands in the table (packages/protocol/src/gates.ts), from which the functions at the end of this part are made
   when the scripts are loaded:
 
-    GATES.pageGrant(origin, o, version, judged, fence, list)   what × moment; nil where everything is open, else the
-                                                               gate, and until when
+    GATES.pageGrant(lane, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate,
+                                                             and until when
       o        what `factsOf` has read; nil where every gate of the origin is known to be open
       version  of the rules in force;  judged: of those that the request was judged by, '' where it was not
       fence    of the lease that the request is, or will be, made under, '' for none
@@ -18,11 +18,11 @@
   host stand in the record of its `https:` origin, whose lane is the host's.
 ]]
 --- @reader startup-hold = holdUntil
---- @reader stopped when stopsText = stoppedUntil(origin)
+--- @reader stopped when stopsText = stoppedUntil(originOf(lane))
 --- @reader paused when o = math.max(tonumber(o[FACTS.pausedUntil] or 0), tonumber(o[FACTS.hostPausedUntil] or 0))
 --- @reader back-off when o = tonumber(o[FACTS.backOffUntil] or 0)
---- @reader visiting-hours when policiesText = hoursBegin(origin)
---- @reader budget when policiesText = budgetUntil(origin)
+--- @reader visiting-hours when policiesText = hoursBegin(originOf(lane))
+--- @reader budget when policiesText = budgetUntil(originOf(lane))
 --- @reader crawl-held when hasCrawls and list ~= '' = crawlHeldUntil(list)
 --- @reader robots-in-flight when o and (o[FACTS.fetchFence] or fence) ~= fence = tonumber(o[FACTS.fetchUntil])
 --- @reader blocked when o = tonumber(o[FACTS.blockedUntil] or 0)
@@ -46,32 +46,51 @@ local function versionOf(o) return o[FACTS.version] or '0' end
 -- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the
 -- version of its robots.txt. Reading each gate costs three times as much.
 local function whetherOpen(lane)
-  local key = originKey(originOf(lane))
-  return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agentOf(lane), FIELD.robotsState, FIELD.version))
+  local blank = string.find(lane, ' ', 1, true)
+  local key, agent = originKey(string.sub(lane, blank + 1)), string.sub(lane, 1, blank - 1)
+  return unpack(call('HMGET', key, FIELD.allOpen, FIELD.delayOf .. agent, FIELD.robotsState, FIELD.version))
 end
 
 -- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as
 -- text, and are compared as such: reading them as numbers costs more.
-local changes = {}
-local OLDEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000)
-local function readChanges(origins)
-  if #origins == 0 then return end
-  local found = call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
-  for i = 1, #origins do changes[origins[i]] = found[i] end
+local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), '99999999999999999999'
+local changes = {} -- origin → the fence of its latest change, false for none
+local changesOf = {} -- lanes whose changes are read in one call, when the first of them is needed
+local latestChange -- of all origins; OLDEST where that was before
+local function readChanges(lanes)
+  if #lanes == 0 then return end
+  local asked = {}
+  for i = 1, #lanes do asked[i] = originOf(lanes[i]) end
+  local found = call('ZMSCORE', TAG .. KEY.changed, unpack(asked))
+  for i = 1, #asked do changes[asked[i]] = found[i] end
 end
 local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
-local function hasChanged(origin, fence)
-  if changes[origin] == nil then readChanges({ origin }) end
+-- Whether nothing has changed, whatever the origin.
+local function isUnchanged(fence)
+  if not latestChange then
+    latestChange = call('ZRANGE', TAG .. KEY.changed, 0, 0, 'REV', 'WITHSCORES')[2] or OLDEST
+    if isAfter(OLDEST, latestChange) then latestChange = OLDEST end
+  end
+  return --[[rule:what-changed-last-may-be-this-origin]] isAfter(fence, latestChange) --[[end]]
+end
+local function hasChanged(lane, fence)
+  if isUnchanged(fence) then return false end
+  if not isAfter(fence, OLDEST) then return true end
+  local origin = originOf(lane)
+  if changes[origin] == nil then
+    readChanges(changesOf)
+    changesOf = {}
+  end
+  if changes[origin] == nil then readChanges({ lane }) end
   local changed = changes[origin]
-  return not isAfter(fence, OLDEST)
-    or --[[rule:a-change-since-the-reservation-counts]] changed and not isAfter(fence, changed) --[[end]]
+  return --[[rule:a-change-since-the-reservation-counts]] changed and not isAfter(fence, changed) --[[end]]
 end
 
 -- To be called after each write of a gate's field, or of a delay.
 local function markChanged(origin)
   call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
   --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
-  --[[rule:one-call-sees-its-own-changes]] changes[origin], facts = string.rep('9', 20), {} --[[end]]
+  --[[rule:one-call-sees-its-own-changes]] changes[origin], latestChange, facts = LATEST, LATEST, {} --[[end]]
 end
 
 -- Operations that are over are forgotten, and where no gate is closed, reserve needs to read none of them from here on.

@@ -151,12 +151,12 @@ local function mindExpiry(lane, expires)
   if --[[rule:a-new-first-url-may-end-a-wait]] till < tonumber(due) --[[end]] then setDue(lane, till) end
 end
 
-local function laneRecord(lane)
-  local memory, first = memories[lane], firsts[lane]
+local function laneRecord(lane, first)
+  local memory = memories[lane]
   if memory then
     local text = '|' .. table.concat(memory, '|') .. '|'
     if text ~= NOTHING then return first and text .. first or text end
   end
   return first
 end
-flushes[#flushes + 1] = function() writeAll(LANES, lanesTouched, laneRecord) end
+flushes[#flushes + 1] = function() writeAll(LANES, lanesTouched, firsts, laneRecord) end

@@ -32,12 +32,13 @@ local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, un
 -- When the latest request under a lease was sent: an exchange cannot have ended before. One that waits to be sent does
 -- not count yet.
 local function latestSentAt(startedAt, requestAt)
-  local hasBeenSent = --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now --[[end]]
-  return hasBeenSent and math.max(startedAt, requestAt) or startedAt
+  if requestAt <= startedAt then return startedAt end
+  return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now --[[end]] and requestAt or startedAt
 end
 -- When an exchange ended, by how long ago its sender says that was, and by when its request was sent.
 local function endedAt(elapsedMs, sentAt)
-  return now - --[[rule:elapsed-time-is-bounded]] math.min(tonumber(elapsedMs), now - sentAt) --[[end]]
+  local elapsed, most = tonumber(elapsedMs), now - sentAt
+  return now - --[[rule:elapsed-time-is-bounded]] (elapsed < most and elapsed or most) --[[end]]
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 --- @life
@@ -49,7 +50,7 @@ end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
 -- What a lane is leased for that a request holds besides its own.
-local function kindOfPaceLane(lane) return string.find(lane, ' https?://') and KIND.host or KIND.paceGroup end
+local function kindOfPaceLane(lane) return string.find(lane, ' http', 1, true) and KIND.host or KIND.paceGroup end
 -- The list of the URL that a lease is for, '' where it is for none of its lane's.
 local function listOfRequest(lease) return isSecondary(lease[LEASE.kind]) and '' or lease[LEASE.list] end
 local function endLease(lane)
@@ -69,9 +70,8 @@ local function owedBy(lane, lease)
     lease[LEASE.leastDelayMs])
 end
 
-local function leaseRecord(lane) return leases[lane] end
 flushes[#flushes + 1] = function()
-  writeAll(LEASES, leasesTouched, leaseRecord)
+  writeAll(LEASES, leasesTouched, leases)
   if #over > 0 then
     call('ZREM', INFLIGHT, unpack(over))
     call('SREM', SLOTLESS, unpack(over))

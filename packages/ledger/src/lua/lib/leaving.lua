@@ -13,7 +13,7 @@ local function writeOutcome(json, kind, list)
     call('HINCRBY', crawlKey(crawl), string.match(kind, '^[^/]+'), 1)
     if bytes ~= '' then call('HINCRBY', crawlKey(crawl), CRAWL.bytes, bytes) end
   else call('XADD', OUTCOMES, '*', 'o', json) end
-  countOutcome(kind)
+  count(kind, 1)
 end
 
 -- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs they end.

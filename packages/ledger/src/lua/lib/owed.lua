@@ -1,32 +1,32 @@
 --- @include "lib/gates"
 --- @include "lib/writes"
 --[[
-  owed: the delay that a lane owes after a request, whatever way that request ended, and when a lane opens whose delay may have become
-  longer since. It is the longest of what the sender reports (the agent's own, the rules', what the answer brought, adaptive), the least delay
-  of the fleet, the policy of the site, the delay by robots.txt as it is recorded, and that of an operator. A policy with consent takes the
-  place of all but the operator's.
+  owed: the delay that a lane owes after a request, whatever way that request ended, and when a lane opens whose delay
+  may have become longer since. It is the longest of what the sender reports (the agent's own, the rules', what the
+  answer brought, adaptive), the least delay of the fleet, the policy of the site, the delay by robots.txt as it is
+  recorded, and that of an operator. A policy with consent takes the place of all but the operator's.
 
-  {tag}:ended  hash  lane → LAST, packed: when its last exchange ended, the delay owed from then on, and the lane whose request it was where
-               that is another one. It is kept as long as the delay runs or the lane has work.
+  {tag}:ended  hash  lane → LAST, packed: when its last exchange ended, the delay owed from then on, and the lane whose
+               request it was where that is another one. It is kept as long as the delay runs or the lane has work.
   {tag}:epoch  the field EPOCH.leastDelays: LEAST_DELAY in layout.ts
 ]]
-local leastDelays -- agent → its least delay, and when that was changed
-local function leastDelayOf(agent)
-  if not leastDelays then
-    leastDelays = {}
-    for name, least, changedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
-      leastDelays[name] = { least = tonumber(least), changedAt = tonumber(changedAt) }
-    end
-  end
-  return leastDelays[agent]
+local leastDelays = {} -- agent → its least delay, and when that was changed
+-- The longest of them, and when no delay runs any more that began before the latest change.
+local longestLeast, raisesEnd = 0, 0
+for name, least, changedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
+  leastDelays[name] = { least = tonumber(least), changedAt = tonumber(changedAt) }
+  longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, changedAt + least)
 end
 
--- What agent, site and policy ask of every request of a lane as far as the whole fleet knows it; and whether the site has consented to it.
+-- What agent, site and policy ask of every request of a lane as far as the whole fleet knows it; and whether the site
+-- has consented to it.
 local function demandedOfAll(lane)
-  local policy = policiesText and policyOf(originOf(lane)) or NO_POLICY
+  local known = longestLeast > 0 and leastDelays[agentOf(lane)]
+  local least = known and known.least or 0
+  if not policiesText then return least, false end
+  local policy = policyOf(originOf(lane))
   if --[[rule:consent-takes-the-place-of-all]] policy.consent --[[end]] then return policy.delay, true end
-  local known = leastDelaysText and leastDelayOf(agentOf(lane))
-  return math.max(known and known.least or 0, --[[rule:the-delay-of-a-policy-is-owed]] policy.delay or 0 --[[end]]), false
+  return math.max(least, --[[rule:the-delay-of-a-policy-is-owed]] policy.delay or 0 --[[end]]), false
 end
 local function delayByHand(o) return isAhead(o[FACTS.overrideUntil]) and tonumber(o[FACTS.overrideDelay]) or 0 end
 
@@ -35,48 +35,57 @@ local function demandedOf(lane)
   local demanded, isConsented = demandedOfAll(lane)
   local o = factsOf(lane)
   local recorded = isConsented and 0 or tonumber(o[FACTS.delayMs] or 0)
-  return math.max(demanded, --[[rule:the-recorded-delay-is-owed]] recorded --[[end]], --[[rule:the-delay-by-hand-is-owed]] delayByHand(o) --[[end]]), isConsented
+  local byHand = --[[rule:the-delay-by-hand-is-owed]] delayByHand(o) --[[end]]
+  return math.max(demanded, --[[rule:the-recorded-delay-is-owed]] recorded --[[end]], byHand), isConsented
 end
 
--- What a lane owes after a request. Where nothing of the origin has changed since its lease, that lease says what is recorded.
--- of: the lane whose request it was, '' for its own;  said: what the sender reports;  byHand: the operator's delay at the grant
+-- Where nothing of the origin has changed since a lease, that lease says what is recorded. byHand: the operator's delay
+-- at its grant
+local function demandedSince(lane, fence, byHand)
+  if hasChanged(lane, fence) then return demandedOf(lane) end
+  local least, isConsented = demandedOfAll(lane)
+  return math.max(least, byHand), isConsented
+end
+-- What a lane owes after a request. of: the lane whose request it was, '' for its own;  said: what the sender reports
 local function owedAfter(lane, kind, fence, of, said, byHand)
   local isGroup = kind == KIND.paceGroup
   if --[[rule:a-pace-group-has-a-delay-of-its-own]] isGroup and of == '' --[[end]] then return said end
-  local function demanded(other)
-    if hasChanged(originOf(other), fence) then return demandedOf(other) end
-    local least, isConsented = demandedOfAll(other)
-    return math.max(least, byHand), isConsented
+  -- Nearly always nothing has changed since the grant, and nobody asks for more than what was known then.
+  if not policiesText and said >= longestLeast and (isUnchanged(fence)
+    or (isGroup or not hasChanged(lane, fence)) and (of == '' or not hasChanged(of, fence))) then
+    return math.max(said, byHand)
   end
   local owed, isConsented = 0, false
-  if not isGroup then owed, isConsented = demanded(lane) end
+  if not isGroup then owed, isConsented = demandedSince(lane, fence, byHand) end
   if of ~= '' then
-    local ofOther, byOther = demanded(of)
+    local ofOther, byOther = demandedSince(of, fence, byHand)
     owed, isConsented = math.max(owed, ofOther), isConsented or byOther
   end
   return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, said)
 end
 
 local lasts, lastsTouched = {}, {} -- lane → its record, false where there is none, nil where it was not read
-local function putLast(lane, record)
-  lasts[lane] = record
+local function setEnded(lane, ended, owed, of)
+  lasts[lane] = struct.pack(LAST.format, ended, owed, of)
   lastsTouched[#lastsTouched + 1] = lane
 end
-local function setEnded(lane, ended, owed, of) putLast(lane, struct.pack(LAST.format, ended, owed, of)) end
-local function forgetEnded(lane) putLast(lane, false) end
+local function forgetEnded(lane)
+  lasts[lane] = false
+  lastsTouched[#lastsTouched + 1] = lane
+end
 local function readEnded(lanes)
   if #lanes == 0 then return end
   local found = call('HMGET', ENDED, unpack(lanes))
   for i = 1, #lanes do lasts[lanes[i]] = found[i] end
 end
--- When the last exchange of a lane ended, what it owed, and the lane whose request it was, '' for its own; nil where nothing is known.
+-- When the last exchange of a lane ended, what it owed, and the lane whose request it was, '' for its own; nil where
+-- nothing is known.
 local function endedOf(lane)
   if lasts[lane] == nil then lasts[lane] = call('HGET', ENDED, lane) end
   if not lasts[lane] then return nil end
   return struct.unpack(LAST.format, lasts[lane])
 end
-local function lastRecord(lane) return lasts[lane] end
-flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lastRecord) end
+flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lasts) end
 
 -- What the last exchange of a lane owes by what is known now.
 local function owedNow(lane, of)
@@ -85,25 +94,29 @@ local function owedNow(lane, of)
   return owed
 end
 
--- When the fleet's least delay of a lane's agent, or the policy of its site, was last changed, as long as a delay from before may
--- still run; 0 where none may.
+-- When the fleet's least delay of a lane's agent, or the policy of its site, was last changed, as long as a delay from
+-- before may still run; 0 where none may.
 local function changedAt(lane)
-  local known = leastDelaysText and leastDelayOf(agentOf(lane))
+  local known = raisesEnd > now and leastDelays[agentOf(lane)]
   local changed = known and known.changedAt + known.least > now and known.changedAt or 0
-  local policy = policiesText and policyOf(originOf(lane)) or NO_POLICY
-  return math.max(changed, --[[rule:a-longer-policy-counts-while-a-delay-runs]] policy.changedAt or 0 --[[end]])
+  if not policiesText then return changed end
+  local policyChanged = policyOf(originOf(lane)).changedAt or 0
+  return math.max(changed, --[[rule:a-longer-policy-counts-while-a-delay-runs]] policyChanged --[[end]])
 end
 
--- When a lane opens that is due at an instant: later where a delay that runs has become longer since it began, or where Redis has lost
--- the end of it. A delay that has become shorter counts from the next request on.
+-- When a lane opens that is due at an instant: later where a delay that runs has become longer since it began, or where
+-- Redis has lost the end of it. A delay that has become shorter counts from the next request on.
 local function opensAt(lane, due)
   local changed = changedAt(lane)
   if changed == 0 and lostAt == 0 then return due end
   local ended, owed, of = endedOf(lane)
-  if --[[rule:a-raise-counts-while-a-delay-runs]] ended and ended > changed --[[end]] and ended > lostAt then return due end
+  local isLater = --[[rule:a-raise-counts-while-a-delay-runs]] ended and ended > changed --[[end]]
+  if isLater and ended > lostAt then return due end
   local since = ended or changed
-  -- What ended before Redis lost its latest writes may not be the last exchange: another one may have ended by `lostUntil`.
-  if --[[rule:a-lost-exchange-owes-its-delay]] lostAt > 0 and lostAt >= (ended or 0) --[[end]] then since = math.max(since, lostUntil) else owed = 0 end
+  -- What ended before Redis lost its latest writes may not be the last exchange: another one may have ended by
+  -- `lostUntil`.
+  local isLost = --[[rule:a-lost-exchange-owes-its-delay]] lostAt > 0 and lostAt >= (ended or 0) --[[end]]
+  if isLost then since = math.max(since, lostUntil) else owed = 0 end
   return math.max(due, since + math.max(owed or 0, owedNow(lane, of)))
 end
 -- The same for what is asked or known of its origin since.

@@ -1,10 +1,10 @@
 --- @include "lib/queue"
 --- @include "lib/origin"
 --[[
-  secondary: a lease of a lane for a request that none of that lane's URLs asked for: the hop of a robots.txt into another origin
-  (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace (KIND.host, KIND.paceGroup:
-  docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any other. Who finds the lane closed waits in its
-  queue (queue.lua).
+  secondary: a lease of a lane for a request that none of that lane's URLs asked for: the hop of a robots.txt into
+  another origin (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace
+  (KIND.host, KIND.paceGroup: docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any
+  other. Who finds the lane closed waits in its queue (queue.lua).
 ]]
 local acquired = {}
 local takesTurns, orderByTurns -- permit-turns.lua, where it is included
@@ -30,23 +30,23 @@ local function readForSecondary(lanes)
   originsAreKnown = call('EXISTS', unpack(origins)) > 0
 end
 
-local lastLeaseMs, lastEnds
+-- reap looks at a secondary lease for the first time after this, before the reservations that it was granted beside:
+-- a small sorted set is looked through from its beginning, which took two fifths of start.
+local FIRST_LOOK_MS = 5000
+local lastLeaseMs, lastLook
 local function keepAcquired(lane, leaseMs)
-  if leaseMs ~= lastLeaseMs then lastLeaseMs, lastEnds = leaseMs, ms(now + leaseMs) end
+  if leaseMs ~= lastLeaseMs then lastLeaseMs, lastLook = leaseMs, ms(now + math.min(leaseMs, FIRST_LOOK_MS)) end
   local n = #acquired + 1
   acquired[n], slotless[n] = lane, lane
-  indexLease(lane, lastEnds)
+  indexLease(lane, lastLook)
 end
 
--- The gate of a lane that a request holds beside its own.
-local function closedPaceLane(kind, lane, o)
-  if kind == KIND.host then return GATES.hostGrant(originOf(lane), o, '0', '', '', '') end
-  return GATES.groupGrant(originOf(lane), o, '0', '', '', '')
-end
+-- The gates of a lane that a request holds beside its own.
+local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.groupGrant }
 
--- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`, `ahead`, `requester`
--- (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for its own), and `closedBy(lane, o, version)`,
--- which says by which gate a lane is closed, and until when.
+-- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
+-- `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for
+-- its own), and `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
 -- What the lane owes whose request it is; start gives it with the delay.
 local function owedToOther(ask)
@@ -58,29 +58,35 @@ local function owedAtGrant(lane, ask)
   return ask.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
 end
 
--- A lane that nothing holds, as nearly every pace lane is: it has no lease, no URLs and no queue, and no gate of its origin is closed.
--- Returns a place, or nil, and then `look` has to see everything: it costs three times as much.
+-- A lane that nothing holds, as nearly every pace lane is: it has no lease, no URLs and no queue, and no gate of its
+-- origin is closed. Returns a place, or nil, and then `look` has to see everything: it costs three times as much.
 local function lookAtFree(lane, ask)
-  if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]] or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
+  if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]]
+    or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
     or --[[rule:nobody-waits-for-a-free-lane]] queueRead[lane] --[[end]] then return nil end
   local allOpen, known, _, version
   if --[[rule:a-known-origin-may-have-gates]] originsAreKnown --[[end]] then
     allOpen, known, _, version = whetherOpen(lane)
-    if not allOpen and --[[rule:the-gates-of-a-free-lane-are-open]] call('EXISTS', originKey(originOf(lane))) == 1 --[[end]] then return nil end
+    if not allOpen then
+      local isKnown = call('EXISTS', originKey(originOf(lane))) == 1
+      if --[[rule:the-gates-of-a-free-lane-are-open]] isKnown --[[end]] then return nil end
+    end
   end
-  if ask.closedBy(lane, nil, version or '0') then return nil end
+  if ask.gates(lane, nil, version or '0', '', '', '') then return nil end
   local due = dueRead[lane] or dueSeen[lane]
   local opens = opensAt(lane, due and tonumber(due) or now)
   if --[[rule:a-free-lane-is-due]] opens > now + ask.ahead --[[end]] then return nil end
-  local owed = math.max(ask.delay, owedToOther(ask))
-  if ask.kind ~= KIND.paceGroup then
+  local owed = ask.byHand and ask.delay or math.max(ask.delay, owedToOther(ask))
+  if ask.kind ~= KIND.paceGroup and (known or policiesText or owed < longestLeast) then
     local demanded, isConsented = demandedOfAll(lane)
-    owed = math.max(owed, demanded, isConsented and 0 or --[[rule:a-free-lane-owes-the-known-delay]] tonumber(known or 0) --[[end]])
+    local recorded = isConsented and 0 or tonumber(known or 0)
+    owed = math.max(owed, demanded, --[[rule:a-free-lane-owes-the-known-delay]] recorded --[[end]])
   end
   return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, ask = ask }
 end
 
--- The first of the lanes that is due, or will be within `ahead`, and for which no earlier request waits; else the one that opens first.
+-- The first of the lanes that is due, or will be within `ahead`, and for which no earlier request waits; else the one
+-- that opens first.
 local function look(ask)
   local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
   local isOfCrawl = takesTurns and kind == KIND.permit and takesTurns(requester)
@@ -93,14 +99,16 @@ local function look(ask)
   for i = 1, #lanes do
     local lane = lanes[i]
     local o = factsOf(lane)
-    local gate, closed = ask.closedBy(lane, o, versionOf(o))
+    local gate, closed = ask.gates(lane, o, versionOf(o), '', '', '')
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     local known = tonumber(kept) or dueOf(lane) or now -- of a lane that was forgotten, the last delay ended by now
     local ownDue = opensAt(lane, known)
     local held = leaseOf(lane)
-    -- Its own URLs wait like others, unless one of them is in flight or a gate holds them: that one ends their wait, not this line.
-    local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup) and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
+    -- Its own URLs wait like others, unless one of them is in flight or a gate holds them: that one ends their wait,
+    -- not this line.
+    local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup)
+      and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
     local place = placeIn(queue, requester)
     isByTurn = isOfCrawl and (place or #queue < MOST_WAITING)
@@ -120,8 +128,11 @@ local function look(ask)
     local isFree = isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and not gate
       and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]]
     local opens = math.max(gate and closed or 0, held and now + math.max(held[LEASE.delayMs], ask.delay) or ownDue, now)
-    local found = { lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, ask = ask, ownDue = ownDue,
-      ownWaits = ownWaits, kept = kept, queue = queue, last = last, place = place, step = step, isByTurn = isByTurn }
+    local found = {
+      lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, ask = ask,
+      ownDue = ownDue, ownWaits = ownWaits, kept = kept, queue = queue, last = last, place = place, step = step,
+      isByTurn = isByTurn,
+    }
     if isFree then return found end
     if not best or opens < best.opens then best = found end
   end
@@ -132,11 +143,13 @@ end
 local function take(found)
   local lane, ask = found.lane, found.ask
   local given = nextFence()
-  local owed, turnsAhead = found.owed, 0
+  local owed, before = found.owed, 0
   if not found.isEmpty then
     owed = owedAtGrant(lane, ask)
     if found.place then table.remove(found.queue, found.place) end
-    if found.ownWaits and not placeIn(found.queue, lane) then found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay } end
+    if found.ownWaits and not placeIn(found.queue, lane) then
+      found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
+    end
     keepQueue(lane, found.queue, found.last)
     leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
     -- What wakes the lane later must not find its due time from before this lease.
@@ -145,17 +158,16 @@ local function take(found)
       changed[MEMORY.ownDue] = ''
       if found.ownWaits then changed[MEMORY.heldBy] = GATE.paceGroup end
     end
-    turnsAhead = (placeIn(found.queue, lane) or 1) - 1
+    before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = math.max(found.opens, now)
-  local lease = { LEASE.none }
-  lease[LEASE.fence], lease[LEASE.list], lease[LEASE.kind], lease[LEASE.of] = given, LIST.normal, ask.kind, ask.of
-  lease[LEASE.notBefore] = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
-  lease[LEASE.startedAt], lease[LEASE.requestAt], lease[LEASE.delayMs], lease[LEASE.turnsAhead] = now, opens, owed, turnsAhead
-  lease[LEASE.leastDelayMs] = math.max(found.isEmpty and 0 or delayByHand(factsOf(lane)),
-    ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0)
-  lease[LEASE.ends] = now + ask.leaseMs
-  setLease(lane, lease)
+  local opens = found.opens > now and found.opens or now
+  local LEASE_FIELDS = LEASE.none
+  fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
+  startedAt, requestAt, ends = now, opens, now + ask.leaseMs
+  notBefore = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
+  leastDelayMs = ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0
+  if not found.isEmpty then leastDelayMs = math.max(leastDelayMs, delayByHand(factsOf(lane))) end
+  putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   keepAcquired(lane, ask.leaseMs)
   return given, opens, owed
 end
@@ -165,11 +177,12 @@ end
 local function await(found, opens, gate)
   if --[[rule:no-line-behind-a-gate]] gate --[[end]] then return math.min(opens, now + LONGEST_WAIT_MS) end
   isByTurn = found.isByTurn
-  return waitFor(found.lane, found.ask.requester, opens, found.ownDue or found.opens, found.ownWaits, found.queue or {}, found.last or 0,
-    found.step or math.max(found.ask.delay, LEAST_STEP_MS))
+  return waitFor(found.lane, found.ask.requester, opens, found.ownDue or found.opens, found.ownWaits,
+    found.queue or {}, found.last or 0, found.step or math.max(found.ask.delay, LEAST_STEP_MS))
 end
 
--- Leases the first of the lanes that is free: fence, instant, delay owed, lane. None: nil, the instant to come again, and the gate.
+-- Leases the first of the lanes that is free: fence, instant, delay owed, lane. None: nil, the instant to come again,
+-- and the gate.
 local function acquire(ask)
   local found = look(ask)
   if found.isFree then

@@ -7,13 +7,6 @@
 local counted = {}
 local function count(name, n) if n > 0 then counted[name] = (counted[name] or 0) + n end end
 
--- `kind`, or `kind/reason` where there is one: both are counted then.
-local function countOutcome(kind)
-  local slash = string.find(kind, '/', 1, true)
-  if slash then count(string.sub(kind, 1, slash - 1), 1) end
-  count(kind, 1)
-end
-
 local dueWrites = {}
 local dueRead = {} -- lane → instant written by this call
 local soonest -- the earliest of these instants: dispatchers are woken when it comes before all others
@@ -24,12 +17,14 @@ local function setDue(lane, instant)
   if not soonest or instant < soonest then soonest = instant end
 end
 
--- Writes what `recordOf` has of each lane into a hash, and drops the lanes of which it has nothing.
-local function writeAll(key, lanes, recordOf)
+-- Writes the record of each lane into a hash, and drops the lanes that have none. textOf: what is stored of a record,
+-- where it is another text
+local function writeAll(key, lanes, records, textOf)
   local writes, dropped, w, d = {}, {}, 0, 0
   for i = 1, #lanes do
     local lane = lanes[i]
-    local record = recordOf(lane)
+    local record = records[lane]
+    if textOf then record = textOf(lane, record) end
     if record then writes[w + 1], writes[w + 2], w = lane, record, w + 2 else d = d + 1; dropped[d] = lane end
   end
   if w > 0 then call('HSET', key, unpack(writes)) end
@@ -42,7 +37,11 @@ local flushes = {}
 -- Every verb that writes ends with this; one that reads what it has written calls it before as well.
 local function flush()
   for i = 1, #flushes do flushes[i]() end
-  for name, n in pairs(counted) do call('HINCRBY', COUNTS, name, n) end
+  for name, n in pairs(counted) do
+    call('HINCRBY', COUNTS, name, n)
+    local kind = string.match(name, '^([^/]*)/') -- of an outcome that has a reason
+    if kind then call('HINCRBY', COUNTS, kind, n) end
+  end
   if soonest then
     local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
     call('ZADD', DUE, unpack(dueWrites))

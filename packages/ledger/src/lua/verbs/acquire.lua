@@ -15,15 +15,12 @@ local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and nothing wak
 local lanes = {}
 for i = ARG.items, #ARGV do lanes[#lanes + 1] = ARGV[i] end
 local leaseMs, isHop = tonumber(ARGV[ARG.leaseMs]), ARGV[ARG.kind] == KIND.hop
-local function closedBy(lane, o, version)
-  if isHop then return GATES.hopGrant(originOf(lane), o, version, '', '', '') end
-  return closedPaceLane(kindOfPaceLane(lane), lane, o)
-end
+local kind = isHop and KIND.hop or kindOfPaceLane(lanes[1])
 readLeases(lanes)
 readForSecondary(lanes)
 local given, instant, owed, lane = acquire({
-  lanes = lanes, kind = isHop and KIND.hop or kindOfPaceLane(lanes[1]), delay = tonumber(ARGV[ARG.delayMs]), ahead = 0,
-  leaseMs = leaseMs, requester = ARGV[ARG.requester], of = ARGV[ARG.of], closedBy = closedBy,
+  lanes = lanes, kind = kind, delay = tonumber(ARGV[ARG.delayMs]), ahead = 0, leaseMs = leaseMs,
+  requester = ARGV[ARG.requester], of = ARGV[ARG.of], gates = isHop and GATES.hopGrant or PACE_GATES[kind],
 })
 if given and isHop then
   countRequest(originOf(lane))

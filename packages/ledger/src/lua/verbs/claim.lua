@@ -25,13 +25,13 @@ local function freeAt(one)
   local kept = tonumber(memoryOf(one)[MEMORY.ownDue])
   return opensAt(one, kept or dueOf(one) or 0), GATE.delay
 end
-local gate, till = GATES.permitRobotsReserve(originOf(lane), o, versionOf(o), '', '', ARGV[ARG.list])
+local gate, till = GATES.permitRobotsReserve(lane, o, versionOf(o), '', '', ARGV[ARG.list])
 if gate == GATE.blocked then return reply('blocked') end
 if gate then return wait(till, gate) end
 local due, why = freeAt(lane)
 if why == GATE.laneBusy or --[[rule:claim-waits-until-due]] due > now + ahead --[[end]] then return wait(due, why) end
 if paceLane ~= '' then
-  local closed, opens = closedPaceLane(kindOfPaceLane(paceLane), paceLane, factsOf(paceLane))
+  local closed, opens = PACE_GATES[kindOfPaceLane(paceLane)](paceLane, factsOf(paceLane), '0', '', '', '')
   if not closed then
     local free, by = freeAt(paceLane)
     if by == GATE.laneBusy or free > now + ahead then closed, opens = GATE.paceGroup, free end

@@ -3,7 +3,8 @@
 --- @include "lib/back-off"
 --[[
   complete: the exchange of a started lease is over: outcome, head and next due time of the lane in one step.
-  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over' OVER:
+  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over'
+          OVER:
           done    what most completions are: load normal, one outcome, and its id is not stored
           over    what most ends of secondary leases are: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
@@ -18,7 +19,8 @@ if --[[rule:complete-waits-for-the-clock]] inDoubt --[[end]] then return inDoubt
 local function itemsOf(i) return tonumber(ARGV[i + COMPLETION.leaving]) end
 local lanes, withUrls, starts = {}, {}, {}
 local i, n = ARG.items, 0
-while i <= #ARGV do
+local last = #ARGV
+while i <= last do
   local lane, ending = ARGV[i + COMPLETION.lane], ARGV[i + COMPLETION.ending]
   n = n + 1
   lanes[n], starts[n] = lane, i
@@ -30,11 +32,10 @@ while i <= #ARGV do
 end
 readLeases(lanes)
 readLanes(withUrls) -- of the others nearly always nothing is needed
-local origins = {}
-for n = 1, #lanes do origins[n] = originOf(lanes[n]) end
-readChanges(origins)
+changesOf = lanes
 
--- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their turn.
+-- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their
+-- turn.
 local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
   local opens = --[[rule:the-delay-counts-from-the-end]] ended + owed --[[end]]
   -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
@@ -69,11 +70,15 @@ local function completeOne(lane, i)
   local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
   endLease(lane)
   if ending == 'again' then countAttempt(lane, list)
-  elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then changeMemory(lane)[MEMORY.heldBy] = '' end
+  elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then
+    changeMemory(lane)[MEMORY.heldBy] = ''
+  end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
   schedule(lane, startedAt, ended, owed, turnsAhead, of)
   if load ~= 'normal' then backOff(lane, load, startedAt, ended)
-  elseif --[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]] then answeredWell(lane) end
+  elseif --[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]] then
+    answeredWell(lane)
+  end
   return 'completed'
 end
 

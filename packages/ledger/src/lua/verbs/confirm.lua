@@ -16,7 +16,7 @@ local function whyNot(lane, fence, judged)
   if not befalls(LIFE.confirm, lease, fence) then return 'stale' end
   local kind, o = lease[LEASE.kind], factsOf(lane)
   if kind == KIND.robots and o[FACTS.fetchFence] ~= fence then return 'stale' end
-  return (MAY_SEND[kind](originOf(lane), o, versionOf(o), judged, fence, listOfRequest(lease)))
+  return (MAY_SEND[kind](lane, o, versionOf(o), judged, fence, listOfRequest(lease)))
 end
 
 local out = reply()

@@ -17,7 +17,7 @@ local function gateOf(n)
   local lane, lease = heldLanes[n], leaseOf(heldLanes[n])
   local mayGoOn, o = MAY_GO_ON[lease[LEASE.kind]], factsOf(lane)
   if not mayGoOn then return nil end
-  return (mayGoOn(originOf(lane), o, versionOf(o), judgedBy(n), lease[LEASE.fence], listOfRequest(lease)))
+  return (mayGoOn(lane, o, versionOf(o), judgedBy(n), lease[LEASE.fence], listOfRequest(lease)))
 end
 local gate
 for n = 1, #heldLanes do gate = gate or gateOf(n) end

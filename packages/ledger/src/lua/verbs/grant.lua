@@ -30,7 +30,6 @@ local function wait(opens, gate, holder)
   return table.concat({ 'wait', ms(math.max(1, opens - now)), gate, holder }, '|')
 end
 local JUDGED_AGAIN = { [GATE.blocked] = true, [GATE.rulesChanged] = true, [GATE.refetch] = true }
-local function closedPair(lane, o) return closedPaceLane(kindOfPaceLane(lane), lane, o) end
 
 -- One permit, whose item of ARGV begins at i.
 local function grantOne(i)
@@ -41,21 +40,20 @@ local function grantOne(i)
   local list = crawl and listOf(LIST.normal, crawl) or ''
   local ask = {
     lanes = { lane }, kind = KIND.permit, delay = delay, leaseMs = leaseMs, ahead = ahead, requester = requester,
-    of = '',
-    closedBy = function(one, o, version) return GATES.permitGrant(originOf(one), o, version, judged, '', list) end,
+    of = '', gates = function(one, o, version) return GATES.permitGrant(one, o, version, judged, '', list) end,
   }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
   if own.gate == GATE.crawlHeld then return 'crawl-held|' .. (call('HGET', crawlKey(crawl), CRAWL.record) or '') end
   local pace
   if paceLane ~= '' then
-    local owed = delay
+    local owed, kind = delay, kindOfPaceLane(paceLane)
     if --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree --[[end]] then
       owed = own.owed or owedAtGrant(lane, ask)
     end
     pace = look({
-      lanes = { paceLane }, kind = kindOfPaceLane(paceLane), delay = owed, leaseMs = leaseMs, ahead = ahead,
-      requester = requester, of = lane, closedBy = closedPair,
+      lanes = { paceLane }, kind = kind, delay = owed, leaseMs = leaseMs, ahead = ahead, requester = requester,
+      of = lane, gates = PACE_GATES[kind],
     })
   end
   if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then

@@ -28,11 +28,11 @@ if --[[rule:one-request-at-a-time-under-a-lease]] isAnother --[[end]] then retur
 
 local function closedBy(n)
   local one = heldLanes[n]
-  local o, kind, at = factsOf(one), leaseOf(one)[LEASE.kind], originOf(one)
-  if one ~= ARGV[ARG.lane] and kind == KIND.host then return GATES.hostGrant(at, o, '0', '', '', '') end
-  if kind == KIND.paceGroup then return GATES.groupGrant(at, o, '0', '', '', '') end
-  if isHop then return GATES.heldHopGrant(at, o, versionOf(o), judgedBy(n), fence, '') end
-  return GATES.furtherGrant(at, o, versionOf(o), judgedBy(n), fence, list)
+  local o, kind = factsOf(one), leaseOf(one)[LEASE.kind]
+  if one ~= ARGV[ARG.lane] and kind == KIND.host then return GATES.hostGrant(one, o, '0', '', '', '') end
+  if kind == KIND.paceGroup then return GATES.groupGrant(one, o, '0', '', '', '') end
+  if isHop then return GATES.heldHopGrant(one, o, versionOf(o), judgedBy(n), fence, '') end
+  return GATES.furtherGrant(one, o, versionOf(o), judgedBy(n), fence, list)
 end
 local closed, till
 for n = 1, #heldLanes do

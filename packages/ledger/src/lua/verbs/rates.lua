@@ -26,13 +26,13 @@ local function writeLeastDelays()
     text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end
   for agent in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
-    local before = leastDelayOf(agent)
+    local before = leastDelays[agent]
     local least = named[agent] or --[[rule:an-agent-that-is-not-named-keeps-its-own]] before.least --[[end]]
     if least then write(agent, before, least) end
   end
   for i = ARG.items, firstSite - 1, LEAST_DELAY_ITEM.size do
     local agent = ARGV[i + LEAST_DELAY_ITEM.agent]
-    if not leastDelayOf(agent) then write(agent, nil, named[agent]) end
+    if not leastDelays[agent] then write(agent, nil, named[agent]) end
   end
   leastDelaysText = table.concat(text)
   call('HSET', KEYS[1], EPOCH.leastDelays, leastDelaysText)

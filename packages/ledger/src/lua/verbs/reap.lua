@@ -40,7 +40,7 @@ for i = 1, #found do
   local lane = found[i]
   local lease = leaseOf(lane)
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
-    indexLease(lane, ms(lease[LEASE.ends])) -- found by the end of its reservation
+    indexLease(lane, ms(lease[LEASE.ends])) -- its first look
   else
     endLease(lane)
     if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude

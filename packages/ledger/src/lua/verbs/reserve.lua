@@ -5,27 +5,32 @@
 --- @include "lib/waking"
 --[[
   reserve: claims lanes that are due, or says how long to wait.
-  ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever gate holds it: an
-          operator drops what is pending there.
-  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to come again, '' when
-          nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT where one of these is not ''; `joined` is the text of the
-          locals with these names.
-  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is dropped here.
-          A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and `more` says so.
+  ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever
+          gate holds it: an operator drops what is pending there.
+  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to come
+          again, '' when nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT where one of these is not '';
+          `joined` is the text of the locals with these names.
+  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is
+          dropped here. A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and
+          `more` says so.
 ]]
 local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, with those without URLs
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
-if --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]] then return reply('startup-hold', ms(holdUntil - now)) end
+local isHold = --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]]
+if isHold then return reply('startup-hold', ms(holdUntil - now)) end
 wakeLanes()
 -- With other crawls, the default one alone is held (turns.lua).
-if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then return reply('outcomes-full', '') end
+if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then
+  return reply('outcomes-full', '')
+end
 local room = tonumber(ARGV[ARG.inFlightLimit]) - slotsTaken()
 local limit = math.min(tonumber(ARGV[ARG.limit]), room, 200)
 if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
 local namedLane, namedList = ARGV[ARG.lane], ARGV[ARG.list]
 local isNamed = namedLane ~= ''
-local lanes, dueLater = {}, {} -- dueLater: place in lanes → instant at which it is due, as text, of those that are not due yet
+-- dueLater: place in lanes → instant at which it is due, as text, of those that are not due yet.
+local lanes, dueLater = {}, {}
 local isFull = false -- others may be due
 if isNamed then
   local due = call('ZSCORE', DUE, namedLane)
@@ -36,7 +41,8 @@ else
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
   readLanes(lanes)
-  -- Of those that are not due yet, the ones without a record stay as they are: most are pace lanes, one for each lane with URLs.
+  -- Of those that are not due yet, the ones without a record stay as they are: most are pace lanes, one for each lane
+  -- with URLs.
   local most, later, seen = limit - #lanes, {}, 0
   local page = aheadMs > 0 and 2 * most or 0
   local from, till = '(' .. ms(now), ms(now + aheadMs)
@@ -93,7 +99,8 @@ for i = 1, #lanes do
   local others, crawlsHeldUntil = '', 0
   if memories[lane] then
     local memory = memories[lane]
-    attempts, list, ownDue, heldBy = memory[MEMORY.attempts], memory[MEMORY.list], memory[MEMORY.ownDue], memory[MEMORY.heldBy]
+    attempts, list = memory[MEMORY.attempts], memory[MEMORY.list]
+    ownDue, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     others = memory[MEMORY.hasHigh]
   end
   local urls, chosen
@@ -127,11 +134,12 @@ for i = 1, #lanes do
       if delayByHand(o) > (tonumber(delayMs) or 0) then delayMs = o[FACTS.overrideDelay] end
     end
     crawlLooks[list] = crawlsHeldUntil
-    gate, closedUntil = GATES.pageReserve(originOf(lane), o, version, '', '', list)
+    gate, closedUntil = GATES.pageReserve(lane, o, version, '', '', list)
     closedUntil = closedUntil or 0
   end
   local isBlocked = o and isAhead(o[FACTS.blockedUntil])
-  local isHeld = #urls > 0 and gate and --[[rule:reserve-minds-closed-gates]] closedUntil > due --[[end]] and not isBlocked and not isNamed
+  local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > due --[[end]]
+  local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
   if isHeld then
     -- What expires in any of its lists ends now, whatever gate is closed.
     local expires, listOfIt = firstExpiry(lane)
@@ -146,7 +154,7 @@ for i = 1, #lanes do
   end
   local urlCount = #urls
   if urlCount == 0 then
-    if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, crawlOf(chosen)) -- others may have URLs
+    if chosen and others == OTHERS.crawls then call('ZREM', TAG .. KEY.turns .. lane, crawlOf(chosen))
     elseif --[[rule:an-empty-lane-keeps-its-due-time]] due <= now --[[end]] then
       gone[#gone + 1] = lane; forgetMemory(lane); forgetEnded(lane)
       if isByRecord(heldBy) then call('SREM', TAG .. KEY.heldByPolicy, lane) end
@@ -165,9 +173,10 @@ for i = 1, #lanes do
     gone[#gone + 1] = lane
     indexLease(lane, ends)
     local fetchFence = o and o[FACTS.fetchFence]
-    local isClosed = o and --[[rule:open-gates-only-are-relied-on]] (fetchFence or o[FACTS.backOffUntil] or o[FACTS.pausedUntil]
-      or o[FACTS.hostPausedUntil] or o[FACTS.blockedUntil] or o[FACTS.failures] or o[FACTS.overrideDelay] or o[FACTS.refetchVersion]) --[[end]]
-    reserveLease(lane, fence, list, due, isClosed and '' or version)
+    local mayClose = o and --[[rule:open-gates-only-are-relied-on]] (fetchFence or o[FACTS.backOffUntil]
+      or o[FACTS.pausedUntil] or o[FACTS.hostPausedUntil] or o[FACTS.blockedUntil] or o[FACTS.failures]
+      or o[FACTS.overrideDelay] or o[FACTS.refetchVersion]) --[[end]]
+    reserveLease(lane, fence, list, due, mayClose and '' or version)
     local refetch = o and o[FACTS.refetchVersion] == version and '1' or ''
     if attempts == '' then attempts = '0' end
     delayMs = delayMs or ''

@@ -203,7 +203,9 @@ if #idle > 0 then
     local fresh = call('ZADD', DUE, --[[rule:storing-keeps-the-due-time]] 'NX' --[[end]], unpack(added))
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
-  for i = 1, #idle do mindExpiry(idle[i], expiryOf(newFirst[i])) end
+  for i = 1, #idle do
+    if memories[idle[i]] then mindExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds remembers it
+  end
 end
 for k = at, #ARGV, OUTCOME_ITEM.size do
   local bucket = ARGV[k + OUTCOME_ITEM.bucket]
@@ -216,7 +218,7 @@ for k = at, #ARGV, OUTCOME_ITEM.size do
       call('HINCRBY', crawlKey(crawl), string.match(ARGV[k + OUTCOME_ITEM.kind], '^[^/]+'), 1)
       registerCrawl(crawl)
     end
-    countOutcome(ARGV[k + OUTCOME_ITEM.kind])
+    count(ARGV[k + OUTCOME_ITEM.kind], 1)
     outcomes = outcomes + 1
   else absorbed = absorbed + 1 end
 end
