@@ -70,7 +70,7 @@ local function completeOne(lane, i)
   local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
   endLease(lane)
   if ending == 'again' then countAttempt(lane, list)
-  elseif memories[lane] and memories[lane][MEMORY.heldBy] ~= '' and not isSecondary(kind) then
+  elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then
     changeMemory(lane)[MEMORY.heldBy] = ''
   end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
