@@ -36,6 +36,24 @@ test('resume wakes the lane to its own due time, not before it', async () => {
   expect(await reserveOne()).toMatchObject({ urls: [{ id: 'a' }] })
 })
 
+test('a pause that ends sooner than the one in whose place it comes wakes what waits for the first, on other ports, too', async () => {
+  const { ledger, clock, reserve } = await emptyLedger(redis)
+  const [port, paceLane] = ['http://site.test:8080', { agent: AGENT, origin: 'https://site.test' }]
+  const pause = (ms: number) => ledger.operate({ ...by, action: 'pause', until: clock.now + ms }, [AGENT])
+  const tryAll = async () => {
+    for (const { agent, origin, fence } of await reserve())
+      await ledger.start({ agent, origin, fence, kind: 'page', version: 0, delayMs: 1_000, paceLane })
+  }
+  await ledger.store(0, [...urls('a'), url('b', { origin: port })])
+  await pause(3_600_000)
+  await tryAll()
+  expect(await reserve()).toEqual([])
+  await pause(4_000)
+  await tryAll()
+  clock.pass(4_000)
+  expect((await reserve()).map(({ origin }) => origin).sort()).toEqual([ORIGIN, port])
+})
+
 test('each port of a host may be paused: the host waits for the last of them', async () => {
   const { ledger, clock } = await emptyLedger(redis)
   const host = 'https://two.test'

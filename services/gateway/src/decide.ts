@@ -86,7 +86,11 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     if (lane.closedUntil !== undefined && lane.closedUntil > now) {
       return leave({ kind: 'defer', until: Math.min(lane.closedUntil, expires), why: lane.heldBy ?? 'back-off' })
     }
-    if (lane.refetch && lane.robots.state.question === undefined) return make('robots', '/robots.txt', delay)
+    if (lane.refetch) {
+      const { question } = lane.robots.state
+      if (question === undefined) return make('robots', '/robots.txt', delay)
+      return leave({ kind: 'defer', until: Math.min(question.until, expires), why: 'robots-in-flight' })
+    }
     const verdict = given.judge(first.path)
     if (verdict.kind === 'refused') {
       drop(disallowed(verdict))

@@ -215,6 +215,13 @@ test("an operator's refetch comes before the verdict, allowed or not", () => {
   expect(resolution.dropped).toEqual([])
 })
 
+test("an operator's refetch waits for the robots fetch that is in flight: an order for the page would be refused again and again", () => {
+  const state = step(served(unknownOrigin, 200), { kind: 'asked', fence: 3, until: NOW + 5_000 }, NOW)
+  const { order, resolution } = decided(lane(state, { refetch: true }), '')
+  expect(order).toBeUndefined()
+  expect(resolution.next).toEqual({ kind: 'defer', until: NOW + 5_000, why: 'robots-in-flight' })
+})
+
 test('an agent that is not ours: what has expired ends as expired, the next URL waits a while, no longer than it lives', () => {
   const gone = (...urls: ReservedLane['urls']) =>
     decideUnknown(lane(unknownOrigin, { agent: 'gone-bot', tries: 2, urls }), () => NOW)

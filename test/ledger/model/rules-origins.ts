@@ -163,8 +163,8 @@ export function operate(m: Model, call: Call, { origin: name, action, delayMs, u
   else origin.refetch = origin.version
   markChanged(m, name)
   markChanged(m, host)
-  if (action === 'resume') wakeHeld(m)
-  for (const one of action === 'pause' ? [] : lanesOf(name)) {
+  if (action === 'resume' || action === 'pause') wakeHeld(m)
+  for (const one of lanesOf(name)) {
     const lane = m.lanes.get(one)
     if (lane?.due === undefined || lane.ownDue === undefined) continue
     lane.due = lane.ownDue

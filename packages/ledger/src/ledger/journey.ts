@@ -22,6 +22,7 @@ import type {
   RobotsFetchEnd,
   RobotsRecord,
   SecondaryRequest,
+  SiteLoad,
   StartRequest,
   StoreItem,
   StoreMark,
@@ -36,6 +37,9 @@ export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
 
+const NORMAL: SiteLoad = { kind: 'normal' }
+type Ended = Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'> & { load?: SiteLoad }
+
 /** @param notes  undefined: none are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
   const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
@@ -44,12 +48,10 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
-  const keepClosed = (
-    { agent, origin, delayMs, elapsedMs }: Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'>,
-    load: string,
-  ): void => {
+  const keepClosed = ({ agent, origin, delayMs, elapsedMs, load = NORMAL }: Ended): void => {
     const { closings, scripts } = ofOrigin(origin)
-    closings.ended({ lane: laneName(agent, origin), endedAt: scripts.now() - elapsedMs, delayMs, load })
+    const endedAt = scripts.now() - elapsedMs
+    closings.ended({ lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) })
   }
   return {
     async store(partition: number, items: StoreItem[], mark?: StoreMark): Promise<StoreResult> {
@@ -105,10 +107,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const ended = ofOrigin(completion.origin).verbs.complete(completion)
       ended.then((result) => {
         if (result !== 'completed') return
-        keepClosed(
-          completion,
-          loadText(completion.load, () => 0),
-        )
+        keepClosed(completion)
         noteCompletion(completion)
       }, ignored)
       return ended
@@ -124,7 +123,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
-      if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord, 'normal')
+      if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
       if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
       return result
     },

@@ -71,8 +71,9 @@ elseif action == 'refetch' then
 end
 --[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 if host ~= origin then markChanged(host) end
-if action ~= 'pause' then forLanes(wakeLane, origin) end
-if action == 'resume' then --[[rule:a-resume-wakes-the-host]] wakeHeld() --[[end]] end
+forLanes(wakeLane, origin)
+-- A pause may end sooner than the one in whose place it comes.
+if action == 'resume' or action == 'pause' then --[[rule:a-resume-wakes-the-host]] wakeHeld() --[[end]] end
 if action == 'delay' then
   forLanes(lengthen, origin)
   lengthenHostLanes(origin, 1)
