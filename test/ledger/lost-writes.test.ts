@@ -20,21 +20,26 @@ test('a delay that is longer than the hold is waited for, from the end that was 
   await expect.poll(() => dueOf()).toBe(due)
 })
 
-test('a Retry-After that is longer than the hold closes the origin again', async () => {
-  const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { jitter: () => 0 })
-  await ledger.store(0, urls('a', 'b'))
-  const { agent, origin, fence, ...reserved } = await reserveOne()
-  await startPage({ agent, origin, fence, ...reserved })
-  const load = { kind: 'asked-for-less' as const, retryAfterMs: 2 * HOLD }
-  await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load, outcome: outcomeOf('a') })
-  const until = async () => Number(await raw.hget(keys.origin(ORIGIN), FIELD.backOffUntil))
-  const before = await until()
-  expect(before).toBe(clock.now + 2 * HOLD)
-  await raw.hdel(keys.origin(ORIGIN), FIELD.backOffUntil, FIELD.incidents)
-  await restartRedis()
-  await ledger.reap(0)
-  await expect.poll(until).toBe(before)
-})
+test.each(['page', 'robots'] as const)(
+  'a Retry-After that is longer than the hold closes the origin again: the answer to a request of kind %s',
+  async (kind) => {
+    const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { jitter: () => 0 })
+    await ledger.store(0, urls('a', 'b'))
+    const { agent, origin, fence, ...reserved } = await reserveOne()
+    await startPage({ agent, origin, fence, ...reserved }, { kind })
+    const load = { kind: 'asked-for-less' as const, retryAfterMs: 2 * HOLD }
+    const end = { agent, origin, fence, delayMs: 0, elapsedMs: 0, load }
+    if (kind === 'page') await ledger.complete({ ...end, outcome: outcomeOf('a') })
+    else await ledger.record({ ...end, state: {}, delays: [] })
+    const until = async () => Number(await raw.hget(keys.origin(ORIGIN), FIELD.backOffUntil))
+    const before = await until()
+    expect(before).toBe(clock.now + 2 * HOLD)
+    await raw.hdel(keys.origin(ORIGIN), FIELD.backOffUntil, FIELD.incidents)
+    await restartRedis()
+    await ledger.reap(0)
+    await expect.poll(until).toBe(before)
+  },
+)
 
 test('a pause that was lost holds again; one that was ended before the loss does not', async () => {
   const { ledger, clock, raw, restartRedis, another } = await emptyLedger(redis)
