@@ -85,7 +85,7 @@ export type Recorded = {
 /** A lane to acquire, or the first of several that is free. */
 export type Wanted = SecondaryRequest & { ofSite: boolean }
 /** blocked: an operator has blocked the origin of the request */
-export type NotFree = { kind: 'wait'; waitMs: number } | { kind: 'blocked' }
+export type NotFree = { kind: 'wait'; waitMs: number; gate: LedgerGateName } | { kind: 'blocked' }
 export type Acquired = { kind: 'acquired'; leases: PaceLease[]; leaseMs: number; since: Since }
 
 /**

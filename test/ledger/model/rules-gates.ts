@@ -2,7 +2,7 @@
 import { gatesThatCount, type LedgerGate, type Moment, READ_GATES, type What } from '@decorum/protocol/gates'
 import { budgetUntil, hoursBegin } from './rules-policies.ts'
 import { stoppedUntil } from './rules-stops.ts'
-import { crawlOf, type List, type Model, originAt, originOf } from './state.ts'
+import { crawlOf, type List, type Model, NO_LIST, originAt, originOf } from './state.ts'
 
 /** How soon a lane is looked at again whose crawl is held. */
 export const LOOK_AGAIN_MS = 500
@@ -55,7 +55,7 @@ function opens(m: Model, gate: LedgerGate, { lane, now, held, judged, fence, lis
     case 'budget':
       return budgetUntil(m, originOf(lane), now)
     case 'crawl-held':
-      if (!m.hasCrawls || list === undefined) return 0
+      if (!m.hasCrawls || list === undefined || list === NO_LIST) return 0
       return heldUntil ?? (m.crawls.get(crawlOf(list))?.held === true ? now + LOOK_AGAIN_MS : 0)
     case 'robots-in-flight':
       return origin.question === undefined || origin.question.fence === fence ? 0 : origin.question.until

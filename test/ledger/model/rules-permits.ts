@@ -12,6 +12,7 @@ import {
   laneOf,
   type Model,
   ms,
+  NO_LIST,
   open,
   openUnlessInDoubt,
   originAt,
@@ -138,6 +139,6 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
   delete claimed.ownDue
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   const ends = ms(now + SETTINGS.reserveMs)
-  claimed.lease = { fence: m.fence, list: 'q', notBefore: now, ends, looked: ends }
+  claimed.lease = { fence: m.fence, list: list ?? NO_LIST, notBefore: now, ends, looked: ends }
   return { fence: m.fence, notBefore: now, version: originAt(m, originOf(name)).version }
 }

@@ -36,6 +36,8 @@ const EXCESS_LIFE_MS = 60_000
 
 /** Of the crawl `default` by its name alone. */
 export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
+/** Of a lease that is for no URL. */
+export const NO_LIST = '' as List
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */

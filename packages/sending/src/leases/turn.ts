@@ -67,7 +67,7 @@ export type Turn = {
   /** the address has another pace group than those that are held */
   wrongAddress: LastCheck
 }
-/** Not now, and nothing is held. stopped: an emergency stop of the address that its name leads to. */
+/** Not now, and nothing is held: the gate of a pace group, or a stop of the address that its name leads to. */
 export type Later = { kind: 'later'; gate: 'stopped' | 'pace-group'; waitMs: number }
 
 /** A name that leads to a stopped address is looked up again after so long, as lib/stops.lua does with stopped hosts. */
@@ -84,7 +84,10 @@ export async function takeTurn<Refusal extends { kind: string }>(
   const { groups, hostLane, wrongAddress, isStopped } = planned instanceof Promise ? await planned : planned
   if (isStopped) return { kind: 'later', gate: 'stopped', waitMs: STOPPED_WAIT_MS }
   const above = groups.length === 0 ? undefined : await acquireAll(ledger, groups, asked.by, reporter)
-  if (above?.kind === 'wait') return { kind: 'later', gate: 'pace-group', waitMs: above.waitMs }
+  if (above?.kind === 'wait') {
+    const gate = above.gate === 'stopped' ? above.gate : 'pace-group'
+    return { kind: 'later', gate, waitMs: above.waitMs }
+  }
   if (above?.kind === 'blocked') throw new Error('a pace group is never blocked')
   const giveUp = async () => above && release(ledger, above.leases, reporter(above.since, above.leaseMs))
   let answer: Opened | Refusal

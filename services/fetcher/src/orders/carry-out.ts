@@ -66,7 +66,7 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
 async function notNow(order: Order, turn: Later | Refused, tools: Tools): Promise<void> {
   if (turn.kind === 'refused')
     return turn.why === 'too-early' ? release(order, tools, turn.why) : tools.stats.refused(turn.why)
-  if (turn.gate === 'stopped') return release(order, tools, turn.gate, turn.waitMs)
+  if (turn.gate === 'stopped') return release(order, tools, 'stopped', turn.waitMs) // who ends the stop wakes the lane
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
   return release(order, tools, 'paced', turn.waitMs + START_AHEAD_MS)
 }

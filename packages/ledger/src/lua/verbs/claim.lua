@@ -41,7 +41,7 @@ end
 local given, notBefore = nextFence(), math.max(due, now)
 if memoryOf(lane)[MEMORY.ownDue] ~= '' then changeMemory(lane)[MEMORY.ownDue] = '' end
 local lease = { LEASE.none }
-lease[LEASE.fence], lease[LEASE.list], lease[LEASE.notBefore] = given, LIST.normal, notBefore
+lease[LEASE.fence], lease[LEASE.list], lease[LEASE.notBefore] = given, ARGV[ARG.list], notBefore
 setLease(lane, lease)
 indexLease(lane, ms(now + tonumber(ARGV[ARG.reserveMs])))
 flush()
