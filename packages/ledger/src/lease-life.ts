@@ -208,13 +208,17 @@ export const LIFE: Record<string, Verbatim> = Object.fromEntries(
 )
 const PARAMETERS = 'fence, startedAt, kind, ends, asked'
 
+/** Under which conditions an event may befall a lease, in Lua; the first is that its holder names it. */
+export function conditionsOf(name: LeaseEventName): string[] {
+  const { from, whileItLasts } = LEASE_EVENTS[name]
+  return ['fence == asked', stateText(from), ...(whileItLasts ? ['ends > now'] : [])]
+}
+
 /** In a script: `LIFE.done(fence, startedAt, kind, ends, asked)`, of a lease and of the fence that its holder names. */
 export const lifeFunctions = (): string =>
-  HELD_EVENTS.map((name) => {
-    const { from, whileItLasts } = LEASE_EVENTS[name]
-    const conditions = ['fence == asked', stateText(from), ...(whileItLasts ? ['ends > now'] : [])]
-    return `local function life_${name}(${PARAMETERS}) return ${conditions.join(' and ')} end`
-  }).join('\n')
+  HELD_EVENTS.map(
+    (name) => `local function life_${name}(${PARAMETERS}) return ${conditionsOf(name).join(' and ')} end`,
+  ).join('\n')
 
 function stateText({ reserved, started = [] }: LeaseEvent['from']): string {
   const ofKind =

@@ -2,7 +2,7 @@
  * Bugs that one could have written. Each breaks one rule of the scripts: `--[[rule:name]] code --[[end]]` marks the code that keeps
  * the rule, and a mutant puts other code there. README.md says how to add one.
  */
-import { HELD_EVENTS, lifeFunctions } from '@decorum/ledger/testing'
+import { conditionsOf, HELD_EVENTS, lifeFunctions } from '@decorum/ledger/testing'
 import { GATE_TABLE, READ_GATES } from '@decorum/protocol/gates'
 import type { Redis } from 'ioredis'
 import { ALL_VERBS, defineAll, readAnyPart, textOf } from './scripts.ts'
@@ -308,7 +308,7 @@ const BUGS_OF_LIFE: typeof BUGS = [
   ...HELD_EVENTS.filter((event) => event !== 'record').map((event): (typeof BUGS)[number] => [
     `'${event}' does not look at the fence`,
     lifeRule(event),
-    lifeFunctions().match(new RegExp(`life_${event}\\(.*?return fence == asked and (.*) end$`, 'm'))?.[1] ?? '',
+    conditionsOf(event).slice(1).join(' and '),
   ]),
   ['what was not started is completed', lifeRule('done'), 'fence == asked'],
   ['start grants a second time', lifeRule('start'), 'fence == asked'],

@@ -37,7 +37,6 @@ export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
 
-const NORMAL: SiteLoad = { kind: 'normal' }
 type Ended = Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'> & { load?: SiteLoad }
 
 /** @param notes  undefined: none are written */
@@ -48,7 +47,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
-  const keepClosed = ({ agent, origin, delayMs, elapsedMs, load = NORMAL }: Ended): void => {
+  const keepClosed = ({ agent, origin, delayMs, elapsedMs, load }: Ended): void => {
     const { closings, scripts } = ofOrigin(origin)
     const endedAt = scripts.now() - elapsedMs
     closings.ended({ lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) })

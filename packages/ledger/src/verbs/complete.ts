@@ -78,9 +78,9 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
-/** What lua/lib/back-off.lua reads. */
-export function loadText(load: SiteLoad, jitter: () => number): string {
-  if (load.kind === 'normal') return load.kind
+/** What lua/lib/back-off.lua reads. @param load  undefined: normal */
+export function loadText(load: SiteLoad | undefined, jitter: () => number): string {
+  if (load === undefined || load.kind === 'normal') return 'normal'
   const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'asked-for-less' ? load : {}
   return `${load.kind} ${jitter()} ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
 }

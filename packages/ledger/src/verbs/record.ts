@@ -36,8 +36,6 @@ export const endRobotsFetch = (
 ): Promise<CompleteResult> =>
   callRecord(scripts, settings, { origin, fence, delays: agents.map((agent) => ({ agent })) })
 
-const NORMAL: SiteLoad = { kind: 'normal' }
-
 type RecordCall = {
   origin: string
   fence: number
@@ -55,7 +53,7 @@ type RecordCall = {
 async function callRecord<Result extends RecordResult>(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs }, backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
-  { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0, load = NORMAL }: RecordCall,
+  { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0, load }: RecordCall,
 ): Promise<Result> {
   const host = hostOf(origin)
   const args = {

@@ -21,9 +21,10 @@ if not areHeld(LIFE.next) then return reply('stale') end
 local isHop, lane = ARGV[ARG.kind] == KIND.hop, heldLanes[1]
 local own = leaseOf(lane)
 local origin, fence, list = originOf(lane), own[LEASE.fence], own[LEASE.list]
+local function exactly(instant) return string.format('%.17g', instant) end
 local requestAt, turn = own[LEASE.requestAt], ARGV[ARG.turn]
 local isTurn = turn ~= ''
-local isAnother = isTurn and string.format('%.17g', requestAt) ~= turn or not isTurn and requestAt > now
+local isAnother = isTurn and exactly(requestAt) ~= turn or not isTurn and requestAt > now
 if --[[rule:one-request-at-a-time-under-a-lease]] isAnother --[[end]] then return reply('busy') end
 
 local function closedBy(n)
@@ -62,7 +63,7 @@ own[LEASE.requestAt] = opens
 setLease(lane, own)
 local function answer(kind)
   flush()
-  return reply(kind, ms(opens - now), '', string.format('%.17g', opens), string.format('%.17g', ended))
+  return reply(kind, ms(opens - now), '', exactly(opens), exactly(ended))
 end
 if --[[rule:a-request-is-looked-at-when-its-turn-comes]] opens > now + SOON_MS --[[end]] then return answer('turn') end
 local isOwnHeld = lane == ARGV[ARG.lane] -- otherwise the request is counted when its own lane is leased
