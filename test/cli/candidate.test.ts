@@ -2,6 +2,7 @@
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { url } from '../ledger/ledger-for-test.ts'
+import { every } from '../support/every.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -10,15 +11,15 @@ const redis = await redisForTest()
 const origin = 'https://site.example'
 const of = { agent: 'decorum', origin }
 let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>
-let fleet: NodeJS.Timeout | undefined
+let stopFleet: (() => Promise<void>) | undefined
 
 beforeAll(async () => {
   ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
-  fleet = setInterval(() => void ledger.viewPartition(0), 100) // so that it is never in doubt what time it is
+  stopFleet = every(100, () => ledger.viewPartition(0)) // so that it is never in doubt what time it is
   await ledger.store(0, [url('a', of), url('b', of), url('again', { ...of, path: '/b' })])
 })
 afterAll(async () => {
-  clearInterval(fleet)
+  await stopFleet?.()
   await ledger.close()
 })
 const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })

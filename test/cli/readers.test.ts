@@ -4,6 +4,7 @@ import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { outcomeOf } from '../ledger/ledger-for-test.ts'
+import { every } from '../support/every.ts'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
@@ -12,7 +13,7 @@ const redis = await redisForTest()
 const raw = new Redis(redis.url)
 const STREAM = '{decorum:0}:outcomes'
 let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>
-let fleet: NodeJS.Timeout | undefined
+let stopFleet: (() => Promise<void>) | undefined
 
 beforeAll(async () => {
   ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
@@ -21,13 +22,13 @@ beforeAll(async () => {
   await makeGroup(raw, [STREAM], 'reads', 'start')
   const read = (from: string) => raw.xreadgroup('GROUP', 'reads', 'host-1', 'COUNT', 1, 'STREAMS', STREAM, from)
   await read('>')
-  fleet = setInterval(() => {
-    void ledger.viewPartition(0) // so that it is never in doubt what time it is
-    void read('0').catch(() => undefined) // nor, however long the commands take, that somebody reads
-  }, 100)
+  stopFleet = every(100, async () => {
+    await ledger.viewPartition(0) // so that it is never in doubt what time it is
+    await read('0').catch(() => undefined) // somebody reads, however long the commands take; the group is forgotten in the end
+  })
 })
 afterAll(async () => {
-  clearInterval(fleet)
+  await stopFleet?.()
   await ledger.close()
   raw.disconnect()
 })

@@ -28,6 +28,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
+import { every } from '../support/every.ts'
 import { redisForTest } from '../support/redis.ts'
 import { anyCandidate } from './support/any-candidate.ts'
 
@@ -174,8 +175,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   const view = () => gatewayLedger.viewPartition(0)
   // As long as more of them come, they are waited for.
   // Of calls that a busy Redis did not answer in time.
-  const reaping = setInterval(() => void endLeases(gatewayLedger, 0).catch(() => undefined), 1_000)
-  stops.push(async () => clearInterval(reaping))
+  stops.push(every(1_000, () => endLeases(gatewayLedger, 0).catch(() => undefined)))
   for (let [last, quiet] = [0, 0]; last < COUNT && quiet < QUIET_LOOKS; ) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     const now = await written()

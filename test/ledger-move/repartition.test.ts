@@ -9,6 +9,7 @@ import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { keys, outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'
+import { every } from '../support/every.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
@@ -218,9 +219,9 @@ test('processes that live, and jobs that are half way in, are named; nothing is 
   const ledger = await open(1)
   const fetcher = { id: 'f1', role: 'fetcher', slots: 3 }
   await ledger.announce(fetcher)
-  const running = setInterval(() => void ledger.announce(fetcher), 300)
+  const stop = every(300, () => ledger.announce(fetcher))
   await expect(change(2)).rejects.toThrow('(fetcher f1): stop all gateways and fetchers first')
-  clearInterval(running)
+  await stop()
   await ledger.announce(fetcher, 0)
   await raw.lpush('{decorum:0}:candidates:active', '7')
   await expect(change(2)).rejects.toThrow('half way in (1 in {decorum:0})')

@@ -163,10 +163,10 @@ const HOP_LOOKS_AGAIN_MS = 250
 function untilOf({ act, gate }: Cell, until: number, now: number): number {
   return act.verb === 'acquire' && gate === 'robots-in-flight' ? now + HOP_LOOKS_AGAIN_MS : until
 }
-/** The lane of a page whose crawl is held by then is due at its own time, for its other crawls. */
+/** Where its crawl is held, the lane of a page is due at its own time, for its other crawls; and a permit is answered with the record. */
 const saysUntil = ({ act, gate }: Cell): boolean =>
   (act.moment === 'reserve' || act.moment === 'grant') &&
-  !(gate === 'crawl-held' && (act.verb === 'start' || act.verb === 'grant'))
+  !(gate === 'crawl-held' && ['start', 'grant', 'claim'].includes(act.verb))
 
 describe('where nothing is closed', () => {
   test.each(ACTS.map((act) => [subjectOf(act), act] as const))('%s is held by nothing', async (_, act) => {

@@ -59,7 +59,7 @@ test('a lane in use: 200 names the gate, and who waits gets the lane when its de
 })
 
 test('a permit of a crawl: it waits while the crawl is paused, is answered so, and is refused once the crawl was cancelled', async () => {
-  const { web, ask, complete, redis } = await shared([{ name: 'c', robots: { body: '' } }])
+  const { web, ask, complete, redis } = await shared(['c', 'new'].map((name) => ({ name, robots: { body: '' } })))
   const ledger = await openLedger({ redis: redis.url, partitions: 1, leaseMs: 5_000, quarantineMs: 100 })
   onTestFinished(() => ledger.close())
   const set = (state: 'running' | 'paused' | 'cancelled') =>
@@ -86,6 +86,8 @@ test('a permit of a crawl: it waits while the crawl is paused, is answered so, a
     status: 409,
     body: { type: 'refused', reason: 'cancelled', detail: "the crawl 'news' was cancelled" },
   })
+  const unknown = await ask({ url: `${web.origins.new}/1`, crawl: 'news', waitMs: 20_000 })
+  expect(unknown, 'where the rules are not known yet').toMatchObject({ status: 409, body: { reason: 'cancelled' } })
   expect(await ask({ url, crawl: 'No Name', waitMs: 0 })).toMatchObject({ status: 400, body: { type: 'bad-request' } })
 })
 

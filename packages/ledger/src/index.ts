@@ -77,6 +77,7 @@ export type {
   CompleteResult,
   Completion,
   Confirmation,
+  CrawlHeld,
   ExtendAnswer,
   GrantAnswer,
   GrantRequest,

@@ -186,6 +186,9 @@ export type NextAnswer =
   /** busy: another request was asked for that has not been sent yet · stale: a lease is not held any more */
   | { kind: 'busy' | 'stale' | 'blocked' | 'rules-changed' | 'refetch' }
 
+/** The crawl for which it was asked is paused or over. */
+export type CrawlHeld = { kind: 'crawl-held'; record: CrawlRecord }
+
 /** A lease that a permit asks for: a crawler that is no fetcher of the fleet sends the request. */
 export type GrantRequest = LaneRef & {
   /** another lane of the same partition that shares this one's pace: leased with it or not at all */
@@ -219,8 +222,7 @@ export type GrantAnswer =
     }
   /** refetch: an operator wants robots.txt fetched again first */
   | { kind: 'blocked' | 'rules-changed' | 'refetch' }
-  /** the crawl is paused or over */
-  | { kind: 'crawl-held'; record: CrawlRecord }
+  | CrawlHeld
 
 /** stop: the leases last longer, but this gate wants no more requests; leftMs: how long they last from now */
 export type ExtendAnswer = { kind: 'stale' } | { kind: 'extended'; stop?: LedgerGateName; leftMs: number }
@@ -236,6 +238,7 @@ export type ClaimAnswer =
   | { kind: 'claimed'; fence: number; notBefore: Instant; version: number }
   | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
   | { kind: 'blocked' }
+  | CrawlHeld
 
 /** What an answer says about the load of its origin. */
 export type SiteLoad =

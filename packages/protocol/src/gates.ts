@@ -315,8 +315,8 @@ const LANE_GATES = {
     lane: 'the URL leaves with its outcome: expired, with the gate that held it',
     wakes: 'every wait ends when the first URL in any list of the lane expires',
     reserve: reserved(true, 'a permit ends by its own waitMs'),
-    grant: none('its order lives as long as its reservation'),
-    send: none('its order lives as long as its reservation'),
+    grant: none('only a stored URL expires', { page: true, robots: true }),
+    send: none('it was looked at half a second ago'),
     underWay: none(FINISHED),
   },
   'partitions-moved': {

@@ -12,7 +12,7 @@ export {
   type UsedLease,
 } from './leases/lease.ts'
 export { type Later, type Open, type Turn, type TurnTools, takeTurn } from './leases/turn.ts'
-export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal } from './leases/wait.ts'
+export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal, type Unused } from './leases/wait.ts'
 export {
   betweenMs,
   confirm,

@@ -2,10 +2,10 @@
 import { VERSION } from '@decorum/fleet-config'
 import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Histogram, Registry } from '@decorum/runtime/prom-client'
-import type { StartRefusal } from '@decorum/sending'
+import type { StartRefusal, Unused } from '@decorum/sending'
 
 /** Why an order sent nothing. */
-export type Refusal = StartRefusal | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
+export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
 
 export type Stats = ReturnType<typeof openStats>
 

@@ -55,7 +55,7 @@ async function askFirst(
   wish: Wish,
   { version, delayMs }: Judged,
   { robots, fetchers, groups, origins }: Desk,
-): Promise<Wait | Problem | 'rules-changed'> {
+): Promise<Attempt | 'rules-changed'> {
   const { agent, origin, crawl } = wish
   if (fetchers() === 0)
     return {
@@ -69,7 +69,8 @@ async function askFirst(
   const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
   if (asked === 'rules-changed') return asked
-  return asked === 'blocked' ? blocked(wish) : { kind: 'wait', ...asked }
+  if (asked === 'blocked') return blocked(wish)
+  return 'kind' in asked ? heldCrawl(wish, asked.record) : { kind: 'wait', ...asked }
 }
 
 /** A robots fetch that is in flight ends long before the instant at which its lease would. */

@@ -27,6 +27,6 @@ export async function startOrder(text: string, pool: string, desk: Desk): Promis
     return { order, leases, since: turn.asked.first }
   }
   if (turn.kind === 'later') await releaseOrder(desk.ledger, order, { waitMs: turn.waitMs, why: turn.gate })
-  else if (turn.why === 'too-early') await releaseOrder(desk.ledger, order)
+  else if (turn.kind === 'unused') await releaseOrder(desk.ledger, order)
   return undefined
 }

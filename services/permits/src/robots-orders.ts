@@ -1,5 +1,11 @@
 /** The robots fetch that permits wait for: an order to the fleet's fetchers, under a claimed lane. */
-import { type ClaimRequest, type Ledger, type LedgerGateName, LedgerUnavailableError } from '@decorum/ledger'
+import {
+  type ClaimRequest,
+  type CrawlHeld,
+  type Ledger,
+  type LedgerGateName,
+  LedgerUnavailableError,
+} from '@decorum/ledger'
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 import { within } from '@decorum/protocol/within'
@@ -10,6 +16,7 @@ export type AskedRobots =
   /** rules-changed: there are newer rules, to be judged by at once · blocked: by an operator */
   | 'rules-changed'
   | 'blocked'
+  | CrawlHeld
 
 /** The first look whether a robots fetch has ended; callers that wait in line look less and less often. */
 const LOOK_AGAIN_MS = 40
@@ -30,6 +37,7 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
       const { agent, origin } = wanted
       const claim = await ledger.claim(wanted)
       if (claim.kind === 'blocked') return claim.kind
+      if (claim.kind === 'crawl-held') return claim
       if (claim.kind === 'wait') {
         // A fetch that is in flight ends long before the instant at which its lease would.
         return { waitMs: claim.gate === 'robots-in-flight' ? LOOK_AGAIN_MS : claim.waitMs, gate: claim.gate }

@@ -153,6 +153,18 @@ test('early: asked again when the ledger says so, and not for ever', async () =>
   expect(site.asked).toHaveLength(1)
 })
 
+test('an order whose URL expires while it waits is given back: nothing is sent', async () => {
+  const site = await rawOrigin(answerOf(200).toString('latin1'))
+  const early = rig({ permits: [{ kind: 'early', waitMs: 30 }] })
+  const since = performance.now()
+  early.tools.ledger.wall = () => NOW + performance.now() - since
+  await early.run(pageOrder(site.origin, '/', { expiresAt: NOW + 20 }))
+  expect(early.started).toHaveLength(1)
+  expect(site.connections).toBe(0)
+  expect(early.released).toMatchObject([{ dropped: [], next: { kind: 'release' } }])
+  expect(await refusals(early.stats)).toEqual(['decorum_fetcher_refused_total{why="expired"} 1'])
+})
+
 test.each(['stale', 'startup-hold', 'rules-changed', 'back-off', 'robots-in-flight'] as const)(
   'refused (%s): nothing is sent, nothing is settled, it is counted',
   async (why) => {

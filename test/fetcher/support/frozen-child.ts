@@ -28,6 +28,7 @@ const tools = {
     start: async () => ({ kind: 'granted' as const, leaseMs: 45_000 }),
     confirm: () => new Promise<never>(() => {}),
     partitionOf: () => 0,
+    wall: () => 0,
     stops: { why: () => undefined, hasAddresses: () => false },
     ...{ acquire: unused, next: unused, complete: unused, resolve: unused, record: unused, endRobotsFetch: unused },
   },

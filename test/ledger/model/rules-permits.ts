@@ -104,7 +104,7 @@ export function extend(
 
 export type Claiming = { lane: string; paceLane: string | undefined; list: List | undefined }
 export type Claimed =
-  | { kind: 'blocked' }
+  | { kind: 'blocked' | 'crawl-held' }
   | { waitMs: number; gate: string }
   | { fence: number; notBefore: number; version: number }
 const LEAST_WAIT_MS = 50
@@ -123,7 +123,7 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
     return { at, gate: 'delay', isFree: at <= now }
   }
   const closed = gateOf(m, { what: 'permitRobots', moment: 'reserve', lane: name, now, held, list })
-  if (closed?.gate === 'blocked') return { kind: 'blocked' }
+  if (closed?.gate === 'blocked' || closed?.gate === 'crawl-held') return { kind: closed.gate }
   if (closed !== undefined) return wait(closed.till, closed.gate)
   const own = freeAt(name)
   if (!own.isFree) return wait(own.at, own.gate)

@@ -1,5 +1,6 @@
 /** claim: a lane for an order of its origin's robots.txt, when no URL of the lane asks for one. */
 import { CLAIM_WAIT, CLAIMED } from '../calls.ts'
+import { readRecord } from '../crawls/record.ts'
 import { laneName, listOf } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
@@ -20,6 +21,7 @@ export async function claim(
   if (answer === 'claimed')
     return { kind: answer, fence: Number(fence), notBefore: Number(notBefore), version: Number(version) }
   if (answer === 'blocked') return { kind: answer }
+  if (answer === 'crawl-held') return { kind: answer, record: readRecord(values[1] ?? '') }
   const { waitMs, gate } = CLAIM_WAIT.read(values)
   return { kind: 'wait', waitMs: Number(waitMs), gate: gate as LedgerGateName }
 }

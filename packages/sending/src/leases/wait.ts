@@ -19,30 +19,33 @@ export async function exactly(ms: number): Promise<void> {
   }
 }
 
-/** too-early: the reservation stands. Of the others the ledger has taken the lane back, or has not answered. */
-export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'too-early' | 'ledger-unavailable'
+/** The ledger has taken the lane back, or has not answered. */
+export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'ledger-unavailable'
 export type Refused = { kind: 'refused'; why: StartRefusal }
+/** The reservation stands: whoever has the order releases it. expired: its URL is ended when the lane is reserved again. */
+export type Unused = { kind: 'unused'; why: 'too-early' | 'expired' }
 
-export type OrderTools = TurnTools & { ledger: Pick<Ledger, 'start'> }
+export type OrderTools = TurnTools & { ledger: Pick<Ledger, 'start' | 'wall'> }
 
 /** The turn of an order, whose lane a gateway has reserved. Returns when its request may be sent. */
-export const orderTurn = (order: Order, agent: Agent, tools: OrderTools): Promise<Turn | Later | Refused> => {
+export const orderTurn = (order: Order, agent: Agent, tools: OrderTools): Promise<Turn | Later | Refused | Unused> => {
   const { origin, delayMs } = order
   const asked = { agent, origin, delayMs, by: { agent: order.agent, origin } }
   return takeTurn(asked, (hostLane) => startWhenDue(order, hostLane, tools), tools)
 }
 
 async function startWhenDue(
-  { agent, origin, fence, version, delayMs, kind: what, path }: Order,
+  { agent, origin, fence, version, delayMs, kind: what, path, expiresAt = Infinity }: Order,
   hostLane: LaneRef | undefined,
   { ledger, agents }: Pick<OrderTools, 'ledger' | 'agents'>,
-): Promise<Opened | Refused> {
+): Promise<Opened | Refused | Unused> {
   // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
   const kind = what === 'page' && namesRobotsTxt(path) ? ('robots-page' as const) : what
   const awaited = kind === 'page' ? {} : { awaitedBy: agents.list.map(({ key }) => key) }
   const lane = { agent, origin, fence, version, delayMs }
 
   for (let tries = 0; tries < MAX_EARLY; tries++) {
+    if (expiresAt <= ledger.wall(ledger.partitionOf(origin))) return { kind: 'unused', why: 'expired' }
     const since = sinceNow()
     crashPoint('start.before')
     const answer = await start(ledger, { ...lane, kind }, hostLane)
@@ -58,5 +61,5 @@ async function startWhenDue(
     if (answer.waitMs > LONGEST_EARLY_MS) break
     await pause(answer.waitMs)
   }
-  return { kind: 'refused', why: 'too-early' }
+  return { kind: 'unused', why: 'too-early' }
 }

@@ -6,7 +6,7 @@
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Order, orderUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
-import { type Fetched, type Later, Lease, orderTurn, type Refused } from '@decorum/sending'
+import { type Fetched, type Later, Lease, orderTurn, type Refused, type Unused } from '@decorum/sending'
 import { START_AHEAD_MS } from '../limits.ts'
 import { fetchPage } from '../page/fetch-page.ts'
 import { fetchAndKeepRobots } from '../page/keep-robots.ts'
@@ -63,9 +63,9 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
 }
 
 /** The turn of the order has not come. */
-async function notNow(order: Order, turn: Later | Refused, tools: Tools): Promise<void> {
-  if (turn.kind === 'refused')
-    return turn.why === 'too-early' ? release(order, tools, turn.why) : tools.stats.refused(turn.why)
+async function notNow(order: Order, turn: Later | Refused | Unused, tools: Tools): Promise<void> {
+  if (turn.kind === 'refused') return tools.stats.refused(turn.why)
+  if (turn.kind === 'unused') return release(order, tools, turn.why)
   if (turn.gate === 'stopped') return release(order, tools, 'stopped', turn.waitMs) // who ends the stop wakes the lane
   // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
   return release(order, tools, 'paced', turn.waitMs + START_AHEAD_MS)

@@ -9,7 +9,7 @@ import type { Tools } from '../tools.ts'
 export async function release(
   order: Order,
   { ledger, stats }: Pick<Tools, 'ledger' | 'stats'>,
-  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'unknown-agent' | 'egress',
+  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'expired' | 'unknown-agent' | 'egress',
   waitMs?: number,
 ): Promise<void> {
   stats.refused(why)

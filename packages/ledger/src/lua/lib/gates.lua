@@ -117,6 +117,7 @@ local function isCrawlHeld(crawl)
   if crawlsHeld[crawl] == nil then crawlsHeld[crawl] = call('HGET', crawlKey(crawl), CRAWL.held) end
   return crawlsHeld[crawl] == '1'
 end
+local function crawlRecord(crawl) return call('HGET', crawlKey(crawl), CRAWL.record) or '' end
 local crawlLooks = {} -- list → until when reserve has found its crawl held, 0 where it is not
 local function crawlHeldUntil(list)
   local LOOK_MS = 500 -- where reserve has chosen no other instant

@@ -4,7 +4,8 @@
   ARGV    ARGS.claim in calls.ts. A lane that is due within aheadMs is reserved. A reservation that is not started ends
           after reserveMs.
           paceLane: a lane that shares its pace with this one, or ''; list: of the crawl for which it is, '' for none
-  Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'
+  Returns 'claimed', fence, the instant at which it is due, version; or 'wait', ms, gate; or 'blocked'; or 'crawl-held'
+          and the record of the crawl, which is paused or over
   Keeps   a lane is due or has a lease, never both. Nothing is claimed while a robots fetch of the origin is in flight,
           nor while the pace lane is closed: its order could not be started.
 ]]
@@ -27,6 +28,7 @@ local function freeAt(one)
 end
 local gate, till = GATES.permitRobotsReserve(lane, o, versionOf(o), '', '', ARGV[ARG.list])
 if gate == GATE.blocked then return reply('blocked') end
+if gate == GATE.crawlHeld then return reply('crawl-held', crawlRecord(crawlOf(ARGV[ARG.list]))) end
 if gate then return wait(till, gate) end
 local due, why = freeAt(lane)
 if why == GATE.laneBusy or --[[rule:claim-waits-until-due]] due > now + ahead --[[end]] then return wait(due, why) end

@@ -44,7 +44,7 @@ local function grantOne(i)
   }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
-  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. (call('HGET', crawlKey(crawl), CRAWL.record) or '') end
+  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. crawlRecord(crawl) end
   local pace
   if paceLane ~= '' then
     local owed, kind = delay, kindOfPaceLane(paceLane)
