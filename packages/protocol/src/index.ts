@@ -105,3 +105,4 @@ export {
   traceOf,
 } from './request-shape.ts'
 export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'
+export { TOLERATED, type Tolerated } from './tolerated.ts'

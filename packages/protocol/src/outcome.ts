@@ -2,6 +2,7 @@
 
 import { DEFAULT_CRAWL } from './crawl-name.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
+import type { Tolerated } from './tolerated.ts'
 
 export type RuleRef = { rule: string; line: number; group: string[] }
 /**
@@ -46,6 +47,8 @@ export type OutcomeBody =
       address: string
       archive?: ArchiveRef
       says?: PageSays
+      /** faults of the answer that were overlooked, as browsers do; absent: none */
+      tolerated?: Tolerated[]
       /** the site answered 304 to the validators of the candidate, or with the bytes of its `knownDigest`; the page is not kept again */
       unchanged?: true
       /** where a redirect leads that the candidate wanted reported */

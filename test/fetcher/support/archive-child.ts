@@ -22,6 +22,7 @@ for (let n = 0; ; n++) {
       body,
       truncated: false,
       protocol: 'http/1.1',
+      tolerated: [],
       startedAt: Date.now(),
       endedAt: 0,
       timing: { totalMs: 1 },

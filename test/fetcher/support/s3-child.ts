@@ -33,6 +33,7 @@ async function keepOn({ folder, settings, life }: Given): Promise<never> {
       body,
       truncated: false,
       protocol: 'http/1.1',
+      tolerated: [],
       startedAt: Date.now(),
       endedAt: 0,
       timing: { totalMs: 1 },

@@ -1,4 +1,5 @@
 /** What one exchange came to: an answer, no answer, or nothing sent. */
+import type { Tolerated } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import type { FetchedBody } from '../read-page.ts'
 import type { Body } from './body.ts'
@@ -34,6 +35,8 @@ export type Answer = Common & {
   body: Body
   truncated: Truncated
   protocol: Protocol
+  /** faults of the answer that were overlooked; usually none */
+  tolerated: Tolerated[]
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
 }

@@ -317,6 +317,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       body,
       truncated,
       protocol,
+      tolerated: [],
       ...defined({ tls }),
     }
     this.#end(answer, close)

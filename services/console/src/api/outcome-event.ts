@@ -1,5 +1,13 @@
 /** An outcome as OpenAPI describes it: `data:` of an event `outcome` (docs/spec/design.md §5). */
-import { FAILURE_REASONS, GATES, INVALID_REASONS, type Outcome, REFUSED_REASONS } from '@decorum/protocol'
+import {
+  FAILURE_REASONS,
+  GATES,
+  INVALID_REASONS,
+  type Outcome,
+  REFUSED_REASONS,
+  TOLERATED,
+  type Tolerated,
+} from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
 import { instant, meta, Why } from './answers.ts'
@@ -56,6 +64,10 @@ export const OutcomeEvent = z
         })
         .optional()
         .meta({ description: 'what the site says about the page, in headers and in the head of HTML' }),
+      tolerated: z
+        .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
+        .optional()
+        .meta({ description: 'faults of the answer that were overlooked, as browsers do' }),
       unchanged: z.literal(true).optional().meta({ description: '304 to the validators of the candidate' }),
       to: z.string().optional().meta({ description: 'target of a redirect that was to be reported' }),
     }),

@@ -80,7 +80,8 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
     const unchanged = revisit === undefined ? undefined : true
-    const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls })
+    const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
+    const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
     const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
     siteAnswers.heard(origin, status, read.outcome.at)
     return { ...done, ...read }

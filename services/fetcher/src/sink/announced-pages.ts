@@ -18,6 +18,7 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
         ...given,
         kind: 'answered' as const,
         protocol: 'http/1.1' as const, // workers do not report the protocol
+        tolerated: [],
         statusText: '',
         headers: headers.map(([name, value]): [string, string] => [asStored(name), value.replace(/[\r\n\0]+/g, ' ')]),
         body,
