@@ -1,8 +1,11 @@
 /** The ledger on a real Redis Cluster: who answers for what, and what happens while a slot moves or a master is away. */
 import { openFrontier } from '@decorum/client'
 import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY } from '@decorum/ledger'
+import { answersOf } from '@decorum/ledger/stored'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { Redis } from 'ioredis'
+import { CANDIDATES, JOB_NAMES, queueOptions } from '@decorum/protocol'
+import { addJobs, Queue } from '@decorum/protocol/bullmq'
+import { Cluster, Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { outcomeOf, url } from '../ledger/ledger-for-test.ts'
 import { startCluster } from '../support/cluster.ts'
@@ -49,6 +52,25 @@ test('six partitions lie two on each master, and the same calls reach each', asy
   await expect.poll(async () => (await ledger.members()).length).toBe(0)
   await ledger.announce({ id: 'x', role: 'gateway', slots: 0 })
   expect(await ledger.members()).toEqual([{ id: 'x', role: 'gateway', slots: 0 }])
+})
+
+test('what is redirected too often was neither answered nor stored, and is not taken for it', async () => {
+  const tag = '{decorum:2}'
+  const link = new Cluster(cluster.url.split(','), { maxRedirections: 0 }) // the first one is too often
+  const queue = new Queue(CANDIDATES, { connection: link, ...queueOptions(tag) })
+  onTestFinished(() => queue.close().finally(() => link.disconnect()))
+  await queue.waitUntilReady()
+  await link.pipeline().get(`${tag}:none`).exec()
+  const heal = await cluster.redirectForEver(tag)
+  onTestFinished(heal)
+  const job = { name: JOB_NAMES.candidates, data: { candidates: [] } }
+  await expect(addJobs(queue, [job, job])).rejects.toThrow()
+  await expect(answersOf(link.pipeline().set(`${tag}:a`, '1').set(`${tag}:b`, '1'), 5_000, 'test')).rejects.toThrow(
+    LedgerUnavailableError,
+  )
+  await heal()
+  expect(await link.exists(`${tag}:a`)).toBe(0)
+  await expect(answersOf(link.pipeline().set(`${tag}:a`, '1'), 5_000, 'test')).resolves.toEqual(['OK'])
 })
 
 test('a wake-up is heard from whichever master it comes', async () => {

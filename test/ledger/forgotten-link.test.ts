@@ -6,7 +6,7 @@ import { followWakes } from '@decorum/ledger/testing'
 import { type Cluster, Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openLink } from '../storm/link.ts'
-import { redisForTest } from '../support/redis.ts'
+import { redisForTest, startRedis } from '../support/redis.ts'
 
 const redis = await redisForTest()
 const client = new Redis(redis.url)
@@ -49,6 +49,26 @@ test('a command that blocks gets what comes later', async () => {
   const heard = link.xread('BLOCK', 100, 'STREAMS', 'later', '0')
   await client.xadd('later', '*', 'x', 'y')
   expect(await heard).toHaveLength(1)
+})
+
+test('after a failover that closes no connection, each goes over to the new master', async () => {
+  const { network, linked } = await forgetful()
+  const links = [linked('fail'), linked('wait')]
+  const setThrough = (link: RedisLink, key: string) => link.set(key, '1').catch(() => '')
+  for (const link of links) await expect.poll(() => setThrough(link, 'before')).toBe('OK')
+  const scripted = linked('fail')
+  const script = () => scripted.eval("return redis.call('SET', KEYS[1], '1')", 1, 's').catch(() => '')
+  await expect.poll(script).toBe('OK')
+  const next = await startRedis()
+  onTestFinished(() => next.stop())
+  network.leadTo(next.port)
+  await client.replicaof('127.0.0.1', next.port) // the old master goes on as a replica
+  onTestFinished(async () => void (await client.replicaof('NO', 'ONE')))
+  for (const link of links) await expect.poll(() => setThrough(link, 'after')).toBe('OK')
+  await expect.poll(script).toBe('OK')
+  const found = new Redis(next.url)
+  onTestFinished(() => found.disconnect())
+  expect(await found.exists('after', 's')).toBe(2)
 })
 
 test('every connection has such a bound, longer than BullMQ blocks', () => {

@@ -12,12 +12,15 @@ export type Link = {
   /** Begins a fault; `cut`, `lost-reply` and `forgotten` happen once, the others last until `heal`. */
   hurt(fault: LinkFault): void
   heal(): void
+  /** New connections lead to another server; those that are open stay where they are. */
+  leadTo(port: number): void
   close(): Promise<void>
 }
 
 export const SLOW_MS = 200
 
-export async function openLink(redisPort: number): Promise<Link> {
+export async function openLink(firstPort: number): Promise<Link> {
+  let redisPort = firstPort
   const pairs = new Set<{ near: Socket; far: Socket; loseReply: boolean; isForgotten: boolean }>()
   let state: 'well' | 'slow' | 'silent' | 'away' = 'well'
   let count = 0
@@ -68,6 +71,9 @@ export async function openLink(redisPort: number): Promise<Link> {
     }
   }
   const link: Link = {
+    leadTo: (port) => {
+      redisPort = port
+    },
     port: (server.address() as AddressInfo).port,
     hurt(fault) {
       if (fault === 'cut') cut()

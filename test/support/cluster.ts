@@ -16,6 +16,11 @@ export type TestCluster = {
    * @returns how many keys went
    */
   moveTag(tag: string, to: number, halfWay?: () => Promise<void>): Promise<number>
+  /**
+   * The master of a partition sends whoever asks for a key of it that does not exist to another one, which sends him back.
+   * @returns what ends it
+   */
+  redirectForEver(tag: string): Promise<() => Promise<void>>
   /** every master that runs agrees that all is well */
   healthy(): Promise<void>
   stop(): Promise<void>
@@ -87,6 +92,14 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
       }
       for (const link of [target, source, ...links]) await link.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] ?? '')
       return gone
+    },
+    async redirectForEver(tag) {
+      const slot = slotOf(tag.replace(/[{}]/g, ''))
+      const home = await homeOf(tag)
+      const [source, target] = [links[home], ids[(home + 1) % MASTERS]]
+      if (source === undefined || target === undefined) throw new Error(`nobody holds ${tag}`)
+      await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target)
+      return async () => void (await source.call('CLUSTER', 'SETSLOT', slot, 'STABLE'))
     },
     async stop() {
       for (const link of links) link.disconnect()

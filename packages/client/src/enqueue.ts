@@ -14,7 +14,7 @@ import {
   queueOptions,
   readUrl,
 } from '@decorum/protocol'
-import { Queue } from '@decorum/protocol/bullmq'
+import { addJobs, Queue } from '@decorum/protocol/bullmq'
 import { within } from '@decorum/protocol/within'
 import type { Span } from '@opentelemetry/api'
 import { FrontierUnavailableError } from './errors.ts'
@@ -147,7 +147,7 @@ export class Intake {
     for (;;) {
       const queue = this.#queueOf(tag)
       try {
-        await within(queue.addBulk(jobs), CALL_MS)
+        await within(addJobs(queue, jobs), CALL_MS)
         return
       } catch (error) {
         this.#forget(tag, queue)

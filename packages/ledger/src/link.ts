@@ -29,6 +29,14 @@ const SILENT_MS = 15_000
  */
 const REDIRECTIONS = 4
 
+/**
+ * Errors that only another connection cures: this one leads to a server that is no master any more, or that may not write. After a failover
+ * that closes no connection, a name or a proxy leads new connections to the new master. Inside a script they stand behind the script's own words.
+ */
+const OF_THIS_SERVER = /^(?:ERR [^\n]*-)?(READONLY|MASTERDOWN|UNBLOCKED|NOREPLICAS|LOADING) /
+/** The command itself fails: ioredis would send one of a transaction again without the others. */
+const reconnectOnError = ({ message }: Error): boolean => OF_THIS_SERVER.test(message)
+
 /** @throws RedisAddressError for an address that is none */
 export function linkTo(address: string | RedisAddress, options: LinkOptions): RedisLink {
   const at = typeof address === 'string' ? readRedisAddress(address) : address
@@ -86,6 +94,7 @@ function serverOptions({ away, retryMs, silentMs = SILENT_MS, ...rest }: LinkOpt
     socketTimeout: silentMs,
     // ioredis would do it with a promise that nobody handles: a connection that ends before the answer would end the process.
     autoResubscribe: false,
+    reconnectOnError,
     enableOfflineQueue: away === 'wait',
     autoResendUnfulfilledCommands: away === 'wait',
     maxRetriesPerRequest: away === 'wait' ? null : 0,
@@ -110,6 +119,7 @@ function clusterOptions(
       ...node,
       replyMapping: 'legacy' as const, // as it is by default; its type wants it said
       socketTimeout: silentMs,
+      reconnectOnError,
       ...(connectTimeout === undefined ? {} : { connectTimeout }),
       autoResendUnfulfilledCommands: wait,
       maxRetriesPerRequest: wait ? null : 0,

@@ -166,13 +166,21 @@ export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what
   }
 }
 
+/** Errors of a server that does not hold the key now, or may not write; the command was not run. */
+const NOT_HERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN|NOREPLICAS|LOADING) /
+
 /**
  * The answers of a pipeline in order.
  * @throws LedgerUnavailableError also when the connection was lost, of which each command of a pipeline gets an error of its own ·
  *         the first error that Redis answered a command with
  */
 export async function answersOf(pipeline: ChainableCommander, deadlineMs: number, what: string): Promise<unknown[]> {
-  return valuesOf(await withDeadline(pipeline.exec(), deadlineMs, what), what)
+  const asked = pipeline.length
+  const answers = await withDeadline(pipeline.exec(), deadlineMs, what)
+  // Of commands that a cluster redirects too often, ioredis 6.0.0 loses the errors: its answer is empty.
+  if (asked > 0 && answers?.length === 0)
+    throw new LedgerUnavailableError(what, 'its slot is on its way to another server')
+  return valuesOf(answers, what)
 }
 
 /**
@@ -184,7 +192,8 @@ export async function answersOf(pipeline: ChainableCommander, deadlineMs: number
 export function valuesOf(answers: [error: Error | null, value: unknown][] | null, what: string): unknown[] {
   if (answers === null) throw new LedgerUnavailableError(what, 'the transaction was not run')
   return answers.map(([error, value]) => {
-    if (error !== null) throw error.name === 'ReplyError' ? error : new LedgerUnavailableError(what, error)
-    return value
+    if (error === null) return value
+    if (error.name === 'ReplyError' && !NOT_HERE.test(error.message)) throw error
+    throw new LedgerUnavailableError(what, error)
   })
 }

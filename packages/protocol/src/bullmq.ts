@@ -22,3 +22,14 @@ export const { UnrecoverableError } = require('bullmq/dist/cjs/classes/errors/un
   'UnrecoverableError'
 >
 export type { ConnectionOptions, Job } from 'bullmq'
+
+/**
+ * Adds jobs to a queue: they are there when it resolves.
+ * @throws what Redis answers, and when it has not given each job its id: of commands that a cluster redirects too often, ioredis 6.0.0 loses the
+ *         errors, and BullMQ takes the empty answer for success
+ */
+export async function addJobs(queue: Queue, jobs: Parameters<Queue['addBulk']>[0]): Promise<void> {
+  const added = await queue.addBulk(jobs)
+  if (added.length !== jobs.length || added.some(({ id }) => !id))
+    throw new Error('Redis did not confirm the jobs: their slot is on its way to another server')
+}

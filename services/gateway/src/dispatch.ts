@@ -14,7 +14,7 @@ import {
   type ReserveResult,
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
-import type { Queue } from '@decorum/protocol/bullmq'
+import { addJobs, type Queue } from '@decorum/protocol/bullmq'
 import { crashPoint, defined, type Traces } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
@@ -249,7 +249,7 @@ async function addOrders(
     jobs.push({ name: JOB_NAMES.orders, data: { orders: some }, opts: JOB_OPTIONS })
   }
   crashPoint('orders.before-add')
-  if (jobs.length > 0) await queue.addBulk(jobs)
+  if (jobs.length > 0) await addJobs(queue, jobs)
   crashPoint('orders.after-add')
   for (const span of spans) span?.end()
   for (const { kind } of all) metrics.orders.inc({ kind })

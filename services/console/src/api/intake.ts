@@ -13,7 +13,7 @@ import {
   readUrl,
   wrongEnvelope,
 } from '@decorum/protocol'
-import type { Queue } from '@decorum/protocol/bullmq'
+import { addJobs, type Queue } from '@decorum/protocol/bullmq'
 
 /** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
@@ -160,7 +160,7 @@ export async function store(
         jobs.push({ name: JOB_NAMES.candidates, data, opts: { removeOnComplete: true } })
       }
       try {
-        await queue.addBulk(jobs)
+        await addJobs(queue, jobs)
       } catch (error) {
         return { stored, refusal: error instanceof Error ? error : new Error(String(error)) }
       }
