@@ -253,7 +253,7 @@ test('a request line with a whole URL in it is judged by its Host, and reaches n
 describe('the password', () => {
   const login = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
-  test('wrong ones are answered 401 until there are too many, then 429 with the time to wait, the right one too; nobody else waits', async () => {
+  test('wrong ones are answered 401 until there are too many, then 429 with the time to wait; the right one is let in all the while', async () => {
     let now = 0
     const guesses = countGuesses(() => now)
     const { port } = await openHealthServer({ CONSOLE_PASSWORD: 'correct horse' }, guesses)
@@ -268,13 +268,34 @@ describe('the password', () => {
     const statuses: (number | undefined)[] = []
     for (let n = 0; n < 12; n++) statuses.push((await get(login(`decorum:wrong ${n}`), '127.0.0.1')).status)
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
-    const late = await get(login('decorum:correct horse'), '127.0.0.1')
-    expect(late.status).toBe(429)
-    expect(late.wait).toBe('10')
-    expect((await get({}, '127.0.0.1')).status, 'a question without a guess is no guess').toBe(401)
-    expect((await get(login('decorum:correct horse'), '127.88.3.2')).status).toBe(200)
-    now += 10_000
+    expect((await get(login('decorum:wrong'), '127.0.0.1')).wait).toBe('10')
     expect((await get(login('decorum:correct horse'), '127.0.0.1')).status).toBe(200)
+    expect((await get({}, '127.0.0.1')).status, 'a question without a guess is no guess').toBe(401)
+    expect((await get(login('decorum:wrong'), '127.88.3.2')).status, 'another address').toBe(401)
+    now += 10_000
+    expect((await get(login('decorum:wrong'), '127.0.0.1')).status).toBe(401)
+  })
+
+  test('behind a proxy that is trusted, the addresses that it names are counted; from anybody else the header counts for nothing', async () => {
+    const wrong = async (port: number, forwarded: string) => {
+      const headers = { ...login('decorum:wrong'), 'x-forwarded-for': forwarded }
+      return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status
+    }
+    const many = async (port: number): Promise<number[]> => {
+      const statuses = []
+      for (let n = 0; n < 11; n++) statuses.push(await wrong(port, '192.0.2.1'))
+      return [statuses.at(-1) as number, await wrong(port, '192.0.2.2')]
+    }
+    const behind = await openHealthServer(
+      { CONSOLE_PASSWORD: 'correct horse', CONSOLE_TRUSTED_PROXIES: '127.0.0.0/8' },
+      countGuesses(() => 0),
+    )
+    expect(await many(behind.port)).toEqual([429, 401])
+    const alone = await openHealthServer(
+      { CONSOLE_PASSWORD: 'correct horse' },
+      countGuesses(() => 0),
+    )
+    expect(await many(alone.port)).toEqual([429, 429])
   })
 
   test('neither its length, its beginning nor odd base64 gets anybody in', async () => {

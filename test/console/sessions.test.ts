@@ -109,7 +109,7 @@ describe('roles', () => {
   })
 })
 
-test('wrong passwords are slowed: after ten of an address it waits, and the right one as well', async () => {
+test('after ten wrong passwords of an address the page says so; the right one signs in', async () => {
   // By the clock of guesses, which forgets one every ten seconds, all of them come at one instant
   const now = vi.spyOn(performance, 'now').mockReturnValue(Math.ceil(performance.now()))
   onTestFinished(() => now.mockRestore())
@@ -117,6 +117,5 @@ test('wrong passwords are slowed: after ten of an address it waits, and the righ
   for (let n = 0; n < 12; n += 1) statuses.push((await signIn('decorum', `wrong ${n}`)).status)
   expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
   const right = await signIn('decorum', PASSWORD)
-  expect([right.status, right.headers.get('set-cookie')]).toEqual([429, null])
-  expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect([right.status, right.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('decorum_session=')])
 })

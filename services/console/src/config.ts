@@ -2,6 +2,7 @@
 import {
   type Agents,
   agentsOf,
+  entriesOf,
   isLoopback,
   readSettings,
   type SettingsOf,
@@ -32,6 +33,8 @@ export type ConsoleConfig = {
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
   content: { archiveDir: string; crawls: string; contentToken: string | undefined; store: StoreSettings | undefined }
+  /** whose X-Forwarded-For counts */
+  trustedProxies: string[]
   /** undefined: no password is asked, and only loopback names are answered */
   login: Login | undefined
 }
@@ -61,6 +64,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
       contentToken: c.CONTENT_TOKEN,
       store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
+    trustedProxies: entriesOf(c.CONSOLE_TRUSTED_PROXIES),
     login: loginOf(c),
   }
 }

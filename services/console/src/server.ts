@@ -45,6 +45,7 @@ export async function buildServer(
     loggerInstance,
     schemaController: noJsonSchema,
     pluginTimeout: 0, // a slow machine takes its time
+    trustProxy: config.trustedProxies.length > 0 && config.trustedProxies,
     bodyLimit: USUAL_BODY_MAX_BYTES,
     // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
     frameworkErrors: (error, _request, reply) =>

@@ -1,6 +1,7 @@
 /** Addresses, ports, log level and other things that one process has to itself. */
 import { readRedisAddress } from '@decorum/protocol'
 import { z } from 'zod'
+import { addressRange, entriesOf } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'
 
 export const processes = {
@@ -94,6 +95,15 @@ export const processes = {
     unit: 'ms',
     means: 'How long a login to the console lasts; then the password is needed again.',
     reason: 'A working day.',
+    roles: ['console'],
+    scope: 'process',
+    change: 'restart',
+  },
+  CONSOLE_TRUSTED_PROXIES: {
+    schema: textThat((text) => entriesOf(text).map(addressRange)).default(''),
+    means:
+      'Addresses and ranges of proxies in front of the console, separated by commas: their X-Forwarded-For says who asks.',
+    reason: 'Anybody can send such a header, so it counts from no address that is not named.',
     roles: ['console'],
     scope: 'process',
     change: 'restart',

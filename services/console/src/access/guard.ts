@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { loginPage } from '../pages/login-page.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
 import { type Access, refusePage } from './route-access.ts'
-import { accountOf, type Login, sessionOf, type Who } from './sessions.ts'
+import { type Account, accountOf, type Login, sessionOf, type Who } from './sessions.ts'
 
 /** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
@@ -54,7 +54,7 @@ function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
 
-/** Whose name and password the request brings; how long this address has to wait, ms; undefined: nobody's. */
+/** Whose name and password the request brings; undefined: nobody's; a number: as `guess`. */
 function whoTypes(
   { ip, headers: { authorization } }: FastifyRequest,
   login: Login,
@@ -68,29 +68,25 @@ function whoTypes(
   return guess(ip, user, password.join(':'), login, guesses)
 }
 
-/**
- * One try to sign in. The right password is refused as well while the limit holds: otherwise an answer would tell a guesser that it
- * was right.
- */
+/** One try to sign in. @returns the account; undefined: the password is wrong; a number: so are many before it, and it is answered 429, ms */
 export function guess(
   address: string,
   user: string,
   password: string,
   login: Login,
   guesses: Guesses,
-): Who | number | undefined {
-  const waitMs = guesses.waitMs(address)
-  if (waitMs > 0) return waitMs
+): Account | number | undefined {
   const account = accountOf(login, user, password)
-  if (account === undefined) guesses.wrong(address)
-  return account
+  if (account !== undefined) return account
+  const isKnown = login.accounts.some((one) => one.user === user)
+  return guesses.wrong(address, isKnown ? user : '') || undefined
 }
 
 function tooManyGuesses(reply: FastifyReply, waitMs: number): FastifyReply {
   return reply
     .code(429)
     .header('retry-after', String(Math.ceil(waitMs / 1_000)))
-    .send({ error: 'too-many-guesses', message: 'too many wrong passwords came from this address' })
+    .send({ error: 'too-many-guesses', message: 'the password is wrong, as many before it from this address' })
 }
 
 /** A person is shown the page to sign in; a program is asked as HTTP has it, and the script of a page is only told. */

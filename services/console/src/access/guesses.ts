@@ -1,33 +1,36 @@
-/** Wrong passwords, counted per address: after the first few, one is checked every ten seconds. */
+/**
+ * Wrong passwords, counted per address and account. The right one is never refused: otherwise whoever sends wrong ones would lock out the
+ * program beside it, and behind a proxy everybody. Guessing is slowed no further by that, so a password has to be long (docs/console.md).
+ */
 import { isIPv6 } from 'node:net'
 
-/** Wrong guesses that are heard at once. */
+/** Wrong passwords that are answered 401 at once; further ones are answered 429. */
 const FREE = 10
-/** Each is forgotten after so long, ms: 8,640 guesses a day from one address, against at least 8 characters. */
+/** Each is forgotten after this, ms. */
 const FORGOTTEN_AFTER_MS = 10_000
-/** Addresses remembered; beyond them the one that guessed longest ago is forgotten. */
+/** Addresses with accounts that are remembered; beyond them the one with the oldest guess is forgotten. */
 const REMEMBERED = 10_000
 
 export type Guesses = {
-  /** how long this address has to wait before its next guess is looked at, ms; 0: not at all */
-  waitMs(address: string): number
-  /** it was wrong */
-  wrong(address: string): void
+  /** @param user  '' for a name that no account has  @returns ms until a wrong password is answered 401 again; 0: this one is */
+  wrong(address: string, user: string): number
 }
 
 /** @param now  a clock in ms that never runs backwards */
 export function countGuesses(now: () => number = () => performance.now()): Guesses {
-  /** by when all wrong guesses of an address are forgotten */
+  /** by when all wrong guesses of an address for an account are forgotten */
   const clearAt = new Map<string, number>()
   return {
-    waitMs: (address) => Math.max(0, (clearAt.get(groupOf(address)) ?? 0) - (FREE - 1) * FORGOTTEN_AFTER_MS - now()),
-    wrong(address) {
-      const group = groupOf(address)
-      const before = Math.max(clearAt.get(group) ?? 0, now())
-      clearAt.delete(group) // to the end of the map's order
-      clearAt.set(group, before + FORGOTTEN_AFTER_MS)
+    wrong(address, user) {
+      const source = `${groupOf(address)} ${user}`
+      const before = Math.max(clearAt.get(source) ?? 0, now())
+      const waitMs = Math.max(0, before - (FREE - 1) * FORGOTTEN_AFTER_MS - now())
+      if (waitMs > 0) return waitMs
+      clearAt.delete(source) // to the end of the map's order
+      clearAt.set(source, before + FORGOTTEN_AFTER_MS)
       const [oldest] = clearAt.size > REMEMBERED ? clearAt.keys() : []
       if (oldest !== undefined) clearAt.delete(oldest)
+      return 0
     },
   }
 }

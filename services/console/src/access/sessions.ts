@@ -2,7 +2,7 @@
  * Who is signed in. A session is a signed text in a cookie: user, role and end. No console keeps a list of them, so any console of the
  * fleet with the same passwords takes it, also after a restart; it ends at its instant, or when the password of its user is changed.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, scryptSync, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 
 /** read: looks at everything and changes nothing. operate: all of it. */
@@ -63,8 +63,20 @@ export function cookieOf(request: FastifyRequest, token: string | undefined, { s
   return `${COOKIE}=${token ?? ''}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`
 }
 
-/** The key is the password itself: changing it ends the sessions of its user. */
-const signatureOf = (text: string, { user, password }: Account): string =>
-  createHmac('sha256', `decorum session ${password}`).update(`${user} ${text}`).digest('base64url')
+const signatureOf = (text: string, account: Account): string =>
+  createHmac('sha256', keyOf(account)).update(`${account.user} ${text}`).digest('base64url')
+
+/**
+ * Made from the password: changing it ends the sessions of its user. scrypt makes it costly to look for the password of a cookie that
+ * was copied: 50 ms a guess, once for each account of this process.
+ */
+function keyOf(account: Account): Buffer {
+  const known = keys.get(account)
+  if (known !== undefined) return known
+  const key = scryptSync(account.password, `decorum session ${account.user}`, 32)
+  keys.set(account, key)
+  return key
+}
+const keys = new WeakMap<Account, Buffer>()
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,7 +1,7 @@
 /** Signing in and out. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { guess } from '../access/guard.ts'
-import { accountOf, cookieOf, newSession } from '../access/sessions.ts'
+import { cookieOf, newSession } from '../access/sessions.ts'
 import { type PageParts, page } from './answer-page.ts'
 import { loginPage, pathOf } from './login-page.ts'
 
@@ -18,13 +18,12 @@ export function addLogin(scope: FastifyInstance, { config: { login }, guesses }:
     const { user = '', password = '', next } = (request.body ?? {}) as Fields
     const path = pathOf(next)
     if (user === '' && password === '') return page(reply.code(401), loginPage({ next: path }))
-    const who = guess(request.ip, user, password, login, guesses)
-    if (typeof who === 'number') {
-      const seconds = Math.ceil(who / 1_000)
-      const problem = `Too many wrong passwords came from this address: wait ${seconds} s.`
+    const account = guess(request.ip, user, password, login, guesses)
+    if (typeof account === 'number') {
+      const seconds = Math.ceil(account / 1_000)
+      const problem = 'User or password is wrong, as many times before from this address.'
       return page(reply.code(429).header('retry-after', String(seconds)), loginPage({ next: path, problem, user }))
     }
-    const account = who === undefined ? undefined : accountOf(login, user, password)
     if (account === undefined)
       return page(reply.code(401), loginPage({ next: path, problem: 'User or password is wrong.', user }))
     return reply.header('set-cookie', cookieOf(request, newSession(account, login), login)).redirect(path, 303)
