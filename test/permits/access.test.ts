@@ -40,6 +40,24 @@ test('tokens: who may ask, for which agents and crawls; a permit of another toke
   expect((await waiting).status).toBe(201)
 })
 
+test('who has no token is answered before the body comes, and a body of too many values is not parsed', async () => {
+  const tokens = [{ name: 'one', token: 'a-token-of-one-1234' }]
+  const { call, url: base } = await permitFleet([{ name: 'bodies', robots: { body: '' } }], {
+    env: { DECORUM_PERMIT_TOKENS: JSON.stringify(tokens), ...LONG_LEASES },
+  })
+  const headers = { 'content-type': 'application/json', 'content-length': 10_000_000 }
+  const sent = request(`${base()}/v1/permits/x/completion`, { method: 'POST', headers })
+  sent.flushHeaders() // and nothing else
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  expect(answer.statusCode).toBe(401)
+  sent.destroy()
+  const many = Array(60_000).fill({})
+  expect(await call('POST', '/v1/permits/x/completion', many, bearer('a-token-of-one-1234'))).toMatchObject({
+    status: 400,
+    body: { detail: 'JSON of more than 50000 values' },
+  })
+})
+
 test('bad input is named, a web page is refused, a guarded address or port and robots.txt are never granted', async () => {
   const { web, ask, call, url: fleetUrl } = await shared([{ name: 'bad', robots: { body: '' } }])
   const url = `${web.origins.bad}/1`

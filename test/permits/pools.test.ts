@@ -213,6 +213,9 @@ describe('before a fleet that is strict', () => {
       { status: 200, body: tooLong },
       { status: 200, more: 1 },
       { status: 200, headers: { a: 'b' } },
+      { status: 200, headers: [['a\r\n', 'b']] },
+      { status: 200, headers: [['a', 'b\r\nc: d']] },
+      { status: 200, headers: Array(10).fill(['a', 'b'.repeat(60_000)]) },
       { status: 200, body: 'aGVsbG8=', digest: `sha1:${'A'.repeat(32)}` },
     ])
       expect(await fleet.complete(order.permit, body), JSON.stringify(body)).toMatchObject({ status: 400 })

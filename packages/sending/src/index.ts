@@ -29,7 +29,7 @@ export {
   release,
   releaseOrder,
 } from './ledger.ts'
-export { DECODED_MAX_BYTES, KEEP_LEAST_MS } from './limits.ts'
+export { DECODED_MAX_BYTES, HEADERS_MAX_BYTES, KEEP_LEAST_MS } from './limits.ts'
 export { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 export {
   type AboutPage,

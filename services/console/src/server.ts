@@ -1,6 +1,6 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { printableUrl } from '@decorum/protocol'
-import { takeEmptyJson } from '@decorum/runtime/empty-json'
+import { takeJson } from '@decorum/runtime/json-bodies'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import { Registry } from '@decorum/runtime/prom-client'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
@@ -17,7 +17,7 @@ import type { Look } from './watch/looks.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
 import type { Pace } from './watch/pace.ts'
 
-/** Of an operator's action; POST /v1/candidates has a bound of its own (body-room.ts). */
+/** Of an operator's action; POST /v1/candidates has a bound of its own (mount-intake.ts). */
 const USUAL_BODY_MAX_BYTES = 64 * 1024
 /** Head of a request: a connection that sends nothing is closed after this. */
 const HEADERS_WITHIN_MS = 10_000
@@ -59,7 +59,7 @@ export async function buildServer(
       connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, config.requestDeadlineMs),
     },
   })
-  takeEmptyJson(server)
+  takeJson(server)
   const routes = collectRoutes(server)
   const guesses = parts.guesses ?? countGuesses()
   server.addHook('onRequest', requestGuard(config.login, guesses))

@@ -12,7 +12,7 @@ const PROBLEMS = {
   'key-reused': { status: 422, title: 'this Idempotency-Key came with another request' },
   quota: { status: 429, title: 'this token has too many callers waiting' },
   internal: { status: 500, title: 'the request could not be answered' },
-  busy: { status: 503, title: 'too many callers wait here' },
+  busy: { status: 503, title: 'too many callers ask here' },
   'ledger-away': { status: 503, title: 'Redis does not answer' },
 }
 export type ProblemType = keyof typeof PROBLEMS

@@ -1,7 +1,7 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
 import { CrawlName } from '@decorum/protocol'
-import { NO_ANSWER } from '@decorum/sending'
+import { HEADERS_MAX_BYTES, NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
 const url = z.string().min(1).max(8_192)
@@ -33,7 +33,22 @@ export const CompletionBody = z.strictObject({
   bytes: z.int().min(0).optional(),
 })
 export type CompletionBody = z.output<typeof CompletionBody>
-const header = z.tuple([z.string().min(1).max(256), z.string().max(65_536)])
+/** What a site's answer can have, and no more: no line ends, and a head within the bound of every exchange. */
+const header = z.tuple([
+  z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[^\0-\x20\x7f:]+$/, 'is no name of a header'),
+  z.string().regex(/^[^\0\r\n]*$/, 'a header value has no line ends'),
+])
+const headers = z
+  .array(header)
+  .max(512)
+  .refine(
+    (all) => all.reduce((bytes, [name, value]) => bytes + name.length + value.length + 4, 0) <= HEADERS_MAX_BYTES,
+    `all headers together have at most ${HEADERS_MAX_BYTES} characters`,
+  )
 const archive = z.strictObject({
   file: z.string().min(1).max(1_024),
   offset: z.int().min(0),
@@ -43,7 +58,7 @@ const archive = z.strictObject({
 /** @param mostBytes  of a body: PAGE_MAX_BYTES */
 export const orderCompletionBody = (mostBytes: number) =>
   CompletionBody.extend({
-    headers: z.array(header).max(512).optional().describe('of the answer, as received, in order'),
+    headers: headers.optional().describe('of the answer, as received, in order'),
     reason: z
       .enum(NO_ANSWER)
       .optional()

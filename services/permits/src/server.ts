@@ -1,7 +1,8 @@
 /** The routes: each reads its request, calls permits.ts and writes the answer. */
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { takeEmptyJson } from '@decorum/runtime/empty-json'
+import { bodyRoom } from '@decorum/runtime/body-room'
+import { takeJson } from '@decorum/runtime/json-bodies'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import type { Registry } from '@decorum/runtime/prom-client'
 import Fastify, {
@@ -44,6 +45,16 @@ const COMPLETION_BYTES = BODY_MAX_BYTES
 const KEEP_ALIVE_MS = 72_000
 const HEADERS_WITHIN_MS = 10_000
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** answered without a token */
+    isOpen?: true
+  }
+  interface FastifyRequest {
+    token: Token
+  }
+}
+
 export type ServerParts = {
   permits: Permits
   tokens: PermitToken[] | undefined
@@ -74,7 +85,17 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     routerOptions: { maxParamLength: 8_192 },
     http: { headersTimeout: HEADERS_WITHIN_MS },
   })
-  takeEmptyJson(server)
+  takeJson(server)
+  const room = bodyRoom(completionMaxBytes)
+  // Before the body is read: who may not ask costs this process a head.
+  server.addHook('onRequest', async (request, { raw }) => {
+    if (request.is404 || request.routeOptions.config.isOpen === true) return
+    request.token = holderOf(request.headers, tokens)
+    const { headers, token } = request
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+    if (hasBody && !room.acquire(headers['content-length'], raw, token.name))
+      throw new Problem('busy', 'other large bodies are coming in: send this one again')
+  })
   const keys = new Keys<Asked>()
   const document = openApi(version)
 
@@ -101,16 +122,17 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     return tell(reply, new Problem('internal', 'the log of this process says why'))
   })
 
-  server.get('/livez', () => ({ status: 'alive' }))
-  server.get('/readyz', (_, reply) =>
+  const open = { config: { isOpen: true } } as const
+  server.get('/livez', open, () => ({ status: 'alive' }))
+  server.get('/readyz', open, (_, reply) =>
     ledger.isReady()
       ? { status: 'ready' }
       : reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' }),
   )
-  server.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
-  server.get('/openapi.json', () => document)
+  server.get('/metrics', open, async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+  server.get('/openapi.json', open, () => document)
 
-  const by = (request: FastifyRequest): Token => holderOf(request.headers, tokens)
+  const by = ({ token }: FastifyRequest): Token => token
 
   server.post('/v1/permits', async (request, reply) => {
     const token = by(request)

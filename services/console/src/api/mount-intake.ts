@@ -1,12 +1,15 @@
 /** POST /v1/candidates: bodies of several forms, bounded in memory, stored as a whole or not at all. */
 import { CANDIDATES } from '@decorum/protocol'
+import { bodyRoom } from '@decorum/runtime/body-room'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { ZodTypeProvider } from 'fastify-type-provider-zod'
-import { BODY_MAX_BYTES, bodyRoom } from './body-room.ts'
 import { routes } from './contract.ts'
 import { INTAKE_TYPES, readBody, store } from './intake.ts'
 import type { ApiParts } from './parts.ts'
 import { Refusal, readBySchemas, refuse, unavailable } from './route.ts'
+
+/** Largest body: about 150,000 URLs of 100 characters. */
+const BODY_MAX_BYTES = 16 * 1024 * 1024
 
 export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: ApiParts): void {
   const intake = queues.filter((queue) => queue.name === CANDIDATES)
@@ -23,7 +26,7 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
     if (error.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error // the server's own handler answers
     return refuse(reply, wrongType)
   })
-  const room = bodyRoom()
+  const room = bodyRoom(BODY_MAX_BYTES)
   scope.addHook('onRequest', async (request, reply) => {
     if (room.acquire(request.headers['content-length'], reply.raw)) return
     return refuse(reply, new Refusal(503, 'busy', 'other large bodies are coming in: send this one again', 1))
