@@ -320,6 +320,20 @@ describe('limits', () => {
     expect(site.requests).toBe(1)
   })
 
+  test('frames between two exchanges are counted: a flood closes the connection, and the site is asked over HTTP/1.1', async () => {
+    const own = fresh()
+    let idle: TLSSocket | undefined
+    const site = await h2Frames((socket, stream) => {
+      socket.write(headers(stream, '200', [], END_STREAM))
+      idle = socket
+    })
+    expect(await ask(own, site.origin)).toMatchObject({ kind: 'answered', protocol: 'h2' })
+    flood(idle?.on('drain', () => flood(idle as TLSSocket)) as TLSSocket)
+    await expect.poll(() => site.open).toBe(0)
+    expect((await ask(own, site.origin)).kind, 'which this site does not speak').toBe('unanswered')
+    expect(site.requests).toBe(1)
+  })
+
   test('silence over HTTP/2 ends at the deadline, and says nothing against HTTP/2', async () => {
     const own = fresh()
     const site = await h2Origin((request, response) => void (request.url === '/' ? undefined : response.end('x')))

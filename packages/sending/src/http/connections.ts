@@ -178,14 +178,14 @@ class LaneWay {
     origin: string,
     lanes: Map<string, LaneWay>,
     distrustHttp2: () => void,
-    settings: Omit<DialSettings, 'onDial' | 'waiting'>,
+    settings: Omit<DialSettings, 'onDial' | 'waiting' | 'distrustHttp2'>,
   ) {
     this.#whyStopped = settings.whyStopped
     this.distrustHttp2 = distrustHttp2
     const onDial = (connection: Connection): void => {
       this.#connection = connection
     }
-    const connect = dialer({ ...settings, onDial, waiting: () => this.waiting })
+    const connect = dialer({ ...settings, onDial, distrustHttp2, waiting: () => this.waiting })
     this.#client = new Client(origin, { ...SETTINGS, connect })
     const forget = (): void => {
       if (lanes.get(origin) !== this) return

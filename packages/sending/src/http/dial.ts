@@ -9,7 +9,7 @@ import type { AddressGuard } from '@decorum/admission'
 import type { Egress, ForwardProxy } from '@decorum/config'
 import { SECOND } from '@decorum/protocol'
 import type { buildConnector } from 'undici'
-import { FRAMES_COUNTED_EVERY_MS, SEND_WINDOW_MS } from '../limits.ts'
+import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES, SEND_WINDOW_MS } from '../limits.ts'
 import type { Phase, Protocol } from './answer.ts'
 import type { Address, Lookup } from './lookup.ts'
 import { EgressError, openTunnel } from './tunnel.ts'
@@ -58,6 +58,8 @@ export type DialSettings = {
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
   /** why nothing may be sent to an address (undefined: not known yet), or to the origin itself: an emergency stop */
   whyStopped(address: string | undefined): string | undefined
+  /** the site misuses HTTP/2: its next connections speak HTTP/1.1 for a while */
+  distrustHttp2(): void
   /** a connection is about to be made */
   onDial(connection: Connection): void
   /** an attempt to connect to this host has failed */
@@ -70,7 +72,7 @@ export type DialSettings = {
 
 /** What undici calls to connect. */
 export function dialer(settings: DialSettings): buildConnector.connector {
-  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
+  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting, distrustHttp2 } = settings
   const judged = judgedLookup(settings)
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
     makeConnector({
@@ -131,7 +133,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       connection.address = peer ?? ''
       const version = protocol === 'https:' ? (socket as TLSSocket).getProtocol() : null
       if (version !== null) connection.tls = version
-      watchBytes(connection, socket)
+      watchBytes(connection, socket, distrustHttp2)
       const confirming = waiting()?.beforeUse()
       if (confirming === undefined) return callback(null, socket)
       return void confirming.then((error) => {
@@ -210,7 +212,7 @@ export function abandon(connection: Connection | undefined, reason: Error): void
 }
 
 /** Notifies the reader of a connection that bytes have come. */
-function watchBytes(connection: Connection, socket: Socket): void {
+function watchBytes(connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
   if ((socket as TLSSocket).alpnProtocol !== 'h2') {
     socket.on('readable', () => {
@@ -221,8 +223,37 @@ function watchBytes(connection: Connection, socket: Socket): void {
   }
   connection.protocol = 'h2'
   // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
-  const timer = setInterval(() => connection.reader?.onReading(), FRAMES_COUNTED_EVERY_MS).unref()
-  socket.once('close', () => clearInterval(timer))
+  frameCounter.add(connection, socket, distrustHttp2)
+}
+
+/**
+ * Counts the bytes of all connections over HTTP/2, by one timer. Between two exchanges a site may send no more than it may besides a body:
+ * the connection is closed then, and the origin is asked over HTTP/1.1 for a while.
+ */
+const frameCounter = {
+  idleSince: new Map<Connection, { socket: Socket; bytes: number; distrust: () => void }>(),
+  timer: undefined as NodeJS.Timeout | undefined,
+  add(connection: Connection, socket: Socket, distrust: () => void): void {
+    this.idleSince.set(connection, { socket, bytes: socket.bytesRead, distrust })
+    this.timer ??= setInterval(() => this.look(), FRAMES_COUNTED_EVERY_MS).unref()
+    socket.once('close', () => {
+      this.idleSince.delete(connection)
+      if (this.idleSince.size > 0) return
+      clearInterval(this.timer)
+      this.timer = undefined
+    })
+  },
+  look(): void {
+    for (const [{ reader }, one] of this.idleSince) {
+      if (reader !== undefined) {
+        one.bytes = one.socket.bytesRead
+        reader.onReading()
+      } else if (one.socket.bytesRead - one.bytes > FRAMING_FREE_BYTES) {
+        one.distrust()
+        one.socket.destroy()
+      }
+    }
+  },
 }
 
 /** Errors of this machine's own way out, whichever call they come from. */
