@@ -61,7 +61,7 @@ const REFUSED_PORTS = new Set([
  * every caller. Services at private and link-local addresses (169.254.169.254, 100.100.100.200, fd00:ec2::254 …) are guarded
  * together with those ranges. An operator who wants one of them opens it by DECORUM_ALLOW_ADDRESSES.
  */
-const CLOUD_INTERNAL = addressSet([
+const CLOUD_RANGES = [
   '168.63.129.16/32', //       Azure: WireServer, DNS, DHCP ("What is IP address 168.63.129.16?", learn.microsoft.com)
   '161.26.0.0/16', //          IBM Cloud: resolvers and other infrastructure services, private network only (cloud.ibm.com/docs)
   '166.8.0.0/14', //           IBM Cloud: private service endpoints (cloud.ibm.com/docs, e.g. atracker-endpoints)
@@ -69,7 +69,27 @@ const CLOUD_INTERNAL = addressSet([
   '199.36.153.8/30', //        Google: private.googleapis.com, likewise (cloud.google.com/vpc/docs/configure-private-google-access)
   '2600:2d00:2:1000::/64', //  Google: restricted.googleapis.com
   '2600:2d00:2:2000::/64', //  Google: private.googleapis.com
-])
+]
+const CLOUD_INTERNAL = addressSet(CLOUD_RANGES)
+
+/** Where every public IPv6 address lies (RFC 4291 §2.4, IANA). */
+const GLOBAL_UNICAST = '2000::/3'
+
+/** The guarded ranges as a firewall takes them: from each family everything in `cidr` but `except` is public. */
+export function firewallRanges(): { cidr: string; except: string[] }[] {
+  // Its types leave them out. A name has one pair of address and bits, or a list of pairs.
+  const except = ({ prototype }: { prototype: object }): string[] =>
+    Object.values((prototype as { SpecialRanges: Record<string, unknown[]> }).SpecialRanges).flatMap((some) =>
+      (Array.isArray(some[0]) ? some : [some]).map((pair) => (pair as [object, number]).join('/')),
+    )
+  const v6 = ipaddr.parseCIDR(GLOBAL_UNICAST) as [ipaddr.IPv6, number]
+  const isInside = (range: string): boolean => (ipaddr.parseCIDR(range)[0] as ipaddr.IPv6).match(v6)
+  const cloud = (kind: string): string[] => CLOUD_RANGES.filter((range) => ipaddr.parseCIDR(range)[0].kind() === kind)
+  return [
+    { cidr: '0.0.0.0/0', except: [...except(ipaddr.IPv4), ...cloud('ipv4')] },
+    { cidr: GLOBAL_UNICAST, except: [...except(ipaddr.IPv6).filter(isInside), ...cloud('ipv6')] },
+  ]
+}
 
 /** Addresses remembered per guard: a limit, because hostile DNS servers can produce any number. */
 const REMEMBERED = 10_000
@@ -120,11 +140,9 @@ function judgeAddress(text: string, opened: ReturnType<typeof addressSet>): Addr
   }
   if (isOpened) return 'opened'
   if (zone >= 0 || address.range() !== 'unicast' || CLOUD_INTERNAL.has(address.toString())) return 'guarded'
-  // Only 2000::/3 is global unicast (RFC 4291 §2.4, IANA); ipaddr.js calls the unassigned rest unicast as well.
-  return address.kind() === 'ipv4' || inGlobalUnicast(address as ipaddr.IPv6) ? 'public' : 'guarded'
+  // ipaddr.js calls the unassigned rest of IPv6 unicast as well.
+  return address.kind() === 'ipv4' || address.match(ipaddr.parseCIDR(GLOBAL_UNICAST)) ? 'public' : 'guarded'
 }
-
-const inGlobalUnicast = (address: ipaddr.IPv6): boolean => ((address.parts[0] ?? 0) & 0xe000) === 0x2000
 
 /** The IPv4 address inside 64:ff9b::/96 (RFC 6052). The other embedding forms are refused as a whole. */
 function embeddedIPv4(address: ipaddr.IPv6): string | undefined {

@@ -7,6 +7,7 @@ export {
   addressGuard,
   BlockedAddressError,
   BlockedPortError,
+  firewallRanges,
   NoContactError,
 } from './address-guard.ts'
 export { deadOrigin } from './dead-origin.ts'
