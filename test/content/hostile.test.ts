@@ -321,7 +321,7 @@ test.each([
 ])('a keeper or a store that sends %s is not read on', async (_, ofKeeper, ofStore) => {
   const place = { name: NAME, offset: 0, length: 1_000 }
   const keeper = await endless(ofKeeper, {})
-  expect(await codeOf(writeReference(keeper.base, place))).toBe('unavailable')
+  expect(await codeOf(writeReference(keeper.base, place), { fetchers: [keeper.base] })).toBe('unavailable')
   const store = await endless(ofStore, {})
   const s3 = { endpoint: store.base, region: 'r', accessKeyId: 'a', secretAccessKey: 's' }
   const stored = writeReference(await newFolder(), place, { bucket: 'pages', prefix: '' })

@@ -120,7 +120,8 @@ test('the bytes come whole, in ranges, as a head, or not at all when they are kn
 test('without the token the fetcher tells nothing; a frontier that only reaches the console needs none', async () => {
   expect((await ask(base, refOf(), {})).status).toBe(401)
   expect((await ask(base, refOf(), { authorization: 'Bearer another-token' })).status).toBe(401)
-  expect(await codeOf(openContent(refOf()))).toBe('forbidden')
+  expect(await codeOf(openContent(refOf(), { fetchers: [base] }))).toBe('forbidden')
+  expect(await codeOf(openContent(refOf())), 'a reference alone leads to no request').toBe('elsewhere')
   expect(await (await openContent(refOf(), { via: consoleUrl })).text()).toBe(PAGE)
 })
 

@@ -10,9 +10,9 @@ import { type Reference, readReference } from './reference.ts'
 export type ContentOptions = {
   /** the console's address, with user and password as in a URL: asked for all that is not in a folder of this machine */
   via?: string
-  /** CONTENT_TOKEN of the fleet, which its fetchers want to see; sent to the addresses of `fetchers` alone */
+  /** CONTENT_TOKEN of the fleet, which its fetchers want to see */
   token?: string
-  /** addresses of fetchers, such as http://crawler-1:9000; `openFrontier` knows those that run in its fleet */
+  /** addresses of fetchers, such as http://crawler-1:9000, which alone are asked; `openFrontier` knows those that run in its fleet */
   fetchers?: readonly string[]
   /** the S3-compatible store of the fleet, for `warc+s3:` references; without it they are asked for `via` the console */
   s3?: StoreAccess
@@ -143,19 +143,19 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Anybody can write a reference, so the token goes to no address that a reference alone names. @throws ContentError
+ * Anybody can write a reference, a worker with a limited token as well, so no request goes to an address that a reference alone names.
+ * @throws ContentError
  */
 async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {
-  if (token === undefined) return { base }
   const isTold = fetchers.some((one) => originOf(one) === base)
   if (!isTold && isFetcher === undefined)
     throw new ContentError(
       'elsewhere',
-      `the reference names ${base}, which \`fetchers\` does not: the token is sent to no other address`,
+      `the reference names ${base}, which \`fetchers\` does not: no other address is asked`,
     )
   if (!isTold && (await isFetcher?.(base).catch(cannotTell)) !== true)
     throw new ContentError('unavailable', `no running fetcher of this fleet keeps pages at ${base}`)
-  return { base, authorization: `Bearer ${token}` }
+  return { base, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
 }
 
 const cannotTell = (error: unknown): never => {
