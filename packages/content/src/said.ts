@@ -155,9 +155,9 @@ const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 function prefixOf(start: readonly Uint8Array[], bytes: number): Uint8Array {
   const [first = EMPTY] = start
   if (start.length <= 1 || first.length >= bytes) return first.length <= bytes ? first : first.subarray(0, bytes)
-  let length = 0
-  const wanted = start.findIndex((piece) => (length += piece.length) >= bytes)
-  return Buffer.concat(wanted < 0 ? start : start.slice(0, wanted + 1)).subarray(0, bytes)
+  let [wanted, length] = [0, 0]
+  for (; wanted < start.length && length < bytes; wanted++) length += start[wanted]?.length ?? 0
+  return Buffer.concat(start.slice(0, wanted)).subarray(0, bytes)
 }
 const EMPTY = new Uint8Array()
 

@@ -4,8 +4,9 @@
  */
 import { decodeXML } from 'entities/decode'
 import { absolute } from './absolute.ts'
-import type { SitemapEntry } from './sitemap.ts'
 import { TagReader } from './tags.ts'
+
+export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
 
 export const MAX_URL_CHARS = 8_192
 

@@ -7,9 +7,8 @@ import { Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
 import { encodingOf, latin1, textOf } from './charset.ts'
 import { ContentError } from './errors.ts'
-import { entryOf, MAX_URL_CHARS, XmlReader } from './sitemap-xml.ts'
+import { entryOf, MAX_URL_CHARS, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
 
-export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
 export type SitemapSource = {
   /** Content-Type as received */
   type?: string | null
