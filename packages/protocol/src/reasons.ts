@@ -187,7 +187,10 @@ export const INVALIDS = explained({
     means: 'No agent of that name is in DECORUM_AGENTS.',
     todo: '`detail` lists the names that exist.',
   },
-  'not-a-url': { means: 'The text is not an absolute URL.', todo: 'Fix the producer.' },
+  'not-a-url': {
+    means: 'The text is not an absolute URL.',
+    todo: 'Fix the producer; a URL begins with its scheme, as in `https://example.com/x`.',
+  },
   'not-well-formed': {
     means: 'The URL holds half of a surrogate pair, so it is unknown which page is meant.',
     todo: 'Fix the producer.',

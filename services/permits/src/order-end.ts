@@ -42,7 +42,7 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
   const { order, agent, heldMs, now } = about
   const ms = Math.round(Math.min(said.tookMs ?? heldMs, heldMs))
   const names = tokensOf(agent).map((name) => name.toLowerCase())
-  const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
+  const start = said.body !== undefined && isHtml(headers) !== false ? [said.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(orderUrl(order), headers, names, start)
   const unchanged = status === 304 && isConditional(order.request) ? true : undefined
   return {

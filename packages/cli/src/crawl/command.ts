@@ -9,7 +9,7 @@ import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { openInput } from '../lines.ts'
+import { emptyList, openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleReporter, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
@@ -84,6 +84,7 @@ export async function crawlCommand(
     const ms = performance.now() - started
     const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
     summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
+    if (ending === 'finished' && tally.total === 0) throw emptyList(file ?? folder.list)
     return ending === 'finished' ? DONE : STOPPED
   } finally {
     display.stop()

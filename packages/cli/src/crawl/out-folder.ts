@@ -10,6 +10,7 @@ import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
 import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
+import { OF_ONE_PROCESS } from '../lines.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */
@@ -152,9 +153,6 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
     throw new UsageError(`${path} is not a crawl's note: give another --out`)
   }
 }
-
-/** Names of what this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. */
-const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 /** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {

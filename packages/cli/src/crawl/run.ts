@@ -10,6 +10,7 @@ import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
 import { aborted } from '../interrupt.ts'
 import type { LocalFleet } from '../local-fleet.ts'
+import { LinesWithoutScheme } from '../without-scheme.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
@@ -135,8 +136,11 @@ const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
   try {
-    const { folder, input, tally, limits } = crawl
-    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop))
+    const { folder, input, tally, limits, display } = crawl
+    const withoutScheme = new LinesWithoutScheme()
+    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, withoutScheme))
+    const hint = withoutScheme.sentence()
+    if (hint !== undefined) display.voice.say('no-scheme', hint)
   } catch (error) {
     if (!stop.aborted) throw error
   }

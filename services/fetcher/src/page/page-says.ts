@@ -7,7 +7,8 @@ import { type Answer, type Headers, isCoded, isPlain } from '@decorum/sending/bo
 
 /** How much of the start of a body on the wire is kept to be read here. A body with a content coding is read while it
  * is decoded, and not at all when its coding is unknown. */
-export const startBytesFor = (headers: Headers): number => (isHtml(headers) && isPlain(headers) ? HEAD_BYTES : 0)
+export const startBytesFor = (headers: Headers): number =>
+  isHtml(headers) !== false && isPlain(headers) ? HEAD_BYTES : 0
 
 /** Takes the decoded start of one body. */
 export class DecodedStart {
@@ -15,7 +16,7 @@ export class DecodedStart {
   #room: number
 
   constructor(headers: Headers) {
-    this.#room = isHtml(headers) ? HEAD_BYTES : 0
+    this.#room = isHtml(headers) === false ? 0 : HEAD_BYTES
   }
 
   take(chunk: Uint8Array): void {
