@@ -1,6 +1,7 @@
 /** What one kept page says. Its record is read when it is asked for. */
 import { Readable } from 'node:stream'
-import { codingsOf, decoded, decodedAtOnce } from './decode.ts'
+import { codingsOf, contentTypeOf, isHtmlType, linesOf } from '@decorum/protocol/headers'
+import { decoded, decodedAtOnce } from './decode.ts'
 import type { Link } from './links.ts'
 import type { PageRecord } from './record.ts'
 
@@ -60,7 +61,7 @@ export class Content {
   async text(): Promise<string> {
     const bytes = await this.bytes()
     const { decoderOf, encodingOf, SAMPLE_BYTES } = await forReading()
-    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), this.headers.get('content-type'))).decode(bytes)
+    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), contentTypeOf(this.#fields) ?? null)).decode(bytes)
   }
 
   /** The body without its content coding, piece by piece. Errors are ContentErrors of the stream. */
@@ -80,14 +81,11 @@ export class Content {
    * says, or, without one, its first byte. @throws ContentError
    */
   async links(): Promise<Link[]> {
-    const type = this.headers.get('content-type')
-    if (type !== null && !HTML.test(type)) return []
+    const type = contentTypeOf(this.#fields) ?? null
+    if (type !== null && !isHtmlType(type)) return []
     const record = await this.#record()
     const { decoderOf, encodingOf, LinkReader, SAMPLE_BYTES } = await forReading()
-    const reader = new LinkReader(
-      this.url,
-      this.#fields.filter(([name]) => name.toLowerCase() === 'x-robots-tag').map(([, value]) => value),
-    )
+    const reader = new LinkReader(this.url, linesOf(this.#fields, 'x-robots-tag'))
     let decoder: ReturnType<typeof decoderOf> | undefined
     let sample: Uint8Array[] = []
     let bytes = 0
@@ -115,16 +113,15 @@ export class Content {
     return reader.end()
   }
 
-  /** A small record stays in memory for the next call. A record whose codings are unknown is not opened. */
+  /** A small record stays in memory for the next call. */
   async #record(): Promise<PageRecord> {
-    this.#codings()
     const record = this.#small ?? (await this.#open())
     if (Array.isArray(record.body)) this.#small = record
     return record
   }
 
   #codings(): string[] {
-    return codingsOf(this.headers.get('content-encoding'))
+    return codingsOf(this.#fields)
   }
 
   /** A small body in one call, which takes a third of the time of a stream; undefined: it is not small. */
@@ -136,8 +133,6 @@ export class Content {
     return decoded(body, this.#codings(), truncated === false, this.#maxBytes)
   }
 }
-
-const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 
 function headersOf(fields: ContentHead['headers']): Headers {
   const headers = new Headers()

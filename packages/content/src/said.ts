@@ -2,6 +2,7 @@
  * What a site says about a page: in its headers and, of an HTML page, in its head, of which at most the first 64 KiB are read.
  * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page.
  */
+import { contentTypeOf, type Fields, isHtmlType, linesOf, membersOf } from '@decorum/protocol/headers'
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
 import { absolute } from './absolute.ts'
@@ -13,7 +14,6 @@ export const HEAD_BYTES = 64 * 1024
 /** Decoded at first. */
 const FIRST_BYTES = 1_024
 
-const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([\w.:+-]{1,40})/i
 const WANTED: ReadonlySet<string> = new Set(['html', 'base', 'meta', 'link'])
@@ -24,17 +24,8 @@ const IN_HEAD: ReadonlySet<string> = new Set(
 /** What these contain is no part of the head, and ends none: `<noscript><img></noscript>` is common there. */
 const APART: ReadonlySet<string> = new Set(['noscript', 'template'])
 
-type Fields = readonly (readonly [string, string])[]
-/** Runs for each page several times: a name of another length is not compared. */
-function valuesOf(headers: Fields, name: string): string[] {
-  const values: string[] = []
-  for (const [given, value] of headers)
-    if (given.length === name.length && given.toLowerCase() === name) values.push(value)
-  return values
-}
-
 /** Whether the body of an answer with these headers says more than they do. */
-export const isHtml = (headers: Fields): boolean => HTML.test(valuesOf(headers, 'content-type')[0] ?? '')
+export const isHtml = (headers: Fields): boolean => isHtmlType(contentTypeOf(headers))
 
 /**
  * @param headers  as received
@@ -48,10 +39,10 @@ export function readSaid(
   start: readonly Uint8Array[],
 ): PageSays | undefined {
   const said: PageSays = {}
-  const type = valuesOf(headers, 'content-type')[0] ?? null
-  const rules = parseRobotsMeta(valuesOf(headers, 'x-robots-tag')).filter((one) => isMeant(one.agent, names))
-  const canonical = canonicalIn(valuesOf(headers, 'link'), url)
-  const language = languageIn(valuesOf(headers, 'content-language'))
+  const type = contentTypeOf(headers) ?? null
+  const rules = parseRobotsMeta(linesOf(headers, 'x-robots-tag')).filter((one) => isMeant(one.agent, names))
+  const canonical = canonicalIn(linesOf(headers, 'link'), url)
+  const language = languageIn(membersOf(headers, 'content-language'))
   const charset = CHARSET.exec(type ?? '')?.[1]?.toLowerCase()
   if (canonical !== undefined) said.canonical = canonical
   if (charset !== undefined) said.charset = charset
@@ -157,6 +148,8 @@ function pageUrl(href: string, base: string): string | undefined {
   return url.href
 }
 
-/** One language; a list is about several audiences and not about the text. */
-const languageIn = (values: readonly string[]): string | undefined =>
-  values.length === 1 && LANGUAGE.test(values[0]?.trim() ?? '') ? values[0]?.trim().toLowerCase() : undefined
+/** One language, perhaps said twice; a list is about several audiences and not about the text. */
+function languageIn(values: readonly string[]): string | undefined {
+  const [language, ...others] = new Set(values.map((value) => value.trim().toLowerCase()))
+  return language !== undefined && others.length === 0 && LANGUAGE.test(language) ? language : undefined
+}
