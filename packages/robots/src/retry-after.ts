@@ -77,7 +77,7 @@ const DAY = '(?:[a-z]{3,9}\\.?,?\\s+)?'
 const TIME = '(\\d{1,2}):(\\d{2})(?::(\\d{2})(?:\\.\\d+)?)?'
 const ZONE = '(?:\\s*([a-z]{1,5})?\\s*([+-]\\d{2}):?(\\d{2})?|\\s*([a-z]{1,5}))?'
 /** IMF-fixdate and RFC 850, whose day and comma have been read before. */
-const FIXDATE = new RegExp(`^${DAY}(\\d{1,2})[\\s-]([a-z]{3})[a-z]*[\\s-](\\d{2}|\\d{4})\\s+${TIME}${ZONE}$`, 'i')
+const FIXDATE = new RegExp(`^${DAY}(\\d{1,2})[\\s-]([a-z]{3})[a-z]*[\\s-](\\d{2}|\\d{4,6})\\s+${TIME}${ZONE}$`, 'i')
 /** asctime, and what a Date prints in JavaScript. */
 const ASCTIME = new RegExp(`^${DAY}([a-z]{3})[a-z]*\\s+(\\d{1,2})\\s+${TIME}\\s+(\\d{4})${ZONE}$`, 'i')
 const PRINTED = new RegExp(`^${DAY}([a-z]{3})[a-z]*\\s+(\\d{1,2})\\s+(\\d{4})\\s+${TIME}${ZONE}$`, 'i')

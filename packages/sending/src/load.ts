@@ -37,16 +37,18 @@ export function loadOfHost(load: SiteLoad): SiteLoad {
   return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
 }
 
-/** Both of them: the longest wait counts, and a request for less more than one to wait. */
+/** Both of them: what says more of the load counts, and the longest wait. */
 export function bothLoads(a: SiteLoad, b: SiteLoad): SiteLoad {
-  const [one, other] = [waitOf(a), waitOf(b)]
+  const waits = [waitOf(a), waitOf(b)]
+  const longest = (name: 'retryAfterMs' | 'retryAfterAt'): number => Math.max(...waits.map((wait) => wait[name] ?? 0))
   const both: RetryAfter = {}
-  const retryAfterMs = Math.max(one.retryAfterMs ?? 0, other.retryAfterMs ?? 0)
-  const retryAfterAt = Math.max(one.retryAfterAt ?? 0, other.retryAfterAt ?? 0)
-  const unread = one.retryAfterUnread ?? other.retryAfterUnread
-  if (retryAfterMs > 0) both.retryAfterMs = retryAfterMs
-  if (retryAfterAt > 0) both.retryAfterAt = retryAfterAt
+  if (longest('retryAfterMs') > 0) both.retryAfterMs = longest('retryAfterMs')
+  if (longest('retryAfterAt') > 0) both.retryAfterAt = longest('retryAfterAt')
+  const unread = waits.find(({ retryAfterUnread }) => retryAfterUnread !== undefined)?.retryAfterUnread
   if (unread !== undefined) both.retryAfterUnread = unread
-  if (a.kind === 'asked-for-less' || b.kind === 'asked-for-less') return { kind: 'asked-for-less', ...both }
-  return Object.keys(both).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...both }
+  const kind = SAYS_MORE.find((one) => a.kind === one || b.kind === one)
+  if (kind !== undefined) return { kind, ...both }
+  if (Object.keys(both).length > 0) return { kind: 'asked-to-wait', ...both }
+  return a.kind === 'no-answer' ? a : b
 }
+const SAYS_MORE = ['asked-for-less', 'turned-away'] as const
