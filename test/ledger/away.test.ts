@@ -63,6 +63,7 @@ const CALLS: Record<
   operations: (ledger) => ledger.operations(0, 1),
   dropBacklog: (ledger) => ledger.dropBacklog(lane, 'test', ''),
   intake: (ledger) => ledger.intake(0),
+  laterTargets: (ledger) => ledger.laterTargets(),
   waitingForIntake: (ledger) => ledger.waitingForIntake(),
   findInJobs: (ledger) => ledger.findInJobs(0, { id: 'a' }),
   findPending: (ledger) => ledger.findPending(lane, { id: 'a' }),

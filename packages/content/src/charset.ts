@@ -3,10 +3,10 @@
  * UTF-8 if it is valid, else windows-1252 (docs/decisions/0033-octets-become-text.md).
  */
 import { isAscii, isUtf8 } from 'node:buffer'
+import { isHtmlType, isXmlType, mediaTypeOf } from '@decorum/protocol/headers'
 import { getBOMEncoding, labelToName, TextDecoder } from '@exodus/bytes/encoding.js'
 import { ContentError } from './errors.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
-import { isHtmlType, isXmlType, mediaTypeOf } from './media-type.ts'
 
 /** The encoding is decided by this many bytes; of a stream they are gathered first. */
 export const SAMPLE_BYTES = 64 * 1024

@@ -1,8 +1,8 @@
 /** What one kept page says. Its record is read when it is asked for. */
 import { Readable } from 'node:stream'
-import { codingsOf, decoded, decodedAtOnce } from './decode.ts'
+import { codingsOf, contentTypeOf, isHtmlType, isXmlType, linesOf, mediaTypeOf } from '@decorum/protocol/headers'
+import { decoded, decodedAtOnce } from './decode.ts'
 import type { Link, LinkReader } from './links.ts'
-import { isHtmlType, isXmlType, mediaTypeOf } from './media-type.ts'
 import type { PageRecord } from './record.ts'
 
 export type ContentHead = { url: string; status: number; headers: readonly (readonly [string, string])[] }
@@ -61,7 +61,7 @@ export class Content {
   async text(): Promise<string> {
     const bytes = await this.bytes()
     const { decoderOf, encodingOf, SAMPLE_BYTES } = await forReading()
-    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), this.headers.get('content-type'))).decode(bytes)
+    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), contentTypeOf(this.#fields) ?? null)).decode(bytes)
   }
 
   /** The body without its content coding, piece by piece. Errors are ContentErrors of the stream. */
@@ -81,7 +81,7 @@ export class Content {
    * is HTML its Content-Type says, or, without one, its first byte. @throws ContentError
    */
   async links(): Promise<Link[]> {
-    const type = this.headers.get('content-type')
+    const type = contentTypeOf(this.#fields) ?? null
     if (isHtmlType(mediaTypeOf(type)) === false) return []
     const record = await this.#record()
     const first = await this.#readLinks(record, type)
@@ -99,7 +99,7 @@ export class Content {
       const media = mediaTypeOf(type)
       if (isHtmlType(media) === undefined && !looksLikeHtml(sample)) return undefined
       const encoding = encodingOf(sample, type)
-      const tags = this.#fields.filter(([name]) => name.toLowerCase() === 'x-robots-tag').map(([, value]) => value)
+      const tags = linesOf(this.#fields, 'x-robots-tag')
       const refresh = this.headers.get('refresh')
       reader = new LinkReader(this.url, tags, { encoding, isXml: isXmlType(media), refresh, ...(base && { base }) })
       return encoding
@@ -111,16 +111,15 @@ export class Content {
     return reader
   }
 
-  /** A small record stays in memory for the next call. A record whose codings are unknown is not opened. */
+  /** A small record stays in memory for the next call. */
   async #record(): Promise<PageRecord> {
-    this.#codings()
     const record = this.#small ?? (await this.#open())
     if (Array.isArray(record.body)) this.#small = record
     return record
   }
 
   #codings(): string[] {
-    return codingsOf(this.headers.get('content-encoding'))
+    return codingsOf(this.#fields)
   }
 
   /** A small body in one call, which takes a third of the time of a stream; undefined: it is not small. */

@@ -3,12 +3,20 @@
  * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page. All of it
  * runs for each page that is fetched (docs/decisions/0013-what-a-page-costs.md).
  */
+import {
+  contentTypeOf,
+  type Fields,
+  isHtmlType,
+  isXmlType,
+  linesOf,
+  mediaTypeOf,
+  membersOf,
+} from '@decorum/protocol/headers'
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
 import { absolute, baseOf } from './absolute.ts'
 import { declaredEncoding, encodingOf, latin1, looksLikeHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
-import { isHtmlType, isXmlType, mediaTypeOf } from './media-type.ts'
 
 /** Decoded bytes of an HTML page that are looked at. */
 export const HEAD_BYTES = SAMPLE_BYTES
@@ -23,29 +31,8 @@ const IN_HEAD: ReadonlySet<string> = new Set(
   'html head base basefont bgsound link meta noframes noscript script style template title'.split(' '),
 )
 
-type Fields = readonly (readonly [string, string])[]
-/** Fields of one name are one list (RFC 9110, 5.3). */
-type Field = 'content-type' | 'link' | 'x-robots-tag' | 'content-language'
-const NONE: readonly string[] = []
-
-/** A name of another length is not compared. */
-function valuesOf(headers: Fields, name: Field): readonly string[] {
-  let values: string[] | undefined
-  for (const [given, value] of headers) {
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (values === undefined) values = [value]
-    else values.push(value)
-  }
-  return values ?? NONE
-}
-
-function typeIn(headers: Fields): string | null {
-  const [only, ...more] = valuesOf(headers, 'content-type')
-  return more.length === 0 ? (only ?? null) : [only, ...more].join(', ')
-}
-
 /** Whether the body of an answer with these headers says more than they do; undefined: its first bytes show it. */
-export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(mediaTypeOf(typeIn(headers)))
+export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(mediaTypeOf(contentTypeOf(headers)))
 
 /**
  * @param headers  as received
@@ -59,13 +46,13 @@ export function readSaid(
   start: readonly Uint8Array[],
 ): PageSays | undefined {
   const said: PageSays = {}
-  const header = typeIn(headers)
+  const header = contentTypeOf(headers) ?? null
   const type = mediaTypeOf(header)
   const rules: RobotsMeta[] = []
-  const tags = valuesOf(headers, 'x-robots-tag')
-  if (tags.length > 0) rules.push(...parseRobotsMeta([...tags]).filter((one) => isMeant(one.agent, names)))
-  const canonical = canonicalIn(valuesOf(headers, 'link'), url)
-  const language = languageIn(valuesOf(headers, 'content-language'))
+  const tags = linesOf(headers, 'x-robots-tag')
+  if (tags.length > 0) rules.push(...parseRobotsMeta(tags).filter((one) => isMeant(one.agent, names)))
+  const canonical = canonicalIn(linesOf(headers, 'link'), url)
+  const language = languageIn(membersOf(headers, 'content-language'))
   const charset = type.charset?.toLowerCase()
   if (canonical !== undefined) said.canonical = canonical
   if (charset !== undefined && CHARSET.test(charset)) said.charset = charset
@@ -194,9 +181,8 @@ function pageUrl(href: string, base: string, encoding?: string): string | undefi
   return url.href
 }
 
-/** One language; a list is about several audiences and not about the text. */
+/** One language, perhaps said twice; a list is about several audiences and not about the text. */
 function languageIn(values: readonly string[]): string | undefined {
-  const [only, ...more] = values
-  const language = more.length === 0 ? only?.trim() : undefined
-  return language !== undefined && LANGUAGE.test(language) ? language.toLowerCase() : undefined
+  const [language, ...others] = new Set(values.map((value) => value.trim().toLowerCase()))
+  return language !== undefined && others.length === 0 && LANGUAGE.test(language) ? language : undefined
 }

@@ -2,5 +2,4 @@
 export { encodingOf, SAMPLE_BYTES } from './charset.ts'
 export { HeadTag, readTags } from './head-tags.ts'
 export { type Link, type LinkOptions, LinkReader, MAX_LINKS } from './links.ts'
-export { mediaTypeOf } from './media-type.ts'
 export { TagReader } from './tags.ts'

@@ -64,6 +64,8 @@ export const KEY = {
   spentBeyond: 'spent-beyond',
   outcomes: 'outcomes',
   outbox: 'outbox',
+  /** candidates that a redirect asked to wait: they enter the outbox when they are due */
+  later: 'later',
   operations: 'operations',
   stops: 'stops',
   policies: 'policies',
@@ -437,6 +439,7 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  later: `${tag}:${KEY.later}`,
   pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,

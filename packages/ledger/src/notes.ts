@@ -3,7 +3,7 @@
  * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
  * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
-import type { Outcome } from '@decorum/protocol'
+import { type Outcome, printable } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { SiteLoad } from './types.ts'
 import type { NoteItem } from './verbs/note.ts'
@@ -33,12 +33,14 @@ export type Note = { at: number } & (
       rule?: string
       line?: number
     }
-  /** the origin asked for less, turned a request away, or did not answer; what it came to */
+  /** the origin asked for less or to wait, turned a request away, or did not answer; what it came to */
   | {
       what: 'back-off'
-      cause: 'asked-for-less' | 'turned-away' | 'no-answer'
+      cause: 'asked-for-less' | 'asked-to-wait' | 'turned-away' | 'no-answer'
       agent: string
       retryAfterMs?: number
+      /** a Retry-After that could not be read, as the site wrote it */
+      retryAfterUnread?: string
       until?: number
       incidents?: number
       failures?: number
@@ -101,9 +103,12 @@ export function notesOf(
     },
     backOff(origin, agent, load) {
       const at = Date.now()
-      const { retryAfterAt = Number.NaN, retryAfterMs = retryAfterAt - at }: RetryAfter =
-        load.kind === 'asked-for-less' ? load : {}
-      const more = retryAfterMs > 0 ? { retryAfterMs } : {}
+      const { retryAfterAt = 0, retryAfterMs = 0, retryAfterUnread }: RetryAfter = load.kind === 'no-answer' ? {} : load
+      const asked = Math.max(retryAfterMs, retryAfterAt - at)
+      const more = {
+        ...(asked > 0 ? { retryAfterMs: asked } : {}),
+        ...(retryAfterUnread === undefined ? {} : { retryAfterUnread: printable(retryAfterUnread) }),
+      }
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
     robots(origin, { kind, at, status, reason }) {

@@ -243,9 +243,14 @@ export type ClaimAnswer =
 /** What an answer says about the load of its origin. */
 export type SiteLoad =
   | { kind: 'normal' }
-  | ({ kind: 'asked-for-less' } & RetryAfter) // 429, 503: closes the origin's lanes; of a length and a date the later end counts
-  | { kind: 'turned-away' } // 403: several in a row do so for a while that grows
-  | { kind: 'no-answer' } //                                                    connection failures in a row do too
+  /** 429, 503: closes the origin's lanes, as Retry-After says or for a while that grows; of a length and a date the later end counts */
+  | ({ kind: 'asked-for-less' } & RetryAfter)
+  /** 403: several in a row close them for a while that grows, and one for as long as Retry-After says */
+  | ({ kind: 'turned-away' } & RetryAfter)
+  /** any other answer with a Retry-After: closes them for as long, and is a good answer in all else */
+  | ({ kind: 'asked-to-wait' } & RetryAfter)
+  /** connection failures in a row close them, too */
+  | { kind: 'no-answer' }
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
 export type Completion = LaneRef & {
@@ -258,8 +263,9 @@ export type Completion = LaneRef & {
   outcome?: Outcome
   /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
   secondary?: true
-  /** a redirect's target, to become a candidate of its own */
+  /** a redirect's target, to become a candidate of its own, and what the redirect asks to wait before */
   candidate?: Candidate & { id: string }
+  candidateAfter?: RetryAfter
 }
 
 /** What becomes of a reservation. `release` also ends a secondary lease that was not used, and `unused` a lease that was started. */

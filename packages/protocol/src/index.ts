@@ -22,6 +22,7 @@ export {
 } from './candidate.ts'
 export { CrawlName, crawlField, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { DEFAULT_CRAWL } from './crawl-name.ts'
+export { codingsOf, contentTypeOf, type Fields, linesOf, mediaTypeOf, membersOf, single } from './headers.ts'
 export { HOP_EXAMPLE, hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
@@ -81,7 +82,6 @@ export {
   meaningOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
-  single,
   type Target,
   targetOf,
 } from './redirect.ts'

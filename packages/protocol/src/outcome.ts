@@ -4,6 +4,8 @@ import { DEFAULT_CRAWL } from './crawl-name.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 import type { Tolerated } from './tolerated.ts'
 
+export type { Tolerated }
+
 export type RuleRef = { rule: string; line: number; group: string[] }
 /**
  * Where the archive holds the exchange, in bytes; the range alone is a readable gzip member. `ref` says the same in one line that

@@ -13,6 +13,13 @@ export const TOLERATED = {
   'length-repeated': 'The same Content-Length twice (RFC 9110 §8.6).',
   'unasked-continue': 'A 100 or another interim answer that nothing asked for; it is skipped.',
   'large-head': 'The head has more than 16 KiB; what the outcome keeps of a very large one is cut.',
+  'coding-unknown': 'Content-Encoding names a word that is no content coding, and the body can be read without one.',
+  'coding-misnamed':
+    'The body is not in the content coding that is named: it is plain, or gzip where deflate is named, or the reverse.',
+  'coding-no-trailer': 'The checksum behind gzip or deflate lacks; all of the data came.',
+  'coding-bad-checksum': 'The checksum behind gzip or deflate is not that of the data.',
+  'coding-trailing-octets': 'Octets stand behind the end of the content coding.',
+  'coding-cut': "The body ends before its content coding does; what decoded stands, and `truncated` is 'disconnect'.",
 } as const satisfies Record<string, string>
 
 export type Tolerated = keyof typeof TOLERATED

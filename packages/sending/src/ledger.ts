@@ -23,8 +23,9 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import type { Candidate, Gate, Outcome } from '@decorum/protocol'
+import type { RetryAfter } from '@decorum/robots'
 import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
-import { NORMAL_LOAD } from './load.ts'
+import { loadOfHost, NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
@@ -71,6 +72,8 @@ export type Happened = {
   outcome?: Outcome | undefined
   /** the target of a redirect, to become a candidate of its own */
   candidate?: (Candidate & { id: string }) | undefined
+  /** what the redirect asks to wait before it */
+  candidateAfter?: RetryAfter | undefined
   /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */
   record?: Recorded | undefined
 }
@@ -308,8 +311,7 @@ export async function endPaceLeases(
   report: Report,
 ): Promise<void> {
   if (leases.length === 0) return
-  // A request for less is about the whole host. A port that does not answer says nothing about the others.
-  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
+  const hostLoad = loadOfHost(load) // a port that does not answer says nothing about the others
   await Promise.all(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
@@ -327,7 +329,7 @@ async function endOwn(
   ledger: LeaseLedger,
   own: OwnLease,
   delayMs: number,
-  { endedAt, load, outcome, candidate, record }: Happened,
+  { endedAt, load, outcome, candidate, candidateAfter, record }: Happened,
   report: Report,
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
@@ -341,7 +343,8 @@ async function endOwn(
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...defined({ outcome, candidate }) }
+  const left = defined({ outcome, candidate, candidateAfter })
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
   if (record === undefined) crashPoint('complete.before')
   const result = await report.send(() => {

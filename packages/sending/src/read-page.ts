@@ -18,9 +18,10 @@ import {
   type RedirectedOrder,
   targetOf,
 } from '@decorum/protocol'
+import { readRetryAfter } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
-import { loadOfPage, NORMAL_LOAD } from './load.ts'
+import { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 
 /** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
 export const NO_ANSWER = [
@@ -43,10 +44,12 @@ export type AboutPage = {
   maxAttempts: number
   /** Redis's clock, ms */
   now(): number
+  /** the lines of Retry-After, where there is an answer */
+  retryAfter?: readonly string[]
 }
 
 /** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for counting */
-export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate'> & { what: string }
+export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate' | 'candidateAfter'> & { what: string }
 
 export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
 
@@ -79,7 +82,8 @@ export function readFailure(what: Failure, why: string, about: AboutPage): PageR
 }
 
 /** 429 or 503: the rate was wrong, not the page. */
-export function readAskedForLess(status: number, load: SiteLoad, about: AboutPage): PageRead {
+export function readAskedForLess(status: number, about: AboutPage): PageRead {
+  const load = loadOf(status, about.retryAfter)
   const { attempt } = about.order
   const what = status === 429 ? 'rate-limited' : 'server-error'
   if (attempt < about.maxAttempts) return { what, load }
@@ -101,7 +105,8 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
   const candidate = candidateOf(order, agent.name, target.url)
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
-  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate }
+  const candidateAfter = readRetryAfter(about.retryAfter) // it delays the redirected request and nothing else (RFC 9110 §10.2.3)
+  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }
 }
 
 /** Any other answer, whatever its status. @param body  is given up: where a reported redirect leads is added to it */
@@ -109,7 +114,8 @@ export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outc
   const { kind, status, headers } = body
   const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined
   if (target?.kind === 'target') body.to = target.url
-  return { what: kind, load: loadOfPage(status, undefined), outcome: outcome(about, body) }
+  const load = target === undefined || target.kind === 'none' ? loadOfPage(status, about.retryAfter) : NORMAL_LOAD
+  return { what: kind, load, outcome: outcome(about, body) }
 }
 
 function failed(about: AboutPage, reason: FailureReason, why: string, status?: number): Outcome {

@@ -2,12 +2,13 @@
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import { tokensOf } from '@decorum/politeness'
-import { base32, isConditional, meaningOf, orderUrl, single } from '@decorum/protocol'
+import { base32, isConditional, linesOf, meaningOf, orderUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type AboutPage,
   type FetchedBody,
   loadOf,
+  loadReported,
   type PageRead,
   readAskedForLess,
   readFailure,
@@ -24,17 +25,18 @@ export type AboutOrder = AboutPage & { heldMs: number }
 export function endOfOrder(said: OrderSaid, about: AboutOrder): PageRead {
   const read = readSaidOf(said, about)
   // A further request under the order says more of the site than its page does.
-  return said.load === undefined ? read : { ...read, load: loadOf(said.load.status, said.load.retryAfter) }
+  return said.load === undefined
+    ? read
+    : { ...read, load: loadReported(said.load.status, said.load.retryAfter, loadOf) }
 }
 
-function readSaidOf(said: OrderSaid, about: AboutOrder): PageRead {
+function readSaidOf(said: OrderSaid, order: AboutOrder): PageRead {
   const { status, headers = [], reason, error } = said
-  if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', about)
+  if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', order)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
-  if (meaningOf(status) === 'asked-for-less') {
-    const load = loadOf(status, said.retryAfter ?? single(headers, 'retry-after'))
-    return readAskedForLess(status, load, about)
-  }
+  const { retryAfter } = said
+  const about = { ...order, retryAfter: retryAfter === undefined ? linesOf(headers, 'retry-after') : [retryAfter] }
+  if (meaningOf(status) === 'asked-for-less') return readAskedForLess(status, about)
   return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, said, about), about)
 }
 

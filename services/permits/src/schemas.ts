@@ -78,9 +78,11 @@ export const orderCompletionBody = (mostBytes: number) =>
     archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
     address: z.string().max(64).default('').describe('IP address of the site'),
     load: z
-      .strictObject({ status: z.literal([429, 503]), retryAfter: z.string().max(256).optional() })
+      .strictObject({ status: z.int().min(100).max(999), retryAfter: z.string().max(256).optional() })
       .optional()
-      .describe('a further request under this order was answered with that'),
+      .describe(
+        'a further request under this order was answered with that: 429, 503, or any status with a Retry-After',
+      ),
   })
 export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
 

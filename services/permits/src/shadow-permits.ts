@@ -1,6 +1,6 @@
 /** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
 import type { Agent } from '@decorum/config'
-import { parseRetryAfter } from '@decorum/robots'
+import { waitOf } from '@decorum/sending'
 import { mayBe } from './access.ts'
 import { admit } from './admission.ts'
 import type { Token } from './config.ts'
@@ -55,8 +55,10 @@ export class ShadowPermits implements Holding {
 
   async complete(id: string, body: unknown, token: Token): Promise<Ended> {
     const said = readBody(CompletionBody, body)
-    const isClosed = loadOf(said).kind === 'asked-for-less'
-    const closedMs = isClosed ? (parseRetryAfter(said.retryAfter, Date.now()) ?? this.#desk.config.BACK_OFF_MS) : 0
+    const load = loadOf(said)
+    const asked = waitOf(load)
+    const askedMs = Math.max(asked.retryAfterMs ?? 0, (asked.retryAfterAt ?? 0) - Date.now())
+    const closedMs = askedMs > 0 ? askedMs : load.kind === 'asked-for-less' ? this.#desk.config.BACK_OFF_MS : 0
     if (!this.#shadow.end(id, token.name, true, closedMs)) throw notHeld()
     return 'completed'
   }

@@ -1,5 +1,6 @@
 /** Which encoding a page is read in: byte order mark, header, `meta` to the end of the head, XML declaration, then what its bytes are. */
-import { encodingOf, mediaTypeOf, SAMPLE_BYTES } from '@decorum/content/testing'
+import { encodingOf, SAMPLE_BYTES } from '@decorum/content/testing'
+import { mediaTypeOf } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const HTML = 'text/html'

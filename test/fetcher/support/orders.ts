@@ -73,6 +73,7 @@ export async function robots(
     acquireHop: async () => dueLane,
     forbidsHop: async () => undefined,
     wall: () => NOW,
+    now: () => NOW,
     jitter: () => 0.5,
     ...tools,
   })

@@ -253,6 +253,15 @@ export const confirm: Act = async (play, dice) => {
   holder.state = 'done'
 }
 
+/** What a redirect asks to wait: mostly nothing. */
+function someWait(play: Play, dice: Dice): rules.Wait | undefined {
+  const ms = dice.pick([undefined, 1_000, 120_000])
+  if (ms === undefined) return undefined
+  const { now } = play.world.clock
+  const asked = dice(2) === 1 ? { retryAfterMs: ms } : { retryAfterAt: now + ms }
+  return { ...asked, ...(dice(2) === 1 ? { expiresAt: now + 30_000 } : {}) }
+}
+
 export const complete: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isVisiting)
   if (holders.length === 0) return
@@ -267,12 +276,15 @@ export const complete: Act = async (play, dice) => {
       'normal',
       'normal',
       'asked-for-less',
+      'asked-to-wait',
       'turned-away',
       'no-answer',
       'no-answer',
     ] as const)
     const [delayMs, elapsedMs] = [dice.pick(DELAYS), dice.pick([0, 0, 400, 30_000])]
-    const askedMs = load === 'asked-for-less' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined
+    const mayAsk = load !== 'normal' && load !== 'no-answer'
+    const askedMs = mayAsk ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined
+    const isCandidate = !stays && dice(5) === 4
     const asDate = askedMs !== undefined && holder.fence % 2 === 0
     return {
       lane: holder.lane,
@@ -284,26 +296,34 @@ export const complete: Act = async (play, dice) => {
       retryAfterAt: asDate ? play.world.clock.now + askedMs : undefined,
       outcome: stays ? undefined : dice.pick(['fetched', 'failed']),
       entered,
-      candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
+      candidate: isCandidate ? `${id}>` : undefined,
+      wait: isCandidate ? someWait(play, dice) : undefined,
     }
   })
   const asked = Promise.all(
     endings.map((end, index) => {
-      const { lane, fence, delayMs, elapsedMs, load, retryAfterMs, retryAfterAt, outcome, entered, candidate } = end
+      const { lane, fence, delayMs, elapsedMs, load, retryAfterMs, retryAfterAt, outcome, entered, candidate, wait } =
+        end
+      const { expiresAt, ...candidateAfter } = wait ?? {}
       const completion: Completion = {
         ...readLaneName(lane),
         fence,
         delayMs,
         elapsedMs,
         load:
-          load === 'asked-for-less'
+          load === 'asked-for-less' || load === 'asked-to-wait' || load === 'turned-away'
             ? { kind: load, ...optional('retryAfterMs', retryAfterMs), ...optional('retryAfterAt', retryAfterAt) }
             : { kind: load },
         ...(outcome === undefined
           ? {}
           : { outcome: outcomeOf(holders[index]?.urls[0] ?? '', outcome, holders[index]?.crawl) }),
         ...(entered ? { secondary: true as const } : {}),
-        ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
+        ...(candidate === undefined
+          ? {}
+          : {
+              candidate: { id: candidate, url: 'http://elsewhere.test/', ...optional('expiresAt', expiresAt) },
+              candidateAfter,
+            }),
       }
       return process.verbs.complete(completion)
     }),
@@ -323,11 +343,9 @@ export const complete: Act = async (play, dice) => {
     const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
     play.ends.push({ lane, delayMs, load, retryAfterMs, retryAfterAt, endedAt: ended })
     const isSite = rules.originOf(end.lane) !== rules.GROUP
-    if (end.load === 'asked-for-less' && isSite)
-      play.site.shut(
-        rules.originOf(end.lane),
-        endedAt + (retryAfterMs ?? (retryAfterAt === undefined ? 60_000 : retryAfterAt - play.world.clock.now)),
-      )
+    const asked = retryAfterMs ?? (retryAfterAt === undefined ? undefined : retryAfterAt - play.world.clock.now)
+    const shutMs = asked ?? (end.load === 'asked-for-less' ? 60_000 : 0)
+    if (shutMs > 0 && isSite) play.site.shut(rules.originOf(end.lane), endedAt + shutMs)
   }
 }
 

@@ -50,7 +50,7 @@ export const view: Act = async (play, dice) => {
 export async function check(play: Play): Promise<void> {
   const crawls = play.crawls ? rules.CRAWLS : (['default'] as const)
   const real = await play.world.inspect(LANES, IDS, crawls)
-  const { lanes, ids, outcomes, outbox } = play.model
+  const { lanes, ids, outcomes, outbox, later } = play.model
   const sorted = (entries: [string, number][]): [string, number][] =>
     entries
       .map(([name, at]): [string, number] => [name, rounded(at) ?? at])
@@ -75,6 +75,7 @@ export async function check(play: Play): Promise<void> {
   same('without a slot', real.slotless.sort(), slotless.sort())
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
+  same('later', sorted(real.later), sorted([...later].map(([stored, { due }]) => [stored, due])))
   for (const crawl of crawls.slice(1))
     same(`outcomes of ${crawl}`, real.others[crawl], play.model.others.get(crawl) ?? [])
   const due = new Set(real.due.map(([name]) => name))

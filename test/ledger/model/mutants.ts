@@ -193,6 +193,16 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a shorter Retry-After shortens', 'a-back-off-is-never-shortened', '0'],
   ['a good answer forgets all failures', 'good-answers-halve-the-failures', '0'],
   ['incidents are never forgotten', 'incidents-are-forgotten', 'incidents + 1'],
+  ['a wait counts as a failure', 'a-wait-is-no-failure', 'true'],
+  [
+    'only a request for less may ask to wait',
+    'any-answer-may-ask-to-wait',
+    "kind == 'asked-for-less' and retryAfter(retryMs, retryAt, ended) or 0",
+  ],
+  ['an answer that asks to wait halves no failures', 'a-wait-is-a-good-answer', 'false'],
+  ['the target of a redirect does not wait', 'a-redirect-delays-its-target', 'false'],
+  ['the target of a redirect waits beyond its end', 'a-waiting-target-may-expire', 'due'],
+  ['targets of redirects wait for nothing', 'a-target-enters-when-it-is-due', "'+inf'"],
   // URLs
   ['the wrong list loses its head', 'the-first-url-leaves-its-own-list', 'false'],
   ['what stands behind the head leaves with it', 'the-next-url-moves-up', 'setFirst(lane, nil)'],

@@ -167,6 +167,8 @@ export type Model = {
   /** unread outcomes, oldest first: `id kind` */
   outcomes: string[]
   outbox: string[]
+  /** targets that wait because their redirects asked for it: what is stored of each, and when it enters the outbox */
+  later: Map<string, { id: string; due: number }>
   /** there are, or were, other crawls than the default one, or something was set of it */
   hasCrawls: boolean
   crawls: Map<string, CrawlSet>
@@ -196,6 +198,7 @@ export function emptyModel(crawls: boolean): Model {
     lostLocks: new Set(),
     outcomes: [],
     outbox: [],
+    later: new Map(),
     hasCrawls: false,
     crawls: new Map(),
     others: new Map(),

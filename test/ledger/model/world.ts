@@ -69,6 +69,7 @@ export type Inspection = {
   ids: string[]
   outcomes: string[]
   outbox: string[]
+  later: [string, number][]
   /** of other crawls than the default one: outcomes by crawl, turns by lane */
   others: Record<string, string[]>
   turns: Record<string, [string, number][]>
@@ -222,6 +223,7 @@ async function inspect(
     const { bucket, number } = idSlot(id)
     pipeline.sismember(keys.ids(bucket), number)
   }
+  pipeline.zrange(keys.later, '0', '-1', 'WITHSCORES')
   const answers = ((await pipeline.exec()) ?? []).map(([error, value]) => {
     if (error) throw error
     return value
@@ -250,6 +252,7 @@ async function inspect(
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
       return `${id} ${kind}`
     }),
+    later: scores(answers.at(-1)),
     outbox: fields(answers[4]).map((json) => (JSON.parse(json) as { id: string }).id),
   }
 }

@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, targetName } from '@decorum/ledger-views'
 import { readUrl } from '@decorum/protocol'
 import { linesOf } from '../lines.ts'
 import type { OutFolder } from './out-folder.ts'
@@ -49,6 +49,8 @@ export async function leftoversOf(
 async function storedOf(folder: OutFolder, tally: Tally, ledger: LedgerWithViews): Promise<Leftovers> {
   const targets = tally.waitingTargets()
   const stored = new Set<string>()
+  const later = targets.length === 0 ? undefined : await ledger.laterTargets()
+  for (const { id } of targets) if (later?.has(targetName(id, folder.note.crawl))) stored.add(id)
   for await (const some of batched(unfinishedOf(folder, tally, targets))) {
     const found = await ledger.areStored(some)
     for (const [at, { id }] of some.entries()) if (found[at] === true) stored.add(id)

@@ -42,8 +42,12 @@ type Ended = Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'> & { 
 /** @param notes  undefined: none are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
   const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
-  const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
-    if (load.kind !== 'normal') notes?.backOff(origin, agent, load)
+  const noteLoad = ({ origin, agent, load }: LaneRef & { load?: SiteLoad }): void => {
+    if (load !== undefined && load.kind !== 'normal') notes?.backOff(origin, agent, load)
+  }
+  const noteCompletion = (completion: Completion): void => {
+    const { origin, outcome } = completion
+    noteLoad(completion)
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
@@ -124,6 +128,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const { origin, state } = robotsRecord
       if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
       if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      if (result === 'completed' && robotsRecord.withPage !== true) noteLoad(robotsRecord)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),

@@ -55,7 +55,7 @@ async function complete(
 
 /** @param elapsedMs  since the end of the exchange, until now */
 function itemOf(completion: Completion, elapsedMs: number, jitter: () => number): Arg[] {
-  const { agent, origin, fence, delayMs, load, outcome, candidate, secondary } = completion
+  const { agent, origin, fence, delayMs, load, outcome, candidate, candidateAfter, secondary } = completion
   const common = {
     lane: laneName(agent, origin),
     fence,
@@ -70,7 +70,11 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
     ...(outcome === undefined ? [] : leaving(outcome)),
     ...(candidate === undefined
       ? []
-      : LEAVING.write({ json: JSON.stringify(candidate), kind: KIND.candidate, id: '' })),
+      : LEAVING.write({
+          json: JSON.stringify(candidate),
+          kind: KIND.candidate,
+          id: waitText(candidateAfter, candidate.expiresAt),
+        })),
   ]
   const stays = outcome === undefined && secondary !== true
   const leavingCount = items.length / LEAVING.at.size
@@ -78,9 +82,15 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
+/** What lua/lib/leaving.lua reads of a candidate. */
+function waitText({ retryAfterMs, retryAfterAt }: RetryAfter = {}, expiresAt: number | undefined): string {
+  if (retryAfterMs === undefined && retryAfterAt === undefined) return ''
+  return `${retryAfterMs ?? ''} ${retryAfterAt ?? ''} ${expiresAt ?? ''}`
+}
+
 /** What lua/lib/back-off.lua reads. @param load  undefined: normal */
 export function loadText(load: SiteLoad | undefined, jitter: () => number): string {
   if (load === undefined || load.kind === 'normal') return 'normal'
-  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'asked-for-less' ? load : {}
+  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'no-answer' ? {} : load
   return `${load.kind} ${jitter()} ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
 }

@@ -46,6 +46,7 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
     wall: () => ledger.wall(partition),
+    now,
     jitter,
   })
   const { what, bodyBytes, endedAt, tookMs, load, unsent } = answer

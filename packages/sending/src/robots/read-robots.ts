@@ -1,11 +1,11 @@
 /** What an answer to a robots.txt says about its origin: an event for the origin's state, with the rules when it brought any. */
 
 import { hash } from 'node:crypto'
-import { single } from '@decorum/protocol'
+import { codingsOf, linesOf, single } from '@decorum/protocol'
 import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
-import { codingOf, decode } from '../http/decode.ts'
+import { decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
 
 /** What was read. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */
@@ -23,11 +23,12 @@ export type ReadTools = {
  * @param isConditional  the first request had a validator
  */
 export async function readRobots(
-  { status, headers, truncated, body }: Answer,
+  answer: Answer,
   { isFirst, isConditional }: { isFirst: boolean; isConditional: boolean },
   { jitter }: ReadTools,
 ): Promise<RobotsReading> {
-  const retry = readRetryAfter(single(headers, 'retry-after') ?? undefined)
+  const { status, headers, truncated, body } = answer
+  const { retryAfterUnread: _, ...retry } = readRetryAfter(linesOf(headers, 'retry-after'))
   const unanswered = (reason: UnansweredReason, detail: string): RobotsReading => ({
     what: reason,
     detail,
@@ -54,8 +55,12 @@ export async function readRobots(
   if (truncated === 'time') return unanswered('timeout', 'the body was not complete in time')
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
   try {
-    const coding = codingOf(single(headers, 'content-encoding'))
-    const decoded = await decode(body.read(), coding, READ_BYTES, truncated === false)
+    const decoded = await decode(body.read(), codingsOf(headers), READ_BYTES, truncated === false)
+    answer.tolerated.push(...decoded.tolerated)
+    if (decoded.cut === 'coding') return unanswered('decoding', 'the body ends before its content coding does')
+    // A page with a wrong checksum is read, as browsers do. Rules that were damaged on their way could lack the one that forbids.
+    if (decoded.tolerated.includes('coding-bad-checksum'))
+      return unanswered('decoding', 'the checksum behind the content coding is not that of the data')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
     return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {

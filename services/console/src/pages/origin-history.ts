@@ -6,6 +6,7 @@ import { table } from './table.ts'
 
 const CAUSES = {
   'asked-for-less': 'It asked for less (429 or 503)',
+  'asked-to-wait': 'It asked to wait',
   'turned-away': 'It turned a request away (403)',
   'no-answer': 'It did not answer',
 }
@@ -55,7 +56,9 @@ function sentenceOf(note: Note): Html {
       const inARow = note.cause === 'asked-for-less' ? (note.incidents ?? 0) : (note.failures ?? 0)
       const times = inARow > 1 ? `, ${some(inARow, 'time')} in a row` : ''
       const wish = note.retryAfterMs === undefined ? '' : `, Retry-After ${length(note.retryAfterMs)}`
-      return html`${cause}${times}${wish}${until}.`
+      const unread = note.retryAfterUnread
+      const garbage = unread === undefined ? '' : `, a Retry-After that cannot be read: '${unread}'`
+      return html`${cause}${times}${wish}${garbage}${until}.`
     }
     case 'robots':
       return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}.`

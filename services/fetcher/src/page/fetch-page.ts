@@ -1,12 +1,11 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, base32, isConditional, meaningOf, type Order, orderUrl, single } from '@decorum/protocol'
+import { type ArchiveRef, base32, isConditional, linesOf, meaningOf, type Order, orderUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type Fetched,
   type FetchedBody,
-  loadOf,
   NORMAL_LOAD,
   readAskedForLess,
   readFailure,
@@ -50,15 +49,13 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     return { ...took, bytes: 0, ...readFailure(failureOf(error, phase), error.message, about) }
   }
   const { status, headers, body } = result
+  const answered = { ...about, retryAfter: linesOf(headers, 'retry-after') }
   const done = { ...took, bytes: body.bytes }
   try {
-    if (meaningOf(status) === 'asked-for-less') {
-      const load = loadOf(status, single(headers, 'retry-after'))
-      return { ...done, ...readAskedForLess(status, load, about) }
-    }
+    if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
     const kept = () => pageOf(order, agent, asked.headers, result)
-    const redirect = readRedirect(status, headers, about)
+    const redirect = readRedirect(status, headers, answered)
     if (redirect !== undefined) {
       if (isKept) await keep(kept(), lease.keepMs(), tools)
       return { ...done, ...redirect }
@@ -69,7 +66,8 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
-    const decodedBytes = decoded instanceof Promise ? await decoded : decoded
+    const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
+    if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
     const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
@@ -80,9 +78,10 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
     const unchanged = revisit === undefined ? undefined : true
+    result.tolerated.push(...ofCoding)
     const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
     const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
-    const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
+    const read = readPage({ ...fetchedBody(result, digest), ...found }, answered)
     siteAnswers.heard(origin, status, read.outcome.at)
     return { ...done, ...read }
   } finally {

@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Agents } from '@decorum/config'
-import { type ArchiveRef, base32 } from '@decorum/protocol'
+import { type ArchiveRef, base32, codingsOf } from '@decorum/protocol'
 import { http } from '@decorum/runtime/node-http'
-import { type Answer, isCoded, isPlain, openTurns } from '@decorum/sending/bodies'
+import { ACCEPTED_CODINGS, type Answer, isCoded, openTurns } from '@decorum/sending/bodies'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
 import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
@@ -122,12 +122,13 @@ async function pack({
   }
 }
 
-/** A body with a content coding is packed already. Of other types than text a sample is looked at. */
+/** A body with a content coding is packed already. Of other types than text, and where a coding is not known, a sample is looked at. */
 function packingOf({ headers }: Answer): Packing {
-  if (isCoded(headers)) return 'store'
+  if (isCoded(headers))
+    return codingsOf(headers).every((coding) => ACCEPTED_CODINGS.includes(coding)) ? 'store' : 'look'
   const type = mimeOf(headers)
   const isText = type.startsWith('text/') || /[/+](xml|json|javascript)$/.test(type)
-  return isText && isPlain(headers) ? 'pack' : 'look'
+  return isText ? 'pack' : 'look'
 }
 
 /**

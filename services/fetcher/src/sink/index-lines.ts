@@ -1,6 +1,6 @@
 /** The index of a WARC file, CDXJ: one line for each page, from what is known while it is written, or from the record itself. */
 
-import type { ArchiveRef } from '@decorum/protocol'
+import { type ArchiveRef, contentTypeOf, mediaTypeOf } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import type { Headers } from '@decorum/sending/bodies'
 import { getSurt } from 'warcio/utils' // its index loads pako and hash-wasm, too
@@ -21,8 +21,7 @@ export type IndexEntry = {
 export const REVISIT_MIME = 'warc/revisit'
 
 export function mimeOf(headers: Headers): string {
-  const type = headers.find(([name]) => name.toLowerCase() === 'content-type')?.[1]
-  return /^[ \t]*([\w.+-]{1,64}\/[\w.+-]{1,64})/.exec(type ?? '')?.[1]?.toLowerCase() ?? 'unk'
+  return mediaTypeOf(contentTypeOf(headers)).essence?.slice(0, 128) ?? 'unk'
 }
 
 /** The key by which pywb and similar tools look up a URL, 14-digit time, JSON. To be sorted as bytes when the file is complete. */

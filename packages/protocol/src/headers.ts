@@ -1,0 +1,57 @@
+/**
+ * Header fields of an answer as they were meant, read in one place for fetchers, workers of pools and readers of kept pages. Fields come
+ * as received: lines in order, names in any case, bytes as Latin-1. A list may stand in one line or in several (RFC 9110 §5.3), and empty
+ * members count for nothing (§5.6.1). Runs several times for each page: a name of another length is not compared.
+ */
+export type Fields = readonly (readonly [string, string])[]
+
+/** The lines of a field, without the blanks around them. @param name  in lower case */
+export function linesOf(fields: Fields, name: string): string[] {
+  const lines: string[] = []
+  for (const [given, value] of fields)
+    if (given.length === name.length && given.toLowerCase() === name) lines.push(value.trim())
+  return lines
+}
+
+/** The value of a field that may be given once; `undefined` when absent, `null` when given with two different values. */
+export function single(fields: Fields, name: string): string | undefined | null {
+  const [first, ...others] = linesOf(fields, name)
+  return others.every((other) => other === first) ? first : null
+}
+
+/** The members of a list, whatever lines they came in; a comma within a quoted string is part of it. @param name  in lower case */
+export function membersOf(fields: Fields, name: string): string[] {
+  const members: string[] = []
+  for (const line of linesOf(fields, name))
+    for (const member of line.includes(',') ? (line.match(MEMBER) ?? []) : [line]) {
+      const text = member.trim()
+      if (text !== '') members.push(text)
+    }
+  return members
+}
+/** A quotation mark without another one behind it is a character like any other. */
+const MEMBER = /(?:[^",]|"(?:[^"\\]|\\.)*"|")+/gs
+
+/** Content-Type as `mediaTypeOf` reads it: its lines as one list; undefined when absent. */
+export function contentTypeOf(fields: Fields): string | undefined {
+  const [only, ...more] = linesOf(fields, 'content-type')
+  return more.length === 0 ? only : [only, ...more].join(', ')
+}
+
+/**
+ * The content codings of a body, in the order in which they were applied: `x-gzip` is gzip (RFC 9110 §8.4.1.3), `identity` is none, and
+ * what is written behind a ';' or as a quoted string counts as it is meant. Words that are no coding are among them.
+ */
+export function codingsOf(fields: Fields): string[] {
+  return membersOf(fields, 'content-encoding').flatMap((member) => {
+    const name =
+      member
+        .split(';', 1)[0]
+        ?.trim()
+        .replace(/^"(.*)"$/, '$1')
+        .toLowerCase() ?? ''
+    return name === '' || name === 'identity' ? [] : [name === 'x-gzip' ? 'gzip' : name]
+  })
+}
+
+export { isHtmlType, isXmlType, type MediaType, mediaTypeOf } from './media-type.ts'
