@@ -33,6 +33,7 @@ describe('one octet of ASCII', () => {
           for (const url of urls) {
             // Blanks at the end of a line are none of it, and neither are blanks and controls at the end of a URL.
             if (place.endsWith('§') && (rule.trim() === '' || url <= ' ')) continue
+            if (place === '/§' && character === '.') continue // no name, but the folder itself
             const asked = path(place, url)
             const said = `${JSON.stringify(at(place, rule))} and ${JSON.stringify(asked)}`
             expect(matches(profile, at(place, rule), requested(asked)), said).toBe(true)

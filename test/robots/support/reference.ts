@@ -106,8 +106,7 @@ function variants(rule: Rule, policy: Policy): { pattern: Pattern; weight: numbe
   const parts: Pattern = []
   let weight = 0
   const isPlain = policy.encoding === 'as-written' ? /[\0-\x7f]/ : STANDS
-  const pattern =
-    policy.slashIsMeant && !rule.allow && /^[^/*$]/.test(rule.pattern) ? `/${rule.pattern}` : rule.pattern
+  const pattern = policy.slashIsMeant && !rule.allow && /^[^/*$]/.test(rule.pattern) ? `/${rule.pattern}` : rule.pattern
   for (let i = 0; i < pattern.length; i++) {
     const c = pattern.charAt(i)
     const encoded = /^%[0-9a-f]{2}/i.exec(pattern.slice(i))?.[0]
