@@ -5,6 +5,7 @@
 
 import { Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
+import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { Tokenizer } from 'htmlparser2'
 import { ContentError } from './errors.ts'
 
@@ -13,7 +14,6 @@ export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
 /** What the protocol allows one file to have: 50 MB and 50,000 URLs; what is beyond is not read. */
 export const SITEMAP_MAX_BYTES = 52_428_800
 export const SITEMAP_MAX_ENTRIES = 50_000
-const MAX_URL_CHARS = 8_192
 
 /**
  * @param body  without its content coding; a file that is itself packed with gzip is unpacked

@@ -1,6 +1,7 @@
 /** The routes: each reads its request, calls permits.ts and writes the answer. */
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
+import { REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { takeEmptyJson } from '@decorum/runtime/empty-json'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import type { Registry } from '@decorum/runtime/prom-client'
@@ -72,7 +73,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: HEADERS_WITHIN_MS,
     routerOptions: { maxParamLength: 8_192 },
-    http: { headersTimeout: HEADERS_WITHIN_MS },
+    http: { headersTimeout: HEADERS_WITHIN_MS, maxHeaderSize: REQUEST_HEAD_BYTES },
   })
   takeEmptyJson(server)
   const keys = new Keys<Asked>()
