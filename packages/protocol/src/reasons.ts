@@ -34,7 +34,10 @@ export const FAILURES = explained({
   },
   reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
   protocol: { means: 'What came back is neither HTTP/1.1 nor HTTP/2.', todo: 'Drop it; look at `detail`.' },
-  'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
+  'too-many-redirects': {
+    means: 'More than ten redirects led from one to the next, or the URL redirects to itself.',
+    todo: 'Drop it.',
+  },
   'bad-redirect': {
     means: 'A redirect without a target that could be fetched.',
     todo: 'Drop it; `detail` shows the target.',

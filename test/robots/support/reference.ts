@@ -160,7 +160,7 @@ function pathOf(url: string, policy: Policy): string {
   const path = (href.split('#', 1)[0] as string).slice(origin.length)
   return policy.encoding === 'as-written'
     ? path
-    : path.replace(/(%[0-9a-f]{2})|(%)(?=[0-9a-f])|[^]/gi, (octet, encoded?: string, begun?: string) => {
+    : path.replace(/(%[0-9a-f]{2})|(%)(?=[0-9a-f])|./gis, (octet, encoded?: string, begun?: string) => {
         if (encoded !== undefined) return unencoded(encoded, policy)
         return begun !== undefined || STANDS.test(octet) ? octet : encoded1(octet)
       })
