@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
-import { type Candidate, type Outcome, partitionTags } from '@decorum/protocol'
+import { type Candidate, MAX_PATH_BYTES, type Outcome, partitionTags } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -118,6 +118,28 @@ test('a redirect is a candidate of its own, under the rules of its own origin', 
   expect(await ends(await targetOf('r1'))).toMatchObject({ kind: 'fetched', url: `${there.origin}/open` })
   expect(await ends(await targetOf('r2'))).toMatchObject({ kind: 'disallowed' })
   expect(there.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
+})
+
+test('a path of the longest length goes the whole way: stored, requested, redirected to, archived, judged', async () => {
+  const long = (name: string): string => `/${name}?${'%E0%B8%81'.repeat(900)}`.padEnd(MAX_PATH_BYTES, 'x')
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/robots.txt') socket.write(answerOf(200, {}, `User-agent: *\nDisallow: ${long('no').slice(0, -1)}`))
+    else if (path.startsWith('/moved')) socket.write(answerOf(301, { location: long('target') }))
+    else socket.write(answerOf(200))
+  })
+  await enqueue(...['moved', 'no'].map((id) => ({ id, url: site.origin + long(id) })))
+  const moved = await ends('moved')
+  expect(moved).toMatchObject({
+    kind: 'redirected',
+    url: site.origin + long('moved'),
+    to: site.origin + long('target'),
+  })
+  const target = await ends((moved as Extract<Outcome, { kind: 'redirected' }>).candidate)
+  expect(target).toMatchObject({ kind: 'fetched', url: site.origin + long('target'), archive: expect.anything() })
+  expect(await ends('no')).toMatchObject({ kind: 'disallowed', line: 2 })
+  expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', long('moved'), long('target')])
+  await enqueue({ id: 'longer', url: `${site.origin}${long('moved')}x` })
+  expect(await ends('longer')).toMatchObject({ kind: 'invalid', reason: 'url-too-long' })
 })
 
 test('a redirect’s target and a candidate with an id of its own that looks like one are two candidates', async () => {

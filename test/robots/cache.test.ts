@@ -79,6 +79,18 @@ test('five redirects are followed, a sixth is as no file, and one to another sch
   answer = (_, response) => response.writeHead(301, { location: 'file:///etc/passwd' }).end()
   expect(await cache().judge(`${origin}/x`)).toMatchObject({ kind: 'wait' })
 })
+test('a redirect to itself, or back to where it came from, is asked for once and is a failure, not a site without rules', async () => {
+  for (const [to, requests] of [
+    ['/robots.txt#again', 1],
+    ['/there', 2],
+  ] as const) {
+    asked.length = 0
+    answer = ({ url }, response) =>
+      response.writeHead(302, { location: url === '/robots.txt' ? to : '/robots.txt' }).end()
+    expect(await cache().judge(`${origin}/x`)).toMatchObject({ kind: 'wait' })
+    expect(asked).toHaveLength(requests)
+  }
+})
 test('no more origins are kept than it was told, and no more of a file than 500 KiB', async () => {
   const robots = cache({ maxOrigins: 1 })
   await robots.isAllowed(origin)

@@ -1,9 +1,10 @@
 /** Addresses in a page, resolved as the HTML standard does ("encoding-parse a URL"). */
 import '@exodus/bytes/encoding.js' // the encodings of several bytes, for the function below
+import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js'
 
 /** Longest value of an attribute that is read, characters. */
-export const MAX_VALUE_CHARS = 8_192
+export const MAX_VALUE_CHARS = MAX_URL_CHARS
 
 /** @param encoding  of the page, in which queries are sent; paths are sent in UTF-8 whatever it is */
 export function absolute(href: string, base: string, encoding = 'UTF-8'): URL | undefined {

@@ -2,13 +2,12 @@
  * What an XML sitemap or a feed names (sitemaps.org; RSS 0.9 to 2.0; Atom 0.3 and 1.0, RFC 4287), whatever prefixes its elements
  * have and whatever stands before it. Only tags are looked at, so memory does not grow with what the file holds.
  */
+import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { decodeXML } from 'entities/decode'
 import { absolute } from './absolute.ts'
 import { TagReader } from './tags.ts'
 
 export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
-
-export const MAX_URL_CHARS = 8_192
 
 /** The outermost element of each form. */
 const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'rdf', 'feed'])

@@ -5,9 +5,10 @@
 
 import { Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
+import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { encodingOf, latin1, textOf } from './charset.ts'
 import { ContentError } from './errors.ts'
-import { entryOf, MAX_URL_CHARS, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
+import { entryOf, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
 
 export type SitemapSource = {
   /** Content-Type as received */

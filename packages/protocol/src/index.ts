@@ -42,6 +42,7 @@ export {
   MAX_URL_CHARS,
   namesRobotsTxt,
   printableUrl,
+  REQUEST_HEAD_BYTES,
   readUrl,
   registrableDomain,
   type UrlRefusal,

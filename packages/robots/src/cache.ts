@@ -101,12 +101,15 @@ async function request(
   now: () => number,
 ): Promise<{ event: RobotsEvent; body: Uint8Array }> {
   const jitter = Math.random()
-  const failed = (reason: 'too-many-redirects' | 'timeout' | 'connect' | 'blocked-scheme') =>
+  const failed = (reason: 'too-many-redirects' | 'redirect-loop' | 'timeout' | 'connect' | 'blocked-scheme') =>
     ({ event: { kind: 'unanswered', reason, jitter }, body: new Uint8Array() }) as const
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     let at = `${origin}/robots.txt`
+    const seen = new Set<string>()
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+      if (seen.has(at)) return failed('redirect-loop')
+      seen.add(at)
       const response = await fetch(at, { headers: { 'user-agent': userAgent }, redirect: 'manual', signal })
       const { status, headers } = response
       const to = headers.get('location')
@@ -114,6 +117,7 @@ async function request(
         await response.body?.cancel()
         const target = URL.canParse(to, at) ? new URL(to, at) : undefined
         if (target === undefined || !/^https?:$/.test(target.protocol)) return failed('blocked-scheme')
+        target.hash = ''
         at = target.href
         continue
       }

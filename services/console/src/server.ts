@@ -1,5 +1,5 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
-import { printableUrl } from '@decorum/protocol'
+import { printableUrl, REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { takeJson } from '@decorum/runtime/json-bodies'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import { Registry } from '@decorum/runtime/prom-client'
@@ -55,6 +55,7 @@ export async function buildServer(
     // A request that has not arrived whole by then is given up. It does not limit answers (/v1/outcomes has no end).
     requestTimeout: config.requestDeadlineMs,
     http: {
+      maxHeaderSize: REQUEST_HEAD_BYTES,
       headersTimeout: Math.min(HEADERS_WITHIN_MS, config.requestDeadlineMs),
       connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, config.requestDeadlineMs),
     },

@@ -1,10 +1,10 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
-import { CrawlName } from '@decorum/protocol'
+import { CrawlName, MAX_URL_CHARS } from '@decorum/protocol'
 import { HEADERS_MAX_BYTES, NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
-const url = z.string().min(1).max(8_192)
+const url = z.string().min(1).max(MAX_URL_CHARS)
 const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')
 export const AskBody = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { FAILURE_REASONS, hopId, type Outcome } from '@decorum/protocol'
+import { FAILURE_REASONS, hopId, MAX_PATH_BYTES, type Outcome } from '@decorum/protocol'
 import type { Address } from '@decorum/sending/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { whenDeadlinePasses } from '../support/clock.ts'
@@ -220,7 +220,7 @@ describe('redirects become candidates', () => {
     ['/next', 'ORIGIN/next'], ['next?x=1', 'ORIGIN/dir/next?x=1'], ['?q', 'ORIGIN/dir/page?q'], ['//other.example/a', 'http://other.example/a'],
     ['https://Other.Example:443/A#frag', 'https://other.example/A'], ['http://other.example./', 'http://other.example/'],
     ['../up', 'ORIGIN/up'], ['http://a.example/a b', 'http://a.example/a%20b'], ['/caf\xc3\xa9', 'ORIGIN/caf%C3%A9'], ['/caf\xe9', 'ORIGIN/caf%E9'], ['/?q=\xe9\xff', 'ORIGIN/?q=%E9%FF'],
-    ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['#top', 'ORIGIN/dir/page'],
+    ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['./#top', 'ORIGIN/dir/'],
   ] // biome-ignore format: a table
   test.each(targets)('Location %j leads to %s', async (location, to) => {
     const site = await rawOrigin(
@@ -253,7 +253,7 @@ describe('redirects become candidates', () => {
     'http://',
     'http://a..b/',
     'http://user:pw@a.example/',
-    `http://a.example/${'x'.repeat(3_000)}`,
+    `http://a.example/${'x'.repeat(MAX_PATH_BYTES)}`,
     'mailto:a@b.c',
     'ws://a.example/',
   ])('Location %s ends as bad-redirect', async (location) => {
@@ -266,18 +266,43 @@ describe('redirects become candidates', () => {
   test('two Locations that differ are bad, two that agree are one', async () => {
     const site = await rawOrigin(
       (socket, { path }) =>
-        void socket.write(`HTTP/1.1 302 F\r\nLocation: /a\r\nLocation: ${path}\r\nContent-Length: 0\r\n\r\n`),
+        void socket.write(`HTTP/1.1 302 F\r\nLocation: /a\r\nLocation: /${path.at(-1)}\r\nContent-Length: 0\r\n\r\n`),
     )
-    expect((await page(connections, pageOrder(site.origin, '/b'))).outcome).toMatchObject({
+    expect((await page(connections, pageOrder(site.origin, '/to/b'))).outcome).toMatchObject({
       kind: 'failed',
       reason: 'bad-redirect',
     })
-    expect((await page(connections, pageOrder(site.origin, '/a'))).outcome).toMatchObject({ kind: 'redirected' })
+    expect((await page(connections, pageOrder(site.origin, '/to/a'))).outcome).toMatchObject({ kind: 'redirected' })
   })
 
   test.each([301, 302, 303, 307, 308])('%i without a Location is an answer like any other', async (status) => {
     const site = await rawOrigin(answerOf(status).toString('latin1'))
     expect((await page(connections, pageOrder(site.origin))).outcome).toMatchObject({ kind: 'fetched', status })
+  })
+
+  test.each(['/a?b=%C3%A9', '/a?b=é', '/a?b=%C3%A9#top', '/x/../a?b=%C3%A9', '?b=%C3%A9'])(
+    'a redirect to itself, as %s, ends at once and says so',
+    async (location) => {
+      const site = await rawOrigin(
+        `HTTP/1.1 302 F\r\nLocation: ${Buffer.from(location).toString('latin1')}\r\nContent-Length: 0\r\n\r\n`,
+      )
+      const { outcome, candidate } = await page(connections, pageOrder(site.origin, '/a?b=%C3%A9'))
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        reason: 'too-many-redirects',
+        status: 302,
+        detail: 'it redirects to itself',
+      })
+      expect(candidate).toBeUndefined()
+    },
+  )
+
+  test('one to the same path of another origin, or with another query, is a redirect like any', async () => {
+    for (const location of ['http://b.example/a', '/a?b', '/A', '/a/']) {
+      const site = await rawOrigin(answerOf(301, { location }).toString('latin1'))
+      const { outcome } = await page(connections, pageOrder(site.origin, '/a'))
+      expect(outcome, location).toMatchObject({ kind: 'redirected' })
+    }
   })
 
   test('the tenth hop is the last', async () => {

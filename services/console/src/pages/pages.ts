@@ -21,7 +21,7 @@ import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
 const OPERATIONS_SHOWN = 10
-const FORM_MAX_BYTES = 16_384
+const FORM_MAX_BYTES = 64 * 1024
 
 const READ = { config: { access: 'read' } } as const
 const WRITE = { config: { access: 'write' } } as const
