@@ -2,25 +2,19 @@
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { readCurrent } from '@decorum/fleet-config'
-import { connectLink, LAYOUT_VERSION, linkTo, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
+import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger-move'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { CommandError } from '../exit.ts'
+import { withRedis } from '../with-redis.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
-const CONNECT_MS = 5_000
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
 export type Asked = { url: string; hosts: string[]; dnsServers: string[]; slots: number; hasContact: boolean }
 
-/** @throws CommandError when Redis does not answer */
-export async function factsOf({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> {
-  const redis = linkTo(url, { away: 'fail', lazyConnect: true })
-  redis.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
-      throw new CommandError(`Redis does not answer: ${error.message}`)
-    })
+/** @throws LedgerUnavailableError when Redis does not answer, with its reason */
+export const factsOf = ({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> =>
+  withRedis(url, async (redis) => {
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
     const configVersion = (await readCurrent(redis))?.version ?? 0
@@ -37,10 +31,7 @@ export async function factsOf({ url, hosts, dnsServers, slots, hasContact }: Ask
       names,
       hasContact,
     }
-  } finally {
-    redis.disconnect()
-  }
-}
+  })
 
 type Server = ReturnType<typeof mastersOf>[number]
 

@@ -1,5 +1,5 @@
 /** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
-import type { Member } from '@decorum/ledger'
+import { type Member, OLDEST_REDIS } from '@decorum/ledger'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
@@ -56,8 +56,8 @@ function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Fi
     void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
 
   const version = field('redis_version')
-  const isOld = Number.parseInt(version, 10) < 7
-  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, 'install Redis 7.0 or later')
+  const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
+  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
 
   const hasFile = field('aof_enabled') === '1'
   say(
