@@ -1,4 +1,5 @@
 /** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
+import type { FleetStatus } from '@decorum/console/status'
 import { type Member, OLDEST_REDIS } from '@decorum/ledger'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
@@ -24,6 +25,8 @@ export type Facts = {
   /** of the fleet's configuration; 0: there is none */
   configVersion: number
   members: Member[]
+  /** of the fleet, as the first page of the console has it; undefined: there is none */
+  state?: Pick<FleetStatus['headline'], 'tone' | 'title' | 'sentence'>
   /** of files that a process of this user may have open */
   openFiles: number | undefined
   slots: number
@@ -43,6 +46,7 @@ export function judge(facts: Facts): Finding[] {
   return [
     ...facts.servers.flatMap((server) => ofServer(server)),
     ofLayout(facts),
+    ...ofState(facts),
     ...ofFleet(facts),
     ...ofThisMachine(facts),
   ]
@@ -157,6 +161,12 @@ function ofLayout({ layouts, layout }: Facts): Finding {
   const mend = isLater ? 'use that version' : 'decorum upgrade (docs/operating.md)'
   return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
 }
+
+/** The sentence says what to do. */
+const ofState = ({ state }: Facts): Finding[] =>
+  state === undefined
+    ? []
+    : [{ check: 'crawl', state: state.tone === 'trouble' ? 'bad' : 'ok', says: `${state.title}. ${state.sentence}` }]
 
 function ofFleet({ members, configVersion, layouts }: Facts): Finding[] {
   if (layouts.length === 0) return []
