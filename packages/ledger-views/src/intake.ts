@@ -2,7 +2,7 @@
 
 import type { RedisLink } from '@decorum/ledger'
 import { answersOf, idSlot, KEY, type Keys } from '@decorum/ledger/stored'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { CANDIDATES, DEFAULT_CRAWL, ORDERS } from '@decorum/protocol'
 
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */
 export async function areStored(
@@ -20,6 +20,7 @@ export async function areStored(
 }
 
 /** BullMQ's keys of jobs that have not ended: lists and sorted sets. */
+const QUEUES = [CANDIDATES, ORDERS] as const
 const LISTS = ['wait', 'active', 'paused'] as const
 const SORTED_SETS = ['delayed', 'prioritized'] as const
 
@@ -50,6 +51,7 @@ export async function laterTargets(redis: RedisLink, { later }: Keys): Promise<s
 }
 const LATER_AT_ONCE = 1_000
 export const targetName = (id: string, crawl = DEFAULT_CRAWL): string => `${crawl} ${id}`
+export type QueueName = typeof CANDIDATES | typeof ORDERS
 
 /** What lies in the queue `candidates` of one partition, which no gateway has stored in lanes yet. */
 export type Intake = {
@@ -58,6 +60,8 @@ export type Intake = {
   urls: number
   /** not all jobs were looked into: `urls` is the number of those that were, scaled up */
   isEstimate: boolean
+  /** queues of the partition that somebody has paused (`queue.pause()` of BullMQ, or another board): nothing leaves them until it is undone */
+  paused: QueueName[]
   /** since the oldest of the jobs that were looked at was added, ms; undefined: there is none */
   oldestMs?: number
 }
@@ -73,14 +77,17 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, callDe
   const first = redis.pipeline().xlen(outbox).zcard(later)
   for (const name of LISTS) first.llen(at(name))
   for (const name of SORTED_SETS) first.zcard(at(name))
-  first.lrange(at('wait'), -LOOKED_INTO, -1).lrange(at('active'), -LOOKED_INTO, -1)
+  for (const name of LISTS) first.lrange(at(name), -LOOKED_INTO, -1)
   for (const name of SORTED_SETS) first.zrange(at(name), '0', String(LOOKED_INTO - 1))
-  const [due, waiting, ...rest] = await answersOf(first, callDeadlineMs, 'intake')
+  for (const name of QUEUES) first.hexists(`${tag}:${name}:meta`, 'paused')
+  const [due, waiting, ...answers] = await answersOf(first, callDeadlineMs, 'intake')
   const born = Number(due) + Number(waiting)
+  const rest = answers.slice(0, -QUEUES.length)
+  const paused = QUEUES.filter((_, n) => answers[rest.length + n] === 1)
   const jobs = rest.slice(0, LISTS.length + SORTED_SETS.length).reduce<number>((sum, n) => sum + Number(n), 0)
   const lists = rest.slice(LISTS.length + SORTED_SETS.length) as string[][]
   const ids = lists.flatMap((list) => [...list].reverse()).slice(0, LOOKED_INTO)
-  if (ids.length === 0) return { jobs, urls: born, isEstimate: false }
+  if (ids.length === 0) return { jobs, urls: born, isEstimate: false, paused }
   const sizes = redis.pipeline()
   for (const id of ids) sizes.hstrlen(at(id), 'data').hget(at(id), 'timestamp')
   const sized = await answersOf(sizes, callDeadlineMs, 'intake')
@@ -102,6 +109,7 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, callDe
     jobs,
     urls: urls + born,
     isEstimate,
+    paused,
     ...(stamps.length === 0 ? {} : { oldestMs: Math.max(0, now - Math.min(...stamps)) }),
   }
 }

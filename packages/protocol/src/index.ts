@@ -91,9 +91,12 @@ export {
   RedisAddressError,
   type RedisLogin,
   type RedisNode,
+  type RedisTls,
   readRedisAddress,
   redisPlaces,
+  withoutLogin,
 } from './redis-address.ts'
+export { explainRefusal, isExplained } from './redis-refusal.ts'
 export { OrderedShape } from './request-fields.ts'
 export {
   isAccepted,

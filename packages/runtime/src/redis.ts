@@ -1,4 +1,5 @@
 /** The connection of BullMQ: it waits for Redis to come back instead of failing. */
+import { explainRefusal } from '@decorum/protocol'
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
@@ -11,7 +12,7 @@ export function queueConnection<Link extends Redis | Cluster>(link: Link, log: L
   const gone = (error: Error, node = ''): void => {
     if (!away.has(node))
       log.warn(
-        { err: error.message, ...(node === '' ? {} : { node }) },
+        { err: explainRefusal(error.message), ...(node === '' ? {} : { node }) },
         'Redis is away: nothing new is sent until it answers',
       )
     away.add(node)

@@ -128,8 +128,7 @@ async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: 
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
-  const takenIn = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
-  pace.add(outcomes, performance.now(), takenIn + outcomes)
+  pace.add(outcomes, performance.now())
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {

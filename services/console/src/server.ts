@@ -12,6 +12,7 @@ import { addApi } from './api/mount.ts'
 import type { ApiParts } from './api/parts.ts'
 import { RefusedRequest, refuse, unavailable } from './api/route.ts'
 import { addBoard } from './board.ts'
+import { headlineOf } from './pages/headline.ts'
 import { addPages } from './pages/pages.ts'
 import type { Look } from './watch/looks.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
@@ -86,7 +87,7 @@ export async function buildServer(
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
-function addHealth(server: FastifyInstance, { redisAnswers, ledger, look, registry }: ConsoleParts): void {
+function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, look, registry }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
   server.get('/readyz', open, async (_request, reply) => {
@@ -99,7 +100,8 @@ function addHealth(server: FastifyInstance, { redisAnswers, ledger, look, regist
     const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
-  const metrics = addFleetMetrics(registry ?? new Registry(), ledger)
+  const judge = async () => headlineOf(await look(), config.outcomesLimit)
+  const metrics = addFleetMetrics(registry ?? new Registry(), ledger, judge)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.metrics()),
   )

@@ -1,12 +1,12 @@
 /** `decorum partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
-import { announceNew, connectLink, linkTo, type RedisLink, readTags } from '@decorum/ledger'
+import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger-move'
-import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
+import { withRedis } from '../with-redis.ts'
 
-const CONNECT_MS = 5_000
 const SAY_MS = 1_000
 
 export type PartitionsOptions = { json?: boolean; new?: boolean }
@@ -14,12 +14,7 @@ export type PartitionsOptions = { json?: boolean; new?: boolean }
 /** @param number  undefined: only shows */
 export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
   const settings = readCliSettings(process.env)
-  const redis = linkTo(await runningRedis(settings, process.env), { away: 'fail', lazyConnect: true })
-  redis.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
-      throw new CommandError(`Redis does not answer: ${error.message}`)
-    })
+  return withRedis(await runningRedis(settings, process.env), async (redis) => {
     if (options.new) return await sayNew(redis, options)
     if (number === undefined) {
       const { tags, retired } = await readTags(redis)
@@ -36,9 +31,7 @@ export async function partitions(number: number | undefined, options: Partitions
         : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
     say(options, done, text)
     return DONE
-  } finally {
-    redis.disconnect()
-  }
+  })
 }
 
 /** Records that an operator says no request can be in flight; it loses its effect as soon as a fleet has run there. */

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
-import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
+import { makeFolder, safeFolder } from '@decorum/local-redis'
+import { CrawlName, DEFAULT_CRAWL, withoutLogin } from '@decorum/protocol'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { OF_ONE_PROCESS } from '../lines.ts'
@@ -70,7 +70,7 @@ export type OutFolderRequest = {
 
 /** @throws UsageError when the folder holds another unfinished crawl, or none to go on with */
 export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
-  const request = { ...asked, redis: asked.redis === undefined ? undefined : placeOf(asked.redis) }
+  const request = { ...asked, redis: asked.redis === undefined ? undefined : withoutLogin(asked.redis) }
   const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
     throw new UsageError(`${request.out} cannot be used for --out: ${messageOf(error)}`)
   })

@@ -1,0 +1,15 @@
+/** The Redis that an address names, for the length of one piece of work. */
+import { linkTo, type RedisLink, reachRedis } from '@decorum/ledger'
+
+const CALL_MS = 5_000
+
+/** @throws LedgerUnavailableError with the reason why there is none · LedgerUnfitError when it cannot be used · what `work` throws */
+export async function withRedis<T>(url: string, work: (redis: RedisLink) => Promise<T>): Promise<T> {
+  const redis = linkTo(url, { away: 'fail', lazyConnect: true })
+  try {
+    await reachRedis(redis, { callDeadlineMs: CALL_MS, isOwn: true }, async () => undefined)
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}
