@@ -35,6 +35,7 @@ export {
   writtenOrder,
 } from './order.ts'
 export {
+  domainOf,
   type CrawlUrl,
   hostOf,
   MAX_PATH_BYTES,
@@ -81,6 +82,7 @@ export {
   meaningOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
+  type RedirectTarget,
   single,
   type Target,
   targetOf,

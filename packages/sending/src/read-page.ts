@@ -99,7 +99,7 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
   })
   if (target.kind === 'unusable') return failing('bad-redirect', target.why)
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
-  const candidate = candidateOf(order, agent.name, target.url)
+  const candidate = candidateOf(order, agent.name, target.at)
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
   return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate }
 }
