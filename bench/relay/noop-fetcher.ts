@@ -107,6 +107,7 @@ openOrdersIn({
   slots,
   stats,
   carryOut,
+  turnAway: () => undefined,
   endUnreadable,
   log,
 })

@@ -89,6 +89,7 @@ function startFetcher(): void {
     slots,
     stats,
     // A call that a busy Redis does not answer in time is no fault: its lease ends by itself, and the order comes again.
+    turnAway: () => undefined,
     carryOut: (order) =>
       carryOut(order).catch((error: unknown) => {
         if (!(error instanceof LedgerUnavailableError)) complaints.push(error)

@@ -1,5 +1,5 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
-import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
+import type { Gate, Instant, Outcome, OutcomeBody, RedirectTarget, RequestShape } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
@@ -16,6 +16,8 @@ export type Pending = {
   path: string
   expiresAt: Instant
   hops: number
+  /** the registrable domain or host whose redirects led here */
+  from?: string
   priority: 'high' | 'normal'
   /** absent: of the crawl `default` */
   crawl?: string
@@ -264,7 +266,7 @@ export type Completion = LaneRef & {
   /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
   secondary?: true
   /** a redirect's target, to become a candidate of its own, and what the redirect asks to wait before */
-  candidate?: Candidate & { id: string }
+  candidate?: RedirectTarget
   candidateAfter?: RetryAfter
 }
 

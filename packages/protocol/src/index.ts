@@ -37,6 +37,7 @@ export {
 } from './order.ts'
 export {
   type CrawlUrl,
+  domainOf,
   hostOf,
   MAX_PATH_BYTES,
   MAX_URL_CHARS,
@@ -83,6 +84,7 @@ export {
   meaningOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
+  type RedirectTarget,
   type Target,
   targetOf,
 } from './redirect.ts'

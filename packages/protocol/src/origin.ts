@@ -97,6 +97,12 @@ export const registrableDomain = (host: string): string | undefined => {
   return tldts.getDomain(host, { allowPrivateDomains: true }) ?? undefined
 }
 
+/** Whose an origin is, as far as its name says it: its registrable domain; its host where that has none. */
+export function domainOf(origin: string): string {
+  const host = hostOf(origin)
+  return registrableDomain(host) ?? host
+}
+
 /** Longest spelling of `/robots.txt` that is looked at: each byte encoded. */
 const MAX_ROBOTS_CHARS = '/robots.txt'.length * 3
 

@@ -77,6 +77,10 @@ export const HOLDING_GATES = explained({
     means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
   },
+  share: {
+    means: 'Its crawl, or the domain that it goes to or was redirected from, held its share of the fetch slots.',
+    todo: 'Start more fetchers, or enqueue it again with a later `expiresAt`; `decorum top` shows the slots.',
+  },
   'lane-busy': {
     means: 'Other URLs of its lane came first, each with its delay.',
     todo: 'Enqueue fewer URLs of this origin, or give them a later `expiresAt`; fetchers do not help here.',

@@ -4,7 +4,7 @@ import { crawlField } from './crawl.ts'
 import { single } from './headers.ts'
 import { hopId } from './hop-id.ts'
 import type { Order } from './order.ts'
-import { type CrawlUrl, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
+import { type CrawlUrl, domainOf, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
 import { shapeOfTarget } from './request-shape.ts'
 
 /** Redirects of a page, each a request of its own (docs/spec/design.md §5). */
@@ -53,15 +53,24 @@ const octetsEncoded = (location: string): string =>
     : location.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** What a redirect's target takes over from the order that was redirected. */
-export type RedirectedOrder = Pick<Order, 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'> & {
+export type RedirectedOrder = Pick<
+  Order,
+  'from' | 'origin' | 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'
+> & {
   crawl?: string | undefined
 }
 
+/** `from`: the domain that chose where the redirects lead, which no frontier says. */
+export type RedirectTarget = Candidate & { id: string; from?: string }
+
 /** The candidate that a redirect's target becomes: like the one that was redirected, one hop further. */
-export function candidateOf(order: RedirectedOrder, agent: string, url: string): Candidate & { id: string } {
+export function candidateOf(order: RedirectedOrder, agent: string, at: CrawlUrl): RedirectTarget {
+  const own = domainOf(order.origin)
+  const from = order.from ?? (domainOf(at.origin) === own ? undefined : own)
   return {
+    ...(from === undefined ? {} : { from }),
     id: hopId(order.id, order.hops, order.fence),
-    url,
+    url: at.origin + at.path,
     agent,
     hops: order.hops + 1,
     priority: order.priority,

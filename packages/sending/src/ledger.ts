@@ -22,7 +22,7 @@ import {
   type SiteLoad,
   type StartAnswer,
 } from '@decorum/ledger'
-import type { Candidate, Gate, Outcome } from '@decorum/protocol'
+import type { Gate, Outcome, RedirectTarget } from '@decorum/protocol'
 import type { RetryAfter } from '@decorum/robots'
 import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
 import { loadOfHost, NORMAL_LOAD } from './load.ts'
@@ -71,7 +71,7 @@ export type Happened = {
   /** undefined: the URL stays at the head of its lane */
   outcome?: Outcome | undefined
   /** the target of a redirect, to become a candidate of its own */
-  candidate?: (Candidate & { id: string }) | undefined
+  candidate?: RedirectTarget | undefined
   /** what the redirect asks to wait before it */
   candidateAfter?: RetryAfter | undefined
   /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */

@@ -105,7 +105,7 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
   // No cookie is kept, so the same request would be answered the same way again (docs/decisions/0030).
   if (target.url === orderUrl(order)) return failing('too-many-redirects', 'it redirects to itself')
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
-  const candidate = candidateOf(order, agent.name, target.url)
+  const candidate = candidateOf(order, agent.name, target.at)
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
   const candidateAfter = readRetryAfter(about.retryAfter) // it delays the redirected request and nothing else (RFC 9110 §10.2.3)
   return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }

@@ -153,8 +153,9 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
     const done: string[] = []
     for (const { id, candidate } of entries) {
-      const { id: assigned, ...rest } = candidate
+      const { id: assigned, from, ...rest } = candidate
       const { origin, item } = admit(rest, assigned)
+      if (from !== undefined && 'pending' in item) item.pending.from = from
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {

@@ -10,10 +10,13 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   const id = randomUUID()
   const member = () => ({ role: 'permits', id, slots: 0, about: about() })
   let fetchers = 0
+  let slots = 0
   const first = Promise.withResolvers<void>()
   const round = async (): Promise<void> => {
     const members = await ledger.announce(member())
-    fetchers = members.filter(({ role }) => role === 'fetcher').length
+    const fetching = members.filter(({ role }) => role === 'fetcher')
+    fetchers = fetching.length
+    slots = fetching.reduce((sum, member) => sum + member.slots, 0)
     await ledger.crawlBook.look()
     const reaped = await Promise.allSettled(ledger.tags.map((_, partition) => endLeases(ledger, partition)))
     for (const one of reaped) if (one.status === 'rejected') throw one.reason
@@ -22,6 +25,8 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   await first.promise
   return {
     fetchers: () => fetchers,
+    /** of all fetchers together */
+    slots: () => slots,
     /** announces at once, and not in a second, how many orders its workers want */
     announce: () => void ledger.announce(member()).catch(() => undefined),
     async stop(): Promise<void> {

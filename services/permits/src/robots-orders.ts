@@ -9,8 +9,12 @@ import {
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 import { within } from '@decorum/protocol/within'
+import type { Token } from './config.ts'
+import type { Full, RobotsRoom } from './robots-room.ts'
 
 export type AskedRobots =
+  /** too many robots fetches of this token are under way */
+  | Full
   /** ask for the lane again after this */
   | { waitMs: number; gate: LedgerGateName }
   /** rules-changed: there are newer rules, to be judged by at once · blocked: by an operator */
@@ -26,16 +30,25 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count
 
 export type RobotsOrders = ReturnType<typeof robotsOrders>
 
-export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
+export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room: RobotsRoom) {
   const queues = ledger.tags.map((tag) => {
     const options = { connection, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
     return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
   })
   return {
-    /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
-    async ask(wanted: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots> {
+    /**
+     * @param by       for whom
+     * @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered
+     */
+    async ask(wanted: ClaimRequest, by: Token, version: number, delayMs: number): Promise<AskedRobots> {
       const { agent, origin } = wanted
-      const claim = await ledger.claim(wanted)
+      const place = room.take(by, origin, version)
+      if (place.kind === 'full') return place
+      const claim = await ledger.claim(wanted).catch((error: unknown) => {
+        place.leave()
+        throw error
+      })
+      if (claim.kind !== 'claimed' || claim.version !== version) place.leave()
       if (claim.kind === 'blocked') return claim.kind
       if (claim.kind === 'crawl-held') return claim
       if (claim.kind === 'wait') {
@@ -58,6 +71,7 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
         delayMs,
         notBefore: claim.notBefore,
         id: '',
+        by: by.name,
       }
       const data = { orders: [order] }
       const adding = (queues[partition] as Queue).add(JOB_NAMES.orders, data, JOB_OPTIONS)
@@ -66,6 +80,9 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
       })
       return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
     },
-    close: async (): Promise<void> => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
+    async close(): Promise<void> {
+      room.stop()
+      await Promise.allSettled(queues.map((queue) => queue.close()))
+    },
   }
 }

@@ -30,7 +30,7 @@ export class ShadowPermits implements Holding {
   /** @throws Problem when the URL cannot be read · LedgerUnavailableError */
   async ask({ url, urls, leaseMs }: AskBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
     const { config, robots, fetchers, origins, longestLeaseMs, now } = this.#desk
-    const wish = admit(url ?? (urls?.[0] as string), agent, config.guard)
+    const wish = admit(url ?? (urls?.[0] as string), agent, token, config.guard)
     if (wish instanceof Problem && wish.type === 'bad-request') throw wish
     const heldMs = Math.min(leaseMs ?? longestLeaseMs, longestLeaseMs)
     const { name, userAgent } = agent
@@ -46,7 +46,7 @@ export class ShadowPermits implements Holding {
     const judged = await origins.judge(agent, origin, path)
     const { judgement, delayMs, version } = judged
     if (judgement.kind === 'ask' && fetchers() > 0)
-      void robots.ask({ agent: agent.key, origin }, version, delayMs).catch(() => undefined)
+      void robots.ask({ agent: agent.key, origin }, token, version, delayMs).catch(() => undefined)
     const rules = rulesOf(judged, agent.minDelayMs, now(wish))
     const asked = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
     const { id, would } = this.#shadow.ask(asked)

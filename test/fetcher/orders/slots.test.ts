@@ -6,12 +6,22 @@ function rig(count: number) {
   const slots = openSlots(count)
   const started: string[] = []
   const end = new Map<string, () => void>()
-  const place = (name: string) =>
-    slots.place(() => {
-      started.push(name)
-      return new Promise((done) => end.set(name, done))
+  const leave = new Map<string, (until: Promise<void>) => void>()
+  const back: string[] = []
+  const away: string[] = []
+  const place = (name: string, groups = ['all']) =>
+    slots.place({
+      groups,
+      run(outside) {
+        started.push(name)
+        return new Promise<void>((done) => {
+          end.set(name, done)
+          leave.set(name, (until) => void outside(() => until).then(() => back.push(name)))
+        })
+      },
+      turnAway: (group) => void away.push(`${name}: ${group}`),
     })
-  return { slots, started, end, place }
+  return { slots, started, end, leave, back, away, place }
 }
 
 test('what finds a slot starts at once, the rest in the order it came', async () => {

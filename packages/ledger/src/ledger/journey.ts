@@ -1,5 +1,5 @@
 /** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
-import type { Candidate } from '@decorum/protocol'
+import type { RedirectTarget } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
@@ -7,6 +7,7 @@ import { laneName, listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
 import { firstUrlOf, poolLists } from '../pools.ts'
+import { readTarget } from '../records/pending-text.ts'
 import type {
   ClaimRequest,
   CompleteResult,
@@ -32,7 +33,7 @@ import { loadText } from '../verbs/complete.ts'
 import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
-export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
+export type OutboxEntry = { id: string; candidate: RedirectTarget }
 
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
@@ -75,7 +76,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
       return rows.map(([id, fields]) => ({
         id,
-        candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
+        candidate: readTarget(fields[1] as string),
       }))
     },
     async clearOutbox(partition: number, ids: string[]): Promise<void> {

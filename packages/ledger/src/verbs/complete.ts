@@ -3,6 +3,7 @@ import { isAssigned } from '@decorum/protocol'
 import type { RetryAfter } from '@decorum/robots'
 import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
+import { writeTarget } from '../records/pending-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
@@ -71,7 +72,7 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
     ...(candidate === undefined
       ? []
       : LEAVING.write({
-          json: JSON.stringify(candidate),
+          json: writeTarget(candidate),
           kind: KIND.candidate,
           id: waitText(candidateAfter, candidate.expiresAt),
         })),

@@ -7,16 +7,15 @@ import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsT
 import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
-import type { TurnTools } from '../leases/turn.ts'
 import type { Recorded, UntimedRecord } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
-import { hopLanes } from './hop-lane.ts'
+import { type HopTools, hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
-export type FetchTools = TurnTools & {
+export type FetchTools = HopTools & {
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now' | 'wall'>
   connections: LaneConnections
   siteAnswers: SiteAnswers

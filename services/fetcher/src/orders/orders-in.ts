@@ -7,7 +7,8 @@ import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type Un
 import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
 import { closeWithin, crashPoint } from '@decorum/runtime'
 import type { Stats } from '../stats.ts'
-import type { Slots } from './slots.ts'
+import { groupsOf } from './groups.ts'
+import type { Outside, Slots } from './slots.ts'
 
 export type OrdersInOptions = {
   /** hash tags of the partitions, braces included */
@@ -17,9 +18,14 @@ export type OrdersInOptions = {
   stats: Stats
   /** undefined, or when more pages can be kept: no job is begun before */
   room?: () => Promise<void> | undefined
-  /** never rejects */
-  /** @param receivedAt  when its job came, by `performance.now()` */
-  carryOut: (order: Order, receivedAt: number) => Promise<void>
+  /**
+   * Never rejects.
+   * @param receivedAt  when its job came, by `performance.now()`
+   * @param outside     for waits that take no slot
+   */
+  carryOut: (order: Order, receivedAt: number, outside: Outside) => Promise<void>
+  /** gives an order back for which there is no slot, because this group has its share; never rejects */
+  turnAway: (order: Order, group: string) => void
   /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
   endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
@@ -32,7 +38,7 @@ export type OrdersInOptions = {
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
 export function openOrdersIn(options: OrdersInOptions) {
-  const { tags, connection, slots, stats, carryOut, endUnreadable, log, room } = options
+  const { tags, connection, slots, stats, carryOut, turnAway, endUnreadable, log, room } = options
   const stopping = Promise.withResolvers<void>()
   const workers = tags.map((tag) => {
     const worker = new Worker(
@@ -49,7 +55,14 @@ export function openOrdersIn(options: OrdersInOptions) {
         if (wait !== undefined) await Promise.race([wait, stopping.promise])
         worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
         const placed = orders.map((read) => {
-          if (read.ok) return slots.place(() => carryOut(read.order, receivedAt))
+          if (read.ok) {
+            const { order } = read
+            return slots.place({
+              groups: groupsOf(order),
+              run: (outside) => carryOut(order, receivedAt, outside),
+              turnAway: (group) => turnAway(order, group),
+            })
+          }
           stats.badOrders++
           const { why, lane } = read
           log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')

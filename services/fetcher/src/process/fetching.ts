@@ -8,7 +8,7 @@ import { SECOND } from '@decorum/protocol'
 import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
-import { siteAnswers } from '@decorum/sending/robots'
+import { hopLines, siteAnswers } from '@decorum/sending/robots'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
@@ -16,6 +16,7 @@ import { carryOut } from '../orders/carry-out.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
 import { endUnreadable } from '../orders/release.ts'
 import { openSlots } from '../orders/slots.ts'
+import { openTurnAway } from '../orders/turn-away.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
 import { keepWithin } from '../sink/retention.ts'
@@ -60,6 +61,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     reporter: untilOver(stats),
     sink,
     siteAnswers: siteAnswers(agents),
+    hopLines: hopLines(),
     stats,
     traces,
     log,
@@ -101,6 +103,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   announce()
   const pulse = setInterval(announce, SECOND)
 
+  const turnAway = openTurnAway(tools)
   const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const orders = openOrdersIn({
     tags: ledger.tags,
@@ -108,7 +111,8 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
+    carryOut: (order, receivedAt, outside) => carryOut(order, tools, receivedAt, outside),
+    turnAway,
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })

@@ -1,0 +1,100 @@
+/**
+ * How many robots fetches this process orders at once: as many as a token may, and shared among tokens like the slots of a fetcher. One
+ * ends when the ledger has an answer, or when its order and its lease have ended without.
+ */
+import type { Ledger } from '@decorum/ledger'
+import { Shares } from '@decorum/politeness'
+import type { Token } from './config.ts'
+
+/** Robots fetches of one token in flight, where it does not say. */
+const MOST_OF_TOKEN = 50
+/** How often is looked whether they have ended, while there are some. */
+const LOOK_MS = 200
+
+type InFlight = {
+  origin: string
+  groups: readonly [string]
+  version: number
+  wasFetching: boolean
+  /** its order is started by then, or never (performance.now) */
+  startsBy: number
+}
+
+type Place = { kind: 'place'; leave: () => void }
+export type Full = { kind: 'full'; why: string }
+export type RobotsRoom = ReturnType<typeof robotsRoom>
+
+/** @param slots  of the fleet's fetchers, and how long the order of a claimed lane lasts, ms */
+export function robotsRoom(
+  ledger: Pick<Ledger, 'partitionOf' | 'robotsStates'>,
+  slots: () => number,
+  reserveMs: number,
+) {
+  const shares = new Shares(1)
+  const inFlight = new Map<string, InFlight>()
+  const ofToken = new Map<string, number>()
+  let timer: NodeJS.Timeout | undefined
+
+  const end = (one: InFlight): void => {
+    if (!inFlight.delete(one.origin)) return
+    shares.leave(one.groups)
+    const [group] = one.groups
+    const left = (ofToken.get(group) ?? 1) - 1
+    if (left > 0) ofToken.set(group, left)
+    else ofToken.delete(group)
+  }
+  const look = async (): Promise<void> => {
+    const byPartition = Map.groupBy(inFlight.values(), ({ origin }) => ledger.partitionOf(origin))
+    for (const [partition, some] of byPartition) {
+      // While Redis is away they stay.
+      const origins = some.map(({ origin }) => origin)
+      const known = await ledger.robotsStates(partition, origins).catch(() => undefined)
+      if (known === undefined) continue
+      for (const [at, one] of some.entries()) {
+        const { state, version = 0 } = known[at] ?? {}
+        const isFetching = state?.question !== undefined
+        const isOver = version !== one.version || (!isFetching && (one.wasFetching || performance.now() > one.startsBy))
+        one.wasFetching ||= isFetching
+        if (isOver) end(one)
+      }
+    }
+  }
+  const lookLater = (): void => {
+    timer ??= setTimeout(() => {
+      void look().finally(() => {
+        timer = undefined
+        if (inFlight.size > 0) lookLater()
+      })
+    }, LOOK_MS)
+    timer.unref()
+  }
+  return {
+    /**
+     * A place for the robots fetch of an origin, to be left when it is not ordered; none where one of it is under way already.
+     * @param version  of the rules that are known
+     */
+    take({ name, maxRobotsFetches = MOST_OF_TOKEN }: Token, origin: string, version: number): Place | Full {
+      if (inFlight.has(origin)) return { kind: 'place', leave() {} }
+      shares.size = Math.max(1, slots())
+      const group = `token:${name}`
+      const own = ofToken.get(group) ?? 0
+      if (own >= maxRobotsFetches) return { kind: 'full', why: `${own} robots fetches of this token are under way` }
+      if (shares.taken >= shares.size || shares.beyond([group]) !== undefined)
+        return { kind: 'full', why: 'the robots fetches of this token have their share of the fetch slots' }
+      const one: InFlight = {
+        origin,
+        groups: [group],
+        version,
+        wasFetching: false,
+        startsBy: performance.now() + reserveMs,
+      }
+      inFlight.set(origin, one)
+      ofToken.set(group, own + 1)
+      shares.take(one.groups)
+      lookLater()
+      return { kind: 'place', leave: () => end(one) }
+    },
+    shares,
+    stop: () => clearTimeout(timer),
+  }
+}
