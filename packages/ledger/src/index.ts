@@ -44,7 +44,7 @@ export {
   type RedisLink,
 } from './link.ts'
 export { libraryOf } from './lua-library.ts'
-export { countedAs, type Note } from './notes.ts'
+export { countedAs, type Note, toleratedIn } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'

@@ -3,7 +3,7 @@
  * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
  * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
-import { type Outcome, printable } from '@decorum/protocol'
+import { type Outcome, printable, type Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { SiteLoad } from './types.ts'
 import type { NoteItem } from './verbs/note.ts'
@@ -29,6 +29,8 @@ export type Note = { at: number } & (
       detail?: string
       /** of the exchange */
       ms?: number
+      /** faults of the answer that were overlooked */
+      tolerated?: Tolerated[]
       /** what decided a disallowed one */
       rule?: string
       line?: number
@@ -46,7 +48,7 @@ export type Note = { at: number } & (
       failures?: number
     }
   /** its robots.txt was answered, or was unreachable */
-  | { what: 'robots'; answer: string; status?: number; reason?: string }
+  | { what: 'robots'; answer: string; status?: number; reason?: string; tolerated?: Tolerated[] }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
@@ -55,13 +57,21 @@ export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
   backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
-  robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
+  robots(origin: string, answer: NonNullable<RobotsState['answer']>, tolerated?: Tolerated[]): void
   close(): void
 }
 
 /** How an outcome is counted: its kind, and behind it the reason where there is one. */
 export const countedAs = (outcome: Outcome): string =>
   'reason' in outcome ? `${outcome.kind}/${outcome.reason}` : outcome.kind
+
+/** How many of these notes, which are a sample, have each mark of an overlooked fault; the most frequent first. */
+export function toleratedIn(notes: readonly Note[]): [mark: Tolerated, times: number][] {
+  const times = new Map<Tolerated, number>()
+  for (const note of notes)
+    if ('tolerated' in note) for (const mark of note.tolerated ?? []) times.set(mark, (times.get(mark) ?? 0) + 1)
+  return [...times].sort(([a, n], [b, m]) => m - n || a.localeCompare(b))
+}
 
 type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
 
@@ -111,8 +121,12 @@ export function notesOf(
       }
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
-    robots(origin, { kind, at, status, reason }) {
-      const more = { ...(status === undefined ? {} : { status }), ...(reason === undefined ? {} : { reason }) }
+    robots(origin, { kind, at, status, reason }, tolerated) {
+      const more = {
+        ...(status === undefined ? {} : { status }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(tolerated === undefined ? {} : { tolerated }),
+      }
       trouble(origin, { at, what: 'robots', answer: kind, ...more })
     },
     close() {
@@ -127,6 +141,7 @@ function noteOf(outcome: Outcome): Note {
   const said = outcome as Partial<Record<'reason' | 'detail', string>> & {
     status?: number
     ms?: number
+    tolerated?: Tolerated[]
     rule?: string
     line?: number
   }
@@ -141,6 +156,7 @@ function noteOf(outcome: Outcome): Note {
     ...(said.status === undefined ? {} : { status: said.status }),
     ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, TEXT_CHARS) }),
     ...(said.ms === undefined ? {} : { ms: said.ms }),
+    ...(said.tolerated === undefined ? {} : { tolerated: said.tolerated }),
     ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, TEXT_CHARS) }),
     ...(said.line === undefined ? {} : { line: said.line }),
   }

@@ -1,5 +1,5 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
-import type { Gate, Instant, Outcome, OutcomeBody, RedirectTarget, RequestShape } from '@decorum/protocol'
+import type { Gate, Instant, Outcome, OutcomeBody, RedirectTarget, RequestShape, Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
@@ -312,6 +312,8 @@ export type RobotsRecord = LaneRef & {
   elapsedMs: number
   /** what the site asked for by its answers, whatever they say of the rules; absent: normal */
   load?: SiteLoad
+  /** faults of the answers that were overlooked, for the note */
+  tolerated?: Tolerated[] | undefined
 }
 
 export type Reaped = {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import { tokensOf } from '@decorum/politeness'
-import { base32, isConditional, linesOf, meaningOf, orderUrl } from '@decorum/protocol'
+import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type AboutPage,
@@ -15,6 +15,7 @@ import {
   readPage,
   readRedirect,
 } from '@decorum/sending'
+import { fieldsThatFit } from '@decorum/sending/bodies'
 import { Problem } from './problem.ts'
 import type { OrderSaid } from './schemas.ts'
 
@@ -46,18 +47,20 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
   const names = tokensOf(agent).map((name) => name.toLowerCase())
   const start = said.body !== undefined && isHtml(headers) !== false ? [said.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(orderUrl(order), headers, names, start)
+  const kept = fieldsThatFit(headers)
+  const tolerated: Tolerated[] | undefined = kept.length < headers.length ? ['large-head'] : undefined
   const unchanged = status === 304 && isConditional(order.request) ? true : undefined
   return {
     kind: 'fetched',
     status,
-    headers,
+    headers: kept,
     bytes: said.bytes ?? said.body?.length ?? 0,
     truncated: said.truncated,
     digest: digestOf(said),
     startedAt: Math.round(now() - ms),
     ms,
     address: said.address,
-    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged }),
+    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged, tolerated }),
   }
 }
 

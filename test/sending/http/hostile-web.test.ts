@@ -47,6 +47,8 @@ describe('each misbehaviour has its outcome, within cap and deadline', () => {
     if (outcome?.kind === 'fetched') {
       expect(outcome.bytes).toBeLessThanOrEqual(CAP)
       expect(outcome.truncated).toBe((expected?.kind === 'fetched' && expected.truncated) || false)
+      if (expected?.kind === 'fetched' && expected.truncated !== 'length')
+        expect(outcome.tolerated ?? []).toEqual(expected.tolerated ?? [])
     }
   })
 })

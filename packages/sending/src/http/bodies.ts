@@ -1,5 +1,5 @@
 /** Answers and their bodies, for who keeps or reads them: without what sends requests. Start at `Answer`. */
-export type { Answer, Exchange, Headers, NoAnswer, Truncated } from './answer.ts'
+export { type Answer, type Exchange, fieldsThatFit, type Headers, type NoAnswer, type Truncated } from './answer.ts'
 export { Body } from './body.ts'
 export { freeChunk } from './chunk-memory.ts'
 export { type Unpacked, unpack, unpacking } from './decode.ts'

@@ -12,6 +12,7 @@ import type { buildConnector } from 'undici'
 import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES, SEND_WINDOW_MS } from '../limits.ts'
 import type { Phase, Protocol } from './answer.ts'
 import type { Address, Lookup } from './lookup.ts'
+import { Octets, watchOctets } from './octets.ts'
 import { EgressError, openTunnel } from './tunnel.ts'
 import { makeConnector } from './undici.ts'
 
@@ -28,16 +29,35 @@ export type Connection = {
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
   socket?: Socket
+  /** of the answer that is being read, over HTTP/1.1 */
+  octets: Octets
+  /** the next octets from the socket, past undici */
+  read?: () => Buffer | null
+  /** over TLS, once it has ended: whether the peer has announced the end */
+  hasCloseNotify?: boolean
   /** why a failure of the attempt would be one of this machine's own way out */
   awaits?: string | undefined
   /** ends the attempt to connect */
   giveUp?: (reason: Error) => void
   /**
-   * Called each time bytes have come in, before they are parsed; over HTTP/2 several times a second. The object itself and not a
-   * closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects survived a
-   * scavenge, now hardly any).
+   * The object itself and not a closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects
+   * survived a scavenge, now hardly any).
    */
-  reader?: { onReading(): void } | undefined
+  reader?: ConnectionReader | undefined
+  /** something was asked for over it */
+  isUsed?: boolean
+}
+
+/** An exchange, as its connection sees it. */
+export type ConnectionReader = {
+  /** over HTTP/2, several times a second: bytes may have come */
+  onReading(): void
+  /** over HTTP/1.1, before anything is read: reads all that is there, when undici may not. @returns whether that is so */
+  pump(): boolean
+  /** over HTTP/1.1, before they are parsed. @returns whether undici may parse them */
+  onOctets(piece: Buffer): boolean
+  /** undici wants to close the connection. @returns whether it stays open */
+  onFault(error: Error): boolean
 }
 
 /** A request that waits for its connection. */
@@ -92,6 +112,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       dialledAt: performance.now(),
       address: '',
       protocol: 'http/1.1',
+      octets: new Octets(),
     }
     let hasFailed = false
     const fail = (error: Error): void => {
@@ -211,16 +232,10 @@ export function abandon(connection: Connection | undefined, reason: Error): void
   if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
 }
 
-/** Notifies the reader of a connection that bytes have come. */
+/** Lets the reader of a connection know of what comes. */
 function watchBytes(connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
-  if ((socket as TLSSocket).alpnProtocol !== 'h2') {
-    socket.on('readable', () => {
-      connection.reader?.onReading()
-      withoutStacks() // undici's own listener, which parses, is the next one
-    })
-    return
-  }
+  if ((socket as TLSSocket).alpnProtocol !== 'h2') return watchOctets(connection, socket)
   connection.protocol = 'h2'
   // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
   frameCounter.add(connection, socket, distrustHttp2)
@@ -315,18 +330,3 @@ const lookupFunction =
       (error: NodeJS.ErrnoException) => callback(error, ''),
     )
   }
-
-/**
- * Until the end of this tick errors carry no stack. undici makes an error for each header beyond its limit, thousands for
- * one packet of a flood, and the stack is most of their cost (measured: 100 hostile sites blocked the loop for 300 ms).
- */
-function withoutStacks(): void {
-  if (stackDepth !== undefined) return
-  stackDepth = Error.stackTraceLimit
-  Error.stackTraceLimit = 0
-  process.nextTick(() => {
-    Error.stackTraceLimit = stackDepth ?? 10
-    stackDepth = undefined
-  })
-}
-let stackDepth: number | undefined

@@ -2,7 +2,7 @@
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
-import { type Order, outcomeOf } from '@decorum/protocol'
+import { type Order, outcomeOf, type Tolerated } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
@@ -54,7 +54,8 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+      const delays = delaysOf(agents, next, rules ?? old.body)
+      return { agent: agent.key, origin, fence, state: next, delays, ...defined({ tolerated: overlooked(answer) }) }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {
@@ -63,6 +64,12 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
+}
+
+/** The faults that were overlooked in any answer of the chain. */
+function overlooked({ hops }: RobotsAnswer): Tolerated[] | undefined {
+  const all = new Set(hops.flatMap(({ answer }) => answer.tolerated))
+  return all.size > 0 ? [...all] : undefined
 }
 
 /** A date that the site names is one of Redis's clock. @param aheadMs  how far the ledger's time is ahead of that */

@@ -13,7 +13,7 @@ import {
   readRedirect,
   type UsedLease,
 } from '@decorum/sending'
-import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
+import { type Answer, decodedLength, fieldsThatFit, isCoded, requestHead } from '@decorum/sending/bodies'
 import { exchange, failureOf } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page, Revisit } from '../sink/sink.ts'
@@ -82,6 +82,8 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
     const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
     const read = readPage({ ...fetchedBody(result, digest), ...found }, answered)
+    if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
+      read.outcome.headers = fieldsThatFit(headers)
     siteAnswers.heard(origin, status, read.outcome.at)
     return { ...done, ...read }
   } finally {

@@ -67,4 +67,5 @@ end
 count('reaped', startedCount)
 count('reaped-reserved', reservedCount)
 flush()
-return reply(tostring(startedCount), tostring(reservedCount), (#found >= BATCH or #waited >= BATCH) and '1' or '', unpack(fetches))
+local isMore = (#found >= BATCH or #waited >= BATCH) and '1' or ''
+return reply(tostring(startedCount), tostring(reservedCount), isMore, unpack(fetches))

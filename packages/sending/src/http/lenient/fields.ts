@@ -1,0 +1,89 @@
+/** The lines of a head as Chromium reads them: a status line, then header fields. Pure; octets are Latin-1 text. */
+import type { Tolerated } from '@decorum/protocol'
+import { HEAD_MAX_FIELDS } from '../../limits.ts'
+import type { Headers, Protocol } from '../answer.ts'
+
+/** The answer stays refused. The code is of the kind that llhttp gives. */
+export class RefusedAnswerError extends Error {
+  override readonly name = 'RefusedAnswerError'
+  readonly code = 'HPE_REFUSED'
+}
+
+export type Mark = (fault: Tolerated) => void
+
+export type StatusLine = { protocol: Exclude<Protocol, 'h2'>; status: number; statusText: string }
+
+/** The status is three digits: where Chromium takes any number, or a missing one for 200, curl refuses, and so does this. */
+const STATUS_LINE = /^(HTTP)\/(\d)(?:\.(\d))?( +)([1-9]\d\d)(?!\d)( *)(.*)$/is
+
+export function readStatusLine(line: string, mark: Mark): StatusLine {
+  const [, name, major, minor, before, status, between, reason] = STATUS_LINE.exec(line) ?? []
+  if (reason === undefined || /[\0\r]/.test(line)) throw new RefusedAnswerError('the status line is none')
+  const version = `${major}.${minor ?? (major === '2' ? '0' : '')}`
+  if (!VERSIONS.test(version)) throw new RefusedAnswerError('the version is none of HTTP/1')
+  const isUsual = /^1\.[01]$/.test(version) && name === 'HTTP' && before === ' ' && (between === ' ' || reason === '')
+  if (!isUsual) mark('status-line')
+  return {
+    protocol: version === '1.0' || version === '0.9' ? 'http/1.0' : 'http/1.1',
+    status: Number(status),
+    statusText: trimBlanks(reason),
+  }
+}
+/** A higher minor version is read as 1.1 (RFC 9110 §2.5). HTTP/2 is what some gateways write in front of HTTP/1.1. */
+const VERSIONS = /^(0\.9|1\.\d|2\.0)$/
+
+/** RFC 9110 §5.6.2 */
+export const isToken = (text: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\x01-\x08\x0a-\x1f\x7f]/
+/** Such a field behind a bare CR is one for Chromium and none for curl: the two would end the body in different places. */
+const HIDDEN_FRAMING = /\r[ \t]*(content-length|transfer-encoding)[ \t]*:/i
+
+/** @param lines  of a head, behind its status line and without their LF */
+export function readFields(lines: string[], mark: Mark): Headers {
+  const headers: Headers = []
+  let last: Headers[number] | undefined
+  if (lines.length > HEAD_MAX_FIELDS) throw new RefusedAnswerError(`more than ${HEAD_MAX_FIELDS} header fields`)
+  for (const line of lines) {
+    const text = withoutLineEnd(line, mark)
+    if (text.includes('\0')) throw new RefusedAnswerError('NUL in a header')
+    if (text.includes('\r') && HIDDEN_FRAMING.test(text))
+      throw new RefusedAnswerError('a bare CR in front of a header that frames the body')
+    if (isBlank(text.charCodeAt(0))) {
+      // A line that continues one that was skipped is skipped as well.
+      mark(last === undefined ? 'not-a-header' : 'folded-header')
+      const more = valueOf(text, mark)
+      if (last !== undefined && more !== '') last[1] += last[1] === '' ? more : ` ${more}`
+      continue
+    }
+    const colon = text.indexOf(':')
+    const name = trimBlanks(text.slice(0, Math.max(0, colon)))
+    last = isToken(name) ? [name, valueOf(text.slice(colon + 1), mark)] : undefined
+    if (last === undefined) mark('not-a-header')
+    else headers.push(last)
+    if (last !== undefined && name.length < colon) mark('blank-before-colon')
+  }
+  return headers
+}
+
+/** @param line  without its LF. One CR is usual there. */
+export function withoutLineEnd(line: string, mark: Mark): string {
+  let end = line.length
+  while (end > 0 && line.charCodeAt(end - 1) === 0x0d) end--
+  if (line.length - end !== 1) mark(line.length === end ? 'bare-lf' : 'control-octet')
+  return line.slice(0, end)
+}
+
+function valueOf(text: string, mark: Mark): string {
+  if (CONTROL.test(text)) mark('control-octet')
+  return trimBlanks(text.includes('\r') ? text.replaceAll('\r', ' ') : text)
+}
+
+/** As RFC 9110 §5.6.3 has blanks; `trim` takes 0xa0 for one. A regular expression would take time in the square of a run of them. */
+export function trimBlanks(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(text.charCodeAt(from))) from++
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--
+  return text.slice(from, to)
+}
+const isBlank = (octet: number): boolean => octet === 0x20 || octet === 0x09
