@@ -44,7 +44,7 @@ export type Note = { at: number } & (
       failures?: number
     }
   /** its robots.txt was answered, or was unreachable */
-  | { what: 'robots'; answer: string; status?: number; reason?: string }
+  | { what: 'robots'; answer: string; status?: number; reason?: string; detail?: string }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
@@ -53,7 +53,8 @@ export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
   backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
-  robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
+  /** @param remark  why some of its file may not do what its site meant */
+  robots(origin: string, answer: NonNullable<RobotsState['answer']>, remark?: string): void
   close(): void
 }
 
@@ -106,8 +107,12 @@ export function notesOf(
       const more = retryAfterMs > 0 ? { retryAfterMs } : {}
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
-    robots(origin, { kind, at, status, reason }) {
-      const more = { ...(status === undefined ? {} : { status }), ...(reason === undefined ? {} : { reason }) }
+    robots(origin, { kind, at, status, reason }, remark) {
+      const more = {
+        ...(status === undefined ? {} : { status }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(remark === undefined ? {} : { detail: remark.slice(0, TEXT_CHARS) }),
+      }
       trouble(origin, { at, what: 'robots', answer: kind, ...more })
     },
     close() {

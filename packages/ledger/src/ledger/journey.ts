@@ -121,9 +121,9 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     },
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
-      const { origin, state } = robotsRecord
+      const { origin, state, remark } = robotsRecord
       if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer, remark)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),

@@ -13,6 +13,7 @@ import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
 import { hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
+import { remarkOf } from './remark.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
@@ -54,7 +55,9 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+      const remark = rules && remarkOf(rules, agents)
+      const delays = delaysOf(agents, next, rules ?? old.body)
+      return { agent: agent.key, origin, fence, state: next, delays, ...defined({ remark }) }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {

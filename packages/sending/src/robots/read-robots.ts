@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { single } from '@decorum/protocol'
-import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
+import { isCutShort, ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
 import { codingOf, decode } from '../http/decode.ts'
@@ -57,6 +57,7 @@ export async function readRobots(
     const coding = codingOf(single(headers, 'content-encoding'))
     const decoded = await decode(body.read(), coding, READ_BYTES, truncated === false)
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
+    if (isCutShort(bytes)) return unanswered('decoding', 'gzip that no Content-Encoding names, and without its end')
     return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {
     return unanswered('decoding', (error as Error).message)

@@ -58,7 +58,7 @@ function sentenceOf(note: Note): Html {
       return html`${cause}${times}${wish}${until}.`
     }
     case 'robots':
-      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}.`
+      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}.${note.detail !== undefined && html`<small>${note.detail}</small>`}`
     case 'act':
       return html`${note.action} by ${note.by}${note.reason === '' ? '' : `: ${note.reason}`}.`
     default:
