@@ -54,6 +54,17 @@ const siteWith = async (files: Files) => {
 const urlset = (...paths: string[]): string =>
   `<urlset>${paths.map((path) => `<url><loc>${path}</loc></url>`).join('')}</urlset>`
 
+test('those that robots.txt names by a relative URL', async () => {
+  const { origin, asked } = await siteWith({
+    '/robots.txt': 'Sitemap: /maps/one.xml\nSitemap: two.xml\n',
+    '/maps/one.xml': urlset('{o}/1'),
+    '/two.xml': urlset('{o}/2'),
+  })
+  const { stdout, code } = await sitemaps(origin)
+  expect({ code, urls: stdout.trim().split('\n').sort() }).toEqual({ code: 0, urls: [`${origin}/1`, `${origin}/2`] })
+  expect(asked).not.toContain('/maps/two.xml')
+})
+
 test('those that robots.txt names, through an index, packed or not, each asked for once; disallowed ones are not asked for', async () => {
   const files: Files = {
     '/robots.txt':

@@ -3,8 +3,10 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { type Candidate, MAX_PATH_BYTES, type Outcome, partitionTags } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
@@ -32,14 +34,17 @@ const settings = {
 let services: Awaited<ReturnType<typeof fetcherMain>>[]
 let outcomes: ReturnType<typeof watchOutcomes>
 let queue: ReturnType<typeof producer>
+let ledger: LedgerWithViews
 beforeAll(async () => {
   services = [await gatewayMain(settings), await fetcherMain(settings)]
   outcomes = watchOutcomes(redis.url, tags)
   queue = producer(redis.url, tags[0] as string)
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, leaseMs: 20_000, quarantineMs: 1_000 })
 })
 afterAll(async () => {
   for (const service of services) await service.stop()
   await queue.close()
+  await ledger.close()
   outcomes.close()
   await rm(archive, { recursive: true, force: true })
 })
@@ -140,6 +145,34 @@ test('a path of the longest length goes the whole way: stored, requested, redire
   expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', long('moved'), long('target')])
   await enqueue({ id: 'longer', url: `${site.origin}${long('moved')}x` })
   expect(await ends('longer')).toMatchObject({ kind: 'invalid', reason: 'url-too-long' })
+})
+
+test('a robots.txt that is packed, in UTF-16, or has rules that no URL matches as written is obeyed, and noted at its origin', async () => {
+  const rules = 'User-agent: *\nDisallow: /media library/\nDisallow: about\n'
+  const utf16 = Buffer.from(rules, 'utf16le')
+  for (const [n, [body, noted]] of [
+    [gzipSync(rules), 'gzip without Content-Encoding: the google profiles find no rule in it; line 3: "about" has no'],
+    [utf16, 'UTF-16: the google profiles find no rule in it; line 3: "about" has no'],
+    [Buffer.from(rules), 'line 3: "about" has no'],
+  ].entries() as IterableIterator<[number, [Buffer, string]]>) {
+    const site = await rawOrigin(
+      (socket, { path }) => void socket.write(path === '/robots.txt' ? answerOf(200, {}, body) : answerOf(200)),
+    )
+    const [library, about, open] = ['/media library/x', '/about/us', '/open'].map((path) => site.origin + path)
+    await enqueue(
+      { id: `library${n}`, url: library as string },
+      { id: `about${n}`, url: about as string },
+      { id: `open${n}`, url: open as string },
+    )
+    expect(await ends(`library${n}`)).toMatchObject({ kind: 'disallowed', rule: 'disallow: /media library/', line: 2 })
+    expect(await ends(`about${n}`)).toMatchObject({ kind: 'disallowed', line: 3 })
+    expect(await ends(`open${n}`)).toMatchObject({ kind: 'fetched' })
+    expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
+    const notes = () => ledger.notesOf(site.origin)
+    await expect
+      .poll(async () => (await notes()).find(({ what }) => what === 'robots'))
+      .toMatchObject({ answer: 'ok', detail: expect.stringContaining(noted) })
+  }
 })
 
 test('a redirect’s target and a candidate with an id of its own that looks like one are two candidates', async () => {

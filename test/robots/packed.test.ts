@@ -81,7 +81,7 @@ describe('a packed robots.txt', () => {
         const robots = parseRobots(source, { policy })
         expect(robots.isAllowed('/private/x', 'x')).toBe(false)
         expect(robots.isAllowed('/open', 'x')).toBe(true)
-        expect(robots.sitemapsAt('https://h.example/robots.txt')).toEqual(['https://h.example/s.xml'])
+        expect(robots.sitemapsAt('https://h.example/shop/x')).toEqual(['https://h.example/s.xml'])
         expect(robots.warnings.map(({ kind }) => kind)).toEqual(['not-text', 'sitemap-unusable'])
         expect(parseRules(source, { policy }).isAllowed('/private/x', 'x')).toBe(false)
         expect(reportLines(source, { policy }).map(({ field }) => field)).toEqual(['user-agent', 'disallow', 'sitemap'])
@@ -119,7 +119,7 @@ describe('relative sitemaps', () => {
     'sitemap: /a.xml\nsitemap: b.xml\nSitemap: //cdn.example/c.xml\nsitemap: https://h.example/d.xml\nsitemap: javascript:1\nsitemap: ftp://h.example/e\nsitemap:\n',
   )
   test('are read against the URL of the robots.txt, in their order', () => {
-    expect(robots.sitemapsAt('https://h.example/robots.txt')).toEqual([
+    expect(robots.sitemapsAt('https://h.example/shop/x')).toEqual([
       'https://h.example/a.xml',
       'https://h.example/b.xml',
       'https://cdn.example/c.xml',

@@ -48,7 +48,7 @@ export type Note = { at: number } & (
       failures?: number
     }
   /** its robots.txt was answered, or was unreachable */
-  | { what: 'robots'; answer: string; status?: number; reason?: string; tolerated?: Tolerated[] }
+  | { what: 'robots'; answer: string; status?: number; reason?: string; detail?: string; tolerated?: Tolerated[] }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
@@ -57,7 +57,12 @@ export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
   backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
-  robots(origin: string, answer: NonNullable<RobotsState['answer']>, tolerated?: Tolerated[]): void
+  /** @param found  what of the answer was overlooked, and why some of its file may not do what its site meant */
+  robots(
+    origin: string,
+    answer: NonNullable<RobotsState['answer']>,
+    found?: { tolerated?: Tolerated[] | undefined; remark?: string | undefined },
+  ): void
   close(): void
 }
 
@@ -121,10 +126,11 @@ export function notesOf(
       }
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
-    robots(origin, { kind, at, status, reason }, tolerated) {
+    robots(origin, { kind, at, status, reason }, { tolerated, remark } = {}) {
       const more = {
         ...(status === undefined ? {} : { status }),
         ...(reason === undefined ? {} : { reason }),
+        ...(remark === undefined ? {} : { detail: remark.slice(0, TEXT_CHARS) }),
         ...(tolerated === undefined ? {} : { tolerated }),
       }
       trouble(origin, { at, what: 'robots', answer: kind, ...more })

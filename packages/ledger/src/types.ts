@@ -299,6 +299,8 @@ export type RobotsRecord = LaneRef & {
   withPage?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
+  /** why some of the body may not do what its site meant; for the note of the origin */
+  remark?: string
   /** delay of each agent under the new rules: a longer one counts at once, also for delays that run */
   delays: {
     agent: string

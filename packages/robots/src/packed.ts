@@ -4,6 +4,7 @@
  * (docs/decisions/0030).
  */
 import { gunzip } from './inflate.ts'
+import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { GZIP, UTF_16 } from './notes.ts'
 import { NUL } from './octets.ts'
 
@@ -28,6 +29,14 @@ export function plainOf(octets: Uint8Array, most: number, cut: boolean): Plain {
   if (formOf(octets) !== GZIP) return { octets: textIn(octets), cut }
   const { octets: inside, whole } = gunzip(octets, most)
   return { octets: textIn(inside), cut: !whole }
+}
+
+/**
+ * Is this gzip that does not unpack to its end? Half a robots.txt may lack the rule that forbids, so such an answer has failed. Not of a
+ * file over the limit, whose rest does not count.
+ */
+export function isCutShort(octets: Uint8Array): boolean {
+  return octets.length <= ROBOTS_MAX_BYTES && formOf(octets) === GZIP && !gunzip(octets, ROBOTS_MAX_BYTES + 1).whole
 }
 
 /** UTF-8 of UTF-16; other octets as they are. */

@@ -141,7 +141,10 @@ export interface RobotsTxt extends RobotsRules {
   rules(agent: Agent): IterableIterator<Rule>
   /** The same file for one origin (`https://host[:port]`, or any URL of it). @throws TypeError  no such URL */
   forOrigin(origin: string | URL): OriginRobots
-  /** All sitemaps as absolute URLs: those that the file names by a relative one too, read against the URL of the file. */
+  /**
+   * All sitemaps as absolute URLs, in the order of the file: relative ones are read against its URL.
+   * @param url  of the file, or of any page that it is for
+   */
   sitemapsAt(url: string | URL): string[]
   /** What the owner of the site should know, at most 100 and the count of the others; `kind` is a closed list. */
   readonly warnings: Warning[]

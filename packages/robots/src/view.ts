@@ -145,9 +145,10 @@ export class RobotsView implements RobotsTxt {
   }
 
   sitemapsAt(url: string | URL): string[] {
+    const base = URL.canParse('/robots.txt', String(url)) ? new URL('/robots.txt', url) : undefined
     return sitemapsOf(this.#groups.file).flatMap((text) => {
       if (/^https?:\/\//i.test(text)) return [text]
-      return URL.canParse(text, String(url)) ? [new URL(text, url).href] : []
+      return base !== undefined && URL.canParse(text, base.href) ? [new URL(text, base).href] : []
     })
   }
 

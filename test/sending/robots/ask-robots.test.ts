@@ -55,6 +55,28 @@ test('a refresh names what is known; 304 renews it', async () => {
   expect(step(state, event, NOW + 1_000).copy).toMatchObject({ hash: state.copy?.hash, at: NOW + 1_000 })
 })
 
+describe('gzip that no Content-Encoding names', () => {
+  const packed = gzipSync(RULES)
+  test('is kept as it came, without its trailer too, for its readers to unpack', async () => {
+    for (const body of [packed, packed.subarray(0, -8)]) {
+      const site = await serve(200, { 'content-type': 'text/plain' }, body)
+      const { event, rules } = await robots(connections, site.origin)
+      expect(event).toMatchObject({ kind: 'answered', status: 200 })
+      expect(body.equals(rules as Uint8Array)).toBe(true)
+      expect(parseRobots(rules as Uint8Array).isAllowed('/private/x', 'a')).toBe(false)
+    }
+  })
+  test('is packed once more where one coding is named of two', async () => {
+    const site = await serve(200, { 'content-encoding': 'gzip' }, gzipSync(packed))
+    const { rules } = await robots(connections, site.origin)
+    expect(parseRobots(rules as Uint8Array).isAllowed('/private/x', 'a')).toBe(false)
+  })
+  test('has failed when its end is missing: the rule that forbids may stand there', async () => {
+    const site = await serve(200, {}, packed.subarray(0, -12))
+    expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'decoding' })
+  })
+})
+
 test('a 304 that nobody asked for is no answer', async () => {
   const site = await serve(304)
   expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'protocol' })

@@ -126,9 +126,9 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     },
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
-      const { origin, state, tolerated } = robotsRecord
+      const { origin, state } = robotsRecord
       if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer, tolerated)
+      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord)
       if (result === 'completed' && robotsRecord.withPage !== true) noteLoad(robotsRecord)
       return result
     },

@@ -12,6 +12,7 @@ import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
 import { type HopTools, hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
+import { remarkOf } from './remark.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
@@ -55,7 +56,8 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
       const delays = delaysOf(agents, next, rules ?? old.body)
-      return { agent: agent.key, origin, fence, state: next, delays, ...defined({ tolerated: overlooked(answer) }) }
+      const found = defined({ tolerated: overlooked(answer), remark: rules && remarkOf(rules, agents) })
+      return { agent: agent.key, origin, fence, state: next, delays, ...found }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {

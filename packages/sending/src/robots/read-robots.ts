@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { codingsOf, linesOf, single } from '@decorum/protocol'
-import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
+import { isCutShort, ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
 import { decode } from '../http/decode.ts'
@@ -62,6 +62,7 @@ export async function readRobots(
     if (decoded.tolerated.includes('coding-bad-checksum'))
       return unanswered('decoding', 'the checksum behind the content coding is not that of the data')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
+    if (isCutShort(bytes)) return unanswered('decoding', 'gzip that no Content-Encoding names, and without its end')
     return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {
     return unanswered('decoding', (error as Error).message)

@@ -73,7 +73,7 @@ function sentenceOf(note: Note): Html {
       return html`${cause}${times}${wish}${garbage}${until}.`
     }
     case 'robots':
-      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}${note.tolerated === undefined ? '' : `; overlooked: ${note.tolerated.join(', ')}`}.`
+      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}${note.tolerated === undefined ? '' : `; overlooked: ${note.tolerated.join(', ')}`}.${note.detail !== undefined && html`<small>${note.detail}</small>`}`
     case 'act':
       return html`${note.action} by ${note.by}${note.reason === '' ? '' : `: ${note.reason}`}.`
     default:
