@@ -22,7 +22,7 @@ import {
   queueOptions,
 } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { queueConnection } from '@decorum/runtime'
+import { logOutages } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -63,7 +63,7 @@ const metrics = gatewayMetrics()
 const robots = robotsJudge(gatewayLedger, undefined)
 
 async function startGateway(): Promise<void> {
-  const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
+  const connection = logOutages(linkTo(redis.url, { away: 'wait' }), log)
   const admit = admitter(agents, '', robots, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })

@@ -48,7 +48,7 @@ async function look(place: Place, isTls: boolean): Promise<string | undefined> {
   if (/certificate required|handshake failure/.test(secure)) return secure
   if (/^[-+]/.test(secure) && !isTls) return 'the server speaks TLS alone'
   if (secure.startsWith('-')) return secure.slice(1)
-  return plain === '' ? `${nameOf(place)} accepts connections and does not answer` : undefined
+  return plain === '' ? `no answer from ${nameOf(place)}, which accepts connections` : undefined
 }
 
 /** The first line that the other side says by itself or to PING, or the error; '' when it says nothing. */

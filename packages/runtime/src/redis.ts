@@ -1,13 +1,12 @@
-/** The connection of BullMQ: it waits for Redis to come back instead of failing. */
+/** Outages of Redis in the log. */
 import { explainRefusal } from '@decorum/protocol'
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 /**
  * Logs when Redis goes away and when it is back; of a cluster, which node.
- * @param link  a connection that waits (`linkTo(address, { away: 'wait' })`)
  */
-export function queueConnection<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
+export function logOutages<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
   const away = new Set<string>()
   const gone = (error: Error, node = ''): void => {
     if (!away.has(node))

@@ -11,7 +11,15 @@ import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
-import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
+import {
+  endIfUnfit,
+  ledgerMetrics,
+  listenError,
+  logOutages,
+  processMetrics,
+  type RunningService,
+  roleLog,
+} from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prom-client'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
@@ -52,8 +60,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     onCall: ledgerMetrics(registry),
   })
   // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
-  const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
-  redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
+  const redis = logOutages(linkTo(config.redisUrl, { away: 'fail', lazyConnect: true }), log)
   await connectLink(redis, PING_MS).catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {

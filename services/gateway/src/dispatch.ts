@@ -15,7 +15,7 @@ import {
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
 import { addJobs, type Queue } from '@decorum/protocol/bullmq'
-import { crashPoint, defined, type Traces } from '@decorum/runtime'
+import { crashPoint, defined, outages, type Traces } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
@@ -120,6 +120,7 @@ export function startDispatch(options: DispatchOptions) {
     return reserved.lanes.some(({ notBefore, now }) => notBefore <= now) ? LATE_ROUND_MS : ROUND_MS
   }
 
+  const begins = outages()
   const loop = async (): Promise<void> => {
     while (running) {
       let sleepMs: number
@@ -128,7 +129,7 @@ export function startDispatch(options: DispatchOptions) {
         if (troubled) log.info({ partition }, 'dispatch goes on')
         troubled = false
       } catch (error) {
-        if (!troubled) log.warn({ partition, err: (error as Error).message }, 'dispatch waits')
+        if (begins()) log.warn({ partition, err: (error as Error).message }, 'dispatch waits')
         troubled = true
         sleepMs = TROUBLE_MS
       }

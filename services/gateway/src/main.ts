@@ -9,9 +9,9 @@ import { Queue } from '@decorum/protocol/bullmq'
 import {
   closeWithin,
   endIfUnfit,
+  logOutages,
   openHealthServer,
   openTraces,
-  queueConnection,
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
@@ -47,7 +47,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     registry: metrics.registry,
     ready: () => ledger.isReady(),
   })
-  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
+  const connection = logOutages(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 

@@ -12,6 +12,7 @@ import {
   gaugesOf,
   ledgerMetrics,
   listenError,
+  logOutages,
   openTraces,
   processMetrics,
   type RunningService,
@@ -55,8 +56,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     onCall: ledgerMetrics(registry),
   })
   // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
-  const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
-  redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
+  const redis = logOutages(linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true }), log)
   await connectLink(redis, CONNECT_MS).catch(() => undefined)
   const room = robotsRoom(ledger, () => housekeeping.slots(), config.RESERVE_MS)
   const robots = robotsOrders(ledger, redis, room)

@@ -1,7 +1,8 @@
 /** `decorum partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
 import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger-move'
-import { DONE, type ExitCode, UsageError } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
@@ -9,10 +10,11 @@ import { withRedis } from '../with-redis.ts'
 
 const SAY_MS = 1_000
 
-export type PartitionsOptions = { json?: boolean; new?: boolean }
+export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
 /** @param number  undefined: only shows */
 export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
+  if (options.restart) return sayRestart(options)
   const settings = readCliSettings(process.env)
   return withRedis(await runningRedis(settings, process.env), async (redis) => {
     if (options.new) return await sayNew(redis, options)
@@ -41,6 +43,28 @@ async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<Exi
   await announceNew(redis)
   say(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
   return DONE
+}
+
+/** A lease that starts afterwards, in whichever process, takes the announcement back. */
+async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
+    const inFlight = views.reduce((sum, view) => sum + view.inFlight, 0)
+    const running = (await ledger.members()).filter(({ role }) => role !== 'console')
+    if (inFlight > 0 || running.length > 0) {
+      const names = running.map(({ role, about }) => `${role} ${about?.pid ?? ''} on ${about?.host ?? '?'}`).join(', ')
+      throw new CommandError(
+        `stop the fleet first: ${inFlight} requests are in flight${names === '' ? '' : `, and these run: ${names}`}`,
+      )
+    }
+    await ledger.announceRestart()
+    say(
+      options,
+      { restart: true },
+      'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before',
+    )
+    return DONE
+  })
 }
 
 const say = ({ json }: { json?: boolean }, value: object, text: string): void => (json ? tellJson(value) : tell(text))

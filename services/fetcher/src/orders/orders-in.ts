@@ -5,7 +5,7 @@
  */
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
-import { closeWithin, crashPoint } from '@decorum/runtime'
+import { closeWithin, crashPoint, outages } from '@decorum/runtime'
 import type { Stats } from '../stats.ts'
 import { groupsOf } from './groups.ts'
 import type { Outside, Slots } from './slots.ts'
@@ -85,10 +85,9 @@ export function openOrdersIn(options: OrdersInOptions) {
     worker.on('failed', (job, error) =>
       log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
     )
-    let logged = '' // during an outage the same error comes every second
+    const begins = outages()
     worker.on('error', ({ message }) => {
-      if (message !== logged) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
-      logged = message
+      if (begins()) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
     })
     return worker
   })

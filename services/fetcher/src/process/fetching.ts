@@ -5,7 +5,7 @@ import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
+import { endIfUnfit, logOutages, openTraces, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import { hopLines, siteAnswers } from '@decorum/sending/robots'
@@ -104,7 +104,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const pulse = setInterval(announce, SECOND)
 
   const turnAway = openTurnAway(tools)
-  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
+  const connection = logOutages(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const orders = openOrdersIn({
     tags: ledger.tags,
     connection,
