@@ -1,6 +1,6 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
-import { CrawlName } from '@decorum/protocol'
+import { CrawlName, TRUNCATED } from '@decorum/protocol'
 import { NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
@@ -59,7 +59,11 @@ export const orderCompletionBody = (mostBytes: number) =>
       .regex(/^sha1:[A-Z2-7]{32}$/, 'sha1: and 32 characters of base32 are needed')
       .optional()
       .describe('of a body that is not sent'),
-    truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]).default(false),
+    truncated: z
+      .union([z.enum(TRUNCATED), z.literal(false)])
+      .default('')
+      .transform((cut) => cut || '')
+      .describe("why the body is not whole; '' or false: it is"),
     archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
     address: z.string().max(64).default('').describe('IP address of the site'),
     load: z

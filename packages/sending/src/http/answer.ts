@@ -23,13 +23,14 @@ export type Common = {
 export type Headers = FetchedBody['headers']
 
 /** As the outcome and WARC records name it. */
-export type Protocol = 'http/1.1' | 'h2'
+export type Protocol = 'http/1.0' | 'http/1.1' | 'h2'
 
 export type Truncated = FetchedBody['truncated']
 
 export type Answer = Common & {
   kind: 'answered'
   status: number
+  /** bytes as Latin-1 */
   statusText: string
   headers: Headers
   body: Body

@@ -41,7 +41,7 @@ export function decodedLength(
     take?.(piece)
   }
   const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
-  return inTurn(() => unpack(body.read(), name, DECODED_MAX_BYTES, truncated === false, inTime), late).then(
+  return inTurn(() => unpack(body.read(), name, DECODED_MAX_BYTES, truncated === '', inTime), late).then(
     ({ bytes, cut }) => (cut === false ? bytes : undefined),
     () => undefined,
   )

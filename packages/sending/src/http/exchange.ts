@@ -208,7 +208,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    this.#statusText = statusText ?? ''
+    this.#statusText = Buffer.from(statusText ?? '').toString('latin1') // undici has decoded it as UTF-8
     this.#headers = this.#stream?.headers ?? readHeaders(controller.rawHeaders)
     if (this.#connection?.protocol === 'h2' && lengthOf(this.#headers) > HEADERS_MAX_BYTES) {
       const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
@@ -244,7 +244,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#body === undefined) {
       const error = Object.assign(new Error('the answer has no head'), { code: 'HPE_NO_HEAD' })
       this.#end({ kind: 'unanswered', error, phase: 'sent' })
-    } else this.#answered(this.#wasReset() ? 'disconnect' : false)
+    } else this.#answered(this.#wasReset() ? 'disconnect' : '')
   }
 
   onResponseError(_controller: unknown, error: Error): void {

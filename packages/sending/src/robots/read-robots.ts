@@ -55,7 +55,7 @@ export async function readRobots(
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
   try {
     const coding = codingOf(single(headers, 'content-encoding'))
-    const decoded = await decode(body.read(), coding, READ_BYTES, truncated === false)
+    const decoded = await decode(body.read(), coding, READ_BYTES, truncated === '')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
     return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {

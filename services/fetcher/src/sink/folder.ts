@@ -67,7 +67,7 @@ async function writeBody(path: string, { answer }: Page, signal: AbortSignal): P
       return { coding, cut, bytes: kept }
     }
     try {
-      return await write(codingOf(single(answer.headers, 'content-encoding')), answer.truncated === false)
+      return await write(codingOf(single(answer.headers, 'content-encoding')), answer.truncated === '')
     } catch (error) {
       if (!(error instanceof DecodingError)) throw error
       return { ...(await write('identity', true)), undecodable: error.message }
