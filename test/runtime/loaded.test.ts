@@ -35,7 +35,7 @@ const EVERYWHERE = [
   'undici/index.js',
 ]
 const READS_PAGES = ['@exodus/bytes/', 'entities/']
-const FETCHES = ['undici/', 'warcio/', 'http-cache-semantics/']
+const FETCHES = ['undici/', 'http-cache-semantics/']
 const SERVES = ['fastify/', 'yaml/', '@bull-board/']
 const QUEUES = 'bullmq/dist/cjs/index.js'
 

@@ -128,7 +128,7 @@ export class Content {
   }
 
   #pieces({ body, truncated }: PageRecord): AsyncGenerator<Uint8Array> {
-    return decoded(body, this.#codings(), truncated === false, this.#maxBytes)
+    return decoded(body, this.#codings(), truncated === '', this.#maxBytes)
   }
 }
 

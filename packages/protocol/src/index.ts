@@ -56,6 +56,9 @@ export {
   outcomeOf,
   type PageSays,
   type RuleRef,
+  readOutcome,
+  TRUNCATED,
+  type Truncated,
 } from './outcome.ts'
 export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'

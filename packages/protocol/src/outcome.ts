@@ -1,6 +1,7 @@
 /** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
 
 import { DEFAULT_CRAWL } from './crawl-name.ts'
+import { isRecord } from './json.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 import type { Tolerated } from './tolerated.ts'
 
@@ -13,6 +14,10 @@ export type RuleRef = { rule: string; line: number; group: string[] }
  * archives give one; outcomes of older fetchers have none.
  */
 export type ArchiveRef = { file: string; offset: number; length: number; ref?: string }
+
+/** Each key of an outcome has values of one JSON type, because programs that read tables take the type from the first lines. */
+export const TRUNCATED = ['', 'length', 'time', 'disconnect', 'type'] as const
+export type Truncated = (typeof TRUNCATED)[number]
 
 /** What the site says about a page in its headers and, of HTML, in the head of the page. Absent: it says nothing. */
 export type PageSays = {
@@ -39,8 +44,8 @@ export type OutcomeBody =
        * Absent when it does not decode, its coding is none of gzip, deflate, br, zstd, or it grew a hundredfold
        */
       decodedBytes?: number
-      /** type: its Content-Type is none of the candidate's `accept`, so its body was not read */
-      truncated: false | 'length' | 'time' | 'disconnect' | 'type'
+      /** '': the body is whole; else why not. type: its Content-Type is none of the candidate's `accept`, so its body was not read */
+      truncated: Truncated
       /** `sha1:` + base32 of the body's bytes on the wire, as WARC payload digests are written */
       digest: string
       /** instant, ms since 1970 UTC, of the fetcher's clock */
@@ -102,4 +107,17 @@ export function outcomeOf({ id, url, agent, at, attempts, crawl, meta }: Outcome
   if (crawl !== undefined && crawl !== DEFAULT_CRAWL) outcome.crawl = crawl
   if (meta !== undefined) outcome.meta = meta
   return outcome
+}
+
+/** One that was written as JSON, also by an earlier version, in which `truncated` was false for a whole body; undefined: the text holds none. */
+export function readOutcome(text: string): Outcome | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isRecord(value) || !('id' in value)) return undefined
+  if (value.truncated === false) value.truncated = ''
+  return value as Outcome
 }

@@ -1,6 +1,6 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
-import { CrawlName, MAX_URL_CHARS } from '@decorum/protocol'
+import { CrawlName, MAX_URL_CHARS, TRUNCATED } from '@decorum/protocol'
 import { HEADERS_MAX_BYTES, NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
@@ -74,7 +74,11 @@ export const orderCompletionBody = (mostBytes: number) =>
       .regex(/^sha1:[A-Z2-7]{32}$/, 'sha1: and 32 characters of base32 are needed')
       .optional()
       .describe('of a body that is not sent'),
-    truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]).default(false),
+    truncated: z
+      .union([z.enum(TRUNCATED), z.literal(false)])
+      .default('')
+      .transform((cut) => cut || '')
+      .describe("why the body is not whole; '' or false: it is"),
     archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
     address: z.string().max(64).default('').describe('IP address of the site'),
     load: z

@@ -35,7 +35,7 @@ test('fetched: what the contract says, and the truth of it', async () => {
     ],
     bytes: 5,
     decodedBytes: 5,
-    truncated: false,
+    truncated: '',
     digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
     address: '127.0.0.1',
     protocol: 'http/1.1',
@@ -101,7 +101,7 @@ describe('octets on the wire and decoded', () => {
   test.each(cases)('%s', async (_, headers, body, decoded, more = {}) => {
     const site = await rawOrigin((socket) => void socket.write(answerOf(200, headers, body)))
     const { outcome } = await page(connections, pageOrder(site.origin))
-    expect(outcome).toMatchObject({ kind: 'fetched', bytes: body.length, truncated: false, ...more })
+    expect(outcome).toMatchObject({ kind: 'fetched', bytes: body.length, truncated: '', ...more })
     if (!('tolerated' in more)) expect(outcome).not.toHaveProperty('tolerated')
     expect(outcome?.kind === 'fetched' ? outcome.decodedBytes : Number.NaN).toBe(decoded)
   })

@@ -18,7 +18,7 @@ import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { OutcomeFile, outcomesIn } from './outcome-file.ts'
 import { runCrawl } from './run.ts'
-import { type Ending, printSummary, summaryOf } from './summary.ts'
+import { type Ending, printSummary, type Summary, summaryOf } from './summary.ts'
 import { Tally } from './tally.ts'
 
 export type CrawlOptions = {
@@ -72,7 +72,7 @@ export async function crawlCommand(
       display,
       local,
       agent,
-      pagesAreKept: pagesAreKept(options, local),
+      keptIn: keptIn(pagesFolder(folder, options, local.settings), local),
       limits,
       interrupt: interrupt.signal,
     })
@@ -97,9 +97,23 @@ export async function crawlCommand(
 const LIST_CUT_OFF =
   'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
 
+/** Of this crawl's fetchers; '': they keep no pages. */
+const pagesFolder = ({ pages }: OutFolder, { archive }: CrawlOptions, { archiveDir }: CliSettings): string =>
+  archive ? (archiveDir ?? pages) : ''
+
+/** Where the summary says that the pages are. */
+function pagesOf(
+  { archive }: CrawlOptions,
+  { pageSink, store }: CliSettings,
+  folder: string,
+): Pick<Summary, 'pages' | 'pagesWait'> {
+  if (!archive || pageSink === 'none') return { pages: undefined, pagesWait: undefined }
+  return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
+}
+
 /** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
-function pagesAreKept({ archive }: CrawlOptions, { redis, settings }: LocalFleet): boolean {
-  return archive && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink)
+function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
+  return pages !== '' && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink) ? pages : undefined
 }
 
 /** Everything that can be wrong with the arguments is found here, before Redis is started and the processes begin. */
@@ -128,7 +142,7 @@ async function start(
   const log = createWriteStream(folder.log, { flags: 'a' })
   // The log is for reading only: a failure to write it must not end the crawl.
   log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
-  const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
+  const pages = pagesFolder(folder, options, settings)
   const reportTrouble = troubleReporter(voice)
   const local = await openLocalFleet({
     settings,
@@ -176,7 +190,7 @@ function summarize(
     fetched,
     ms,
     outcomes: place(folder.outcomes),
-    pages: options.archive && local.settings.pageSink !== 'none' ? place(folder.pages) : undefined,
+    ...pagesOf(options, local.settings, place(pagesFolder(folder, options, local.settings))),
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,

@@ -31,8 +31,8 @@ export type Crawl = {
   display: Display
   local: LocalFleet
   agent: Agent
-  /** every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
-  pagesAreKept: boolean
+  /** where every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
+  keptIn: string | undefined
   limits: {
     minutes: number | undefined
     pages: number | undefined
@@ -115,18 +115,18 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
  * @param onLost  told of each page that was not kept
  */
 function writer(
-  { tally, outcomes: file, pagesAreKept, folder }: Crawl,
+  { tally, outcomes: file, keptIn, folder }: Crawl,
   onNew: () => void = () => undefined,
   onLost: (error: Error) => void = () => undefined,
 ): (outcomes: Outcome[]) => Promise<void> {
-  const isLost = (one: Outcome): boolean => pagesAreKept && one.kind === 'fetched' && one.archive === undefined
+  const isLost = (one: Outcome): boolean => keptIn !== undefined && one.kind === 'fetched' && one.archive === undefined
   return async (outcomes) => {
     const fresh = tally.newOf(outcomes)
     const kept = fresh.filter((one) => !isLost(one))
     await file.append(kept, (id) => tally.lineOf(id))
     for (const outcome of kept) tally.record(outcome)
     for (const { url } of fresh.filter(isLost))
-      onLost(new Error(`${url} was fetched, but could not be kept in ${folder.pages} (${folder.log} says why)`))
+      onLost(new Error(`${url} was fetched, but could not be kept in ${keptIn} (${folder.log} says why)`))
     onNew()
   }
 }

@@ -16,8 +16,10 @@ export type Summary = {
   ms: number
   pagesPerMinute: number
   outcomes: string
-  /** undefined: no archive was written */
+  /** a folder, or the address of a store; undefined: no archive was written */
   pages: string | undefined
+  /** where pages are that the store has not taken yet; undefined: they go to no store */
+  pagesWait: string | undefined
   /** where what is left is stored; undefined when nothing is */
   stored: string | undefined
   /** how to go on, as it can be typed */
@@ -26,7 +28,7 @@ export type Summary = {
   giveUp: string | undefined
 }
 
-export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages'> & {
+export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages' | 'pagesWait'> & {
   counts: Counts
   /** fetched in this run */
   fetched: number
@@ -70,11 +72,14 @@ export function printSummary(summary: Summary): string {
     `${ENDINGS[ending]}: ${of}, in ${duration(ms)} (${summary.pagesPerMinute} pages/min).`,
     ...table,
     `  outcomes  ${summary.outcomes}`,
-    ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}`]),
+    ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}${waitIn(summary)}`]),
     ...(summary.stored === undefined ? [] : [`  ${left} left  ${summary.stored}`, `  go on     ${summary.goOn}`]),
     ...(summary.giveUp === undefined ? [] : [`  give up   ${summary.giveUp}`]),
   ].join('\n')
 }
+
+const waitIn = ({ pagesWait }: Summary): string =>
+  pagesWait === undefined ? '' : `; what it has not taken yet is in ${pagesWait}`
 
 /** Most frequent first; a kind with one reason shows it too, for it is what one asks next. */
 function reasonsOf({ byReason }: Summary, kind: string): [string, number][] {

@@ -32,7 +32,7 @@ export function decodedLength(
     take?.(piece)
   }
   const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
-  return inTurn(() => unpack(body.read(), codings, DECODED_MAX_BYTES, truncated === false, inTime), late).then(
+  return inTurn(() => unpack(body.read(), codings, DECODED_MAX_BYTES, truncated === '', inTime), late).then(
     ({ bytes, cut, tolerated }): DecodedLength => {
       if (cut === 'coding') return { bytes, tolerated, isCut: true }
       return cut === false ? { bytes, tolerated } : { tolerated }

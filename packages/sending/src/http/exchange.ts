@@ -288,7 +288,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     if (this.#body === undefined) {
       const error = Object.assign(new Error('the answer has no head'), { code: 'HPE_NO_HEAD' })
       this.#end({ kind: 'unanswered', error, phase: 'sent' })
-    } else this.#answered(this.#isCut() ? 'disconnect' : false)
+    } else this.#answered(this.#isCut() ? 'disconnect' : '')
   }
 
   /** The body has ended in a way that leaves open whether it is whole (RFC 9112 §8, RFC 9113 §8.1). */
@@ -362,7 +362,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
 
   /** The second reader has come to the end of the answer. What would follow on its connection is never read. */
   over(): void {
-    this.#answered(false, () => this.#abort(new Error('the answer was not as HTTP wants it')))
+    this.#answered('', () => this.#abort(new Error('the answer was not as HTTP wants it')))
   }
 
   refused(error: Error): void {
@@ -375,7 +375,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     const [second, connection] = [this.#second, this.#connection]
     if (this.#done || second === undefined || connection === undefined) return
     if (this.#body !== undefined)
-      this.#answered(second.endsWithConnection && hasEndedWell(connection) ? false : 'disconnect')
+      this.#answered(second.endsWithConnection && hasEndedWell(connection) ? '' : 'disconnect')
     else this.#end({ kind: 'unanswered', error: error ?? new Error('other side closed'), phase: 'sent' })
   }
 

@@ -55,7 +55,7 @@ export async function readRobots(
   if (truncated === 'time') return unanswered('timeout', 'the body was not complete in time')
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
   try {
-    const decoded = await decode(body.read(), codingsOf(headers), READ_BYTES, truncated === false)
+    const decoded = await decode(body.read(), codingsOf(headers), READ_BYTES, truncated === '')
     answer.tolerated.push(...decoded.tolerated)
     if (decoded.cut === 'coding') return unanswered('decoding', 'the body ends before its content coding does')
     // A page with a wrong checksum is read, as browsers do. Rules that were damaged on their way could lack the one that forbids.

@@ -7,6 +7,7 @@ import {
   REFUSED_REASONS,
   TOLERATED,
   type Tolerated,
+  TRUNCATED,
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
@@ -31,7 +32,7 @@ export const OutcomeEvent = z
       headers: z.array(z.tuple([z.string(), z.string()])),
       bytes: z.number().int(),
       decodedBytes: z.number().int().optional(),
-      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]),
+      truncated: z.enum(TRUNCATED).meta({ description: "why the body is not whole; '': it is" }),
       digest: z.string(),
       startedAt: instant,
       ms: z.number(),

@@ -101,7 +101,7 @@ function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): 
 /** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
 function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
   if (status === 304 && isConditional(request)) return 'server-not-modified'
-  const isWhole = status >= 200 && status < 300 && truncated === false
+  const isWhole = status >= 200 && status < 300 && truncated === ''
   return isWhole && request?.knownDigest === digest ? 'identical-payload-digest' : undefined
 }
 

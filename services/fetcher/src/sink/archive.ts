@@ -12,6 +12,7 @@ import { http } from '@decorum/runtime/node-http'
 import { ACCEPTED_CODINGS, type Answer, isCoded, openTurns } from '@decorum/sending/bodies'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
+import { uriOf } from './target-uri.ts'
 import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
 import { newRecordId, type Packing, packRecord, type WarcFields } from './warc-record.ts'
 
@@ -74,20 +75,22 @@ async function pack({
   const making = answer.body.digest()
   const sum = making instanceof Promise ? await making : making
   const digest = revisit === undefined ? `sha1:${base32(sum)}` : revisit.digest
+  const uri = uriOf(url)
   const about: WarcFields =
     answer.address === ''
-      ? [['WARC-Target-URI', url]]
+      ? [['WARC-Target-URI', uri]]
       : [
-          ['WARC-Target-URI', url],
+          ['WARC-Target-URI', uri],
           ['WARC-IP-Address', answer.address],
         ]
   const said: [string, string][] = [['WARC-Protocol', answer.protocol]]
   if (answer.tls !== undefined) said.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
   if (digest !== undefined) said.push(['WARC-Payload-Digest', digest])
-  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', url])
-  if (answer.truncated !== false)
-    said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
-  const block: Uint8Array[] = [responseHead(answer)]
+  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', uri])
+  if (answer.truncated) said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
+  // Of a 304 nothing: pywb shows the head of a revisit with the earlier body, and a browser that reads 304 shows no body
+  const isHeadless = revisit?.kind === 'server-not-modified'
+  const block: Uint8Array[] = isHeadless ? [] : [responseHead(answer)]
   if (revisit === undefined) {
     const kept = answer.body.inMemory()
     block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
@@ -104,7 +107,7 @@ async function pack({
   const records = [response instanceof Promise ? await response : response, await request]
   if (note !== undefined) {
     const fields: WarcFields = [
-      ['WARC-Target-URI', url],
+      ['WARC-Target-URI', uri],
       ['WARC-Concurrent-To', responseId],
       ['WARC-Refers-To', responseId],
     ]
@@ -113,10 +116,10 @@ async function pack({
   return {
     records,
     index: {
-      url,
+      uri,
       date,
       mime: revisit === undefined ? mimeOf(answer.headers) : REVISIT_MIME,
-      status: answer.status,
+      status: isHeadless ? undefined : answer.status,
       digest,
     },
   }
@@ -132,18 +135,24 @@ function packingOf({ headers }: Answer): Packing {
 }
 
 /**
- * The head as received, byte by byte, except that the stored body is no longer chunked. undici decodes the reason phrase as UTF-8
- * and gives the header fields as bytes. HTTP/2 has no reason phrase; readers of archives expect one.
+ * The head as received, octet by octet, except that the stored body is no longer chunked: the fields that said so, and a length
+ * beside them, which does not count (RFC 9112 §6.3), get other names. HTTP/2 is written as HTTP/1.1, as archives have it, with a reason
+ * phrase because their readers expect one.
  */
 function responseHead({ status, statusText, headers, protocol }: Answer): Buffer {
   const phrase = protocol === 'h2' ? (http.STATUS_CODES[status] ?? '') : statusText
-  let fields = ''
+  const isTransferred = headers.some(([name]) => isTransfer(name))
+  let head = `HTTP/${protocol === 'http/1.0' ? '1.0' : '1.1'} ${status} ${oneLine(phrase)}\r\n`
   for (const [name, value] of headers) {
-    const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-    fields += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
+    const isOther = isTransferred && (isTransfer(name) || name.toLowerCase() === 'content-length')
+    head += `${isOther ? 'X-Archive-Orig-' : ''}${oneLine(`${name}: ${value}`)}\r\n`
   }
-  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${phrase}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
+  return Buffer.from(`${head}\r\n`, 'latin1')
 }
+
+const isTransfer = (name: string): boolean => name.length === 17 && name.toLowerCase() === 'transfer-encoding'
+/** A line of the head stays one, whatever a reader of answers lets pass; other control octets are kept as they came. */
+const oneLine = (text: string): string => (text.includes('\n') ? text.replace(/\r?\n/g, ' ') : text)
 
 function warcinfo(file: string, { list }: Agents): Uint8Array | Promise<Uint8Array> {
   const fields: Record<string, string> = {

@@ -69,7 +69,7 @@ async function writeBody(path: string, { answer }: Page, signal: AbortSignal): P
       return { coding: codings.join(', ') || 'identity', cut, bytes: kept }
     }
     try {
-      return await write(codingsOf(answer.headers), answer.truncated === false)
+      return await write(codingsOf(answer.headers), answer.truncated === '')
     } catch (error) {
       if (!(error instanceof ContentError)) throw error
       return { ...(await write([], true)), undecodable: error.message }
