@@ -1,5 +1,5 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import { isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
+import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { Intake, PartitionView } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
@@ -56,6 +56,13 @@ export function totalsOf(
   }
 }
 
+/** Little memory is left: what is taken in waits for what leaves. */
+function nearlyFull(share: number, totals: Totals): Headline {
+  const unread = totals.unread === 0 ? '' : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
+  const sentence = `Redis uses ${Math.floor(share * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${unread}. Give Redis more memory, or enqueue less.`
+  return { tone: 'trouble', title: 'Redis is nearly full', sentence }
+}
+
 /**
  * @param pagesPerMinute  the pace of the last minute, or of what is known of it; undefined right after the start
  * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
@@ -97,6 +104,7 @@ export function headline(
     const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
     return { tone: 'polite', title: 'Holding back', sentence }
   }
+  if ((look.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(look.memoryShare ?? 0, totals)
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
     return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }

@@ -13,7 +13,7 @@ const IN_FLIGHT_SHARE = 3
 /** What the console needs to see: the ledger's views. */
 export type Eyes = Pick<
   LedgerWithViews,
-  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'
+  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'memory'
 >
 
 export type SoonLane = LaneInOrigin & { partition: number }
@@ -36,6 +36,8 @@ export type Look =
       crawls: Crawl[]
       /** candidates that no gateway has taken in, over all partitions that answer */
       intake: Intake
+      /** memory of Redis in use, of its maxmemory; of several masters, of that which is fullest */
+      memoryShare?: number
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -55,13 +57,14 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [partitions, lanes, members, readers, crawls, intakes] = await Promise.all([
+    const [partitions, lanes, members, readers, crawls, intakes, memory] = await Promise.all([
       thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
       soonLanes(eyes),
       eyes.members(),
       eyes.readers(DEFAULT_CRAWL),
       eyes.crawls(),
       thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
+      eyes.memory().catch(() => undefined), // a server may refuse INFO
     ])
     const otherReaders = await readersOfOthers(eyes, crawls)
     const away = eyes.tags.length - partitions.length
@@ -76,6 +79,7 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       otherReaders,
       crawls,
       intake: summed(intakes),
+      ...(memory === undefined ? {} : { memoryShare: memory.share }),
     }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
