@@ -83,6 +83,7 @@ const CALLS: Record<
   forgetReader: (ledger) => ledger.forgetReader({ crawl: 'default', group: 'g', ...about } as never),
   announce: (ledger) => ledger.announce({} as never),
   members: (ledger) => ledger.members(),
+  memory: (ledger) => ledger.memory(),
   announceRestart: (ledger) => ledger.announceRestart(),
   stop: (ledger) => ledger.stop({ names: ['other.test'], ...about }),
   lift: (ledger) => ledger.lift({ names: ['site.test'], ...about }),

@@ -44,6 +44,7 @@ export {
   type RedisLink,
 } from './link.ts'
 export { libraryOf } from './lua-library.ts'
+export { HEADROOM, memoryOf, outcomesAllowed, type RedisMemory } from './memory.ts'
 export { countedAs, type Note, toleratedIn } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'

@@ -92,7 +92,7 @@ class Way {
   #size: number
   /** of one group */
   #share: number
-  /** slots that groups hold within their shares, and the same with what waits */
+  /** slots of the groups within their shares, and the same with what waits */
   #within = 0
   #wanted = 0
   /** the most of `wanted` lately, as it was at `peakAt` */
@@ -139,8 +139,10 @@ class Way {
     return [...this.#groups].flatMap(([group, { held }]) => (held > 0 ? [{ group, held }] : []))
   }
 
+  /** Groups beyond their share do not count: what they need is not kept for them. */
   #count({ held, waiting }: Group, by: 1 | -1): void {
-    this.#within += by * Math.min(held, this.#share)
+    if (held > this.#share) return
+    this.#within += by * held
     this.#wanted += by * Math.min(held + waiting, this.#share)
   }
 

@@ -38,6 +38,8 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
+  /** before a job is stored; undefined: at once */
+  turn?: () => Promise<void> | undefined
   concurrency: number
   /** a job is delivered again after so long without a sign of life, ms */
   lockMs: number
@@ -73,6 +75,8 @@ export function startIntake(options: IntakeOptions): Worker {
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
     // The settings of a crawl apply from its first URL on; a look once a second would miss URLs that come right after them.
+    await options.turn?.()
+    if (closing) return false
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue

@@ -70,6 +70,7 @@ export function startDispatch(options: DispatchOptions) {
   const pools = openPools({ ledger, partition, agents: options.agents, demand: () => fleet().pools })
   let running = true
   let troubled = false
+  let isIdle = false
   let peek = PEEK
   let limit = MAX_ITEMS
 
@@ -97,6 +98,7 @@ export function startDispatch(options: DispatchOptions) {
     for (const { wanted } of demand.values()) most += wanted
     const inFlightLimit = shareOf(most, partition, ledger.inFlight())
     const reserved = await reserve(inFlightLimit)
+    isIdle = reserved.kind === 'wait' && reserved.why === 'nothing-due' && reserved.waitMs === undefined
     if (reserved.kind === 'wait') {
       metrics.waits.inc({ why: reserved.why })
       if (reserved.why === 'slots-full') return SLOTS_FULL_MS
@@ -139,6 +141,8 @@ export function startDispatch(options: DispatchOptions) {
   const done = loop()
   return {
     wake: bell.ring,
+    /** whether no URL waited in a lane at the latest look */
+    isIdle: () => isIdle,
     async stop(): Promise<void> {
       running = false
       bell.ring()

@@ -5,7 +5,8 @@
 import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, linkTo } from '@decorum/ledger'
+import { connectLink, HEADROOM, linkTo } from '@decorum/ledger'
+import { servingWhenFull } from '@decorum/protocol/bullmq'
 import {
   endIfUnfit,
   gaugeOf,
@@ -56,9 +57,14 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     onCall: ledgerMetrics(registry),
   })
   // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
-  const redis = logOutages(linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true }), log)
+  const redis = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })), log)
   await connectLink(redis, CONNECT_MS).catch(() => undefined)
-  const room = robotsRoom(ledger, () => housekeeping.slots(), config.RESERVE_MS)
+  const room = robotsRoom({
+    ledger,
+    reserveMs: config.RESERVE_MS,
+    slots: () => housekeeping.slots(),
+    isLow: () => housekeeping.memoryShare() >= HEADROOM.intake,
+  })
   const robots = robotsOrders(ledger, redis, room)
   const key = sharedKey(redis)
   await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))

@@ -24,12 +24,17 @@ type Place = { kind: 'place'; leave: () => void }
 export type Full = { kind: 'full'; why: string }
 export type RobotsRoom = ReturnType<typeof robotsRoom>
 
-/** @param slots  of the fleet's fetchers, and how long the order of a claimed lane lasts, ms */
-export function robotsRoom(
-  ledger: Pick<Ledger, 'partitionOf' | 'robotsStates'>,
-  slots: () => number,
-  reserveMs: number,
-) {
+type RoomOptions = {
+  ledger: Pick<Ledger, 'partitionOf' | 'robotsStates'>
+  /** how long the order of a claimed lane lasts, ms */
+  reserveMs: number
+  /** of the fleet's fetchers */
+  slots: () => number
+  /** Redis has little memory left */
+  isLow: () => boolean
+}
+
+export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
   const shares = new Shares(1)
   const inFlight = new Map<string, InFlight>()
   const ofToken = new Map<string, number>()
@@ -75,6 +80,7 @@ export function robotsRoom(
      */
     take({ name, maxRobotsFetches = MOST_OF_TOKEN }: Token, origin: string, version: number): Place | Full {
       if (inFlight.has(origin)) return { kind: 'place', leave() {} }
+      if (isLow()) return { kind: 'full', why: 'Redis is nearly full: no robots.txt is fetched that no URL waits for' }
       shares.size = Math.max(1, slots())
       const group = `token:${name}`
       const own = ofToken.get(group) ?? 0

@@ -1,5 +1,5 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import { isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
+import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { Intake, PartitionView, QueueName } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
@@ -15,6 +15,7 @@ export type Code =
   | 'stopped'
   | 'queue-paused'
   | 'held'
+  | 'nearly-full'
   | 'unread'
   | 'no-gateway'
   | 'no-fetcher'
@@ -80,6 +81,16 @@ export const headlineOf = (look: Look, outcomesLimit: number): Headline =>
     outcomesLimit,
   )
 
+/** Little memory is left: what is taken in waits for what leaves. */
+function nearlyFull(share: number, totals: Totals): Headline {
+  const unread =
+    totals.unread === 0
+      ? ''
+      : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
+  const sentence = `Redis uses ${Math.floor(share * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${unread}. Give Redis more memory, or enqueue less.`
+  return { tone: 'trouble', code: 'nearly-full', title: 'Redis is nearly full', sentence }
+}
+
 /**
  * The one judgement of the fleet: of the first page, of `decorum status`, `top` and `doctor`, and of the metric `decorum_trouble`, by
  * which the alerts go. It depends on the look alone.
@@ -119,6 +130,7 @@ export function headline(look: Look, totals: Totals, outcomesLimit: number): Hea
     const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
     return { tone: 'polite', code: 'held', title: 'Holding back', sentence }
   }
+  if ((look.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(look.memoryShare ?? 0, totals)
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
     return { tone: 'calm', code: 'idle', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }

@@ -14,7 +14,7 @@ const IN_FLIGHT_SHARE = 3
 /** What the console needs to see: the ledger's views. */
 export type Eyes = Pick<
   LedgerWithViews,
-  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'samples'
+  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'samples' | 'memory'
 >
 
 export type SoonLane = LaneInOrigin & { partition: number }
@@ -38,6 +38,8 @@ export type Look =
       /** candidates that no gateway has taken in, over all partitions that answer */
       intake: Intake
       recent: Recent
+      /** memory of Redis in use, of its maxmemory; of several masters, of that which is fullest */
+      memoryShare?: number
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -57,7 +59,7 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 async function takeLook(eyes: Eyes): Promise<Look> {
   const at = Date.now()
   try {
-    const [parts, lanes, members, readers, crawls, intakes] = await Promise.all([
+    const [parts, lanes, members, readers, crawls, intakes, memory] = await Promise.all([
       thatAnswer(
         eyes.tags.map(async (_, partition) => {
           const [view, samples] = await Promise.all([eyes.viewPartition(partition), eyes.samples(partition, SAMPLES)])
@@ -69,6 +71,7 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       eyes.readers(DEFAULT_CRAWL),
       eyes.crawls(),
       thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
+      eyes.memory().catch(() => undefined), // a server may refuse INFO
     ])
     const otherReaders = await readersOfOthers(eyes, crawls)
     const partitions = parts.map(({ view }) => view)
@@ -85,6 +88,7 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       crawls,
       intake: summed(intakes),
       recent: recentOf(parts),
+      ...(memory === undefined ? {} : { memoryShare: memory.share }),
     }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }

@@ -5,6 +5,7 @@ import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
+import { servingWhenFull } from '@decorum/protocol/bullmq'
 import { endIfUnfit, logOutages, openTraces, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
@@ -104,7 +105,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const pulse = setInterval(announce, SECOND)
 
   const turnAway = openTurnAway(tools)
-  const connection = logOutages(linkTo(config.REDIS_URL, { away: 'wait' }), log)
+  const connection = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'wait' })), log)
   const orders = openOrdersIn({
     tags: ledger.tags,
     connection,
