@@ -63,10 +63,14 @@ export const countedAs = (outcome: Outcome): string =>
 
 type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
 
-/** @param write  what was gathered for one partition; it may fail, and is not tried again */
+/**
+ * @param write  what was gathered for one partition; it may fail, and is not tried again
+ * @param wall   Redis's clock, which the instant of a Retry-After is of
+ */
 export function notesOf(
   place: (origin: string) => number,
   write: (partition: number, items: NoteItem[]) => Promise<void>,
+  wall: (partition: number) => number,
 ): Notes {
   let gathered = new Map<number, Gathered>()
   let timer: NodeJS.Timeout | undefined
@@ -100,7 +104,7 @@ export function notesOf(
       usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
     },
     backOff(origin, agent, load) {
-      const at = Date.now()
+      const at = wall(place(origin))
       const { retryAfterAt = Number.NaN, retryAfterMs = retryAfterAt - at }: RetryAfter =
         load.kind === 'asked-for-less' ? load : {}
       const more = retryAfterMs > 0 ? { retryAfterMs } : {}

@@ -56,7 +56,9 @@ export class ShadowPermits implements Holding {
   async complete(id: string, body: unknown, token: Token): Promise<Ended> {
     const said = readBody(CompletionBody, body)
     const isClosed = loadOf(said).kind === 'asked-for-less'
-    const closedMs = isClosed ? (parseRetryAfter(said.retryAfter, Date.now()) ?? this.#desk.config.BACK_OFF_MS) : 0
+    const closedMs = isClosed
+      ? (parseRetryAfter(said.retryAfter, this.#desk.wall()) ?? this.#desk.config.BACK_OFF_MS)
+      : 0
     if (!this.#shadow.end(id, token.name, true, closedMs)) throw notHeld()
     return 'completed'
   }
