@@ -80,10 +80,14 @@ export function toleratedIn(notes: readonly Note[]): [mark: Tolerated, times: nu
 
 type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
 
-/** @param write  what was gathered for one partition; it may fail, and is not tried again */
+/**
+ * @param write  what was gathered for one partition; it may fail, and is not tried again
+ * @param wall   Redis's clock, which the instant of a Retry-After is of
+ */
 export function notesOf(
   place: (origin: string) => number,
   write: (partition: number, items: NoteItem[]) => Promise<void>,
+  wall: (partition: number) => number,
 ): Notes {
   let gathered = new Map<number, Gathered>()
   let timer: NodeJS.Timeout | undefined
@@ -117,7 +121,7 @@ export function notesOf(
       usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
     },
     backOff(origin, agent, load) {
-      const at = Date.now()
+      const at = wall(place(origin))
       const { retryAfterAt = 0, retryAfterMs = 0, retryAfterUnread }: RetryAfter = load.kind === 'no-answer' ? {} : load
       const asked = Math.max(retryAfterMs, retryAfterAt - at)
       const more = {

@@ -1,4 +1,5 @@
 /** Why a partition grants nothing for a while, as a sentence for the operator. */
+import { machineTime } from '@decorum/protocol'
 
 const ANNOUNCED_RESTART =
   "a restart that is announced costs nothing: stop the fleet, 'decorum partitions --restart', restart Redis (docs/operating.md)"
@@ -12,7 +13,7 @@ const WORTH_SAYING_MS = 1_500
  * @param tag     of the partition, or '' where there is only one
  * @param now     by the clock of the log, ms since 1970
  */
-export function whyHeld(why: string, leftMs: number, tag: string, now = Date.now()): string | undefined {
+export function whyHeld(why: string, leftMs: number, tag: string, now = machineTime()): string | undefined {
   if (!(leftMs > WORTH_SAYING_MS)) return undefined
   const reason = reasonOf(why)
   if (reason === undefined) return undefined

@@ -113,5 +113,5 @@ export {
   shapeOfTarget,
   traceOf,
 } from './request-shape.ts'
-export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'
+export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, machineTime, SECOND } from './time.ts'
 export { TOLERATED, type Tolerated } from './tolerated.ts'

@@ -48,7 +48,7 @@ export type OutcomeBody =
       truncated: Truncated
       /** `sha1:` + base32 of the body's bytes on the wire, as WARC payload digests are written */
       digest: string
-      /** instant, ms since 1970 UTC, of the fetcher's clock */
+      /** instant, ms since 1970 UTC, of the clock of `at` */
       startedAt: number
       ms: number
       address: string

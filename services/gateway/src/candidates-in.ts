@@ -17,6 +17,7 @@ import {
   candidatesOf,
   crawlOfJob,
   isFrontierJob,
+  machineTime,
   outcomeOf,
   queueOptions,
   tagName,
@@ -115,7 +116,7 @@ export function startIntake(options: IntakeOptions): Worker {
     // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
     // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
     const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
-    await job.moveToDelayed(Date.now() + laterMs, token).catch(() => {})
+    await job.moveToDelayed(machineTime() + laterMs, token).catch(() => {})
     throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {
@@ -172,7 +173,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   const members = candidatesOf(job.data)
   const crawl = crawlOfJob(job.data)
   if (!Array.isArray(members)) {
-    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0, crawl }
+    const about = { id: idOf(0), url: '', agent: '', at: ledger.wall(partition), attempts: 0, crawl }
     const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }

@@ -189,13 +189,14 @@ function recordDropped({ traces }: DispatchOptions, dropped: readonly Outcome[],
 }
 
 async function decideLane(
-  { agents, robots, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
+  { ledger, partition, agents, robots, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
   lane: ReservedLane,
 ): Promise<Decision> {
+  const wallNow = (): number => ledger.wall(partition)
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
-  if (agent === undefined) return decideUnknown(lane, Date.now)
+  if (agent === undefined) return decideUnknown(lane, wallNow)
   robots.remember(origin, state, now)
   const opens = Math.max(now, lane.notBefore)
   const found = robots.rules(agent, origin, state, opens)
@@ -206,7 +207,7 @@ async function decideLane(
     maxAttempts,
     reserveMs,
     ...defined({ attemptsOf }),
-    wallNow: Date.now,
+    wallNow,
   })
 }
 

@@ -57,7 +57,7 @@ export class ShadowPermits implements Holding {
     const said = readBody(CompletionBody, body)
     const load = loadOf(said)
     const asked = waitOf(load)
-    const askedMs = Math.max(asked.retryAfterMs ?? 0, (asked.retryAfterAt ?? 0) - Date.now())
+    const askedMs = Math.max(asked.retryAfterMs ?? 0, (asked.retryAfterAt ?? 0) - this.#desk.wall())
     const closedMs = askedMs > 0 ? askedMs : load.kind === 'asked-for-less' ? this.#desk.config.BACK_OFF_MS : 0
     if (!this.#shadow.end(id, token.name, true, closedMs)) throw notHeld()
     return 'completed'

@@ -3,7 +3,9 @@
  * lane is taken, so the rest of the fleet does not notice. Lanes are as this process sees them: the exchanges of shadow callers
  * alone, without those of other processes. Robots rules are the fleet's.
  */
+
 import { randomUUID } from 'node:crypto'
+import { machineTime } from '@decorum/protocol'
 import type { Judged } from './origins.ts'
 import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
@@ -55,7 +57,7 @@ export class Shadow {
   readonly #open = new Map<string, Exchange>()
   readonly #totals = new Map<string, Counts>()
   readonly #now: () => number
-  #since = Date.now()
+  #since = machineTime()
   #forgotten = 0
 
   /** @param now  a clock that only goes forward, ms */
@@ -136,7 +138,7 @@ export class Shadow {
     for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
     this.#forgotten = 0
-    this.#since = Date.now()
+    this.#since = machineTime()
   }
 
   /** Ends exchanges whose end was not reported: the oldest come first. */

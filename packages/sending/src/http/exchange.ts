@@ -5,7 +5,7 @@
  * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
  * end of that round of its event loop.)
  */
-import type { Tolerated } from '@decorum/protocol'
+import { machineTime, type Tolerated } from '@decorum/protocol'
 import { crashPoint, crashPointSoon, defined } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
 import {
@@ -111,7 +111,7 @@ export function exchange(ask: Ask): Promise<Exchange> {
 class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, Reading {
   readonly #ask: Ask
   readonly #resolve: (exchange: Exchange) => void
-  readonly #startedAt = Date.now()
+  readonly #startedAt = machineTime()
   readonly #start = performance.now()
   #sentAt = 0
   #firstByteAt = 0

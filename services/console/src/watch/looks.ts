@@ -1,7 +1,7 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import { type Crawl, type Member, type Reader, thatAnswer } from '@decorum/ledger'
 import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger-views'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { DEFAULT_CRAWL, machineTime } from '@decorum/protocol'
 import { readersOfOthers } from './crawl-readers.ts'
 import { type Recent, recentOf, SAMPLES } from './recent.ts'
 
@@ -57,7 +57,7 @@ export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
 }
 
 async function takeLook(eyes: Eyes): Promise<Look> {
-  const at = Date.now()
+  const at = machineTime()
   try {
     const [parts, lanes, members, readers, crawls, intakes, memory] = await Promise.all([
       thatAnswer(

@@ -40,9 +40,12 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     keepBody: (received) => sink.keepsBodies || isCoded(received),
     startBytes: startBytesFor,
   })
+  const now = (): number => ledger.wall(ledger.partitionOf(origin))
+  // Of the clock of its outcome's `at`, not of this machine's
+  result.startedAt = Math.round(now() - (performance.now() - result.endedAt) - result.timing.totalMs)
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
-  const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
+  const about = { order, agent, maxAttempts: most, now }
   const took = { endedAt: result.endedAt, tookMs: result.timing.totalMs }
   if (result.kind === 'unanswered') {
     const { error, phase } = result

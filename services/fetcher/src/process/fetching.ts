@@ -162,5 +162,7 @@ const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
   const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
   if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
-  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome() })
+  // Entries of a stream never go back, as the ledger's time does not when Redis's clock leaps back; after a leap ahead that clock is the later one.
+  const now = (): number => Math.max(ledger.now(), ledger.wall())
+  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome(), now })
 }
