@@ -128,7 +128,7 @@ const LEDGER_GATES = {
   },
   'back-off': {
     means:
-      'The site has asked for less (429, 503, Retry-After), has turned requests away several times (403), or its connections failed.',
+      'The site has asked for less (429, 503) or to wait (Retry-After beside any answer), has turned requests away several times (403), or its connections failed.',
     knownBy: 'ledger',
     scope: 'host',
     manner: 'waits',

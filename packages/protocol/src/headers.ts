@@ -55,3 +55,11 @@ export function codingsOf(fields: Fields): string[] {
 }
 
 export { isHtmlType, isXmlType, type MediaType, mediaTypeOf } from './media-type.ts'
+/**
+ * Each octet beyond ASCII is percent-encoded by itself, as the Fetch standard decodes a Location ("isomorphic decode"): what a server wrote in
+ * Latin-1 or in UTF-8 comes back to it as it was written. Text with other characters was decoded by who handed it over, a worker of a pool.
+ */
+export const octetsEncoded = (value: string): string =>
+  /[\u0100-\uffff]/.test(value)
+    ? value
+    : value.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase()}`)

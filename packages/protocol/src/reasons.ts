@@ -74,7 +74,8 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again with a later `expiresAt`.',
   },
   'back-off': {
-    means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
+    means:
+      'The site had asked for less (429, 503) or to wait (Retry-After), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
   },
   share: {

@@ -1,7 +1,7 @@
 /** What a status means for a page, where its answer points (the Location header as browsers read it), and the candidate that this becomes. */
 import type { Candidate } from './candidate.ts'
 import { crawlField } from './crawl.ts'
-import { single } from './headers.ts'
+import { octetsEncoded, single } from './headers.ts'
 import { hopId } from './hop-id.ts'
 import type { Order } from './order.ts'
 import { type CrawlUrl, domainOf, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
@@ -42,15 +42,6 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
     return { kind: 'unusable', why: `Location: ${printableUrl(location, 256)} (${at.refused})`, refused: at.refused }
   return { kind: 'target', at, url: at.origin + at.path }
 }
-
-/**
- * Each octet beyond ASCII is percent-encoded by itself, as the Fetch standard decodes a Location ("isomorphic"): what a server wrote in
- * Latin-1 or in UTF-8 comes back to it as it was written. Text with other characters was decoded by who handed it over, a worker of a pool.
- */
-const octetsEncoded = (location: string): string =>
-  /[\u0100-\uffff]/.test(location)
-    ? location
-    : location.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** What a redirect's target takes over from the order that was redirected. */
 export type RedirectedOrder = Pick<

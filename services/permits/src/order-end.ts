@@ -6,6 +6,7 @@ import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } f
 import { defined } from '@decorum/runtime'
 import {
   type AboutPage,
+  bothLoads,
   type FetchedBody,
   loadOf,
   loadReported,
@@ -26,17 +27,15 @@ export type AboutOrder = AboutPage & { heldMs: number }
 export function endOfOrder(said: OrderSaid, about: AboutOrder): PageRead {
   const read = readSaidOf(said, about)
   // A further request under the order says more of the site than its page does.
-  return said.load === undefined
-    ? read
-    : { ...read, load: loadReported(said.load.status, said.load.retryAfter, loadOf) }
+  if (said.load === undefined) return read
+  return { ...read, load: bothLoads(loadReported(said.load.status, said.load.retryAfter, loadOf), read.load) }
 }
 
 function readSaidOf(said: OrderSaid, order: AboutOrder): PageRead {
   const { status, headers = [], reason, error } = said
   if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', order)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
-  const { retryAfter } = said
-  const about = { ...order, retryAfter: retryAfter === undefined ? linesOf(headers, 'retry-after') : [retryAfter] }
+  const about = { ...order, retryAfter: [...linesOf(headers, 'retry-after'), said.retryAfter ?? ''] }
   if (meaningOf(status) === 'asked-for-less') return readAskedForLess(status, about)
   return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, said, about), about)
 }

@@ -292,6 +292,48 @@ describe('redirects', () => {
   })
 })
 
+describe('Retry-After beside other answers', () => {
+  test.each([200, 404, 500, 502])('%i asks all to wait, whatever becomes of the rules', async (status) => {
+    const site = await serve(status, { 'retry-after': '30' }, status === 200 ? RULES : '')
+    const { event, load } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'answered', status, retryAfterMs: 30_000 })
+    expect(load).toEqual({ kind: 'asked-to-wait', retryAfterMs: 30_000 })
+  })
+
+  const leading = (asked: string) =>
+    rawOrigin(
+      (socket, { path }) =>
+        void socket.write(
+          path === '/robots.txt'
+            ? answerOf(302, { location: '/rules', 'retry-after': asked })
+            : answerOf(200, {}, RULES),
+        ),
+    )
+  const pathsOf = ({ asked }: RawOrigin): string[] => asked.map(({ path }) => path)
+
+  test('a redirect that asks to wait longer than the robots fetch lasts ends it, and closes nothing', async () => {
+    const site = await leading('3600')
+    const { event, load } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout', retryAfterMs: 3_600_000 })
+    expect(load).toEqual({ kind: 'normal' })
+    expect(pathsOf(site)).toEqual(['/robots.txt'])
+  })
+
+  test('the next robots fetch, when that time is over, follows it at once; one that comes sooner does not', async () => {
+    const site = await leading('3600')
+    const soon = await robots(connections, site.origin, { state: { notBefore: NOW + 1 } })
+    expect(soon.event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
+    const then = await robots(connections, site.origin, { state: { notBefore: NOW } })
+    expect(text(then.rules)).toBe(RULES)
+    expect(pathsOf(site)).toEqual(['/robots.txt', '/robots.txt', '/rules'])
+  })
+
+  test('a redirect that asks to wait for a moment is followed within the robots fetch', async () => {
+    const site = await leading('0.05')
+    expect(text((await robots(connections, site.origin)).rules)).toBe(RULES)
+  })
+})
+
 describe('bodies', () => {
   test.each([
     ['gzip', gzipSync(RULES)],

@@ -11,8 +11,8 @@ import type { OctetsIn } from './octets-in.ts'
 export type Overlooked = (mark: Tolerated) => void
 export type Decoder = (input: OctetsIn, overlooked: Overlooked) => AsyncGenerator<Uint8Array>
 
-/** Members of a gzip body, or frames of a zstd body: each takes a decoder of its own, and may be 20 bytes. */
-const MOST_MEMBERS = 1_000
+/** Members of a gzip body, or frames of a zstd body: each takes a decoder of its own (about 1 ms), and may be 20 bytes. */
+const MOST_MEMBERS = 200
 
 export const gunzip: Decoder = async function* (input, overlooked) {
   for (let members = 0; ; members++) {
