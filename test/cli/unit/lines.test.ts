@@ -6,6 +6,7 @@ import { open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Line, linesOf, openInput } from '@decorum/cli/testing'
+import { MAX_URL_CHARS } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
@@ -60,7 +61,7 @@ test('a line of a megabyte is cut where its refusal is certain, and the next lin
   const pieces = Array.from({ length: 100 }, (_, n) => long.slice(n * 10_000, (n + 1) * 10_000))
   for (const ends of [['\nhttp://b/\n'], ['\r', 'http://b/\r'], ['\r', '\nhttp://b/']])
     expect((await read(...pieces, ...ends)).map(({ number, text }) => [number, text.length])).toEqual([
-      [1, 8_193],
+      [1, MAX_URL_CHARS + 1],
       [2, 9],
     ])
 })
