@@ -103,7 +103,8 @@ export function weightIfMatching(group: GroupRules, rule: number, path: Path): n
   const end = marks[2 * rule + 2] as number
   if (start === end) return 0
   const anchored = octets[end - 1] === DOLLAR
-  if (matches(octets, start, anchored ? end - 1 : end, anchored, path) || (staysOpen() && !allows(group, rule)))
+  const last = anchored ? end - 1 : end
+  if (matches(octets, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
     return weightOf(group, rule)
   // The folder, with an end anchor.
   const folder = folderEnd(group, rule)

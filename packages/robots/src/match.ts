@@ -23,12 +23,14 @@ const MOST_STEPS = 50_000_000
 
 let steps = 0
 let indexed: EndOfNext | undefined
-let open = false
+/** Where the pattern ends that was not sought to the end. */
+let open = -1
 
 /** To be called when a new path was read. */
 export function startPath(): void {
   steps = 0
   indexed = undefined
+  open = -1
 }
 
 /** Octets looked at for the path at hand: what a test holds against a bound, since times depend on the machine. */
@@ -36,15 +38,14 @@ export function stepsTaken(): number {
   return steps
 }
 
-/** Was the pattern that was tried last not sought to the end, because MOST_STEPS were spent? */
-export function staysOpen(): boolean {
-  return open
+/** Was the pattern with this end, the one that was tried last, not sought to the end because MOST_STEPS were spent? */
+export function staysOpen(end: number): boolean {
+  return open === end
 }
 
 /** Does the pattern match the whole path from its first octet? */
 export function matches(octets: Uint8Array, start: number, end: number, anchored: boolean, path: Path): boolean {
   const target = path.octets
-  open = false
   let at = 0
   for (; start < end; start++, at++) {
     const octet = octets[start] as number
@@ -66,6 +67,7 @@ function matchesFromStar(
 ): boolean {
   const target = path.octets
   let limit = path.length
+  const whole = end
   steps += at
   if (anchored) {
     let tail = end
@@ -81,12 +83,16 @@ function matchesFromStar(
     let segmentEnd = start + 1
     while (segmentEnd < end && octets[segmentEnd] !== STAR) segmentEnd++
     at = seek(octets, start, segmentEnd, path, at, limit)
+    if (at === UNKNOWN) open = whole
     if (at < 0) return false
     start = segmentEnd
   }
 }
 
-/** The index behind the first occurrence of a segment within [at, limit), or -1. */
+/** MOST_STEPS are spent. */
+const UNKNOWN = -2
+
+/** The index behind the first occurrence of a segment within [at, limit), or -1, or UNKNOWN. */
 function seek(octets: Uint8Array, start: number, end: number, path: Path, at: number, limit: number): number {
   const target = path.octets
   const isLong = path.length > MAX_INDEXED_PATH
@@ -112,10 +118,7 @@ function seek(octets: Uint8Array, start: number, end: number, path: Path, at: nu
       return j
     }
   }
-  if (isLong) {
-    open = true
-    return -1
-  }
+  if (isLong) return UNKNOWN
   indexed ??= occurrencesIn(target, path.length)
   const next = indexed(octets, start, end, at)
   steps += end - start + (((next < 0 ? limit : next) - at) >> 5)

@@ -1,7 +1,7 @@
 /**
  * A robots.txt in another form than UTF-8 text, known by its first octets: gzip that no Content-Encoding names, and UTF-16. The grammar of
  * RFC 9309 is read from what is inside, since the site plainly means it; google/robotstxt reads the octets as they are
- * (docs/decisions/0030).
+ * (docs/decisions/0030-written-otherwise.md).
  */
 import { gunzip } from './inflate.ts'
 import { ROBOTS_MAX_BYTES } from './limits.ts'
@@ -37,6 +37,11 @@ export function plainOf(octets: Uint8Array, most: number, cut: boolean): Plain {
  */
 export function isCutShort(octets: Uint8Array): boolean {
   return octets.length <= ROBOTS_MAX_BYTES && formOf(octets) === GZIP && !gunzip(octets, ROBOTS_MAX_BYTES + 1).whole
+}
+
+/** The file as people read it: UTF-8, whatever its form. */
+export function plainText(octets: Uint8Array): Uint8Array {
+  return plainOf(octets, ROBOTS_MAX_BYTES, false).octets
 }
 
 /** UTF-8 of UTF-16; other octets as they are. */

@@ -11,7 +11,7 @@ export type Patterns = Pick<RobotsFile, 'octets' | 'marks'>
  * All patterns of a file, normalised. Most files need nothing and are used as they are.
  * Octets outside ASCII become %XX and hexadecimal digits upper case. Under 'unreserved' so does each octet that no URL holds (PLAIN), while
  * encoded unreserved octets are decoded, and %2A and %24 are the literal characters. Where `slashIsMeant`, a disallow without a slash gets
- * one; an allow does not, since nothing opens on a guess (docs/decisions/0030).
+ * one; an allow does not, since nothing opens on a guess (docs/decisions/0030-written-otherwise.md).
  */
 export function normalised(file: RobotsFile, { encoding, slashIsMeant }: Reading): Patterns {
   if (!file.encoded) return file

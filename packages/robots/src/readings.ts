@@ -16,7 +16,7 @@ export interface Reading {
    * characters (RFC 9309 §2.2.2, §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
    */
   readonly encoding: 'unreserved' | 'as-written'
-  /** Is `disallow: about` read as `disallow: /about`? By the letter of RFC 9309 it is no rule (docs/decisions/0030). */
+  /** Is `disallow: about` read as `disallow: /about`? By the letter of RFC 9309 it is no rule (docs/decisions/0030-written-otherwise.md). */
   readonly slashIsMeant: boolean
   /** Do trailing `*` count as octets of a pattern? google/robotstxt counts them, which decides ties. */
   readonly trailingStarCounts: boolean

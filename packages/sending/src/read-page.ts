@@ -102,7 +102,7 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
     outcome: failed(about, what, why, status),
   })
   if (target.kind === 'unusable') return failing('bad-redirect', target.why)
-  // No cookie is kept, so the same request would be answered the same way again (docs/decisions/0030).
+  // No cookie is kept, so the same request would be answered the same way again (docs/decisions/0030-written-otherwise.md).
   if (target.url === orderUrl(order)) return failing('too-many-redirects', 'it redirects to itself')
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
   const candidate = candidateOf(order, agent.name, target.at)
