@@ -11,6 +11,12 @@ const connections = testConnections()
 const OK = 'HTTP/1.1 200 OK\r\n'
 const FOLDED = `${OK}X-A: b\r\n c\r\n`
 
+async function writeInSteps(socket: Socket, octets: Buffer, step: number): Promise<void> {
+  for (let at = 0; at < octets.length && socket.writable; at += step)
+    if (!socket.write(octets.subarray(at, at + step)))
+      await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+}
+
 test('an answer that was read leniently ends its connection; one that was not keeps it', async () => {
   const site = await rawOrigin(
     (socket, { path }) => void socket.write(`${path === '/odd' ? FOLDED : OK}Content-Length: 1\r\n\r\na`),
@@ -68,11 +74,7 @@ test('a fault between chunks: the body goes on where the first reader has stoppe
   ])
   for (const keepBody of [true, false])
     for (const step of [octets.length, 7_919]) {
-      const site = await rawOrigin(async (socket) => {
-        for (let at = 0; at < octets.length && socket.writable; at += step)
-          if (!socket.write(octets.subarray(at, at + step)))
-            await Promise.race([once(socket, 'drain'), once(socket, 'close')])
-      })
+      const site = await rawOrigin((socket) => void writeInSteps(socket, octets, step))
       const result = await ask(connections, site.origin, { maxBytes: 10_000_000, keepBody: () => keepBody })
       expect(result).toMatchObject({ kind: 'answered', truncated: '', tolerated: ['chunk-size-blanks'] })
       if (result.kind !== 'answered') return

@@ -10,55 +10,12 @@ import type { Egress, ForwardProxy } from '@decorum/config'
 import { SECOND } from '@decorum/protocol'
 import type { buildConnector } from 'undici'
 import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES, SEND_WINDOW_MS } from '../limits.ts'
-import type { Phase, Protocol } from './answer.ts'
+import type { Connection } from './connection.ts'
 import type { Address, Lookup } from './lookup.ts'
-import { Octets, watchOctets } from './octets.ts'
+import { Octets } from './octets.ts'
 import { EgressError, openTunnel } from './tunnel.ts'
 import { makeConnector } from './undici.ts'
-
-/** What is known of one socket. Instants are of `performance.now()`. */
-export type Connection = {
-  phase: Exclude<Phase, 'sent'>
-  dialledAt: number
-  lookedUpAt?: number
-  connectedAt?: number
-  openAt?: number
-  /** of the site, also behind a proxy; from the socket itself where there is none */
-  address: string
-  protocol: Protocol
-  /** e.g. `TLSv1.3`; absent over plain TCP */
-  tls?: string
-  socket?: Socket
-  /** of the answer that is being read, over HTTP/1.1 */
-  octets: Octets
-  /** the next octets from the socket, past undici */
-  read?: () => Buffer | null
-  /** over TLS, once it has ended: whether the peer has announced the end */
-  hasCloseNotify?: boolean
-  /** why a failure of the attempt would be one of this machine's own way out */
-  awaits?: string | undefined
-  /** ends the attempt to connect */
-  giveUp?: (reason: Error) => void
-  /**
-   * The object itself and not a closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects
-   * survived a scavenge, now hardly any).
-   */
-  reader?: ConnectionReader | undefined
-  /** something was asked for over it */
-  isUsed?: boolean
-}
-
-/** An exchange, as its connection sees it. */
-export type ConnectionReader = {
-  /** over HTTP/2, several times a second: bytes may have come */
-  onReading(): void
-  /** over HTTP/1.1, before anything is read: reads all that is there, when undici may not. @returns whether that is so */
-  pump(): boolean
-  /** over HTTP/1.1, before they are parsed. @returns whether undici may parse them */
-  onOctets(piece: Buffer): boolean
-  /** undici wants to close the connection. @returns whether it stays open */
-  onFault(error: Error): boolean
-}
+import { watchOctets } from './watch-octets.ts'
 
 /** A request that waits for its connection. */
 export type Waiting = {
@@ -235,7 +192,10 @@ export function abandon(connection: Connection | undefined, reason: Error): void
 /** Lets the reader of a connection know of what comes. */
 function watchBytes(connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
-  if ((socket as TLSSocket).alpnProtocol !== 'h2') return watchOctets(connection, socket)
+  if ((socket as TLSSocket).alpnProtocol !== 'h2') {
+    watchOctets(connection, socket)
+    return
+  }
   connection.protocol = 'h2'
   // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
   frameCounter.add(connection, socket, distrustHttp2)

@@ -30,14 +30,15 @@ import {
   type Truncated,
 } from './answer.ts'
 import { Body } from './body.ts'
+import type { Connection, ConnectionReader } from './connection.ts'
 import type { Way } from './connections.ts'
-import { type Connection, type ConnectionReader, StoppedError } from './dial.ts'
+import { StoppedError } from './dial.ts'
 import { type H2Stream, nextH2Stream } from './h2-streams.ts'
 import { endsWithConnection, hasUnusualCodings } from './lenient/framing.ts'
-import { hasEndedWell } from './octets.ts'
 import { isParserFault, type Reading, readHead, SecondReading } from './second-reading.ts'
 import { SendWindow } from './send-window.ts'
 import { EgressError } from './tunnel.ts'
+import { hasEndedWell } from './watch-octets.ts'
 
 /**
  * Confirms a lease with the ledger when the last confirmation is old. `undefined`, at once or later: the request may be

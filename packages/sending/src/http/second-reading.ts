@@ -84,7 +84,8 @@ export class SecondReading {
     } catch (error) {
       if (!(error instanceof RefusedAnswerError)) throw error
       this.stop()
-      return this.#into.refused(error)
+      this.#into.refused(error)
+      return
     }
     if (this.#reader.isOver) this.#isNowOver()
   }

@@ -35,7 +35,8 @@ const VERSIONS = /^(0\.9|1\.\d|2\.0)$/
 /** RFC 9110 §5.6.2 */
 export const isToken = (text: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\x01-\x08\x0a-\x1f\x7f]/
+// oxlint-disable-next-line no-control-regex
+export const CONTROL = /[\x01-\x08\x0a-\x1f\x7f]/
 /** Such a field behind a bare CR is one for Chromium and none for curl: the two would end the body in different places. */
 const HIDDEN_FRAMING = /\r[ \t]*(content-length|transfer-encoding)[ \t]*:/i
 
@@ -52,13 +53,13 @@ export function readFields(lines: string[], mark: Mark): Headers {
     if (isBlank(text.charCodeAt(0))) {
       // A line that continues one that was skipped is skipped as well.
       mark(last === undefined ? 'not-a-header' : 'folded-header')
-      const more = valueOf(text, mark)
+      const more = readValue(text, mark)
       if (last !== undefined && more !== '') last[1] += last[1] === '' ? more : ` ${more}`
       continue
     }
     const colon = text.indexOf(':')
     const name = trimBlanks(text.slice(0, Math.max(0, colon)))
-    last = isToken(name) ? [name, valueOf(text.slice(colon + 1), mark)] : undefined
+    last = isToken(name) ? [name, readValue(text.slice(colon + 1), mark)] : undefined
     if (last === undefined) mark('not-a-header')
     else headers.push(last)
     if (last !== undefined && name.length < colon) mark('blank-before-colon')
@@ -74,7 +75,7 @@ export function withoutLineEnd(line: string, mark: Mark): string {
   return line.slice(0, end)
 }
 
-function valueOf(text: string, mark: Mark): string {
+function readValue(text: string, mark: Mark): string {
   if (CONTROL.test(text)) mark('control-octet')
   return trimBlanks(text.includes('\r') ? text.replaceAll('\r', ' ') : text)
 }

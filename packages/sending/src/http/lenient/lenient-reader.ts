@@ -12,6 +12,7 @@ import type { Tolerated } from '@decorum/protocol'
 import { BETWEEN_CHUNKS_MAX_BYTES, HEADERS_MAX_BYTES } from '../../limits.ts'
 import type { Headers } from '../answer.ts'
 import {
+  CONTROL,
   isToken,
   type Mark,
   RefusedAnswerError,
@@ -195,7 +196,8 @@ export class LenientReader {
       if (statusLine.status === 101) throw new RefusedAnswerError('a change of protocol that nobody asked for')
       if (statusLine.status === 100) this.#mark('unasked-continue')
       this.#state = 'status'
-      return this.#sink.interim()
+      this.#sink.interim()
+      return
     }
     const head = { ...statusLine, headers }
     this.#bytes = 0
@@ -244,5 +246,5 @@ const CHUNK_SIZE_DIGITS = 13
 /** Whether no token follows a semicolon, or a control octet stands there (RFC 9112 §7.1.1). Chromium and curl read no extensions. */
 function isOddExtension(extension: string): boolean {
   const bare = extension.replace(/"[^"]*"/g, '""')
-  return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || /[\0-\x08\x0a-\x1f\x7f]/.test(bare)
+  return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || CONTROL.test(bare)
 }
