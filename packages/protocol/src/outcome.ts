@@ -60,7 +60,7 @@ export type OutcomeBody =
       unchanged?: true
       /** where a redirect leads that the candidate wanted reported */
       to?: string
-      /** where the time went, ms; a phase is absent when it did not take place (kept connection, IP literal) */
+      /** where the time went, whole ms; a phase is absent when it did not take place (kept connection, IP literal) */
       timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
       /** `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
       protocol?: string
@@ -103,7 +103,7 @@ export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta' | 'crawl'> &
 
 /** The outcome of one candidate. `body` is given up: the fields are added to it. */
 export function outcomeOf({ id, url, agent, at, attempts, crawl, meta }: OutcomeAbout, body: OutcomeBody): Outcome {
-  const outcome: Outcome = Object.assign(body, { id, url, agent, at, attempts })
+  const outcome: Outcome = Object.assign(body, { id, url, agent, at: Math.round(at), attempts })
   if (crawl !== undefined && crawl !== DEFAULT_CRAWL) outcome.crawl = crawl
   if (meta !== undefined) outcome.meta = meta
   return outcome

@@ -127,6 +127,5 @@ function failed(about: AboutPage, reason: FailureReason, why: string, status?: n
 
 function outcome({ order, agent, now }: AboutPage, body: OutcomeBody): Outcome {
   const { id, attempt, crawl, meta } = order
-  const at = Math.round(now())
-  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at: now(), attempts: attempt, crawl, meta }, body)
 }

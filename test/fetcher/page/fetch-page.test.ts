@@ -63,11 +63,11 @@ test('fetched over TLS by name: where the time went, phase by phase; a kept conn
   })
   const { dnsMs = 0, connectMs = 0, tlsMs = 0, firstByteMs = 0, totalMs = 0 } = timing ?? {}
   expect(dnsMs).toBeGreaterThanOrEqual(19)
-  expect(connectMs).toBeGreaterThan(0)
-  expect(tlsMs).toBeGreaterThan(0)
+  expect(connectMs).toBeGreaterThanOrEqual(0)
+  expect(tlsMs).toBeGreaterThanOrEqual(0)
   expect(firstByteMs).toBeGreaterThanOrEqual(29)
-  expect(dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(totalMs + 0.3) // each is rounded
-  expect(Math.abs(first.outcome.ms - totalMs)).toBeLessThan(0.6) // both are rounded
+  expect(dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(totalMs + 3) // each is rounded
+  expect(first.outcome.ms).toBe(totalMs)
   expect(Object.keys(second.outcome.timing ?? {}).sort()).toEqual(['firstByteMs', 'totalMs'])
 })
 

@@ -5,7 +5,7 @@ read_warc.py cdxj FILE    each line of the index names a range that alone is a r
 read_warc.py partial FILE  reads records until the first broken one; prints how many were whole
 read_warc.py replay FOLDER URL…  answers each URL as replay tools do: with the latest capture in the indexes of the folder, and a revisit with the
                            head of the revisit, if it has one, and the earlier capture of the same digest; prints status, type and body.
-                           It finds lines by their URL: whether keys are right is for the library `surt` to say (sink/surt.test.ts)
+                           It finds lines by their URL: whether keys are right is for the library `surt` to say (test/fetcher/unit/surt.test.ts)
 """
 import base64
 import hashlib

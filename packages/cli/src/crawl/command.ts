@@ -18,7 +18,7 @@ import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { OutcomeFile, outcomesIn } from './outcome-file.ts'
 import { runCrawl } from './run.ts'
-import { type Ending, printSummary, type Summary, summaryOf } from './summary.ts'
+import { type Ending, NO_PAGES, placeOfPages, printSummary, summaryOf } from './summary.ts'
 import { Tally } from './tally.ts'
 
 export type CrawlOptions = {
@@ -101,16 +101,6 @@ const LIST_CUT_OFF =
 const pagesFolder = ({ pages }: OutFolder, { archive }: CrawlOptions, { archiveDir }: CliSettings): string =>
   archive ? (archiveDir ?? pages) : ''
 
-/** Where the summary says that the pages are. */
-function pagesOf(
-  { archive }: CrawlOptions,
-  { pageSink, store }: CliSettings,
-  folder: string,
-): Pick<Summary, 'pages' | 'pagesWait'> {
-  if (!archive || pageSink === 'none') return { pages: undefined, pagesWait: undefined }
-  return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
-}
-
 /** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
 function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
   return pages !== '' && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink) ? pages : undefined
@@ -190,7 +180,7 @@ function summarize(
     fetched,
     ms,
     outcomes: place(folder.outcomes),
-    ...pagesOf(options, local.settings, place(pagesFolder(folder, options, local.settings))),
+    ...(options.archive ? placeOfPages(local.settings, place(pagesFolder(folder, options, local.settings))) : NO_PAGES),
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,

@@ -1,5 +1,6 @@
 /** The summary at the end of a crawl: what became of its URLs, and where everything is. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
+import type { CliSettings } from '../settings.ts'
 import { duration } from './status.ts'
 import type { Counts } from './tally.ts'
 
@@ -51,6 +52,15 @@ export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: Su
     goOn: finished ? undefined : goOn,
     giveUp: finished ? undefined : giveUp,
   }
+}
+
+type Place = Pick<Summary, 'pages' | 'pagesWait'>
+export const NO_PAGES: Place = { pages: undefined, pagesWait: undefined }
+
+/** Where the pages of a crawl are. @param folder  that its fetchers write to */
+export function placeOfPages({ pageSink, store }: Pick<CliSettings, 'pageSink' | 'store'>, folder: string): Place {
+  if (pageSink === 'none') return NO_PAGES
+  return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
 }
 
 const ENDINGS: Record<Ending, string> = {

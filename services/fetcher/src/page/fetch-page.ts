@@ -120,13 +120,13 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
     startedAt,
     ms: Math.round(timing.totalMs),
     address,
-    timing: inTenths(timing),
+    timing: inWholeMs(timing),
     protocol,
   }
 }
 
-/** In tenths of a ms. */
-function inTenths(timing: Answer['timing']): Answer['timing'] {
-  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms * 10) / 10])
+/** Numbers of outcomes are whole: polars takes a column for one of integers by its first lines, and stops at the first that is not. */
+function inWholeMs(timing: Answer['timing']): Answer['timing'] {
+  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms)])
   return Object.fromEntries(rounded) as Answer['timing']
 }

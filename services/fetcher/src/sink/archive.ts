@@ -151,8 +151,10 @@ function responseHead({ status, statusText, headers, protocol }: Answer): Buffer
 }
 
 const isTransfer = (name: string): boolean => name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-/** A line of the head stays one, whatever a reader of answers lets pass; other control octets are kept as they came. */
-const oneLine = (text: string): string => (text.includes('\n') ? text.replace(/\r?\n/g, ' ') : text)
+/** CR and LF alone become blanks (RFC 9112 §2.2), so that a line stays one to every reader; other control octets are kept as they came. */
+const oneLine = (text: string): string => (LINE_END.test(text) ? text.replace(LINE_ENDS, ' ') : text)
+const LINE_END = /[\r\n]/
+const LINE_ENDS = /\r\n|\r|\n/g
 
 function warcinfo(file: string, { list }: Agents): Uint8Array | Promise<Uint8Array> {
   const fields: Record<string, string> = {

@@ -1,7 +1,7 @@
 /**
  * The key by which replay tools look a URL up (SURT). pywb, cdxj-indexer and outbackcdx make it with the rules of the Internet
  * Archive: webarchive-commons in Java, `surt` on PyPI. An index with any other key is not found, so the rules are theirs to the
- * letter, also where they are odd: `/%2F` and `/` are one key. test/fetcher/sink/surt-cases.py writes the table of the test with
+ * letter, also where they are odd: `/%2F` and `/` are one key. test/fetcher/unit/surt-cases.py writes the table of the test with
  * the library from PyPI.
  *
  * In this order: every escape is undone until none is left, and what is not printable ASCII is escaped once; the path loses `.`,

@@ -1,7 +1,7 @@
 """Writes surt-cases.json: odd URLs, each with the key that the library `surt` from PyPI makes of it, as pywb, cdxj-indexer and outbackcdx do.
 
     python3 -m venv /tmp/surt && /tmp/surt/bin/pip install surt==0.3.1
-    node test/fetcher/sink/odd-urls.ts | /tmp/surt/bin/python test/fetcher/sink/surt-cases.py > test/fetcher/sink/surt-cases.json
+    node test/fetcher/unit/odd-urls.ts | /tmp/surt/bin/python test/fetcher/unit/surt-cases.py > test/fetcher/unit/surt-cases.json
 """
 import json
 import sys
