@@ -1,5 +1,6 @@
 /** Both sides of a comparison in one form (RFC 9309 §2.2.2): every octet, raw and encoded, in a rule and in a URL. */
 import { parseRobots, policies } from '@decorum/robots'
+import { explainCheck, printCheck } from '@decorum/robots/check'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lines, matches } from './support/ask.ts'
@@ -186,6 +187,14 @@ describe('what the google profiles make of such rules', () => {
             text: `${JSON.stringify(rule)} holds octets that stand percent-encoded in every URL: the google profiles match it with none`,
           },
         ])
+  })
+  test('check says so beside its verdict', () => {
+    const robots = lines('user-agent: *', 'disallow: /media library/')
+    const question = { url: 'https://h.example/media%20library/x', robots, agent: 'x', floorMs: 0, capMs: 1 }
+    const explained = explainCheck({ ...question, profiles: ['google'] })
+    expect(explained.verdicts[0]?.allowed).toBe(true)
+    expect(printCheck(explained)).toContain('line 2, pattern-not-encoded: "/media library/" holds octets')
+    expect(explainCheck({ ...question, profiles: ['rfc9309'] }).verdicts[0]?.allowed).toBe(false)
   })
   test('none names a rule that some URL can match as it is written', () => {
     for (const rule of [

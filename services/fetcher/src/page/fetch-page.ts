@@ -88,7 +88,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
       read.outcome.headers = fieldsThatFit(headers)
     siteAnswers.heard(origin, status, read.outcome.at)
-    return { ...done, ...read }
+    return Object.assign(read, done)
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
   }

@@ -12,7 +12,7 @@ import type { Tolerated } from '@decorum/protocol'
 import { BETWEEN_CHUNKS_MAX_BYTES, HEADERS_MAX_BYTES } from '../../limits.ts'
 import type { Headers } from '../answer.ts'
 import {
-  CONTROL,
+  hasControl,
   isToken,
   type Mark,
   RefusedAnswerError,
@@ -188,9 +188,7 @@ export class LenientReader {
 
   #headIsOver(): void {
     const statusLine = this.#statusLine as StatusLine
-    const lines = this.#fields.split('\n')
-    const headers = readFields(lines.slice(0, -2), this.#mark) // behind them the empty line, and what follows its LF
-    withoutLineEnd(lines.at(-2) ?? '', this.#mark)
+    const headers = readFields(this.#fields, this.#mark)
     this.#fields = ''
     if (statusLine.status < 200) {
       if (statusLine.status === 101) throw new RefusedAnswerError('a change of protocol that nobody asked for')
@@ -246,5 +244,5 @@ const CHUNK_SIZE_DIGITS = 13
 /** Whether no token follows a semicolon, or a control octet stands there (RFC 9112 §7.1.1). Chromium and curl read no extensions. */
 function isOddExtension(extension: string): boolean {
   const bare = extension.replace(/"[^"]*"/g, '""')
-  return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || CONTROL.test(bare)
+  return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || hasControl(bare)
 }
