@@ -4,9 +4,10 @@ import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step,
 import { type Address, freshForMs, openConnections } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
 import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { connectProxy } from '../../fetcher/support/connect-proxy.ts'
 import { leaseOf, NOW, robots } from '../../fetcher/support/orders.ts'
 import { type Asked, answerOf, type RawOrigin, rawOrigin } from '../../fetcher/support/raw-origin.ts'
-import { nameless, testConnections } from '../../fetcher/support/tools.ts'
+import { agentsOf, nameless, testConnections } from '../../fetcher/support/tools.ts'
 
 const connections = testConnections()
 const RULES = 'User-agent: *\nDisallow: /private\n'
@@ -456,6 +457,25 @@ describe('no answer', () => {
     expect(answer.event).toBeUndefined()
     expect(site.asked.length).toBe(0)
   })
+})
+
+test('a hop that fails at the proxy of EGRESS is nothing that the first origin did: no event, its delay is owed, and it is not asked again at once', async () => {
+  const proxy = await connectProxy()
+  const egress = { '*': { proxy: proxy.url } }
+  const own = testConnections({ egress })
+  const elsewhere = await serve(200, {}, RULES)
+  const site = await rawOrigin((socket) => {
+    proxy.door = 'cut'
+    socket.end(answerOf(302, { location: `${elsewhere.origin}/robots.txt`, connection: 'close' }))
+  })
+  const answer = await robots(own, site.origin)
+  expect(answer.event).toBeUndefined()
+  expect(answer).toMatchObject({ unsent: 'not-sent', what: 'egress', tookMs: expect.any(Number) })
+  const [agent] = agentsOf().list
+  for (const origin of [site.origin, elsewhere.origin])
+    if (agent !== undefined) expect(own.egressWaitMs(agent, origin)).toBeGreaterThan(0)
+  proxy.door = 'open'
+  expect(text((await robots(own, elsewhere.origin)).rules)).toBe(RULES)
 })
 
 describe('freshness, as http-cache-semantics reads it', () => {

@@ -4,13 +4,14 @@
  */
 import { isIP } from 'node:net'
 import { Recent } from '@decorum/admission'
-import type { Agent, EgressOf } from '@decorum/config'
+import type { Agent, Egress, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
 import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
 import type { Address } from './lookup.ts'
+import { nextWaitMs, ProxyRecord, targetOf } from './proxies.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
@@ -42,12 +43,22 @@ const SETTINGS = {
 } as const
 
 export function openConnections(settings: ConnectionSettings) {
-  const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
+  const { guard, lookup, stops, tls, egress = (): Egress => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
   /** origins whose HTTP/2 has failed, and until when they are asked over HTTP/1.1; most servers that offer HTTP/2 speak it well */
   const http1Until = new Recent<string, number>(HTTP1_ORIGINS)
   const waysOut = new WaysOut()
+  const proxies = new Map<string, ProxyRecord>()
+  const recordOf = (agent: Agent): ProxyRecord | undefined => {
+    const { proxy } = egress(agent.key)
+    if (proxy === undefined) return undefined
+    const record = proxies.get(proxy.origin) ?? new ProxyRecord()
+    proxies.set(proxy.origin, record)
+    return record
+  }
+  /** origins whose robots.txt leads by a redirect to where the way out has failed */
+  const behind = new Recent<string, { until: number; waitMs: number }>(BEHIND_ORIGINS)
   let isClosed = false
 
   const lanesOf = (agent: Agent): Map<string, LaneWay> => {
@@ -63,6 +74,7 @@ export function openConnections(settings: ConnectionSettings) {
       guard,
       lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
       egress: egress(agent.key),
+      proxy: recordOf(agent),
       http2: () => agent.http2 && (http1Until.get(origin) ?? 0) <= performance.now(),
       hasContact: agent.hasContact,
       whyStopped: (address) => stops?.why(origin, address),
@@ -86,8 +98,20 @@ export function openConnections(settings: ConnectionSettings) {
     },
     /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
     once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
-    /** how long the way out of an agent should not be tried again, ms; 0: it may */
-    egressWaitMs: (agent: Agent): number => waysOut.waitMs(agent),
+    /** how long the way out of an agent to an origin should not be tried again, ms; 0: it may */
+    egressWaitMs(agent: Agent, origin: string): number {
+      const { hostname, port, protocol } = new URL(origin)
+      const ofTarget = recordOf(agent)?.waitMs(targetOf(hostname, port, protocol)) ?? 0
+      return Math.max(waysOut.waitMs(agent), ofTarget, (behind.get(origin)?.until ?? 0) - performance.now())
+    },
+    /** A request that follows another one's answer was not sent because of the way out: neither is asked again at once. */
+    waitBehind(origin: string): void {
+      const now = performance.now()
+      const known = behind.get(origin)
+      const isRecent = known !== undefined && now - known.until < EGRESS_WAIT_MS.last
+      const waitMs = nextWaitMs(isRecent ? known.waitMs : undefined)
+      behind.set(origin, { until: now + waitMs, waitMs })
+    },
     /**
      * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
      * it and to no other. Undefined when the name has no address.
@@ -142,6 +166,9 @@ class AddressPins {
   }
 }
 
+/** Of those whose hop was not sent; an older one is asked at once. */
+const BEHIND_ORIGINS = 10_000
+
 /** Origins remembered at most; an older one is tried over HTTP/2 again. */
 const HTTP1_ORIGINS = 10_000
 
@@ -155,7 +182,7 @@ class WaysOut {
     if (error === undefined) return known !== undefined && this.#failed.delete(key)
     const now = performance.now()
     if (known !== undefined && known.until > now) return false // of requests that were under way already
-    const waitMs = known === undefined ? EGRESS_WAIT_MS.first : Math.min(known.waitMs * 2, EGRESS_WAIT_MS.last)
+    const waitMs = nextWaitMs(known?.waitMs)
     this.#failed.set(key, { until: now + waitMs, waitMs })
     return known === undefined
   }

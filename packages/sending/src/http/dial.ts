@@ -12,7 +12,8 @@ import type { buildConnector } from 'undici'
 import { FRAMES_COUNTED_EVERY_MS, SEND_WINDOW_MS } from '../limits.ts'
 import type { Phase, Protocol } from './answer.ts'
 import type { Address, Lookup } from './lookup.ts'
-import { EgressError, openTunnel } from './tunnel.ts'
+import { type ProxyRecord, targetOf } from './proxies.ts'
+import { EgressError, openTunnel, TunnelRefusedError } from './tunnel.ts'
 import { makeConnector } from './undici.ts'
 
 /** What is known of one socket. Instants are of `performance.now()`. */
@@ -28,8 +29,8 @@ export type Connection = {
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
   socket?: Socket
-  /** why a failure of the attempt would be one of this machine's own way out */
-  awaits?: string | undefined
+  /** why a failure of the attempt would be one of this machine's own way out, as it looks now */
+  awaits?: (() => string | undefined) | undefined
   /** ends the attempt to connect */
   giveUp?: (reason: Error) => void
   /**
@@ -50,6 +51,8 @@ export type DialSettings = {
   guard: AddressGuard
   lookup: Lookup
   egress: Egress
+  /** what is known of the proxy of `egress`, where there is one */
+  proxy?: ProxyRecord | undefined
   /** whether HTTP/2 may be spoken over the next connection */
   http2(): boolean
   /** whether the agent names a contact; without one only opened addresses are connected to */
@@ -70,7 +73,7 @@ export type DialSettings = {
 
 /** What undici calls to connect. */
 export function dialer(settings: DialSettings): buildConnector.connector {
-  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
+  const { guard, egress, proxy, http2, hasContact, tls, onDial, onFailure, onEgress, waiting } = settings
   const judged = judgedLookup(settings)
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
     makeConnector({
@@ -84,12 +87,24 @@ export function dialer(settings: DialSettings): buildConnector.connector {
     })
   const connectors = { h1: connectorFor(false), h2: connectorFor(true) }
   return (options, callback) => {
-    const { hostname, protocol } = options
+    const { hostname, port, protocol } = options
+    const target = targetOf(hostname, port, protocol)
     const connection: Connection = {
       phase: isIP(hostname) === 0 ? 'dns' : 'connect',
       dialledAt: performance.now(),
       address: '',
       protocol: 'http/1.1',
+    }
+    /** What a proxy does not do for this site is its own fault as long as it does it for no other one. */
+    const proxyFault = (error: Error): EgressError | undefined => {
+      const awaited = connection.awaits?.()
+      if (proxy === undefined || (connection.awaits === undefined && !(error instanceof TunnelRefusedError)))
+        return undefined
+      const fault = proxy.failed(target, connection.dialledAt)
+      if (fault === 'site') return undefined
+      const own = new EgressError(awaited ?? error.message, { cause: error })
+      if (fault === 'proxy') onEgress(own)
+      return own
     }
     let hasFailed = false
     const fail = (error: Error): void => {
@@ -98,7 +113,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       onFailure(hostname)
       const own = ownFault(error, egress)
       if (own !== undefined) onEgress(own)
-      callback(own ?? error, null)
+      callback(own ?? proxyFault(error) ?? error, null)
     }
     onDial(connection)
     if (waiting() === undefined) {
@@ -141,7 +156,14 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       })
     }
     if (egress.proxy === undefined) return direct(connection, connect, { ...options, ...localOf(egress) }, opened)
-    void throughProxy(connection, egress.proxy, judged, connect, options, opened).catch((error: Error) => fail(error))
+    const of = { proxy: egress.proxy, record: proxy, target }
+    void throughProxy(connection, of, judged, connect, options, opened).catch((error: Error) => fail(error))
+    // Judged at once: when the tunnel has ended as well, the proxy may have answered others.
+    const { giveUp } = connection
+    connection.giveUp = (reason) => {
+      giveUp?.(reason)
+      fail(reason)
+    }
   }
 }
 
@@ -174,7 +196,7 @@ function direct(
 /** @throws what the look-up and the tunnel throw. Errors behind the tunnel go to `opened`. */
 async function throughProxy(
   connection: Connection,
-  proxy: ForwardProxy,
+  { proxy, record, target }: { proxy: ForwardProxy; record: ProxyRecord | undefined; target: string },
   judged: JudgedLookup,
   connect: buildConnector.connector,
   options: buildConnector.Options,
@@ -187,12 +209,18 @@ async function throughProxy(
   givenUp.signal.throwIfAborted()
   if (isIP(hostname) === 0) connection.lookedUpAt = performance.now()
   connection.phase = 'connect'
-  connection.awaits = `the proxy ${proxy.origin} could not be reached in time`
+  const { origin } = proxy
+  connection.awaits = () => `the proxy ${origin} could not be reached in time`
   const { address } = to as Address
   const port = Number(options.port || (protocol === 'https:' ? 443 : 80))
   const tunnel = await openTunnel(proxy, { address, port }, givenUp.signal, () => {
-    connection.awaits = undefined
+    connection.awaits = () =>
+      record?.isOfSite(target, connection.dialledAt)
+        ? undefined
+        : `the proxy ${origin} does not answer for ${target} in time`
   })
+  connection.awaits = undefined
+  record?.opened(target)
   connection.connectedAt = performance.now()
   connection.socket = tunnel
   if (protocol !== 'https:') return opened(null, tunnel, address)

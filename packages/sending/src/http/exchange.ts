@@ -276,7 +276,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       else this.#abort(reason)
     }
     const notSent = (why: string): void => this.#end({ kind: 'not-sent', why }, giveUp)
-    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
+    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits?.()
     if (this.#body !== undefined) this.#answered('time', giveUp)
     else if (this.#confirming) notSent('the ledger did not confirm the lease in time')
     else if (awaits !== undefined) notSent(awaits)

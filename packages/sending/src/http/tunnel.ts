@@ -18,7 +18,7 @@ export class EgressError extends Error {
   readonly code = 'ERR_EGRESS'
 }
 
-/** The proxy answers, and does not reach the address. */
+/** The proxy was reached and makes no tunnel to the address: proxies.ts judges whose fault that is. */
 export class TunnelRefusedError extends Error {
   override readonly name = 'TunnelRefusedError'
   readonly code = 'ERR_TUNNEL_REFUSED'
@@ -50,6 +50,7 @@ export function openTunnel(
     signal,
   })
   const away = (why: string, cause?: unknown): EgressError => new EgressError(`the proxy ${origin} ${why}`, { cause })
+  let isReached = false
   const tooLate = setTimeout(
     () => asking.destroy(away(`could not be reached within ${PROXY_WITHIN_MS} ms`)),
     PROXY_WITHIN_MS,
@@ -57,6 +58,7 @@ export function openTunnel(
   asking.once('socket', (socket) =>
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       clearTimeout(tooLate)
+      isReached = true
       onReached()
     }),
   )
@@ -73,6 +75,8 @@ export function openTunnel(
   asking.once('error', (error) => {
     clearTimeout(tooLate)
     if (signal.aborted) return reject(signal.reason as Error)
+    if (isReached)
+      return reject(new TunnelRefusedError(`the proxy ${origin} does not answer for ${target}: ${error.message}`))
     reject(error instanceof EgressError ? error : away(`does not answer: ${error.message}`, error))
   })
   asking.end()

@@ -145,6 +145,11 @@ export async function askRobots(
     const result = await (isFirst ? first(headers) : hop(headers))
     if ('what' in result) return result
     if (result.kind === 'not-sent') {
+      if (!isFirst && tools.connections.egressWaitMs(agent, at.origin) > 0) {
+        // The way out has failed behind an answer of this origin, which is no fault of it: the delay is owed, and nothing is recorded.
+        tools.connections.waitBehind(origin)
+        return { ...ended(result.endedAt), what: 'egress', detail: result.why, unsent: 'not-sent' }
+      }
       if (!isFirst) return stop('timeout', result.why, result.endedAt)
       return { ...ended(result.endedAt), what: 'not-sent', detail: result.why, unsent: 'not-sent' }
     }

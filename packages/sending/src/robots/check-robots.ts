@@ -3,7 +3,7 @@
  * waits for its lane and pace groups, and its answer is recorded. Without one, this process alone keeps the delay between its hops.
  */
 import type { AddressGuard } from '@decorum/admission'
-import type { Agent, Agents } from '@decorum/config'
+import type { Agent, Agents, EgressOf } from '@decorum/config'
 import type { LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { machineTime } from '@decorum/protocol'
@@ -20,7 +20,13 @@ import { siteAnswers } from './site-answers.ts'
 export type RobotsCheck = {
   origin: string
   agent: Agent
-  settings: Durations & { agents: Agents; paceGroups: PaceGroups; guard: AddressGuard; dnsServers: readonly string[] }
+  settings: Durations & {
+    agents: Agents
+    paceGroups: PaceGroups
+    guard: AddressGuard
+    dnsServers: readonly string[]
+    egress: EgressOf
+  }
   /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
   fleet: { ledger: FetchTools['ledger']; version: number } | undefined
   /** how long the lane is waited for, ms */
@@ -32,7 +38,8 @@ export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | un
   const { agent, settings, fleet } = check
   const { agents, guard } = settings
   const ledger = fleet?.ledger ?? noFleet(settings.leaseMs)
-  const connections = openConnections({ guard, lookup: openLookup(settings.dnsServers), stops: ledger.stops })
+  const { egress, dnsServers } = settings
+  const connections = openConnections({ guard, lookup: openLookup(dnsServers), stops: ledger.stops, egress })
   const tools: FetchTools = {
     ledger,
     agents,

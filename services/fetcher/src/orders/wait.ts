@@ -28,7 +28,7 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
   const opensInMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_TRIP_MS
   const waitMs = groups.hostsAlone ? togetherIn(opensInMs) : opensInMs
   if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
-  const egressWaitMs = connections.egressWaitMs(agent)
+  const egressWaitMs = connections.egressWaitMs(agent, order.origin)
   if (egressWaitMs > 0) return await released('egress', egressWaitMs)
   if (isStopping()) return await released('stopping')
   return agent
