@@ -46,6 +46,7 @@ const CALLS: Record<
     ledger.complete({ ...lane, fence: 1, delayMs: 1, elapsedMs: 1, load: { kind: 'normal' } } as never),
   resolve: (ledger) => ledger.resolve(0, [{ ...held, dropped: [], next: { kind: 'unused' } }]),
   record: (ledger) => ledger.record({ ...held, state: {}, delays: [], delayMs: 1, elapsedMs: 1 }),
+  keep: (ledger) => ledger.keep(origin, {}),
   endRobotsFetch: (ledger) => ledger.endRobotsFetch({ origin, fence: 1, agents: ['bot'] }),
   body: (ledger) => ledger.body(0, 'hash'),
   robotsStates: (ledger) => ledger.robotsStates(0, [origin]),

@@ -10,7 +10,8 @@ function sharesOf(size: number) {
   /** @returns how many of these it got */
   const take = (count: number, ...groups: string[]): number => {
     let taken = 0
-    for (; taken < count && shares.taken < shares.size && shares.beyond(groups) === undefined; taken++) shares.take(groups)
+    for (; taken < count && shares.taken < shares.size && shares.beyond(groups) === undefined; taken++)
+      shares.take(groups)
     return taken
   }
   const leave = (count: number, ...groups: string[]): void => {

@@ -25,7 +25,7 @@ const Entry = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .meta({ description: 'robots.txt files that the fleet fetches for this token at once; absent: 50' }),
+    .meta({ description: 'robots.txt files that the fleet fetches for this token at once; absent: its share of the slots' }),
 })
 export const PermitTokensFile = z.array(Entry).min(1).max(1_000)
 export type PermitToken = z.output<typeof Entry>

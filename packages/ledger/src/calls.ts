@@ -35,7 +35,9 @@ export const ARGS = {
   record: [
     ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
     ...['load', 'backOffMs', 'backOffMaxMs', 'backOffQuietMs', 'domain', 'domainBytes', 'allBytes'],
+    ...['unclaimedMs', 'asker', 'askerBytes'],
   ],
+  keep: ['origin', 'hashes', 'lifeMs', 'beyondLifeMs', 'domain', 'domainBytes', 'allBytes', 'asker', 'askerBytes'],
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
   rates: ['expected', 'version', 'agents'],

@@ -60,6 +60,7 @@ export const KEY_MOVES = {
   body: { with: 'origin' },
   spent: { stays: 'it ends by itself; a body that goes along is spent again where it comes' },
   spentBeyond: { stays: 'it ends by itself' },
+  spentUnclaimed: { stays: 'it ends by itself' },
   outcomes: { stays: 'readers read the streams of all partitions, retired ones too' },
   outbox: { stays: 'gateways empty those of all partitions, retired ones too' },
   operations: { stays: 'a log in the order of its partition; what an operation has set is in the origin' },

@@ -62,6 +62,7 @@ export const KEY = {
   body: 'b:',
   spent: 'spent',
   spentBeyond: 'spent-beyond',
+  spentUnclaimed: 'spent-unclaimed',
   outcomes: 'outcomes',
   outbox: 'outbox',
   operations: 'operations',
@@ -227,8 +228,8 @@ export const KEPT = {
 /** A date in a Retry-After counts for no longer than a length may. */
 export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
-/** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
-export const BODY = { freeBytes: 4_096 } as const
+/** What a body of a robots.txt takes up in Redis beside its bytes, about: lib/body-budget.lua. */
+export const BODY = { besideBytes: 100 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const

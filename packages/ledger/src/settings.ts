@@ -22,7 +22,7 @@ export type LedgerOptions = {
   backOffMs?: number
   backOffMaxMs?: number
   backOffQuietMs?: number
-  /** what robots.txt bodies may take up; those of usual size are free */
+  /** what robots.txt bodies may take up */
   bodies?: Partial<BodyBudget>
   /** Redis answers within this or the call fails with LedgerUnavailableError */
   callDeadlineMs?: number
@@ -42,10 +42,7 @@ export type LedgerOptions = {
   jitter?: () => number
 }
 
-/**
- * What bodies of more than 4 KiB, as they are stored, may take up in one partition. Each life that a body is given counts, so
- * what is stored at once is at most twice a budget.
- */
+/** What robots.txt bodies may take up in one partition. Each life that a body is given counts, so what is stored at once is at most twice a budget. */
 export type BodyBudget = {
   /** of the origins of one registrable domain, bytes; and as much again for short lives */
   domainBytes: number

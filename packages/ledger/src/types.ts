@@ -304,6 +304,8 @@ export type RobotsRecord = LaneRef & {
   /** delay owed by the lane that fetched, ms */
   delayMs: number
   elapsedMs: number
+  /** the token whose question brought it: it is kept for a short while, unless somebody has URLs of the origin, or a permit */
+  unclaimedBy?: string
   /** what the site asked for by its answers, whatever they say of the rules; absent: normal */
   load?: SiteLoad
 }

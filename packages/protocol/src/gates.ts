@@ -404,13 +404,17 @@ const SENDER_GATES = {
     underWay: none('the connection is made by then'),
   },
   share: {
-    means: 'The crawl, the permit token or the domain holds its share of the slots of a fetcher, and others need the rest.',
+    means:
+      'The crawl, the permit token or the domain holds its share of the slots of a fetcher, and others need the rest.',
     knownBy: 'sender',
     scope: 'fleet',
     manner: 'waits',
     lane: 'is looked at again after a second, and later the more orders are given back for this reason',
     wakes: 'nobody: the lane is looked at again',
-    reserve: reserved('the fetcher finds it when an order asks for a slot', 'permits look for themselves how many they order'),
+    reserve: reserved(
+      'the fetcher finds it when an order asks for a slot',
+      'permits look for themselves how many they order',
+    ),
     grant: none('its order has a slot'),
     send: none('its order has a slot'),
     underWay: none('its order has a slot'),

@@ -35,8 +35,8 @@ export {
   writtenOrder,
 } from './order.ts'
 export {
-  domainOf,
   type CrawlUrl,
+  domainOf,
   hostOf,
   MAX_PATH_BYTES,
   MAX_URL_CHARS,

@@ -30,6 +30,8 @@ const Order = z.object({
   crawl: CrawlName.default(DEFAULT_CRAWL),
   /** the permit token whose holder asked for this robots fetch; absent: the crawl did */
   by: z.string().optional(),
+  /** of a robots fetch: nobody is known to have a permit or a URL of the origin */
+  isUnclaimed: z.boolean().optional(),
   /** the registrable domain or host whose redirect led here */
   from: z.string().optional(),
   /** 1 for the first try */
@@ -86,6 +88,7 @@ export function writtenOrder(order: Order, now: number): WrittenOrder {
   if (order.kind !== 'page') written.kind = order.kind
   if (order.crawl !== DEFAULT_CRAWL) written.crawl = order.crawl
   if (by !== undefined) written.by = by
+  if (order.isUnclaimed === true) written.isUnclaimed = true
   if (from !== undefined) written.from = from
   if (order.notBefore > now) written.notBefore = order.notBefore
   if (order.attempt !== 1) written.attempt = order.attempt

@@ -58,7 +58,10 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
 }
 
 /** What a redirect's target takes over from the order that was redirected. */
-export type RedirectedOrder = Pick<Order, 'from' | 'origin' | 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'> & {
+export type RedirectedOrder = Pick<
+  Order,
+  'from' | 'origin' | 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'
+> & {
   crawl?: string | undefined
 }
 

@@ -2,8 +2,8 @@
 import { VERSION } from '@decorum/fleet-config'
 import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Histogram, Registry } from '@decorum/runtime/prom-client'
-import type { Slots } from './orders/slots.ts'
 import type { StartRefusal, Unused } from '@decorum/sending'
+import type { Slots } from './orders/slots.ts'
 
 /** Why an order sent nothing. */
 export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress' | 'share'

@@ -39,6 +39,7 @@ export async function attempt(wish: Wish, leaseMs: number, desk: Desk): Promise<
     const isRefresh = judgement.kind === 'allowed' && judgement.refresh && judged.state.question === undefined
     if (judgement.kind !== 'ask' && !(isRefresh && desk.fetchers() > 0)) {
       const answer = await grant(wish, judged, leaseMs, desk)
+      if (answer.kind === 'granted') origins.claim(origin, judged.state)
       if (answer.kind === 'granted' || answer.kind === 'wait') return answer
       if (answer.kind === 'blocked') return blocked(wish)
       if (answer.kind === 'crawl-held') return heldCrawl(wish, answer.record)
@@ -68,7 +69,7 @@ async function askFirst(
     }
   const paceLane = groups.hostLane(agent.key, origin)
   const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
-  const asked = await robots.ask(lane, by, version, delayMs)
+  const asked = await robots.ask({ ...lane, isUnclaimed: !origins.isClaimed(origin) }, by, version, delayMs)
   origins.forget(origin)
   if (asked === 'rules-changed') return asked
   if (asked === 'blocked') return blocked(wish)

@@ -12,6 +12,8 @@ const TRUST_MS = 5_000
 /** From the judgement to the first byte of the request, at most. */
 const SENT_WITHIN_MS = 5_000
 const MOST_ORIGINS = 50_000
+/** How long a permit counts after it was granted: a day less than what it keeps. */
+const CLAIMED_MS = 30 * 86_400_000
 
 export type Known = { version: number; state: RobotsState; at: number }
 export type Judged = {
@@ -26,11 +28,26 @@ export type Judged = {
 export class Origins {
   readonly #ledger: Ledger
   readonly #known = new Recent<string, Known>(MOST_ORIGINS)
+  readonly #answered = new Recent<string, Known>(MOST_ORIGINS)
+  readonly #claimed = new Recent<string, number>(MOST_ORIGINS)
   readonly robots: RobotsJudge
 
   constructor(ledger: Ledger, retryMs: number | undefined) {
     this.#ledger = ledger
     this.robots = robotsJudge(ledger, retryMs)
+  }
+
+  /** A permit was granted: what is known of the origin is kept in the ledger as long as that of one with URLs. */
+  claim(origin: string, state: RobotsState): void {
+    if (this.isClaimed(origin)) return
+    this.#claimed.set(origin, performance.now())
+    this.#ledger.keep(origin, state).catch(() => this.#claimed.delete(origin)) // with the next permit
+  }
+
+  /** Whether this process has granted a permit for it lately. */
+  isClaimed(origin: string): boolean {
+    const at = this.#claimed.get(origin)
+    return at !== undefined && performance.now() - at < CLAIMED_MS
   }
 
   /** The next look at this origin asks the ledger. */
@@ -47,6 +64,24 @@ export class Origins {
       if (kind === 'allowed' || kind === 'refused') return judged
     }
     return this.#judge(agent, origin, path, await this.#load(origin))
+  }
+
+  /**
+   * The verdict for somebody who asks without a permit. The ledger forgets an origin soon that nobody has a permit or a URL for, and this
+   * process remembers it for longer, so that asking again and again does not fetch its robots.txt again and again.
+   */
+  async verdict(agent: Agent, origin: string, path: string): Promise<Judged> {
+    const known = await this.#load(origin)
+    if (known.state.answer !== undefined) this.#answered.set(origin, known)
+    const lately = this.#answered.get(origin)
+    return this.#judge(
+      agent,
+      origin,
+      path,
+      known.state.answer === undefined && lately !== undefined
+        ? { ...known, state: { ...lately.state, ...questionOf(known) } }
+        : known,
+    )
   }
 
   async #judge(agent: Agent, origin: string, path: string, { state, version }: Known): Promise<Judged> {
@@ -71,3 +106,5 @@ export class Origins {
     return this.#ledger.now(this.#ledger.partitionOf(origin))
   }
 }
+
+const questionOf = ({ state: { question } }: Known): Pick<RobotsState, 'question'> => defined({ question })

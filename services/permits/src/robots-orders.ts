@@ -37,10 +37,16 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room
   })
   return {
     /**
+     * @param wanted   isUnclaimed: no permit was granted for the origin lately
      * @param by       for whom
      * @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered
      */
-    async ask(wanted: ClaimRequest, by: Token, version: number, delayMs: number): Promise<AskedRobots> {
+    async ask(
+      { isUnclaimed = true, ...wanted }: ClaimRequest & { isUnclaimed?: boolean },
+      by: Token,
+      version: number,
+      delayMs: number,
+    ): Promise<AskedRobots> {
       const { agent, origin } = wanted
       const place = room.take(by, origin, version)
       if (place.kind === 'full') return place
@@ -72,6 +78,7 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room
         notBefore: claim.notBefore,
         id: '',
         by: by.name,
+        isUnclaimed,
       }
       const data = { orders: [order] }
       const adding = (queues[partition] as Queue).add(JOB_NAMES.orders, data, JOB_OPTIONS)

@@ -6,10 +6,8 @@ import type { Ledger } from '@decorum/ledger'
 import { Shares } from '@decorum/politeness'
 import type { Token } from './config.ts'
 
-/** Robots fetches of one token in flight, where it does not say. */
-const MOST_OF_TOKEN = 50
 /** How often is looked whether they have ended, while there are some. */
-const LOOK_MS = 200
+const LOOK_MS = 100
 
 type InFlight = {
   origin: string
@@ -78,17 +76,22 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
      * A place for the robots fetch of an origin, to be left when it is not ordered; none where one of it is under way already.
      * @param version  of the rules that are known
      */
-    take({ name, maxRobotsFetches = MOST_OF_TOKEN }: Token, origin: string, version: number): Place | Full {
+    take({ name, maxRobotsFetches = Number.POSITIVE_INFINITY }: Token, origin: string, version: number): Place | Full {
       if (inFlight.has(origin)) return { kind: 'place', leave() {} }
       if (isLow()) return { kind: 'full', why: 'Redis is nearly full: no robots.txt is fetched that no URL waits for' }
       shares.size = Math.max(1, slots())
       const group = `token:${name}`
       const own = ofToken.get(group) ?? 0
-      if (own >= maxRobotsFetches)
-        return { kind: 'full', why: `${own} robots fetches of this token are under way` }
+      if (own >= maxRobotsFetches) return { kind: 'full', why: `${own} robots fetches of this token are under way` }
       if (shares.taken >= shares.size || shares.beyond([group]) !== undefined)
         return { kind: 'full', why: 'the robots fetches of this token have their share of the fetch slots' }
-      const one: InFlight = { origin, groups: [group], version, wasFetching: false, startsBy: performance.now() + reserveMs }
+      const one: InFlight = {
+        origin,
+        groups: [group],
+        version,
+        wasFetching: false,
+        startsBy: performance.now() + reserveMs,
+      }
       inFlight.set(origin, one)
       ofToken.set(group, own + 1)
       shares.take(one.groups)

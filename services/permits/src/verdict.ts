@@ -16,7 +16,7 @@ export async function verdict(url: string, name: string | undefined, token: Toke
   const wish = admit(url, agent, token, config.guard)
   if (wish instanceof Problem) throw wish
   const { origin, path } = wish
-  const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
+  const { judgement, delayMs, version, state } = await origins.verdict(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
   if (judgement.kind === 'ask' && desk.fetchers() > 0) {
     const asked = await desk.robots.ask({ agent: agent.key, origin }, token, version, delayMs)

@@ -19,7 +19,11 @@ function rig() {
   }
   const why: string[] = []
   const tools = { ledger, stats: { refused: (one: string) => void why.push(one) } }
-  const turnAway = openTurnAway(tools as never, () => clock.ms, () => 1)
+  const turnAway = openTurnAway(
+    tools as never,
+    () => clock.ms,
+    () => 1,
+  )
   return { clock, given, why, turnAway }
 }
 

@@ -4,7 +4,12 @@ import { hopLines } from '@decorum/sending/robots'
 import { expect, test } from 'vitest'
 
 const never = (): boolean => false
-const hop = (host: string, delayMs = 0) => ({ host, delayMs, isLate: never, wait: <T>(work: () => Promise<T>) => work() })
+const hop = (host: string, delayMs = 0) => ({
+  host,
+  delayMs,
+  isLate: never,
+  wait: <T>(work: () => Promise<T>) => work(),
+})
 
 test('of many hops to one host, four wait and the others are late at once', async () => {
   const lines = hopLines()
@@ -20,7 +25,9 @@ test('of many hops to one host, four wait and the others are late at once', asyn
       }),
     ),
   )
-  expect([answers.filter((one) => one === 'made').length, answers.filter((one) => one === 'late').length]).toEqual([4, 396])
+  expect([answers.filter((one) => one === 'made').length, answers.filter((one) => one === 'late').length]).toEqual([
+    4, 396,
+  ])
   expect(most).toBe(1)
 })
 

@@ -45,7 +45,7 @@ export const limits = {
     schema: wholeNumber(0).default(8 * 1024 * 1024),
     unit: 'bytes',
     means:
-      'What large robots.txt bodies (over 4 KiB as stored) of one registrable domain may take up in a partition; beyond it they are kept for an hour.',
+      'What robots.txt bodies of one registrable domain may take up in a partition; beyond it they are kept for an hour.',
     reason: 'Sixteen bodies of the largest size that is read.',
     roles: ['gateway', 'fetcher'],
     scope: 'fleet',
@@ -55,7 +55,7 @@ export const limits = {
     schema: wholeNumber(0).default(512 * 1024 * 1024),
     unit: 'bytes',
     means:
-      'What large robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
+      'What robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
     reason: 'As much as a Redis of a few gigabytes can spare.',
     roles: ['gateway', 'fetcher'],
     scope: 'fleet',

@@ -10,7 +10,18 @@ import type { Partitions } from './partitions.ts'
 
 const MEMBER_LIFE_MS = 5_000
 
-export function fleetCalls({ callDeadlineMs, redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
+export function fleetCalls({
+  callDeadlineMs,
+  redis,
+  tags,
+  all,
+  active,
+  of,
+  timed,
+  stops,
+  rates,
+  lookAtTags,
+}: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
   // master of one is away, the others still know which processes run.

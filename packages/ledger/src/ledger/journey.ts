@@ -120,11 +120,14 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       }, ignored)
       return ended
     },
+    /** Somebody holds a permit for the origin: what is known of it is kept as long as any. */
+    keep: (origin: string, state: RobotsState) => ofOrigin(origin).verbs.keep(origin, state),
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
       if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      if (result === 'completed' && state.answer !== undefined && robotsRecord.unclaimedBy === undefined)
+        notes?.robots(origin, state.answer)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),

@@ -69,9 +69,7 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
     return OVER.write({ ...common, ending: 'over' })
   const items = [
     ...(outcome === undefined ? [] : leaving(outcome)),
-    ...(candidate === undefined
-      ? []
-      : LEAVING.write({ json: writeTarget(candidate), kind: KIND.candidate, id: '' })),
+    ...(candidate === undefined ? [] : LEAVING.write({ json: writeTarget(candidate), kind: KIND.candidate, id: '' })),
   ]
   const stays = outcome === undefined && secondary !== true
   const leavingCount = items.length / LEAVING.at.size

@@ -22,7 +22,7 @@ export type FetchTools = HopTools & {
 }
 
 /** The part of an order that a robots fetch needs. */
-export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'crawl' | 'meta'>>
+export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'by' | 'crawl' | 'meta' | 'isUnclaimed'>>
 
 /** `answer`: the exchanges, whose bodies the caller discards. `refusal`: why nothing was sent. */
 export type FetchedRobots = Fetched & { answer: RobotsAnswer; refusal?: 'ledger-unavailable' }
@@ -53,7 +53,9 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+      const delays = delaysOf(agents, next, rules ?? old.body)
+      const unclaimed = order.isUnclaimed === true ? { unclaimedBy: order.by ?? '' } : {}
+      return { agent: agent.key, origin, fence, state: next, delays, ...unclaimed }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {

@@ -38,10 +38,7 @@ export function hopLines(now: () => number = () => performance.now()) {
      * @param wait     waits so
      * @returns 'late' when its turn would not come in time, or too many wait already
      */
-    async inTurn<T>(
-      { host, delayMs, isLate, wait }: Hop,
-      hop: () => Promise<T>,
-    ): Promise<T | 'late'> {
+    async inTurn<T>({ host, delayMs, isLate, wait }: Hop, hop: () => Promise<T>): Promise<T | 'late'> {
       if (lines.size >= MOST_HOSTS) forget()
       const line = lines.get(host) ?? { waiting: 0, nextAt: 0, last: Promise.resolve() }
       const apartMs = DELAYS_APART * delayMs

@@ -58,7 +58,10 @@ export function totalsOf(
 
 /** Little memory is left: what is taken in waits for what leaves. */
 function nearlyFull(share: number, totals: Totals): Headline {
-  const unread = totals.unread === 0 ? '' : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
+  const unread =
+    totals.unread === 0
+      ? ''
+      : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
   const sentence = `Redis uses ${Math.floor(share * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${unread}. Give Redis more memory, or enqueue less.`
   return { tone: 'trouble', title: 'Redis is nearly full', sentence }
 }

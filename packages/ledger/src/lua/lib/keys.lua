@@ -33,6 +33,7 @@
     mark:<…>     what was stored already
     b:<hash>     a robots.txt body
     spent, spent-beyond, and both with :<domain>   what was used of the budgets of bodies
+    spent-unclaimed, and with :<token>             the same of origins that nobody has a URL of or a permit for
     outcomes     stream of outcomes;  outcomes:<crawl>: those of a crawl that is not the default one
     outbox       stream of the candidates that redirects gave
     operations   stream of what operators did

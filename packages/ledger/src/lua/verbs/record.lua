@@ -11,6 +11,8 @@
   ARGV    ARGS.record in calls.ts, then per agent DELAY_ITEM:
           lane      whose lease ends by it, '' when none does
           state     state-text.ts, '' when it stays; lifeMs: how long it is kept
+          unclaimedMs  how long that is kept, and its bodies, where no URL of the origin is stored and nobody holds a
+                    permit for it; '0': as long as any. asker: whose question brought it then
           hashes    of the bodies that it needs, the latest first, separated by blanks
           body      the first of these (stored-body.ts), '' when it is stored already
           delayMs, elapsedMs   owed by the lane, and how much of that has passed
@@ -39,20 +41,35 @@ if not isOwn() then
   return reply('stale')
 end
 
+-- Whether an agent has URLs of the origin or a permit, or had when its state was written.
+local function isClaimed()
+  local known, ends = unpack(call('HMGET', key, FIELD.robotsState, FIELD.robotsStateEnds))
+  if known and not ends then return true end
+  for i = ARG.items, #ARGV, DELAY_ITEM.size do
+    local one = ARGV[i + DELAY_ITEM.agent] .. ' ' .. origin
+    local lease = leaseOf(one)
+    if hasWork(one) or (lease and lease[LEASE.kind] == KIND.permit) then return true end
+  end
+  return false
+end
+
 local isRecorded = ARGV[ARG.state] ~= ''
 if isRecorded then
-  local life, body = longest, ARGV[ARG.body]
+  local unclaimedMs = tonumber(ARGV[ARG.unclaimedMs])
+  local isShort = --[[rule:what-is-claimed-is-kept]] unclaimedMs > 0 and not isClaimed() --[[end]]
+  local most = isShort and unclaimedMs or longest
+  local life, body = most, ARGV[ARG.body]
   for hash in string.gmatch(ARGV[ARG.hashes], '%S+') do
-    local lives = keepBody(hash, body)
+    local lives = keepBody(hash, body, most)
     if not lives then return reply('full') end
     life, body = math.min(life, lives), ''
   end
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
-  if call('PTTL', key) <= life then
-    call('PEXPIRE', key, string.format('%d', life))
-    call('HDEL', key, FIELD.robotsStateEnds)
-  else call('HSET', key, FIELD.robotsStateEnds, ms(now + life)) end
+  if call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
+  -- What is kept of an unclaimed origin says so, even where its key ends with it: a permit may come (keep.lua).
+  if isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
+  else call('HDEL', key, FIELD.robotsStateEnds) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
 if isRecorded then indexOpened('robots-unreachable', origin) end
