@@ -59,7 +59,7 @@ async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unk
 const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 
 /** What is kept for people to see later: it fills by itself, so an earlier ledger has none of it, and it needs no other number. */
-const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring)/
+const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring|spent)/ // and what bodies have spent, which is counted since then
 const COUNT_OF_A_REASON = /\["[a-z]+\/[\w-]+","\d+"\],?/g
 
 /** What differs from one filling to the next: lives by the real clock, a back-off that chance lengthens, the run of Redis; and how it came here. */

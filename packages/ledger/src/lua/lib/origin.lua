@@ -9,7 +9,6 @@ local function stateOf(state, ends)
   return state
 end
 
-local BESIDE_MS = 1000 -- its end is recorded by then
 -- A robots fetch of an origin is in flight from here on: an order for its rules, or a page or a hop whose URL is a
 -- robots.txt. No other one starts before lease + quarantine are over: a frozen fetcher may still send its request.
 local function startRobotsFetch(origin, fence, leaseMs)
@@ -19,6 +18,6 @@ local function startRobotsFetch(origin, fence, leaseMs)
   call('HSET', key, FIELD.fetchFence, fence, FIELD.fetchUntil, ms(ends))
   markChanged(origin)
   -- An origin of which nothing else is known ends with its key, but not before that; record.lua sets the real life.
-  local life = math.ceil(ends - now) + BESIDE_MS
+  local life = math.ceil(ends - now) + DAY_MS
   if call('PTTL', key) < life then call('PEXPIRE', key, life) end
 end

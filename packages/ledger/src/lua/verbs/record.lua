@@ -45,6 +45,7 @@ end
 local function isClaimed()
   local known, ends = unpack(call('HMGET', key, FIELD.robotsState, FIELD.robotsStateEnds))
   if known and not ends then return true end
+  if lane ~= '' and hasWork(lane) then return true end
   for i = ARG.items, #ARGV, DELAY_ITEM.size do
     local one = ARGV[i + DELAY_ITEM.agent] .. ' ' .. origin
     local lease = leaseOf(one)
@@ -56,8 +57,10 @@ end
 local isRecorded = ARGV[ARG.state] ~= ''
 if isRecorded then
   local unclaimedMs = tonumber(ARGV[ARG.unclaimedMs])
-  local isShort = --[[rule:what-is-claimed-is-kept]] unclaimedMs > 0 and not isClaimed() --[[end]]
+  local isShort = unclaimedMs > 0 and not isClaimed()
   local most = isShort and unclaimedMs or longest
+  -- Nothing but the robots fetch in flight (its fence and its end) was known: its key ends with what is recorded now.
+  local isNew = isShort and call('HLEN', key) == 2
   local life, body = most, ARGV[ARG.body]
   for hash in string.gmatch(ARGV[ARG.hashes], '%S+') do
     local lives = keepBody(hash, body, most)
@@ -66,9 +69,9 @@ if isRecorded then
   end
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
-  if call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
+  if isNew or call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
   -- What is kept of an unclaimed origin says so, even where its key ends with it: a permit may come (keep.lua).
-  if isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
+  if life <= short or isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
   else call('HDEL', key, FIELD.robotsStateEnds) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
