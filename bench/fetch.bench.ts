@@ -14,7 +14,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import { carryOut, groupsOf, noSink, openArchive, openSlots, openStats, type Sink, type Tools } from '@decorum/fetcher/testing'
+import {
+  carryOut,
+  groupsOf,
+  noSink,
+  openArchive,
+  openSlots,
+  openStats,
+  type Sink,
+  type Tools,
+} from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
 import { untilOver } from '@decorum/sending'

@@ -233,8 +233,8 @@ test('an origin with URLs, and one that was known for long, is kept as before', 
   const { ledger } = bench
   expect(await learnBody(bench, host('urls'), 100, { unclaimedBy: 'alice' })).toSatisfy(isLong)
   await learnBody(bench, host('known'), 100)
-  const [lane] = [{ agent: AGENT, origin: host('known') }]
-  await ledger.dropBacklog(lane!, 'test', '')
+  const lane = { agent: AGENT, origin: host('known') }
+  await ledger.dropBacklog(lane, 'test', '')
   expect(await askedAbout(bench, host('known'), 100)).toSatisfy(isLong)
 })
 

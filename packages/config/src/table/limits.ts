@@ -54,8 +54,7 @@ export const limits = {
   ROBOTS_BODIES_MAX_BYTES: {
     schema: wholeNumber(0).default(512 * 1024 * 1024),
     unit: 'bytes',
-    means:
-      'What robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
+    means: 'What robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
     reason: 'As much as a Redis of a few gigabytes can spare.',
     roles: ['gateway', 'fetcher'],
     scope: 'fleet',

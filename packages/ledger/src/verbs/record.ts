@@ -101,7 +101,9 @@ async function callRecord<Result extends RecordResult>(
     delayMs = 0,
     elapsedMs = 0,
     load,
-    unclaimedMs: shortMs = 0, asker = '' }: RecordCall,
+    unclaimedMs: shortMs = 0,
+    asker = '',
+  }: RecordCall,
 ): Promise<Result> {
   const args = {
     ...{ lane, fence, origin, delayMs, domainBytes, allBytes, beyondLifeMs, backOffMs, backOffMaxMs, backOffQuietMs },
