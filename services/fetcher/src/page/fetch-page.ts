@@ -64,13 +64,13 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       return { ...done, ...redirect }
     }
     const url = orderUrl(order)
-    const start = new DecodedStart(headers)
-    const saysAtOnce = isCoded(headers) ? undefined : saysOf(url, result, agent, start)
+    const start = isCoded(headers) ? new DecodedStart(headers) : undefined
+    const saysAtOnce = start === undefined ? saysOf(url, headers, agent, body.start()) : undefined
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
-    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const decodedBytes = decoded instanceof Promise ? await decoded : decoded
-    const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
+    const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
@@ -123,6 +123,10 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
 
 /** In tenths of a ms. */
 function inTenths(timing: Answer['timing']): Answer['timing'] {
-  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms * 10) / 10])
-  return Object.fromEntries(rounded) as Answer['timing']
+  const rounded = { ...timing }
+  for (const phase in rounded) {
+    const ms = rounded[phase as keyof typeof rounded]
+    if (ms !== undefined) rounded[phase as keyof typeof rounded] = Math.round(ms * 10) / 10
+  }
+  return rounded
 }
