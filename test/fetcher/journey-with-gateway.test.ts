@@ -160,3 +160,28 @@ test('the archive is complete after stop: pages, redirects, and robots.txt with 
   expect(names.filter((name) => name.endsWith('.open'))).toEqual([])
   services = services.slice(0, 1)
 })
+
+test("a redirect's Retry-After delays its target, and closes neither the site that asked nor the one that it leads to", async () => {
+  const at = new Map<string, number>()
+  const other = await rawOrigin((socket, { path }) => {
+    at.set(path, Date.now())
+    socket.write(answerOf(path === '/robots.txt' ? 404 : 200))
+  })
+  const waits: Record<string, string> = { '/in-an-hour': '3600', '/in-a-second': '1' }
+  const site = await rawOrigin((socket, { path }) => {
+    const wait = waits[path]
+    if (wait === undefined) return void socket.write(answerOf(path === '/robots.txt' ? 404 : 200))
+    at.set(`answer to ${path}`, Date.now())
+    socket.write(answerOf(302, { location: other.origin + path, 'retry-after': wait }))
+  })
+  await enqueue({ id: 'in-an-hour', url: `${site.origin}/in-an-hour` })
+  expect(await ends('in-an-hour')).toMatchObject({ kind: 'redirected' })
+  await enqueue({ id: 'in-a-second', url: `${site.origin}/in-a-second` })
+  await enqueue({ id: 'same', url: `${site.origin}/same` }, { id: 'elsewhere', url: `${other.origin}/elsewhere` })
+  await Promise.all([ends('same'), ends('elsewhere')])
+  const soon = await ends('in-a-second')
+  if (soon?.kind !== 'redirected') throw new Error(JSON.stringify(soon))
+  expect(await ends(soon.candidate)).toMatchObject({ kind: 'fetched', url: `${other.origin}/in-a-second` })
+  expect((at.get('/in-a-second') ?? 0) - (at.get('answer to /in-a-second') ?? Number.NaN)).toBeGreaterThanOrEqual(1_000)
+  expect(at.has('/in-an-hour')).toBe(false)
+})

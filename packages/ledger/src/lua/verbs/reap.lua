@@ -54,8 +54,8 @@ for i = 1, #found do
     end
   end
 end
-local waited = call('ZRANGE', TAG .. KEY.later, '-inf', --[[rule:a-target-enters-when-it-is-due]] ms(now) --[[end]],
-  'BYSCORE', 'LIMIT', 0, BATCH)
+local dueTill = --[[rule:a-target-enters-when-it-is-due]] ms(now) --[[end]]
+local waited = call('ZRANGE', TAG .. KEY.later, '-inf', dueTill, 'BYSCORE', 'LIMIT', 0, BATCH)
 for i = 1, #waited do call('XADD', TAG .. KEY.outbox, '*', 'c', waited[i]) end
 if #waited > 0 then call('ZREM', TAG .. KEY.later, unpack(waited)) end
 call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
@@ -67,4 +67,5 @@ end
 count('reaped', startedCount)
 count('reaped-reserved', reservedCount)
 flush()
-return reply(tostring(startedCount), tostring(reservedCount), (#found >= BATCH or #waited >= BATCH) and '1' or '', unpack(fetches))
+local more = (#found >= BATCH or #waited >= BATCH) and '1' or ''
+return reply(tostring(startedCount), tostring(reservedCount), more, unpack(fetches))
