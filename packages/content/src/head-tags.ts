@@ -78,47 +78,68 @@ export class HeadTag {
 
   /** Behind its `>`; 0 when that is not there yet. */
   end(): number {
-    return this.#walk(undefined)
+    for (let at = this.#nameEnd; readAttribute(this.#text, at); ) at = found.end
+    return found.end
   }
 
-  /** By name in lower case, the first of each name. @param toText  of a value as it stands in the text */
-  attributes(toText = AS_IT_IS): ReadonlyMap<string, string> {
-    const found = new Map<string, string>()
-    this.#walk((name, from, to) => {
-      if (!found.has(name)) found.set(name, decoded(toText(this.#text.slice(from, to))))
-    })
-    return found
-  }
-
-  #walk(onAttribute: ((name: string, from: number, to: number) => void) | undefined): number {
+  /** The first of that name. @param name  in lower case. @param toText  of the value as it stands in the text */
+  attribute(name: string, toText = AS_IT_IS): string | undefined {
     const text = this.#text
-    for (let at = this.#nameEnd; ; ) {
-      let c = text.charCodeAt(at)
-      while (isSpace(c) || c === SLASH) c = text.charCodeAt(++at)
-      if (c === GREATER) return at + 1
-      const nameAt = at++ // whatever it is, '=' as well
-      for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length; ) c = text.charCodeAt(++at)
-      const nameEnd = at
-      while (isSpace(c)) c = text.charCodeAt(++at)
-      let [from, to] = [at, at]
-      if (c === EQUALS) {
-        do c = text.charCodeAt(++at)
-        while (isSpace(c))
-        if (c === DOUBLE_QUOTE || c === SINGLE_QUOTE) {
-          from = at + 1
-          to = text.indexOf(c === DOUBLE_QUOTE ? '"' : "'", from)
-          if (to < 0) return 0
-          at = to + 1
-        } else {
-          from = at
-          while (at < text.length && c !== GREATER && !isSpace(c)) c = text.charCodeAt(++at)
-          to = at
-        }
-      }
-      if (at >= text.length) return 0
-      onAttribute?.(text.slice(nameAt, nameEnd).toLowerCase(), from, to)
+    for (let at = this.#nameEnd; readAttribute(text, at); at = found.end) {
+      const { nameAt, nameEnd, valueAt, valueEnd } = found
+      if (nameEnd - nameAt === name.length && text.slice(nameAt, nameEnd).toLowerCase() === name)
+        return decoded(toText(text.slice(valueAt, valueEnd)))
+    }
+    return undefined
+  }
+
+  /** All of them, by name in lower case. */
+  attributes(): ReadonlyMap<string, string> {
+    const all = new Map<string, string>()
+    const text = this.#text
+    for (let at = this.#nameEnd; readAttribute(text, at); at = found.end) {
+      const { nameAt, nameEnd, valueAt, valueEnd } = found
+      const name = text.slice(nameAt, nameEnd).toLowerCase()
+      if (!all.has(name)) all.set(name, decoded(text.slice(valueAt, valueEnd)))
+    }
+    return all
+  }
+}
+
+/** Where the attribute that was read last stands. One for all: an object for each takes as long as reading it. */
+const found = { nameAt: 0, nameEnd: 0, valueAt: 0, valueEnd: 0, end: 0 }
+
+/** @returns false: there is none; `found.end` is behind the `>` of the tag then, or 0 when that is not there yet */
+function readAttribute(text: string, at: number): boolean {
+  found.end = 0
+  let c = text.charCodeAt(at)
+  while (isSpace(c) || c === SLASH) c = text.charCodeAt(++at)
+  if (c === GREATER) found.end = at + 1
+  if (c === GREATER || at >= text.length) return false
+  found.nameAt = at++ // whatever it is, '=' as well
+  for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length; ) c = text.charCodeAt(++at)
+  found.nameEnd = at
+  while (isSpace(c)) c = text.charCodeAt(++at)
+  let [from, to] = [at, at]
+  if (c === EQUALS) {
+    do c = text.charCodeAt(++at)
+    while (isSpace(c))
+    if (c === DOUBLE_QUOTE || c === SINGLE_QUOTE) {
+      from = at + 1
+      to = text.indexOf(c === DOUBLE_QUOTE ? '"' : "'", from)
+      if (to < 0) return false
+      at = to + 1
+    } else {
+      from = at
+      while (at < text.length && c !== GREATER && !isSpace(c)) c = text.charCodeAt(++at)
+      to = at
     }
   }
+  if (at >= text.length) return false
+  found.valueAt = from
+  found.valueEnd = to
+  found.end = at
+  return true
 }
 
 const AS_IT_IS = (raw: string): string => raw

@@ -90,22 +90,21 @@ function readHead(
     // behind any other element stands what readers see; what these two contain is no part of the head, and ends none
     if (apart === 0 && !IN_HEAD.has(name)) return false
     if (name === 'meta') {
-      const attributes = tag.attributes(toText)
-      if (isMeant(attributes.get('name')?.trim().toLowerCase() ?? '', names))
-        rules.push(...parseRobotsMeta(attributes.get('content')?.trim() ?? '').filter(({ agent }) => agent === '*'))
+      if (isMeant(tag.attribute('name', toText)?.trim().toLowerCase() ?? '', names))
+        rules.push(
+          ...parseRobotsMeta(tag.attribute('content', toText)?.trim() ?? '').filter(({ agent }) => agent === '*'),
+        )
     } else if (name === 'link') {
-      const attributes = tag.attributes(toText)
-      const href = attributes.get('href')?.trim() ?? ''
-      if (href !== '' && isCanonical(attributes.get('rel') ?? '')) canonical.push(href)
+      if (isCanonical(tag.attribute('rel', toText) ?? '')) canonical.push(tag.attribute('href', toText)?.trim() ?? '')
     } else if (name === 'html') {
-      const language = languageIn([tag.attributes(toText).get('lang') ?? ''])
+      const language = languageIn([tag.attribute('lang', toText) ?? ''])
       if (language !== undefined) said.language = language
-    } else if (name === 'base') base ??= tag.attributes(toText).get('href')
+    } else if (name === 'base') base ??= tag.attribute('href', toText)
     return true
   })
   const from = base === undefined ? url : baseOf(base, url, encoding)
   for (const href of said.canonical === undefined ? canonical : []) {
-    const page = pageUrl(href, from, encoding)
+    const page = href === '' ? undefined : pageUrl(href, from, encoding)
     if (page === undefined) continue
     said.canonical = page
     break
@@ -172,7 +171,8 @@ function canonicalIn(links: readonly string[], url: string): string | undefined 
   return undefined
 }
 
-const isCanonical = (relations: string): boolean => /(^|\s)canonical(\s|$)/i.test(relations)
+const isCanonical = (relations: string): boolean =>
+  relations.length >= 'canonical'.length && /(^|\s)canonical(\s|$)/i.test(relations)
 
 function pageUrl(href: string, base: string, encoding?: string): string | undefined {
   const url = absolute(href, base, encoding)

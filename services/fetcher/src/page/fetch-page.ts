@@ -64,14 +64,14 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       return { ...done, ...redirect }
     }
     const url = orderUrl(order)
-    const start = new DecodedStart(headers)
-    const saysAtOnce = isCoded(headers) ? undefined : saysOf(url, result, agent, start)
+    const start = isCoded(headers) ? new DecodedStart(headers) : undefined
+    const saysAtOnce = start === undefined ? saysOf(url, headers, agent, body.start()) : undefined
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
-    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
     if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
-    const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
+    const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
@@ -84,7 +84,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     result.tolerated.push(...ofCoding)
     const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
     const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
-    const read = readPage({ ...fetchedBody(result, digest), ...found }, answered)
+    const read = readPage(Object.assign(fetchedBody(result, digest), found), answered)
     if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
       read.outcome.headers = fieldsThatFit(headers)
     siteAnswers.heard(origin, status, read.outcome.at)
@@ -127,6 +127,10 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
 
 /** Numbers of outcomes are whole: polars takes a column for one of integers by its first lines, and stops at the first that is not. */
 function inWholeMs(timing: Answer['timing']): Answer['timing'] {
-  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms)])
-  return Object.fromEntries(rounded) as Answer['timing']
+  const rounded = { ...timing }
+  for (const phase in rounded) {
+    const ms = rounded[phase as keyof typeof rounded]
+    if (ms !== undefined) rounded[phase as keyof typeof rounded] = Math.round(ms)
+  }
+  return rounded
 }
