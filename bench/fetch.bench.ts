@@ -14,16 +14,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import {
-  carryOut,
-  groupsOf,
-  noSink,
-  openArchive,
-  openSlots,
-  openStats,
-  type Sink,
-  type Tools,
-} from '@decorum/fetcher/testing'
+import { carryOut, noSink, openArchive, openSlots, openStats, type Sink, type Tools } from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
 import { untilOver } from '@decorum/sending'
@@ -173,10 +164,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
       const batch = waiting.splice(0, MAX_ORDERS_PER_JOB)
       const text = `{"orders":[${batch.map(({ origin }) => orderText(origin, fence++)).join()}]}`
       const orders = (ordersIn(JSON.parse(text)) ?? []).flatMap((read) => (read.ok ? [read.order] : []))
-      for (const [at, order] of orders.entries()) {
-        const run = () => carryOut(order, tools).then(batch[at]?.done)
-        void slots.place({ groups: groupsOf(order), run, turnAway: () => undefined })
-      }
+      for (const [at, order] of orders.entries()) void slots.place(() => carryOut(order, tools).then(batch[at]?.done))
     }
   }
   return {

@@ -66,7 +66,7 @@ function fetched({ id, origin, path, agent, attempt }: Order): Outcome {
       ['ETag', '"5f1b-60c3a1d2e4f00"'],
     ],
     bytes: 1_024,
-    truncated: '',
+    truncated: false,
     digest: 'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
     startedAt: now,
     ms: 0,
@@ -107,7 +107,6 @@ openOrdersIn({
   slots,
   stats,
   carryOut,
-  turnAway: () => undefined,
   endUnreadable,
   log,
 })

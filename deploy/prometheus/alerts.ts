@@ -24,17 +24,13 @@ export type AlertOptions = {
 
 const as = (seconds: number): number => seconds
 
-/** Every console reports the same value of the fleet: two of them are one. */
-export const fleet = (metric: string, labels = 'partition'): string => `max by (${labels}) (${metric})`
-const ofGroup = (metric: string): string => fleet(metric, 'crawl, group')
-
 export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }: AlertOptions = {}): Alert[] {
   const over = (seconds: number): string => length(window(seconds))
   const after = (seconds: number): number => shorten(seconds)
   return [
     {
       alert: 'DecorumLedgerDown',
-      expr: 'max by (partition) (decorum_ledger_up) == 0',
+      expr: 'decorum_ledger_up == 0',
       lasts: 60,
       severity: 'critical',
       summary: 'Redis does not answer for partition {{ $labels.partition }}: nothing is fetched there',
@@ -61,16 +57,8 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
       summary: 'All grants are held for longer than a restart of Redis explains',
     },
     {
-      alert: 'DecorumTrouble',
-      expr: 'max by (code) (decorum_trouble) > 0',
-      lasts: 120,
-      severity: 'critical',
-      summary:
-        'The fleet is in trouble ({{ $labels.code }}): the first page of the console and decorum status say which, and what to do',
-    },
-    {
       alert: 'DecorumStalled',
-      expr: `sum(${fleet('decorum_lanes_due')}) > 0 and sum(${fleet(`rate(decorum_outcomes_total[${over(600)}])`, 'partition, kind')}) == 0`,
+      expr: `sum(decorum_lanes_due) > 0 and sum(rate(decorum_outcomes_total[${over(600)}])) == 0`,
       lasts: 600,
       severity: 'critical',
       summary: 'Lanes are due, and no URL has ended for ten minutes',
@@ -84,7 +72,7 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
     },
     {
       alert: 'DecorumOutcomesUnread',
-      expr: `${fleet('decorum_outcomes_unread')} > ${Math.floor(0.8 * unreadLimit)}`,
+      expr: `decorum_outcomes_unread > ${Math.floor(0.8 * unreadLimit)}`,
       lasts: 300,
       severity: 'warning',
       summary:
@@ -92,7 +80,7 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
     },
     {
       alert: 'DecorumReaderSilent',
-      expr: `${ofGroup('decorum_outcomes_group_idle_seconds')} > ${after(3_600)} and (${ofGroup('decorum_outcomes_group_lag')} + ${ofGroup('decorum_outcomes_group_pending')} > 0)`,
+      expr: `decorum_outcomes_group_idle_seconds > ${after(3_600)} and on (crawl, group) (decorum_outcomes_group_lag + decorum_outcomes_group_pending > 0)`,
       lasts: 600,
       severity: 'warning',
       summary: 'Nobody has read as {{ $labels.group }} for an hour, and outcomes are kept for it',

@@ -134,7 +134,7 @@ export async function render(order, browser, service, permitsUrl) {
     await tab.waitForLoadState('networkidle', { timeout: left() }).catch(() => {})
     if (said?.status !== undefined && !isRedirect(said.status) && said.bytes > 0 && !isOver) {
       const html = Buffer.from(await within(left() + CLOSE_MS, tab.content()))
-      const truncated = html.length > order.maxBytes ? 'length' : loaded ? '' : 'time'
+      const truncated = html.length > order.maxBytes ? 'length' : loaded ? false : 'time'
       Object.assign(said, { body: html.subarray(0, order.maxBytes).toString('base64'), truncated })
     } else if (said?.status !== undefined) said.bytes = 0
   } catch (error) {

@@ -78,7 +78,7 @@ class Exchange:
             self.connection.close()
 
     def read(self, answer):
-        most, chunks, size, truncated = self.order["maxBytes"], [], 0, ""
+        most, chunks, size, truncated = self.order["maxBytes"], [], 0, False
         try:
             while chunk := answer.read1(65536):
                 chunks.append(chunk)

@@ -130,10 +130,6 @@ test('what cannot be fetched at all, and a file that is not there', async () => 
     code: 2,
     stderr: expect.stringContaining('scheme-not-supported'),
   })
-  expect(await check('example.com/x')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('not-a-url; a scheme is missing: write https://example.com/x'),
-  })
   expect(await check('http://a.example/', '--robots', 'none.txt')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('none.txt cannot be read'),

@@ -32,19 +32,3 @@ test('faults of Redis are found with exit code 1, and their mends mend them', as
   expect(well.findings).toContainEqual({ check: 'DNS', state: 'ok', says: expect.stringContaining('localhost took') })
   expect(well.code).toBe(0)
 })
-
-test('people read one finding a line', async () => {
-  const { stdout } = await decorum(['doctor'], { env: { REDIS_URL: redis.url } })
-  const [first, ...lines] = stdout.trimEnd().split('\n')
-  expect(first).toMatch(/^ok {4}redis version: Redis: version \d/)
-  for (const line of lines) expect(line).toMatch(/^(ok {4}|warn {2}|bad {3}| {6}→ )\S/)
-})
-
-test('a command that the user may not run is named without a stack, with what to do', async () => {
-  const raw = new Redis(redis.url)
-  onTestFinished(() => raw.disconnect())
-  await raw.call('ACL', 'SETUSER', 'few', 'on', '>pw', '~*', '&*', '+@all', '-time')
-  const { code, stderr } = await decorum(['doctor'], { env: { REDIS_URL: `redis://few:pw@127.0.0.1:${redis.port}` } })
-  expect(code).toBe(1)
-  expect(stderr).toMatch(/^decorum: Redis refuses: NOPERM .*'time'.* → .*ACL SETUSER.*\n$/)
-})

@@ -1,7 +1,6 @@
 /** GET and DELETE /v1/candidates/{id}: where one candidate is, from the job to the outcome; and cancelling it. */
 import { openFrontier } from '@decorum/client'
 import { CandidateAnswer } from '@decorum/console/inside'
-import { MAX_PATH_BYTES } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -31,12 +30,6 @@ async function cancel(origin: string, name: string, withUrl = true): Promise<{ s
   const answer = await fetch(fleet.base + path, { method: 'DELETE' })
   return { status: answer.status, body: await answer.json() }
 }
-
-test('a URL of the longest length may be asked about, each octet of it encoded once more', async () => {
-  const url = `http://long.example/${'|'.repeat(MAX_PATH_BYTES - 1)}`
-  for (const path of [pathOf('nobody', url), `/urls?what=${encodeURIComponent(url)}`])
-    expect((await fetch(fleet.base + path)).status, path.slice(0, 40)).toBe(path.startsWith('/urls') ? 200 : 404)
-})
 
 test('a candidate is not taken in, pending behind others, next, reserved, in flight, and ended', async () => {
   const origin = 'http://life.example'

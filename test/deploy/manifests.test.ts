@@ -128,12 +128,3 @@ describe.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('syste
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(35)
   })
 })
-
-test('every example that keeps pages bounds them', () => {
-  const root = join(import.meta.dirname, '..', '..')
-  for (const file of ['docker-compose.yml', 'deploy/kubernetes/fetcher.yaml', 'deploy/systemd/decorum@.service']) {
-    const text = readFileSync(join(root, file), 'utf8')
-    expect(text, file).toContain('ARCHIVE_DIR')
-    expect(text, file).toMatch(/ARCHIVE_MAX_BYTES.*20000000000/)
-  }
-})

@@ -103,20 +103,6 @@ test('each query of the dashboard and of the alerts names metrics that the proce
   }
 })
 
-test('what every console reports of the fleet is counted once, however many consoles there are', () => {
-  const namesOf = (text = ''): string[] => [...text.matchAll(/^# TYPE (decorum_\S+) /gm)].map(([, name = '']) => name)
-  const [gateway, fetcher, board, permits] = texts
-  const others = new Set([gateway, fetcher, permits].flatMap(namesOf))
-  const shared = namesOf(board).filter((name) => !others.has(name))
-  expect(shared).toContain('decorum_outcomes_total')
-  const keda = readFileSync(join(root, 'deploy/kubernetes/scaling.yaml'), 'utf8')
-  const asking = [...queries, ...(keda.match(/(?<=query: ).*/g) ?? [])]
-  for (const query of asking)
-    for (const name of asked(query).filter((one) => shared.includes(one)))
-      for (const { index } of query.matchAll(new RegExp(`\\b${name}\\b`, 'g')))
-        expect(query.slice(0, index), query).toMatch(/max( by \([\w, ]+\) )?\((rate\()?$/)
-})
-
 test('lateness, fetches and calls of the ledger were measured, and each process says its configuration', () => {
   const [gateway = '', fetcher = '', board = '', permits = ''] = texts
   expect(fetcher).toMatch(/^decorum_fetcher_lateness_seconds_count [1-9]/m)

@@ -22,7 +22,7 @@ import {
   queueOptions,
 } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { logOutages } from '@decorum/runtime'
+import { queueConnection } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -63,7 +63,7 @@ const metrics = gatewayMetrics()
 const robots = robotsJudge(gatewayLedger, undefined)
 
 async function startGateway(): Promise<void> {
-  const connection = logOutages(linkTo(redis.url, { away: 'wait' }), log)
+  const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
   const admit = admitter(agents, '', robots, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
@@ -89,7 +89,6 @@ function startFetcher(): void {
     slots,
     stats,
     // A call that a busy Redis does not answer in time is no fault: its lease ends by itself, and the order comes again.
-    turnAway: () => undefined,
     carryOut: (order) =>
       carryOut(order).catch((error: unknown) => {
         if (!(error instanceof LedgerUnavailableError)) complaints.push(error)

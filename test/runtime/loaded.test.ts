@@ -34,8 +34,8 @@ const EVERYWHERE = [
   'htmlparser2/',
   'undici/index.js',
 ]
-const READS_PAGES = ['@exodus/bytes/', 'entities/']
-const FETCHES = ['undici/', 'http-cache-semantics/']
+const READS_PAGES = ['@exodus/bytes/', 'entities/', 'html-encoding-sniffer/']
+const FETCHES = ['undici/', 'warcio/', 'http-cache-semantics/']
 const SERVES = ['fastify/', 'yaml/', '@bull-board/']
 const QUEUES = 'bullmq/dist/cjs/index.js'
 

@@ -80,7 +80,9 @@ export function firewallRanges(): { cidr: string; except: string[] }[] {
   // Its types leave them out. A name has one pair of address and bits, or a list of pairs.
   const except = ({ prototype }: { prototype: object }): string[] =>
     Object.values((prototype as { SpecialRanges: Record<string, unknown[]> }).SpecialRanges).flatMap((some) =>
-      (Array.isArray(some[0]) ? some : [some]).map((pair) => (pair as [ipaddr.IPv4 | ipaddr.IPv6, number]).map(String).join('/')),
+      (Array.isArray(some[0]) ? some : [some]).map((pair) =>
+        (pair as [ipaddr.IPv4 | ipaddr.IPv6, number]).map(String).join('/'),
+      ),
     )
   const v6 = ipaddr.parseCIDR(GLOBAL_UNICAST) as [ipaddr.IPv6, number]
   const isInside = (range: string): boolean => (ipaddr.parseCIDR(range)[0] as ipaddr.IPv6).match(v6)

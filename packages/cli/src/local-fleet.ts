@@ -1,5 +1,6 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
+import { connectLink, linkTo } from '@decorum/ledger'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger-move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
@@ -8,7 +9,8 @@ import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from '.
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
 import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
-import { withRedis } from './with-redis.ts'
+
+const CONNECT_MS = 5_000
 
 export type LocalFleetOptions = {
   settings: CliSettings
@@ -83,11 +85,16 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
 
 /** The data of an earlier version, which no process uses: it can be upgraded without asking the user. */
 async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
-  await withRedis(url, async (link) => {
+  const link = linkTo(url, { away: 'fail', lazyConnect: true })
+  link.on('error', () => undefined) // calls carry their own errors
+  try {
+    await connectLink(link, CONNECT_MS)
     if (!(await canUpgradeAlone(link))) return
     const { from, to, closedMs } = await upgrade({ redis: link })
     log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
-  })
+  } finally {
+    link.disconnect()
+  }
 }
 
 /** @returns nothing where this user can have no folder to meet others in: this fleet then knows of no other one */

@@ -194,7 +194,6 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       '--new',
       'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
     )
-    .option('--restart', 'the fleet is stopped and Redis is about to be restarted: what starts then need not wait')
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )

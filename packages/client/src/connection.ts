@@ -1,14 +1,5 @@
 /** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
-import {
-  addressOf,
-  another,
-  connectLink,
-  type LinkOptions,
-  linkTo,
-  placesOf,
-  type RedisLink,
-  whyRefused,
-} from '@decorum/ledger'
+import { another, connectLink, type LinkOptions, linkTo, placesOf, type RedisLink } from '@decorum/ledger'
 import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -27,16 +18,15 @@ const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout
  */
 export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
   const own = typeof redis === 'string' ? linkTo(redis, FAIL_FAST) : another(redis, FAIL_FAST)
-  const errors: Error[] = []
+  let last: Error | undefined
   own.on('error', (error) => {
-    if (errors.length < 8) errors.push(error) // each command says so itself; without a listener Node would end
+    last = error // each command says so itself; without a listener Node would end
   })
   try {
     await within(connectLink(own, CONNECT_MS), CONNECT_MS * 2)
     return own
   } catch (error) {
     own.disconnect()
-    const why = await whyRefused([error as Error, ...errors], addressOf(own))
-    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, why)
+    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, last ?? error)
   }
 }

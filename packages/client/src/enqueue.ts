@@ -1,7 +1,7 @@
 /** ① Candidates in: cut into jobs of about a hundred, each to the partition of its host. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HEADROOM, memoryOf, type RedisLink } from '@decorum/ledger'
+import type { RedisLink } from '@decorum/ledger'
 import {
   CANDIDATES,
   type Candidate,
@@ -29,8 +29,6 @@ const JOBS_AT_ONCE = 10
 const LINGER_MS = 100
 const CALL_MS = 10_000
 const AGAIN_MS = 500
-/** How often is looked how full Redis is, while candidates are added. */
-const ROOM_MS = 1_000
 
 /** What BullMQ is given: its data, and an id under which it takes the same job once. */
 type Job = {
@@ -51,7 +49,6 @@ export class Intake {
   readonly #ofCrawl: { crawl?: string }
   readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
-  #memory: { at: number; share: Promise<number> } | undefined
   #closed = false
 
   /** @param crawl  of the candidates that name none */
@@ -150,7 +147,6 @@ export class Intake {
     for (;;) {
       const queue = this.#queueOf(tag)
       try {
-        await this.#checkRoom()
         await within(addJobs(queue, jobs), CALL_MS)
         return
       } catch (error) {
@@ -160,27 +156,6 @@ export class Intake {
         await sleep(AGAIN_MS)
       }
     }
-  }
-
-  /**
-   * What is stored up to the last octet of Redis could not be fetched any more: room is left for the work that frees memory.
-   * @throws while little is left
-   */
-  async #checkRoom(): Promise<void> {
-    const now = performance.now()
-    if (this.#memory === undefined || now - this.#memory.at >= ROOM_MS) {
-      // A server that does not say how full it is refuses by itself.
-      const share = memoryOf(this.#redis, CALL_MS).then(
-        (memory) => memory.share,
-        () => 0,
-      )
-      this.#memory = { at: now, share }
-    }
-    const share = await this.#memory.share
-    if (share >= HEADROOM.intake)
-      throw new Error(
-        `Redis uses ${Math.floor(share * 100)} % of its maxmemory: URLs are taken in below ${HEADROOM.intake * 100} %, when others have left and outcomes have been read`,
-      )
   }
 
   /** A queue that was made while Redis was away may never become ready: the next try makes another one. */

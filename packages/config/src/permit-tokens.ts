@@ -21,11 +21,6 @@ const Entry = z.strictObject({
     .optional()
     .meta({ description: 'pools whose orders it may take; absent: all, unless `crawls` is given' }),
   maxWaiting: z.int().min(1).optional().meta({ description: 'callers of this token that wait at once' }),
-  maxRobotsFetches: z
-    .int()
-    .min(1)
-    .optional()
-    .meta({ description: 'robots.txt files that the fleet fetches for this token at once; absent: 50' }),
 })
 export const PermitTokensFile = z.array(Entry).min(1).max(1_000)
 export type PermitToken = z.output<typeof Entry>

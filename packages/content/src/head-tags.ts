@@ -29,16 +29,14 @@ const endsName = (c: number): boolean => c === GREATER || c === SLASH || isSpace
 const isLetter = (c: number): boolean => (c >= 97 && c <= 122) || (c >= 65 && c <= 90)
 
 /**
- * Passes on every tag from `at` on that is whole; one whose content is text, when that is whole, too.
+ * Tells every tag from `at` on that is whole; one whose content is text, when that is whole, too.
  * @param onTag  false: nothing behind this tag is read
- * @param isXml  `<script/>` ends at once, and there is CDATA
  * @returns      where to go on when more of the text is there, at what is not whole yet; -1 when nothing more is to be read
  */
-export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean, isXml = false): number {
+export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean): number {
   for (let open = text.indexOf('<', at); open >= 0; open = text.indexOf('<', at)) {
     const c = text.charCodeAt(open + 1) // NaN behind the end
-    if (c === EXCLAMATION)
-      at = isXml && text.startsWith('[CDATA[', open + 2) ? after(text, ']]>', open + 9) : endOfMarkup(text, open + 2)
+    if (c === EXCLAMATION) at = endOfMarkup(text, open + 2)
     else if (c === QUESTION) at = after(text, '>', open + 2)
     else if (c === SLASH) {
       const isName = isLetter(text.charCodeAt(open + 2))
@@ -47,8 +45,7 @@ export function readTags(text: string, at: number, onTag: (tag: HeadTag) => bool
     } else if (isLetter(c)) {
       const tag = new HeadTag(text, open + 1, false)
       at = tag.end()
-      const isText = at > 0 && TEXT_ONLY.has(tag.name) && !(isXml && text.charCodeAt(at - 2) === SLASH)
-      if (isText) at = endOfText(text, tag.name, at)
+      if (at > 0 && TEXT_ONLY.has(tag.name)) at = endOfText(text, tag.name, at)
       if (at > 0 && !onTag(tag)) return -1
     } else if (open + 1 === text.length) return open
     else at = open + 1
@@ -58,18 +55,16 @@ export function readTags(text: string, at: number, onTag: (tag: HeadTag) => bool
 }
 
 export class HeadTag {
-  /** where its name begins */
-  readonly at: number
   readonly isClosing: boolean
   /** in lower case */
   readonly name: string
   readonly #text: string
   readonly #nameEnd: number
 
+  /** @param at  where its name begins */
   constructor(text: string, at: number, isClosing: boolean) {
     let end = at
     while (end < text.length && !endsName(text.charCodeAt(end))) end++
-    this.at = at
     this.isClosing = isClosing
     this.name = text.slice(at, end).toLowerCase()
     this.#text = text
@@ -81,16 +76,14 @@ export class HeadTag {
     return this.#walk(undefined)
   }
 
-  /** By name in lower case, the first of each name. @param toText  of a value as it stands in the text */
-  attributes(toText = AS_IT_IS): ReadonlyMap<string, string> {
+  /** By name in lower case, the first of each name. */
+  attributes(): ReadonlyMap<string, string> {
     const found = new Map<string, string>()
-    this.#walk((name, from, to) => {
-      if (!found.has(name)) found.set(name, decoded(toText(this.#text.slice(from, to))))
-    })
+    this.#walk(found)
     return found
   }
 
-  #walk(onAttribute: ((name: string, from: number, to: number) => void) | undefined): number {
+  #walk(found: Map<string, string> | undefined): number {
     const text = this.#text
     for (let at = this.#nameEnd; ; ) {
       let c = text.charCodeAt(at)
@@ -116,12 +109,13 @@ export class HeadTag {
         }
       }
       if (at >= text.length) return 0
-      onAttribute?.(text.slice(nameAt, nameEnd).toLowerCase(), from, to)
+      if (found === undefined) continue
+      const name = text.slice(nameAt, nameEnd).toLowerCase()
+      if (!found.has(name)) found.set(name, decoded(text.slice(from, to)))
     }
   }
 }
 
-const AS_IT_IS = (raw: string): string => raw
 const decoded = (raw: string): string => (raw.includes('&') ? decodeHTMLAttribute(raw) : raw)
 
 /** Behind the next `what`; 0 when there is none. */

@@ -11,13 +11,13 @@ export type PageRecord = {
   status: number
   /** as received, in order, with their case; bytes as Latin-1 */
   headers: [string, string][]
-  /** why the fetcher stopped reading: `length`, `time`, `disconnect`; '': the body is whole */
-  truncated: string
+  /** why the fetcher stopped reading: `length`, `time`, `disconnect`; false: the body is whole */
+  truncated: false | string
   body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
 }
 
-/** Of the record and of the answer, each: the fetcher reads at most 256 KiB of an answer's head, and may give fields longer names. */
-const HEAD_MAX_BYTES = 512 * 1024
+/** Of the record and of the answer, each: the fetcher reads at most 16 KiB of an answer's head. */
+const HEAD_MAX_BYTES = 64 * 1024
 /** Records that come out of one call at most this large; what is larger is read as a stream. */
 const AT_ONCE_MAX_BYTES = 1024 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -123,7 +123,7 @@ function headsIn(bytes: Buffer): Heads | undefined {
       url: warc.get('warc-target-uri') ?? '',
       status: Number(status),
       headers: fieldsOf(bytes, warcEnd, httpEnd),
-      truncated: warc.get('warc-truncated') ?? '',
+      truncated: warc.get('warc-truncated') ?? false,
     },
     bodyAt: httpEnd,
     bodyBytes,
@@ -138,17 +138,15 @@ function endOfHead(bytes: Buffer, from: number): number | undefined {
   return at < 0 ? undefined : at + HEAD_END.length
 }
 
-/** The lines behind the first one; the value's blanks on both sides are not part of it, as HTTP has them: `trim` would take octets of UTF-8. */
+/** The lines behind the first one; the value's blanks on both sides are not part of it. */
 function fieldsOf(bytes: Buffer, from: number, to: number): [string, string][] {
   const fields: [string, string][] = []
   for (const line of bytes.toString('latin1', from, to).split('\r\n').slice(1)) {
     const colon = line.indexOf(':')
-    if (colon > 0) fields.push([line.slice(0, colon), line.slice(colon + 1).replace(BLANKS, '')])
+    if (colon > 0) fields.push([line.slice(0, colon), line.slice(colon + 1).trim()])
   }
   return fields
 }
-
-const BLANKS = /^[ \t]+|[ \t]+$/g
 
 const damaged = (why: string, cause?: unknown): ContentError =>
   new ContentError('damaged', `what the reference names is not the whole record of a page: ${why}`, cause)

@@ -45,7 +45,7 @@ export async function dropPending(
 
 /** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
 async function* dropUpTo(
-  { redis, keys, scripts, verbs }: Dropping,
+  { redis, keys, verbs }: Dropping,
   lane: LaneRef,
   list: List,
   last: string,
@@ -68,8 +68,7 @@ async function* dropUpTo(
       while (left > 0) {
         signal?.throwIfAborted()
         const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
-        const at = scripts.now() - scripts.aheadMs() // Redis's clock
-        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0, at))
+        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
         if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
         yield outcomes.length
@@ -82,14 +81,14 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number, at: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number): Outcome {
   return {
     id,
     url: lane.origin + path,
     agent: lane.agent,
     kind: 'refused',
     reason: 'backlog-dropped',
-    at,
+    at: Date.now(),
     attempts,
     ...crawlField(crawl),
     ...(meta === undefined ? {} : { meta }),

@@ -2,8 +2,6 @@
 
 import type { RedisLink } from '@decorum/ledger'
 import { answersOf, idSlot, KEY, type Keys } from '@decorum/ledger/stored'
-import { CANDIDATES, DEFAULT_CRAWL, ORDERS } from '@decorum/protocol'
-
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */
 export async function areStored(
   redis: RedisLink,
@@ -20,7 +18,6 @@ export async function areStored(
 }
 
 /** BullMQ's keys of jobs that have not ended: lists and sorted sets. */
-const QUEUES = [CANDIDATES, ORDERS] as const
 const LISTS = ['wait', 'active', 'paused'] as const
 const SORTED_SETS = ['delayed', 'prioritized'] as const
 
@@ -37,31 +34,13 @@ export async function waitingForIntake(
   return counts.reduce<number>((sum, count) => sum + Number(count), 0)
 }
 
-/** Targets of redirects that are no candidates yet, because the redirect asked to wait, as crawl and id. */
-export async function laterTargets(redis: RedisLink, { later }: Keys): Promise<string[]> {
-  const found: string[] = []
-  for (let at = 0; ; at += LATER_AT_ONCE) {
-    const some = await redis.zrange(later, String(at), String(at + LATER_AT_ONCE - 1))
-    for (const json of some) {
-      const { id, crawl } = JSON.parse(json) as { id: string; crawl?: string }
-      found.push(targetName(id, crawl))
-    }
-    if (some.length < LATER_AT_ONCE) return found
-  }
-}
-const LATER_AT_ONCE = 1_000
-export const targetName = (id: string, crawl = DEFAULT_CRAWL): string => `${crawl} ${id}`
-export type QueueName = typeof CANDIDATES | typeof ORDERS
-
 /** What lies in the queue `candidates` of one partition, which no gateway has stored in lanes yet. */
 export type Intake = {
   jobs: number
-  /** URLs in them, and targets of redirects, also those that wait because the redirect asked for it */
+  /** URLs in them, and targets of redirects */
   urls: number
   /** not all jobs were looked into: `urls` is the number of those that were, scaled up */
   isEstimate: boolean
-  /** queues of the partition that somebody has paused (`queue.pause()` of BullMQ, or another board): nothing leaves them until it is undone */
-  paused: QueueName[]
   /** since the oldest of the jobs that were looked at was added, ms; undefined: there is none */
   oldestMs?: number
 }
@@ -72,22 +51,18 @@ const BYTES_READ = 256 * 1024
 
 /** @param now  Redis's clock, ms */
 export async function intakeOf(redis: RedisLink, keys: Keys, now: number, callDeadlineMs: number): Promise<Intake> {
-  const { tag, outbox, later } = keys
+  const { tag, outbox } = keys
   const at = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
-  const first = redis.pipeline().xlen(outbox).zcard(later)
+  const first = redis.pipeline().xlen(outbox)
   for (const name of LISTS) first.llen(at(name))
   for (const name of SORTED_SETS) first.zcard(at(name))
-  for (const name of LISTS) first.lrange(at(name), -LOOKED_INTO, -1)
+  first.lrange(at('wait'), -LOOKED_INTO, -1).lrange(at('active'), -LOOKED_INTO, -1)
   for (const name of SORTED_SETS) first.zrange(at(name), '0', String(LOOKED_INTO - 1))
-  for (const name of QUEUES) first.hexists(`${tag}:${name}:meta`, 'paused')
-  const [due, waiting, ...answers] = await answersOf(first, callDeadlineMs, 'intake')
-  const born = Number(due) + Number(waiting)
-  const rest = answers.slice(0, -QUEUES.length)
-  const paused = QUEUES.filter((_, n) => answers[rest.length + n] === 1)
+  const [born, ...rest] = await answersOf(first, callDeadlineMs, 'intake')
   const jobs = rest.slice(0, LISTS.length + SORTED_SETS.length).reduce<number>((sum, n) => sum + Number(n), 0)
   const lists = rest.slice(LISTS.length + SORTED_SETS.length) as string[][]
   const ids = lists.flatMap((list) => [...list].reverse()).slice(0, LOOKED_INTO)
-  if (ids.length === 0) return { jobs, urls: born, isEstimate: false, paused }
+  if (ids.length === 0) return { jobs, urls: Number(born), isEstimate: false }
   const sizes = redis.pipeline()
   for (const id of ids) sizes.hstrlen(at(id), 'data').hget(at(id), 'timestamp')
   const sized = await answersOf(sizes, callDeadlineMs, 'intake')
@@ -107,9 +82,8 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, callDe
   const urls = isEstimate ? Math.round((looked / Math.max(1, counts.length)) * jobs) : looked
   return {
     jobs,
-    urls: urls + born,
+    urls: urls + Number(born),
     isEstimate,
-    paused,
     ...(stamps.length === 0 ? {} : { oldestMs: Math.max(0, now - Math.min(...stamps)) }),
   }
 }

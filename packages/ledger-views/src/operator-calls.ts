@@ -6,7 +6,7 @@ import type { Outcome } from '@decorum/protocol'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { dropPending } from './drop-pending.ts'
 import { type FoundPending, findInJobs, findOutcome, findPending } from './find-candidate.ts'
-import { areStored, type Intake, intakeOf, laterTargets, waitingForIntake } from './intake.ts'
+import { areStored, type Intake, intakeOf, waitingForIntake } from './intake.ts'
 import { listOperations, operate } from './operate.ts'
 import type {
   ClosedList,
@@ -81,11 +81,6 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     async waitingForIntake(): Promise<number> {
       const counts = all.map(({ keys }) => waitingForIntake(redis, keys, callDeadlineMs))
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
-    },
-    /** Targets of redirects that wait because the redirect asked for it, of all partitions: `targetName` of each. */
-    async laterTargets(): Promise<Set<string>> {
-      const found = await Promise.all(all.map(({ keys }) => timed(laterTargets(redis, keys), 'laterTargets')))
-      return new Set(found.flat())
     },
     /** Whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others. */
     findInJobs: (

@@ -90,7 +90,7 @@ export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'jso
 export const OVER = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs')
 export const RESTORE_ITEM = item('lane', 'endedAt', 'delayMs', 'load')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
-/** `json`, `kind` and `id` are an item of LEAVING, of which `leaving.lua` says what they hold. */
+/** `json`, `kind` and `id` are an item of LEAVING. */
 export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')

@@ -4,8 +4,7 @@ import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 
-/** Its major version: `redis_version` of INFO, which Valkey has as well. The one place that says so. */
-export const OLDEST_REDIS = 7
+const OLDEST = 7
 
 /**
  * In a cluster each master is checked; one that does not answer is left out, as long as another one does.
@@ -27,8 +26,8 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const version = field('redis_version')
-  if (Number.parseInt(version, 10) < OLDEST_REDIS) {
-    throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST_REDIS}.0 or newer is needed`)
+  if (Number.parseInt(version, 10) < OLDEST) {
+    throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST}.0 or newer is needed`)
   }
   if (!ofCluster && isNode(info)) throw new LedgerUnfitError(ONE_NODE)
   const policy = field('maxmemory_policy')
@@ -49,8 +48,7 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
 
 /** @param info  what INFO says */
 const isNode = (info: string): boolean => info.includes('cluster_enabled:1')
-const ONE_NODE =
-  'this Redis is a node of a cluster: write ?cluster behind REDIS_URL, or name several of its nodes, separated by commas'
+const ONE_NODE = 'this Redis is a node of a cluster: name two or more of its nodes in REDIS_URL, separated by commas'
 
 /** @throws LedgerUnfitError when a connection to one server has met a node of a cluster */
 export async function checkOneServer(redis: RedisLink): Promise<void> {

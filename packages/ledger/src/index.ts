@@ -21,7 +21,7 @@ export {
 } from './crawls/record.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { checkOneServer, checkRedis, OLDEST_REDIS } from './fit.ts'
+export { checkOneServer, checkRedis } from './fit.ts'
 export {
   contentKey,
   GATE as LEDGER_GATES,
@@ -33,19 +33,9 @@ export {
 } from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
-export {
-  addressOf,
-  another,
-  connectLink,
-  type LinkOptions,
-  linkTo,
-  mastersOf,
-  placesOf,
-  type RedisLink,
-} from './link.ts'
+export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
 export { libraryOf } from './lua-library.ts'
-export { HEADROOM, memoryOf, outcomesAllowed, type RedisMemory } from './memory.ts'
-export { countedAs, type Note, toleratedIn } from './notes.ts'
+export { countedAs, type Note } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'
@@ -65,7 +55,6 @@ export { keeperOf } from './record/keeper.ts'
 export type { Place, Written } from './record/place.ts'
 export { ratesVersion } from './record/rates.ts'
 export { announceNew, readTags } from './record/tags.ts'
-export { whyRefused } from './refusal.ts'
 export { withDeadline } from './scripts.ts'
 export type { LedgerOptions } from './settings.ts'
 export { readStopName } from './stops/names.ts'

@@ -62,7 +62,6 @@ export const KEY_MOVES = {
   spentBeyond: { stays: 'it ends by itself' },
   outcomes: { stays: 'readers read the streams of all partitions, retired ones too' },
   outbox: { stays: 'gateways empty those of all partitions, retired ones too' },
-  later: { stays: 'gateways put them into the outbox of their partition, of retired ones too' },
   operations: { stays: 'a log in the order of its partition; what an operation has set is in the origin' },
   stops: { everywhere: 'with EPOCH.stops' },
   policies: { everywhere: 'with EPOCH.policies' },

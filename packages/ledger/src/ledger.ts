@@ -81,7 +81,7 @@ async function compose<More extends object>(
   const book = crawlBook(crawlPlaces(partitions))
   // With virtual time the test writes the notes that it needs itself.
   const isVirtual = options.nowMs !== undefined
-  const notes = isVirtual ? undefined : notesOf(placeOf, (partition, items) => of(partition).verbs.note(items), wall)
+  const notes = isVirtual ? undefined : notesOf(placeOf, (partition, items) => of(partition).verbs.note(items))
   let wakes: Wakes | undefined
   return {
     ...journeyCalls(partitions, book, notes),

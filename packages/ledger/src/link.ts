@@ -1,6 +1,5 @@
 /** Connections to the fleet's Redis, whatever REDIS_URL names: one server, a cluster, or what Sentinel calls the master. */
-import { readFileSync } from 'node:fs'
-import { type RedisAddress, RedisAddressError, type RedisTls, readRedisAddress } from '@decorum/protocol'
+import { type RedisAddress, readRedisAddress } from '@decorum/protocol'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 
 /** What a connection is used through: a cluster knows the same commands, and finds the node by the key. */
@@ -38,72 +37,32 @@ const OF_THIS_SERVER = /^(?:ERR [^\n]*-)?(READONLY|MASTERDOWN|UNBLOCKED|NOREPLIC
 /** The command itself fails: ioredis would send one of a transaction again without the others. */
 const reconnectOnError = ({ message }: Error): boolean => OF_THIS_SERVER.test(message)
 
-/** What a connection was made from, to look there when it fails. */
-const ADDRESSES = new WeakMap<RedisLink, RedisAddress>()
-export const addressOf = (link: RedisLink): RedisAddress | undefined => ADDRESSES.get(link)
-
-/** @throws RedisAddressError for an address that is none, and for a file of it that cannot be read */
+/** @throws RedisAddressError for an address that is none */
 export function linkTo(address: string | RedisAddress, options: LinkOptions): RedisLink {
   const at = typeof address === 'string' ? readRedisAddress(address) : address
-  const link = linkAt(at, options)
-  ADDRESSES.set(link, at)
-  return link
-}
-
-function linkAt(at: RedisAddress, options: LinkOptions): RedisLink {
-  const { tls: files, ...login } = at.login
-  const tls = files === undefined ? undefined : tlsOf(files)
-  const secure = tls === undefined ? login : { ...login, tls }
   switch (at.kind) {
     case 'server':
-      return new Redis({ ...serverOptions(options), ...at.node, db: at.db, ...secure })
-    case 'socket':
-      return new Redis({ ...serverOptions(options), path: at.path, db: at.db, ...login })
+      return new Redis(at.url, serverOptions(options))
     case 'sentinel': {
-      const { sentinels, master: name, db, ofSentinels } = at
-      return new Redis({
-        ...serverOptions(options),
-        ...secure,
-        ...(ofSentinels.username === undefined ? {} : { sentinelUsername: ofSentinels.username }),
-        ...(ofSentinels.password === undefined ? {} : { sentinelPassword: ofSentinels.password }),
-        ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
-        sentinels,
-        name,
-        db,
-      })
+      const { tls: _none, ...login } = at.login
+      return new Redis({ ...serverOptions(options), ...login, sentinels: at.sentinels, name: at.master })
     }
-    case 'cluster':
-      return new Cluster(at.nodes, {
-        ...clusterOptions(options, secure),
-        // ioredis would connect to the address that it has looked up, which no certificate names
-        ...(tls === undefined ? {} : { dnsLookup: (host, found) => found(null, host) }),
-      })
+    case 'cluster': {
+      const { tls, ...login } = at.login
+      return new Cluster(at.nodes, clusterOptions(options, { ...login, ...(tls ? { tls: {} } : {}) }))
+    }
     default:
       return at satisfies never
   }
 }
 
-function tlsOf({ servername, ...files }: RedisTls): NonNullable<RedisOptions['tls']> {
-  const read = Object.entries(files).map(([what, path]) => {
-    try {
-      return [what, readFileSync(path)]
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      throw new RedisAddressError(`${what} of REDIS_URL names the file '${path}', which cannot be read (${code})`)
-    }
-  })
-  return { ...Object.fromEntries(read), ...(servername === undefined ? {} : { servername }) }
-}
-
 /** Another connection to the same Redis with the same settings (TLS, password, database). */
 export function another(link: RedisLink, options: LinkOptions): RedisLink {
-  const cluster = link as Cluster
-  const one: RedisLink = link.isCluster
-    ? cluster.duplicate([], clusterOptions(options, cluster.options.redisOptions ?? {}))
-    : (link as Redis).duplicate(serverOptions(options))
-  const address = addressOf(link)
-  if (address !== undefined) ADDRESSES.set(one, address)
-  return one
+  if (link.isCluster) {
+    const cluster = link as Cluster
+    return cluster.duplicate([], clusterOptions(options, cluster.options.redisOptions ?? {}))
+  }
+  return (link as Redis).duplicate(serverOptions(options))
 }
 
 /** Where a connection leads, for messages. */

@@ -57,6 +57,9 @@ export const LEDGER_LUA = libraryOf({
   },
 })
 
+/** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
+const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['store', 'reserve', 'start', 'acquire', 'grant', 'claim'])
+
 /** @param file  below lua/, such as `lib/clock` */
 export const readPart = LEDGER_LUA.read
 
@@ -66,8 +69,8 @@ export const readPart = LEDGER_LUA.read
  * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have, or for a gate that it reads by itself
  */
 export function scriptText(verb: Verb, read = readPart, table?: GateTable): string {
-  // Fetching frees memory, so everything that it takes is done in a full Redis, too: memory.ts says who is refused before.
-  return whenFull(finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table))
+  const text = finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table)
+  return REFUSED_WHEN_FULL.has(verb) ? text : whenFull(text)
 }
 
 /** A script with the functions that are made of the table of gates, and without those that it does not use. */

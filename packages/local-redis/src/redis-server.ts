@@ -4,12 +4,13 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { announceNew, linkTo } from '@decorum/ledger'
-import { readRedisAddress, redisPlaces, withoutLogin } from '@decorum/protocol'
+import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
 import { keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
 import { fleetAt, underLock, writeFleet } from './meeting-place.ts'
 import { findRedis } from './redis-binary.ts'
 import { DataFolderTakenError, EmbeddedRedisError, RedisUrlError } from './redis-errors.ts'
+import { placeOf } from './redis-note.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 export type EnsureRedisOptions = {
@@ -41,7 +42,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   const { url, meeting, log } = options
   if (url) {
     await answers(url)
-    return { url, place: withoutLogin(url), kind: 'given', isShared: async () => true, stop: async () => {} }
+    return { url, place: placeOf(url), kind: 'given', isShared: async () => true, stop: async () => {} }
   }
   const binary = await findRedis(log)
   const start = async (): Promise<RunningRedis & { dir: string }> => {
@@ -64,7 +65,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
       await writeFleet(place, { dir: redis.dir })
       return redis
     }
-    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, withoutLogin(running.url))
+    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, placeOf(running.url))
     return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
   })
 }
@@ -87,23 +88,20 @@ async function dataFolder(kept: string | undefined): Promise<string> {
   }
 }
 
-type Place = ReturnType<typeof redisPlaces>[number]
-
 /** Checks that something accepts connections at REDIS_URL, for a cluster at one node at least; the ledger checks what it is. */
 async function answers(url: string): Promise<void> {
   const refusals: string[] = []
   for (const place of placesOf(url)) {
     const why = await refusalOf(place)
     if (why === undefined) return
-    const name = 'path' in place ? place.path : `${place.host}:${place.port}`
-    refusals.push(`${name}, where no Redis answers (${why})`)
+    refusals.push(`${place.host}:${place.port}, where no Redis answers (${why})`)
   }
   throw new RedisUrlError(
     `REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`,
   )
 }
 
-function placesOf(url: string): Place[] {
+function placesOf(url: string): RedisNode[] {
   try {
     return redisPlaces(readRedisAddress(url))
   } catch (error) {
@@ -112,9 +110,9 @@ function placesOf(url: string): Place[] {
   }
 }
 
-async function refusalOf(place: Place): Promise<string | undefined> {
+async function refusalOf({ host, port }: RedisNode): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect(place, () => resolve(undefined))
+    const socket = connect({ host, port }, () => resolve(undefined))
     socket.setTimeout(CONNECT_MS, () => resolve(`no answer in ${CONNECT_MS / 1000} s`))
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     socket.on('connect', () => socket.destroy())

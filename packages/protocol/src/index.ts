@@ -22,7 +22,6 @@ export {
 } from './candidate.ts'
 export { CrawlName, crawlField, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { DEFAULT_CRAWL } from './crawl-name.ts'
-export { codingsOf, contentTypeOf, type Fields, linesOf, mediaTypeOf, membersOf, single } from './headers.ts'
 export { HOP_EXAMPLE, hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
@@ -37,13 +36,11 @@ export {
 } from './order.ts'
 export {
   type CrawlUrl,
-  domainOf,
   hostOf,
   MAX_PATH_BYTES,
   MAX_URL_CHARS,
   namesRobotsTxt,
   printableUrl,
-  REQUEST_HEAD_BYTES,
   readUrl,
   registrableDomain,
   type UrlRefusal,
@@ -56,9 +53,6 @@ export {
   outcomeOf,
   type PageSays,
   type RuleRef,
-  readOutcome,
-  TRUNCATED,
-  type Truncated,
 } from './outcome.ts'
 export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
@@ -87,7 +81,7 @@ export {
   meaningOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
-  type RedirectTarget,
+  single,
   type Target,
   targetOf,
 } from './redirect.ts'
@@ -96,12 +90,9 @@ export {
   RedisAddressError,
   type RedisLogin,
   type RedisNode,
-  type RedisTls,
   readRedisAddress,
   redisPlaces,
-  withoutLogin,
 } from './redis-address.ts'
-export { explainRefusal, isExplained } from './redis-refusal.ts'
 export { OrderedShape } from './request-fields.ts'
 export {
   isAccepted,
@@ -113,5 +104,5 @@ export {
   shapeOfTarget,
   traceOf,
 } from './request-shape.ts'
-export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, machineTime, SECOND } from './time.ts'
+export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'
 export { TOLERATED, type Tolerated } from './tolerated.ts'

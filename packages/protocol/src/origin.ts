@@ -6,15 +6,10 @@ import { createRequire } from 'node:module'
 import type * as Tldts from 'tldts'
 import { printable } from './printable.ts'
 
-/**
- * Longest path + query that is requested, in bytes. RFC 9110 §4.1 asks for at least 8,000 of a whole URI, and common servers take a request
- * line of 8 KiB; nine octets a letter, as Thai or Japanese are encoded, are soon 2,000. Every other bound of a URL follows from this one.
- */
-export const MAX_PATH_BYTES = 8_192
-/** Longest text that is looked at at all; a longer one is refused unread. Scheme, host and port take 267 at most. */
-export const MAX_URL_CHARS = MAX_PATH_BYTES + 512
-/** Longest head of a request to a server of ours: a URL as a value of its query, each character encoded, beside the usual headers. */
-export const REQUEST_HEAD_BYTES = 3 * MAX_URL_CHARS + 16_384
+/** Longest path + query that is requested, in bytes: what common servers accept as a request line. */
+export const MAX_PATH_BYTES = 2_048
+/** Longest text that is looked at at all; a longer one is refused unread. */
+export const MAX_URL_CHARS = 8_192
 
 export type UrlRefusal =
   | 'not-a-url'
@@ -95,12 +90,6 @@ let tldts: typeof Tldts | undefined
 export const registrableDomain = (host: string): string | undefined => {
   tldts ??= require('tldts') as typeof Tldts
   return tldts.getDomain(host, { allowPrivateDomains: true }) ?? undefined
-}
-
-/** Whose an origin is, as far as its name says it: its registrable domain; its host where that has none. */
-export function domainOf(origin: string): string {
-  const host = hostOf(origin)
-  return registrableDomain(host) ?? host
 }
 
 /** Longest spelling of `/robots.txt` that is looked at: each byte encoded. */

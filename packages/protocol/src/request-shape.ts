@@ -4,7 +4,6 @@
  * shaped. What a frontier asks for can only make a request smaller: limits of the fleet stay in force.
  */
 
-import { mediaTypeOf } from './media-type.ts'
 export type RequestShape = {
   /** default GET */
   method?: 'GET' | 'HEAD' | undefined
@@ -126,7 +125,7 @@ export function wrongHeaders(headers: unknown): string | undefined {
 
 /** Whether `accept` wants an answer of this Content-Type. Without one it is of no type that is wanted. */
 export function isAccepted(accept: readonly string[], contentType: string | null | undefined): boolean {
-  const type = mediaTypeOf(contentType).essence
+  const type = /^[ \t]*([^\s;,/]+\/[^\s;,]+)/.exec(contentType ?? '')?.[1]?.toLowerCase()
   if (type === undefined) return false
   const any = `${type.slice(0, type.indexOf('/'))}/*`
   return accept.some((wanted) => wanted === type || wanted === any)

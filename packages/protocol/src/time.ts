@@ -3,12 +3,6 @@
 /** Milliseconds since 1970 UTC; fractions are microseconds of Redis's clock. */
 export type Instant = number
 
-/**
- * The clock of this machine, for people, traces and what never leaves the machine. An instant that is stored, sent, or compared with one that
- * was, is of Redis's clock (`ledger.wall()`): clocks of machines differ by hours. `Date.now` itself is refused by the linter.
- */
-export const machineTime = (): Instant => Date.now()
-
 /** The last instant that is understood: the last one that a Date can hold, in the year 275760. */
 export const LAST_INSTANT: Instant = 8_640_000_000_000_000
 

@@ -68,26 +68,6 @@ export function gaugeOf(registry: Registry, name: string, help: string, read: ()
   })
 }
 
-/** Several such values, each with the value of one label, and only those that there are now. */
-export function gaugesOf(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: string,
-  read: () => Iterable<[label: string, value: number]>,
-): void {
-  new Gauge({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [of, value] of read()) this.set({ [label]: of }, value)
-    },
-  })
-}
-
 /** A sum since the start of the process; or several, each with the value of one label. */
 export function counterOf(
   registry: Registry,

@@ -22,10 +22,9 @@ import {
   type SiteLoad,
   type StartAnswer,
 } from '@decorum/ledger'
-import type { Gate, Outcome, RedirectTarget } from '@decorum/protocol'
-import type { RetryAfter } from '@decorum/robots'
+import type { Candidate, Gate, Outcome } from '@decorum/protocol'
 import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
-import { loadOfHost, NORMAL_LOAD } from './load.ts'
+import { NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
@@ -71,9 +70,7 @@ export type Happened = {
   /** undefined: the URL stays at the head of its lane */
   outcome?: Outcome | undefined
   /** the target of a redirect, to become a candidate of its own */
-  candidate?: RedirectTarget | undefined
-  /** what the redirect asks to wait before it */
-  candidateAfter?: RetryAfter | undefined
+  candidate?: (Candidate & { id: string }) | undefined
   /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */
   record?: Recorded | undefined
 }
@@ -311,7 +308,8 @@ export async function endPaceLeases(
   report: Report,
 ): Promise<void> {
   if (leases.length === 0) return
-  const hostLoad = loadOfHost(load) // a port that does not answer says nothing about the others
+  // A request for less is about the whole host. A port that does not answer says nothing about the others.
+  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
   await Promise.all(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
@@ -329,7 +327,7 @@ async function endOwn(
   ledger: LeaseLedger,
   own: OwnLease,
   delayMs: number,
-  { endedAt, load, outcome, candidate, candidateAfter, record }: Happened,
+  { endedAt, load, outcome, candidate, record }: Happened,
   report: Report,
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
@@ -343,8 +341,7 @@ async function endOwn(
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const left = defined({ outcome, candidate, candidateAfter })
-  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...defined({ outcome, candidate }) }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
   if (record === undefined) crashPoint('complete.before')
   const result = await report.send(() => {

@@ -18,10 +18,9 @@ import {
   type RedirectedOrder,
   targetOf,
 } from '@decorum/protocol'
-import { readRetryAfter } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
-import { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
+import { loadOfPage, NORMAL_LOAD } from './load.ts'
 
 /** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
 export const NO_ANSWER = [
@@ -44,12 +43,10 @@ export type AboutPage = {
   maxAttempts: number
   /** Redis's clock, ms */
   now(): number
-  /** the lines of Retry-After, where there is an answer */
-  retryAfter?: readonly string[]
 }
 
 /** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for counting */
-export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate' | 'candidateAfter'> & { what: string }
+export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate'> & { what: string }
 
 export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
 
@@ -82,8 +79,7 @@ export function readFailure(what: Failure, why: string, about: AboutPage): PageR
 }
 
 /** 429 or 503: the rate was wrong, not the page. */
-export function readAskedForLess(status: number, about: AboutPage): PageRead {
-  const load = loadOf(status, about.retryAfter)
+export function readAskedForLess(status: number, load: SiteLoad, about: AboutPage): PageRead {
   const { attempt } = about.order
   const what = status === 429 ? 'rate-limited' : 'server-error'
   if (attempt < about.maxAttempts) return { what, load }
@@ -102,13 +98,10 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
     outcome: failed(about, what, why, status),
   })
   if (target.kind === 'unusable') return failing('bad-redirect', target.why)
-  // No cookie is kept, so the same request would be answered the same way again (docs/decisions/0030-written-otherwise.md).
-  if (target.url === orderUrl(order)) return failing('too-many-redirects', 'it redirects to itself')
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
-  const candidate = candidateOf(order, agent.name, target.at)
+  const candidate = candidateOf(order, agent.name, target.url)
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
-  const candidateAfter = readRetryAfter(about.retryAfter) // it delays the redirected request and nothing else (RFC 9110 §10.2.3)
-  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }
+  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate }
 }
 
 /** Any other answer, whatever its status. @param body  is given up: where a reported redirect leads is added to it */
@@ -116,8 +109,7 @@ export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outc
   const { kind, status, headers } = body
   const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined
   if (target?.kind === 'target') body.to = target.url
-  const load = target === undefined || target.kind === 'none' ? loadOfPage(status, about.retryAfter) : NORMAL_LOAD
-  return { what: kind, load, outcome: outcome(about, body) }
+  return { what: kind, load: loadOfPage(status, undefined), outcome: outcome(about, body) }
 }
 
 function failed(about: AboutPage, reason: FailureReason, why: string, status?: number): Outcome {
@@ -127,5 +119,6 @@ function failed(about: AboutPage, reason: FailureReason, why: string, status?: n
 
 function outcome({ order, agent, now }: AboutPage, body: OutcomeBody): Outcome {
   const { id, attempt, crawl, meta } = order
-  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at: now(), attempts: attempt, crawl, meta }, body)
+  const at = Math.round(now())
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
 }

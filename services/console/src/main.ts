@@ -11,15 +11,7 @@ import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
-import {
-  endIfUnfit,
-  ledgerMetrics,
-  listenError,
-  logOutages,
-  processMetrics,
-  type RunningService,
-  roleLog,
-} from '@decorum/runtime'
+import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prom-client'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
@@ -60,7 +52,8 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     onCall: ledgerMetrics(registry),
   })
   // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
-  const redis = logOutages(linkTo(config.redisUrl, { away: 'fail', lazyConnect: true }), log)
+  const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
+  redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
   await connectLink(redis, PING_MS).catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {
@@ -135,7 +128,8 @@ async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: 
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
-  pace.add(outcomes, performance.now())
+  const takenIn = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
+  pace.add(outcomes, performance.now(), takenIn + outcomes)
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
-import { printableUrl, REQUEST_HEAD_BYTES } from '@decorum/protocol'
+import { printableUrl } from '@decorum/protocol'
 import { takeJson } from '@decorum/runtime/json-bodies'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
 import { Registry } from '@decorum/runtime/prom-client'
@@ -12,7 +12,6 @@ import { addApi } from './api/mount.ts'
 import type { ApiParts } from './api/parts.ts'
 import { RefusedRequest, refuse, unavailable } from './api/route.ts'
 import { addBoard } from './board.ts'
-import { headlineOf } from './pages/headline.ts'
 import { addPages } from './pages/pages.ts'
 import type { Look } from './watch/looks.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
@@ -56,7 +55,6 @@ export async function buildServer(
     // A request that has not arrived whole by then is given up. It does not limit answers (/v1/outcomes has no end).
     requestTimeout: config.requestDeadlineMs,
     http: {
-      maxHeaderSize: REQUEST_HEAD_BYTES,
       headersTimeout: Math.min(HEADERS_WITHIN_MS, config.requestDeadlineMs),
       connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, config.requestDeadlineMs),
     },
@@ -87,7 +85,7 @@ export async function buildServer(
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
-function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, look, registry }: ConsoleParts): void {
+function addHealth(server: FastifyInstance, { redisAnswers, ledger, look, registry }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
   server.get('/readyz', open, async (_request, reply) => {
@@ -100,8 +98,7 @@ function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, look
     const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
-  const judge = async () => headlineOf(await look(), config.outcomesLimit)
-  const metrics = addFleetMetrics(registry ?? new Registry(), ledger, judge)
+  const metrics = addFleetMetrics(registry ?? new Registry(), ledger)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.metrics()),
   )

@@ -17,7 +17,6 @@ import {
   candidatesOf,
   crawlOfJob,
   isFrontierJob,
-  machineTime,
   outcomeOf,
   queueOptions,
   tagName,
@@ -39,8 +38,6 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
-  /** before a job is stored; undefined: at once */
-  turn?: () => Promise<void> | undefined
   concurrency: number
   /** a job is delivered again after so long without a sign of life, ms */
   lockMs: number
@@ -76,8 +73,6 @@ export function startIntake(options: IntakeOptions): Worker {
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
     // The settings of a crawl apply from its first URL on; a look once a second would miss URLs that come right after them.
-    await options.turn?.()
-    if (closing) return false
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
@@ -116,7 +111,7 @@ export function startIntake(options: IntakeOptions): Worker {
     // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
     // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
     const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
-    await job.moveToDelayed(machineTime() + laterMs, token).catch(() => {})
+    await job.moveToDelayed(Date.now() + laterMs, token).catch(() => {})
     throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {
@@ -173,7 +168,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   const members = candidatesOf(job.data)
   const crawl = crawlOfJob(job.data)
   if (!Array.isArray(members)) {
-    const about = { id: idOf(0), url: '', agent: '', at: ledger.wall(partition), attempts: 0, crawl }
+    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0, crawl }
     const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }

@@ -27,8 +27,6 @@ export type HousekeepingOptions = {
   log: Logger
   /** groups of readers that have been silent for so long are forgotten, ms; 0: never */
   readonly forgetReadersAfterMs?: number
-  /** little memory is left, which outcomes that are read make free */
-  isLow?: () => boolean
   onFleet(members: Member[]): void
 }
 
@@ -38,7 +36,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
   /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [emptyOutbox(options, partition)]
-    if (tick % TRIM_TICKS === 0 || options.isLow?.()) works.push(ledger.trimOutcomes(partition))
+    if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
     const isSecond = tick % TICKS_PER_SECOND === 0
     for (const { work, partitions } of whereSome) if (isSecond || partitions.has(partition)) works.push(work(partition))
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
@@ -155,9 +153,8 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
     const done: string[] = []
     for (const { id, candidate } of entries) {
-      const { id: assigned, from, ...rest } = candidate
+      const { id: assigned, ...rest } = candidate
       const { origin, item } = admit(rest, assigned)
-      if (from !== undefined && 'pending' in item) item.pending.from = from
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {

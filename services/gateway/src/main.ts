@@ -5,13 +5,13 @@ import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
 import { linkTo } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
-import { Queue, servingWhenFull } from '@decorum/protocol/bullmq'
+import { Queue } from '@decorum/protocol/bullmq'
 import {
   closeWithin,
   endIfUnfit,
-  logOutages,
   openHealthServer,
   openTraces,
+  queueConnection,
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
@@ -19,7 +19,6 @@ import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'
 import { type FleetSize, startDispatch } from './dispatch.ts'
-import { openHeadroom } from './headroom.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
 import { demandOf } from './pools.ts'
@@ -34,10 +33,7 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.LOG_LEVEL)
-  const metrics = gatewayMetrics(
-    () => following.now().version,
-    () => headroom.memory.share,
-  )
+  const metrics = gatewayMetrics(() => following.now().version)
   const traces = await openTraces('gateway', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const ledger = await openFleetLedger(joined, log, {
     reserveMs: config.RESERVE_MS,
@@ -51,7 +47,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     registry: metrics.registry,
     ready: () => ledger.isReady(),
   })
-  const connection = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'wait' })), log)
+  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
@@ -78,13 +74,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     })
     return { orders, ...dispatch }
   })
-  let limits = limitsOf(config)
-  const headroom = openHeadroom({
-    ledger,
-    log,
-    outcomesLimit: () => limits.outcomesLimit,
-    isIdle: (partition) => dispatches[partition]?.isIdle() ?? true,
-  })
   const following = joined.follow({
     ledger,
     log,
@@ -94,8 +83,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
-      limits = limitsOf(next)
-      ledger.setLimits(limits)
+      ledger.setLimits(limitsOf(next))
     },
   })
   const housekeeping = await startHousekeeping({
@@ -105,7 +93,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     admit,
     metrics,
     log,
-    isLow: headroom.isLow,
     get forgetReadersAfterMs() {
       return config.FORGET_READERS_AFTER_MS
     },
@@ -127,7 +114,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       metrics,
       traces,
       log,
-      turn: () => headroom.turn(partition),
       concurrency: config.INTAKE_CONCURRENCY,
       lockMs: config.INTAKE_LOCK_MS,
     }),
@@ -142,7 +128,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
     async stop() {
       following.stop()
-      await headroom.stop()
       await closeWithin(intakes.map((worker) => worker.close()))
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()

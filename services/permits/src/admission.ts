@@ -3,14 +3,13 @@ import { isIP } from 'node:net'
 import type { AddressGuard } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import { namesRobotsTxt, readUrl } from '@decorum/protocol'
-import type { Token } from './config.ts'
 import { Problem } from './problem.ts'
 
-/** One URL for one agent, asked for `by` the holder of a token. `index`: its position among those that were asked for at once. `crawl`: by whose weight it takes its turn. */
-export type Wish = { agent: Agent; by: Token; origin: string; path: string; url: string; index: number; crawl?: string }
+/** One URL for one agent. `index`: its position among those that were asked for at once. `crawl`: by whose weight it takes its turn. */
+export type Wish = { agent: Agent; origin: string; path: string; url: string; index: number; crawl?: string }
 
 /** @returns the URL in its lane, or why it is never visited */
-export function admit(text: string, agent: Agent, by: Token, guard: AddressGuard, index = 0): Wish | Problem {
+export function admit(text: string, agent: Agent, guard: AddressGuard, index = 0): Wish | Problem {
   const at = readUrl(text)
   if ('refused' in at)
     return new Problem('bad-request', `this is no URL that can be fetched: ${at.refused}`, { url: text })
@@ -33,7 +32,7 @@ export function admit(text: string, agent: Agent, by: Token, guard: AddressGuard
   }
   if (namesRobotsTxt(path))
     return refused('robots-txt', 'a fetcher of the fleet asks for robots.txt: GET /v1/robots tells what it says')
-  return { agent, by, origin, path, url, index }
+  return { agent, origin, path, url, index }
 }
 
 /** `localhost` is loopback by RFC 6761 §6.3; other names are not looked up here. */

@@ -52,7 +52,7 @@ export class Asking {
     const wishes: Wish[] = []
     const refusals: Refusal[] = []
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
-      const admitted = admit(text, agent, token, desk.config.guard, index)
+      const admitted = admit(text, agent, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
       else wishes.push({ ...admitted, ...defined({ crawl: asked.crawl }) })
     }
@@ -111,7 +111,7 @@ export class Asking {
     const endsAt = Math.min(left.endsAt - desk.marginMs, permit.grantedAt + desk.config.PERMIT_MAX_MS)
     const leaseMs = Math.floor(endsAt - desk.now(permit))
     if (leaseMs <= 0) return desk.gone(body.permit)
-    const wish = admit(body.url, desk.agentOf(body.agent, token), token, desk.config.guard)
+    const wish = admit(body.url, desk.agentOf(body.agent, token), desk.config.guard)
     if (wish instanceof Problem) return wish
     const gate = left.stop ?? (await closedSince(wish, desk)) ?? (await desk.stopAt(wish))
     if (gate instanceof Problem) return gate

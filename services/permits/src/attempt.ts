@@ -21,8 +21,6 @@ export type Attempt = Granted | Wait | Problem
 export const STOPPED_WAIT_MS = 2_000
 /** A paused crawl is looked at again after so long. */
 const HELD_WAIT_MS = 1_000
-/** A token with as many robots fetches under way as it may have comes again after so long. */
-const FULL_WAIT_MS = 1_000
 /** Rules may change while they are judged; a lane where they always do is asked for again. */
 const MOST_TRIES = 4
 
@@ -58,7 +56,7 @@ async function askFirst(
   { version, delayMs }: Judged,
   { robots, fetchers, groups, origins }: Desk,
 ): Promise<Attempt | 'rules-changed'> {
-  const { agent, by, origin, crawl } = wish
+  const { agent, origin, crawl } = wish
   if (fetchers() === 0)
     return {
       kind: 'wait',
@@ -68,11 +66,10 @@ async function askFirst(
     }
   const paceLane = groups.hostLane(agent.key, origin)
   const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
-  const asked = await robots.ask(lane, by, version, delayMs)
+  const asked = await robots.ask(lane, version, delayMs)
   origins.forget(origin)
   if (asked === 'rules-changed') return asked
   if (asked === 'blocked') return blocked(wish)
-  if ('why' in asked) return { kind: 'wait', waitMs: FULL_WAIT_MS, gate: 'robots-in-flight', detail: asked.why }
   return 'kind' in asked ? heldCrawl(wish, asked.record) : { kind: 'wait', ...asked }
 }
 

@@ -84,8 +84,6 @@ export function openDesk(options: DeskOptions) {
 
     /** the ledger's time in the partition of a lane */
     now: ({ origin }: { origin: string }): number => ledger.now(ledger.partitionOf(origin)),
-    /** Redis's clock, for a date that a site sends */
-    wall: (): number => ledger.wall(),
 
     /**
      * The holder counts its lease from our answer, the ledger from its own. When the ledger's came so late, or this process was

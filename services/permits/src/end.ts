@@ -1,13 +1,13 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
 import type { Ledger, SiteLoad } from '@decorum/ledger'
 import { defined } from '@decorum/runtime'
-import { confirm, extend, type Leases, laneOf, lanesOf, loadReported, NORMAL_LOAD } from '@decorum/sending'
+import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
 
-/** What the answer says about the load of its origin: as of one to a fetcher of the fleet. */
+/** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
 export function loadOf({ status, retryAfter, error }: CompletionBody): SiteLoad {
-  if (status !== undefined) return loadReported(status, retryAfter)
+  if (status !== undefined) return loadOfPage(status, retryAfter)
   return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
 }
 

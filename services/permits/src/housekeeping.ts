@@ -10,18 +10,10 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   const id = randomUUID()
   const member = () => ({ role: 'permits', id, slots: 0, about: about() })
   let fetchers = 0
-  let slots = 0
-  let memoryShare = 0
   const first = Promise.withResolvers<void>()
   const round = async (): Promise<void> => {
     const members = await ledger.announce(member())
-    const fetching = members.filter(({ role }) => role === 'fetcher')
-    fetchers = fetching.length
-    slots = fetching.reduce((sum, member) => sum + member.slots, 0)
-    memoryShare = await ledger.memory().then(
-      ({ share }) => share,
-      () => 0, // a server may refuse INFO
-    )
+    fetchers = members.filter(({ role }) => role === 'fetcher').length
     await ledger.crawlBook.look()
     const reaped = await Promise.allSettled(ledger.tags.map((_, partition) => endLeases(ledger, partition)))
     for (const one of reaped) if (one.status === 'rejected') throw one.reason
@@ -30,10 +22,6 @@ export async function startHousekeeping(ledger: Ledger, log: Logger, about: () =
   await first.promise
   return {
     fetchers: () => fetchers,
-    /** memory of Redis in use, of its maxmemory */
-    memoryShare: () => memoryShare,
-    /** of all fetchers together */
-    slots: () => slots,
     /** announces at once, and not in a second, how many orders its workers want */
     announce: () => void ledger.announce(member()).catch(() => undefined),
     async stop(): Promise<void> {

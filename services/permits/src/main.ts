@@ -5,15 +5,12 @@
 import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, HEADROOM, linkTo } from '@decorum/ledger'
-import { servingWhenFull } from '@decorum/protocol/bullmq'
+import { connectLink, linkTo } from '@decorum/ledger'
 import {
   endIfUnfit,
   gaugeOf,
-  gaugesOf,
   ledgerMetrics,
   listenError,
-  logOutages,
   openTraces,
   processMetrics,
   type RunningService,
@@ -26,13 +23,10 @@ import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
 import { openPermits } from './permits.ts'
 import { robotsOrders } from './robots-orders.ts'
-import { robotsRoom } from './robots-room.ts'
 import { buildServer } from './server.ts'
 
 const GRANT_AHEAD_MS = 8 // as the fleet's fetchers: the round trip to the ledger lies before the opening, not behind it
 const CONNECT_MS = 2_000
-/** Tokens that a metric names. */
-const MOST_TOKENS = 20
 
 /**
  * Starts the service. It listens on loopback unless HOST says otherwise.
@@ -57,15 +51,10 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     onCall: ledgerMetrics(registry),
   })
   // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
-  const redis = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })), log)
+  const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
+  redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
   await connectLink(redis, CONNECT_MS).catch(() => undefined)
-  const room = robotsRoom({
-    ledger,
-    reserveMs: config.RESERVE_MS,
-    slots: () => housekeeping.slots(),
-    isLow: () => housekeeping.memoryShare() >= HEADROOM.intake,
-  })
-  const robots = robotsOrders(ledger, redis, room)
+  const robots = robotsOrders(ledger, redis)
   const key = sharedKey(redis)
   await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))
   const pages = await openPages(config, pagesBy, log)
@@ -97,9 +86,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     return aboutThisProcess(following, pools === undefined ? {} : { pools })
   })
   permits.pools.onDemand = () => housekeeping.announce()
-  gaugesOf(registry, 'decorum_permits_robots_fetches', 'robots fetches under way, by token', 'token', () =>
-    room.shares.most(MOST_TOKENS).map(({ group, held }) => [group.slice(group.indexOf(':') + 1), held]),
-  )
   processMetrics(registry, VERSION, () => following.now().version)
   const server = buildServer({
     permits,

@@ -33,7 +33,7 @@ export async function nextRequest(
   const agent = desk.agentOf(permit.agent, token)
   const { origin, delayMs } = permit
   if (permit.order === undefined) throw new Problem('bad-request', 'this permit is for one request')
-  const wish = admit(url, agent, token, desk.config.guard)
+  const wish = admit(url, agent, desk.config.guard)
   if (wish instanceof Problem) throw wish
   if (wish.origin !== origin)
     throw new Problem('bad-request', `this order is of ${origin}: ask for a permit of ${wish.origin}`)

@@ -10,7 +10,7 @@ const PROBLEMS = {
   refused: { status: 409, title: 'this URL is not visited' },
   gone: { status: 410, title: 'the permit is not held any more' },
   'key-reused': { status: 422, title: 'this Idempotency-Key came with another request' },
-  quota: { status: 429, title: 'this token has as much as it may' },
+  quota: { status: 429, title: 'this token has too many callers waiting' },
   internal: { status: 500, title: 'the request could not be answered' },
   busy: { status: 503, title: 'too many callers ask here' },
   'ledger-away': { status: 503, title: 'Redis does not answer' },

@@ -9,12 +9,8 @@ import {
 import { JOB_NAMES, ORDERS, queueOptions, type WrittenOrder } from '@decorum/protocol'
 import { type ConnectionOptions, Queue } from '@decorum/protocol/bullmq'
 import { within } from '@decorum/protocol/within'
-import type { Token } from './config.ts'
-import type { Full, RobotsRoom } from './robots-room.ts'
 
 export type AskedRobots =
-  /** too many robots fetches of this token are under way */
-  | Full
   /** ask for the lane again after this */
   | { waitMs: number; gate: LedgerGateName }
   /** rules-changed: there are newer rules, to be judged by at once · blocked: by an operator */
@@ -30,25 +26,16 @@ const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count
 
 export type RobotsOrders = ReturnType<typeof robotsOrders>
 
-export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room: RobotsRoom) {
+export function robotsOrders(ledger: Ledger, connection: ConnectionOptions) {
   const queues = ledger.tags.map((tag) => {
     const options = { connection, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
     return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
   })
   return {
-    /**
-     * @param by       for whom
-     * @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered
-     */
-    async ask(wanted: ClaimRequest, by: Token, version: number, delayMs: number): Promise<AskedRobots> {
+    /** @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered */
+    async ask(wanted: ClaimRequest, version: number, delayMs: number): Promise<AskedRobots> {
       const { agent, origin } = wanted
-      const place = room.take(by, origin, version)
-      if (place.kind === 'full') return place
-      const claim = await ledger.claim(wanted).catch((error: unknown) => {
-        place.leave()
-        throw error
-      })
-      if (claim.kind !== 'claimed' || claim.version !== version) place.leave()
+      const claim = await ledger.claim(wanted)
       if (claim.kind === 'blocked') return claim.kind
       if (claim.kind === 'crawl-held') return claim
       if (claim.kind === 'wait') {
@@ -71,7 +58,6 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room
         delayMs,
         notBefore: claim.notBefore,
         id: '',
-        by: by.name,
       }
       const data = { orders: [order] }
       const adding = (queues[partition] as Queue).add(JOB_NAMES.orders, data, JOB_OPTIONS)
@@ -80,9 +66,6 @@ export function robotsOrders(ledger: Ledger, connection: ConnectionOptions, room
       })
       return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
     },
-    async close(): Promise<void> {
-      room.stop()
-      await Promise.allSettled(queues.map((queue) => queue.close()))
-    },
+    close: async (): Promise<void> => void (await Promise.allSettled(queues.map((queue) => queue.close()))),
   }
 }

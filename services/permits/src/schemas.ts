@@ -1,10 +1,10 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
-import { CrawlName, MAX_URL_CHARS, TRUNCATED } from '@decorum/protocol'
+import { CrawlName } from '@decorum/protocol'
 import { HEADERS_MAX_BYTES, NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
-const url = z.string().min(1).max(MAX_URL_CHARS)
+const url = z.string().min(1).max(8_192)
 const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')
 export const AskBody = z
   .strictObject({
@@ -74,19 +74,13 @@ export const orderCompletionBody = (mostBytes: number) =>
       .regex(/^sha1:[A-Z2-7]{32}$/, 'sha1: and 32 characters of base32 are needed')
       .optional()
       .describe('of a body that is not sent'),
-    truncated: z
-      .union([z.enum(TRUNCATED), z.literal(false)])
-      .default('')
-      .transform((cut) => cut || '')
-      .describe("why the body is not whole; '' or false: it is"),
+    truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]).default(false),
     archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
     address: z.string().max(64).default('').describe('IP address of the site'),
     load: z
-      .strictObject({ status: z.int().min(100).max(999), retryAfter: z.string().max(256).optional() })
+      .strictObject({ status: z.literal([429, 503]), retryAfter: z.string().max(256).optional() })
       .optional()
-      .describe(
-        'a further request under this order was answered with that: 429, 503, or any status with a Retry-After',
-      ),
+      .describe('a further request under this order was answered with that'),
   })
 export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
 

@@ -1,7 +1,6 @@
 /** The routes: each reads its request, calls permits.ts and writes the answer. */
 import type { PermitToken } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { bodyRoom } from '@decorum/runtime/body-room'
 import { takeJson } from '@decorum/runtime/json-bodies'
 import { noJsonSchema } from '@decorum/runtime/no-json-schema'
@@ -84,7 +83,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: HEADERS_WITHIN_MS,
     routerOptions: { maxParamLength: 8_192 },
-    http: { headersTimeout: HEADERS_WITHIN_MS, maxHeaderSize: REQUEST_HEAD_BYTES },
+    http: { headersTimeout: HEADERS_WITHIN_MS },
   })
   takeJson(server)
   const room = bodyRoom(completionMaxBytes)

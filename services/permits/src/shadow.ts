@@ -3,9 +3,7 @@
  * lane is taken, so the rest of the fleet does not notice. Lanes are as this process sees them: the exchanges of shadow callers
  * alone, without those of other processes. Robots rules are the fleet's.
  */
-
 import { randomUUID } from 'node:crypto'
-import { machineTime } from '@decorum/protocol'
 import type { Judged } from './origins.ts'
 import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
@@ -57,7 +55,7 @@ export class Shadow {
   readonly #open = new Map<string, Exchange>()
   readonly #totals = new Map<string, Counts>()
   readonly #now: () => number
-  #since = machineTime()
+  #since = Date.now()
   #forgotten = 0
 
   /** @param now  a clock that only goes forward, ms */
@@ -138,7 +136,7 @@ export class Shadow {
     for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
     this.#forgotten = 0
-    this.#since = machineTime()
+    this.#since = Date.now()
   }
 
   /** Ends exchanges whose end was not reported: the oldest come first. */

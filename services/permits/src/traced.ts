@@ -1,5 +1,5 @@
 /** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
-import { machineTime, type Outcome, orderUrl } from '@decorum/protocol'
+import { type Outcome, orderUrl } from '@decorum/protocol'
 import type { Traces } from '@decorum/runtime'
 import { defined } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
@@ -47,7 +47,7 @@ export function traceOrder(traces: Traces, pool: string, { order, heldMs }: Abou
     'url.full': orderUrl(order),
     ...(outcome === undefined ? {} : attributesOfOutcome(outcome)),
   })
-  traces.span('decorum.fetch', order.request, attributes, machineTime() - heldMs)?.end()
+  traces.span('decorum.fetch', order.request, attributes, Date.now() - heldMs)?.end()
 }
 
 const attributesOfOutcome = (outcome: Outcome): Record<string, string | number> => ({

@@ -13,15 +13,13 @@ const AGES_MS = [86_400_000, 21_600_000, 3_600_000, 600_000, 60_000, 5_000]
 export async function verdict(url: string, name: string | undefined, token: Token, desk: Desk): Promise<RobotsAnswer> {
   const { config, origins } = desk
   const agent = desk.agentOf(name, token)
-  const wish = admit(url, agent, token, config.guard)
+  const wish = admit(url, agent, config.guard)
   if (wish instanceof Problem) throw wish
   const { origin, path } = wish
   const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
-  if (judgement.kind === 'ask' && desk.fetchers() > 0) {
-    const asked = await desk.robots.ask({ agent: agent.key, origin }, token, version, delayMs)
-    if (typeof asked === 'object' && 'why' in asked) throw new Problem('quota', asked.why, { retryAfterMs: 1_000 })
-  }
+  if (judgement.kind === 'ask' && desk.fetchers() > 0)
+    await desk.robots.ask({ agent: agent.key, origin }, version, delayMs)
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)

@@ -103,14 +103,6 @@ test.each(FAULTS)('%s is found, and nothing else', (_, change, check, state, men
   expect(found).toEqual([{ check, state, says: expect.any(String), mend: expect.stringContaining(mend) }])
 })
 
-test('what the first page of the console calls trouble is bad, in its own sentence; all else is fine', () => {
-  const says = (tone: 'trouble' | 'polite') =>
-    judge({ ...WELL, state: { tone, title: "The queue 'orders' is paused", sentence: 'Resume there.' } })
-  const finding = { check: 'crawl', state: 'bad', says: "The queue 'orders' is paused. Resume there." }
-  expect(says('trouble')).toContainEqual(finding)
-  expect(says('polite')).toContainEqual({ ...finding, state: 'ok' })
-})
-
 test('where CONFIG is not allowed, what it would say is not judged', () => {
   expect(judge({ ...WELL, ...server({}, { config: {} }) }).filter(({ state }) => state !== 'ok')).toEqual([])
 })

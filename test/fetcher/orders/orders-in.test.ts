@@ -24,7 +24,6 @@ function rig(slotCount: number, tag = `{t${Math.random().toString(36).slice(2)}}
     slots,
     stats,
     carryOut: (order) => new Promise((end) => inSlots.push({ order, end: () => end() })),
-    turnAway: () => undefined,
     endUnreadable: async (order, why) => void ended.push({ order, why }),
     log: { warn: (fields) => warnings.push(fields) },
   })

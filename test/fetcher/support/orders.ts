@@ -73,7 +73,6 @@ export async function robots(
     acquireHop: async () => dueLane,
     forbidsHop: async () => undefined,
     wall: () => NOW,
-    now: () => NOW,
     jitter: () => 0.5,
     ...tools,
   })

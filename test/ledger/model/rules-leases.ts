@@ -2,7 +2,7 @@
 import { byHand, demanded, opensAt, owedAfter } from './rules-delays.ts'
 import { type Asking, gateOf } from './rules-gates.ts'
 import { countRequest } from './rules-policies.ts'
-import { acquireLease, type LeaseGiven } from './rules-queues.ts'
+import { acquireLease } from './rules-queues.ts'
 import {
   befalls,
   type Call,
@@ -65,30 +65,26 @@ export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
     const asking: Asking = { what, moment: 'grant', lane: name, now, held, judged: version, fence, list: lease.list }
     const closed = gateOf(m, asking)
     if (closed !== undefined) return refuse(closed.gate, closed.till)
-    if (lease.notBefore > now + m.aheadMs) return { kind: 'early', waitMs: lease.notBefore - now - m.aheadMs }
+    if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
     const opens = opensAt(m, name, lease.notBefore, now)
-    if (opens > now + m.aheadMs) {
+    if (opens > now) {
       makeDue(lane, opens)
       return { kind: 'delay' }
     }
     const atGrant = byHand(origin, now)
-    let pace: LeaseGiven | undefined
-    let sentAt = Math.max(opens, now)
+    let pace: { fence: number; delayMs: number } | undefined
     if (paceLane !== undefined) {
       const asked = { lanes: [paceLane], kind: kindBeside(paceLane), delayMs: Math.max(delayMs, atGrant) }
-      const beside = { ...asked, by: name, of: name, ofByHand: atGrant, aheadMs: m.aheadMs, notBefore: opens }
-      const found = acquireLease(m, now, held, beside)
+      const found = acquireLease(m, now, held, { ...asked, by: name, of: name, ofByHand: atGrant })
       if ('until' in found) return refuse(found.gate === 'lane-busy' ? 'pace-group' : found.gate, found.until)
       pace = found.lease
-      sentAt = found.sentAt
     }
     m.planned = false
     countRequest(m, originOf(name), now)
-    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: sentAt }
+    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: 0 }
     lease.ends = now + leaseMs
     if (kind !== 'page') startRobotsFetch(m, originOf(name), fence, now)
-    const waits = sentAt > now ? { waitMs: sentAt - now } : {}
-    return { kind: 'granted', ...waits, ...(pace === undefined ? {} : { paceLane: pace }) }
+    return { kind: 'granted', ...(pace === undefined ? {} : { paceLane: pace }) }
   })
 }
 
@@ -156,7 +152,7 @@ export function acquire(
   }
   if (kind === 'hop') countRequest(m, originOf(found.lane), now)
   if (kind === 'hop' && isRobots) startRobotsFetch(m, originOf(found.lane), found.lease.fence, now)
-  return { lane: found.lane, lease: found.lease }
+  return found
 }
 
 // --- next ----------------------------------------------------------------------------------------------------------
@@ -244,7 +240,7 @@ export type Ending = {
   fence: number
   delayMs: number
   elapsedMs: number
-  load: 'normal' | 'asked-for-less' | 'asked-to-wait' | 'turned-away' | 'no-answer'
+  load: 'normal' | 'asked-for-less' | 'turned-away' | 'no-answer'
   retryAfterMs: number | undefined
   retryAfterAt?: number | undefined
   jitter: number
@@ -252,10 +248,7 @@ export type Ending = {
   outcome: string | undefined
   entered: boolean
   candidate: string | undefined
-  /** what its redirect asks to wait, and when the candidate expires */
-  wait?: Wait | undefined
 }
-export type Wait = { retryAfterMs?: number; retryAfterAt?: number; expiresAt?: number }
 
 export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'doubt' {
   const { now } = openUnlessInDoubt(m, call)
@@ -268,12 +261,12 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     const { started } = lease
     delete lane.lease
     delete lane.due
-    const ended = now - Math.min(end.elapsedMs, now - latestSentAt(started, now))
     if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
-    if (end.candidate !== undefined) enter(m, end.candidate, end.wait, ended, now)
+    if (end.candidate !== undefined) m.outbox.push(end.candidate)
     if (end.outcome === undefined && !end.entered) {
       countTry(lane, lease.list)
     } else if (!isSecondary(lease)) delete lane.why
+    const ended = now - Math.min(end.elapsedMs, now - latestSentAt(started, now))
     const owed = owedAfter(m, end.lane, lease, end.delayMs, now)
     const opens = ended + owed
     const origin = originAt(m, originOf(end.lane))
@@ -284,36 +277,9 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
         makeDueAfter(m, now, end.lane, opens, opens + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (opens <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
     if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, started.at, ended)
-    const isWell = end.load === 'normal' || end.load === 'asked-to-wait'
-    if (isWell && (started.wasFailing || started.kind === 'permit')) origin.failures = Math.floor(origin.failures / 2)
+    else if (started.wasFailing || started.kind === 'permit') origin.failures = Math.floor(origin.failures / 2)
     return 'completed'
   })
-}
-
-/** A redirect's target becomes a candidate at once, or when it has waited as long as the redirect asks, or expires. */
-function enter(m: Model, id: string, wait: Wait | undefined, ended: number, now: number): void {
-  const asked = wait === undefined ? 0 : askedBy(m, wait, ended)
-  const expires = wait?.expiresAt === undefined ? Number.POSITIVE_INFINITY : wait.expiresAt + m.shift
-  const due = asked > 0 ? Math.min(ended + asked, expires) : 0
-  if (due > now) m.later.set(storedTarget(id, wait), { id, due: ms(due) })
-  else m.outbox.push(id)
-}
-/** As it is stored. */
-export const storedTarget = (id: string, wait: Wait | undefined): string =>
-  JSON.stringify({
-    id,
-    url: 'http://elsewhere.test/',
-    ...(wait?.expiresAt === undefined ? {} : { expiresAt: wait.expiresAt }),
-  })
-
-/** A Retry-After, from the end of the exchange on. */
-function askedBy(
-  m: Model,
-  { retryAfterMs, retryAfterAt }: { [key in keyof Wait]?: Wait[key] | undefined },
-  ended: number,
-): number {
-  const untilDate = retryAfterAt === undefined ? 0 : Math.min(retryAfterAt + m.shift - ended, 86_400_000)
-  return Math.max(retryAfterMs ?? 0, untilDate)
 }
 
 /** One more request for the URL at the head of a list. */
@@ -375,11 +341,8 @@ export function backOff(
   const origin = originAt(m, name)
   markChanged(m, name)
   const another = startedAt >= origin.closedUntil
-  const asked = askedBy(m, { retryAfterMs, retryAfterAt }, ended)
   let lengthMs: number | undefined
-  if (load === 'asked-to-wait') {
-    // no failure and no incident
-  } else if (load !== 'asked-for-less') {
+  if (load !== 'asked-for-less') {
     if (another) origin.failures++
     if (origin.failures >= 2)
       lengthMs = Math.min(
@@ -390,9 +353,10 @@ export function backOff(
     const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1
     origin.failures = 0
-    lengthMs = asked > 0 ? 0 : Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
+    const untilDate = retryAfterAt === undefined ? 0 : Math.min(retryAfterAt + m.shift - ended, 86_400_000)
+    const asked = Math.max(retryAfterMs ?? 0, untilDate)
+    lengthMs = asked > 0 ? asked : Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
   }
-  if (asked > 0) lengthMs = Math.max(asked, lengthMs ?? 0)
   if (lengthMs !== undefined)
     origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))
 }

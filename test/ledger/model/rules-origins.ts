@@ -126,12 +126,6 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
       result.robotsFetches.push({ lane: name, fence: lease.fence, version: origin.version })
     }
   }
-  const waited = [...m.later].filter(([, { due }]) => due <= now)
-  waited.sort(([a, x], [b, y]) => x.due - y.due || (a < b ? -1 : 1))
-  for (const [stored, { id }] of waited) {
-    m.later.delete(stored)
-    m.outbox.push(id)
-  }
   for (const [name, { last }] of m.queues) if (last + 3_600_000 < now) m.queues.delete(name)
   return result
 }

@@ -17,6 +17,7 @@ export const OUTCOMES_OF_CRAWLS = 3
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
+  grantAheadMs: 0,
   reserveMs: 30_000,
   laneLimit: 5,
   outcomesLimit: 12,
@@ -24,8 +25,6 @@ export const SETTINGS = {
   backOffMaxMs: 3_600_000,
   backOffQuietMs: 1_800_000,
 }
-/** How a run is played: with several crawls; and what is due so soon is granted, and waited for by who asks. */
-export type Manner = { crawls: boolean; aheadMs: number }
 export const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 export const FIRST_HOLD_MS = 1_000
 export const BELIEVED_MS = 1_000
@@ -40,10 +39,6 @@ export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
 /** Of a lease that is for no URL. */
 export const NO_LIST = '' as List
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
-/** Who asks for a permit, `who origin`, for a crawl: `who@crawl origin`. */
-export const askerOf = (by: string, crawl: string | undefined): string =>
-  crawl === undefined ? by : by.replace(' ', `@${crawl} `)
-export const crawlAsking = (by: string | undefined): string | undefined => /^\S+@(\S+) /.exec(by ?? '')?.[1]
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
 export type AcquireAnswer = { id: string; expiresAt: number }
@@ -64,7 +59,7 @@ export type Lease = {
     byHand: number
     /** the lane whose request it is, where that is another one */
     of?: string | undefined
-    /** when the latest request under it is sent: all of its lanes are open by then */
+    /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
     requestAt: number
   }
   /** it became an order for a worker of a pool */
@@ -136,8 +131,6 @@ export type Policy = {
 }
 export type Model = {
   outcomesLimit: number
-  /** what is due so soon is granted */
-  aheadMs: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
@@ -174,25 +167,18 @@ export type Model = {
   /** unread outcomes, oldest first: `id kind` */
   outcomes: string[]
   outbox: string[]
-  /** targets that wait because their redirects asked for it: what is stored of each, and when it enters the outbox */
-  later: Map<string, { id: string; due: number }>
   /** there are, or were, other crawls than the default one, or something was set of it */
   hasCrawls: boolean
   crawls: Map<string, CrawlSet>
-  /** lane → when the next turn of each crawl is that asks for permits there and has no URLs in it */
-  permitTurns: Map<string, Map<string, number>>
   /** unread outcomes of other crawls than the default one */
   others: Map<string, string[]>
 }
-/** What a turn of a crawl takes. */
-export const turnLength = (m: Model, crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
 /** What was set of a crawl. */
 export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
-export function emptyModel({ crawls, aheadMs }: Manner): Model {
+export function emptyModel(crawls: boolean): Model {
   return {
     outcomesLimit: crawls ? OUTCOMES_OF_CRAWLS : SETTINGS.outcomesLimit,
-    aheadMs,
     shift: 0,
     planned: false,
     fence: 0,
@@ -210,10 +196,8 @@ export function emptyModel({ crawls, aheadMs }: Manner): Model {
     lostLocks: new Set(),
     outcomes: [],
     outbox: [],
-    later: new Map(),
     hasCrawls: false,
     crawls: new Map(),
-    permitTurns: new Map(),
     others: new Map(),
   }
 }
@@ -241,7 +225,7 @@ export const waitingIn = (lane: Lane): number =>
 export const nextIn = (lane: Lane, crawl: string): List =>
   listIn(urlsIn(lane, listIn('h', crawl)).length > 0 ? 'h' : 'q', crawl)
 /** The crawls of a lane in the order of their turns. */
-export const turnsOf = ({ turns }: Pick<Lane, 'turns'>): [string, number][] =>
+export const turnsOf = ({ turns }: Lane): [string, number][] =>
   [...(turns ?? [])].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
 const nextTurn = (lane: Lane): string => turnsOf(lane)[0]?.[0] ?? 'default'
 export const streamOf = (m: Model, crawl: string): string[] => {

@@ -20,7 +20,7 @@ import {
 import { outcomesKey } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
-import { CRAWLS, type Manner, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
+import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
 import { type AllVerbs, allVerbsOf } from './scripts.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
@@ -69,11 +69,9 @@ export type Inspection = {
   ids: string[]
   outcomes: string[]
   outbox: string[]
-  later: [string, number][]
-  /** of other crawls than the default one: outcomes by crawl, turns by lane, of stored URLs and of permits */
+  /** of other crawls than the default one: outcomes by crawl, turns by lane */
   others: Record<string, string[]>
   turns: Record<string, [string, number][]>
-  permitTurns: Record<string, [string, number][]>
 }
 
 /** Before that a process vouches for nothing (redis-clock.ts). */
@@ -90,7 +88,8 @@ export function defineWorldCommands(redis: Redis): void {
 }
 type Copy = { world_copy(from: string, to: string): Promise<null> }
 
-export function openWorld(redis: Redis, name: string, startAt: number, { crawls, aheadMs }: Manner): World {
+/** @param crawls  several are played */
+export function openWorld(redis: Redis, name: string, startAt: number, crawls: boolean): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
@@ -131,12 +130,7 @@ export function openWorld(redis: Redis, name: string, startAt: number, { crawls,
     return {
       verbs: allVerbsOf(
         scripts,
-        verbSettings({
-          ...SETTINGS,
-          grantAheadMs: aheadMs,
-          ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}),
-          jitter,
-        }),
+        verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
       ),
       most,
       excess,
@@ -228,7 +222,6 @@ async function inspect(
     const { bucket, number } = idSlot(id)
     pipeline.sismember(keys.ids(bucket), number)
   }
-  pipeline.zrange(keys.later, '0', '-1', 'WITHSCORES')
   const answers = ((await pipeline.exec()) ?? []).map(([error, value]) => {
     if (error) throw error
     return value
@@ -252,13 +245,11 @@ async function inspect(
     lists: { ...lists, ...of.lists },
     others: of.others,
     turns: of.turns,
-    permitTurns: of.permitTurns,
     ids: [...ids.filter((_, index) => answers[firstId + index] === 1), ...of.ids],
     outcomes: fields(answers[3]).map((json) => {
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
       return `${id} ${kind}`
     }),
-    later: scores(answers.at(-1)),
     outbox: fields(answers[4]).map((json) => (JSON.parse(json) as { id: string }).id),
   }
 }
@@ -268,23 +259,17 @@ async function inspectCrawls(redis: Redis, keys: Keys, lanes: string[], ids: str
     lists: {} as Record<string, string[]>,
     others: {} as Record<string, string[]>,
     turns: {} as Record<string, [string, number][]>,
-    permitTurns: {} as Record<string, [string, number][]>,
     ids: [] as string[],
   }
   if (crawls.length === 0) return found
   const reads: (() => Promise<void>)[] = []
-  const turnsAt = async (key: string): Promise<[string, number][]> => {
-    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES')
-    return flat.flatMap((text, at) => (at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : []))
-  }
-  for (const lane of lanes) {
+  for (const lane of lanes)
     reads.push(async () => {
-      found.turns[lane] = await turnsAt(keys.turns(lane))
+      const flat = await redis.zrange(keys.turns(lane), '0', '-1', 'WITHSCORES')
+      found.turns[lane] = flat.flatMap((text, at) =>
+        at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : [],
+      )
     })
-    reads.push(async () => {
-      found.permitTurns[lane] = await turnsAt(keys.permitTurns(lane))
-    })
-  }
   for (const crawl of crawls) {
     reads.push(async () => {
       const rows = await redis.xrange(outcomesKey(keys.tag, crawl), '-', '+')

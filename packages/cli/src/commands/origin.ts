@@ -1,7 +1,6 @@
 /** `decorum origin ORIGIN`: what the fleet knows of one site, and the actions of operators on it. */
 
 import type { Agent, Agents } from '@decorum/config'
-import { type Note, toleratedIn } from '@decorum/ledger'
 import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
@@ -32,9 +31,8 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
     const done = action === undefined ? undefined : await act(ledger, at.origin, action, agents, interrupt.signal)
     const keys = agents.list.map((agent) => agent.key)
     const view = await ledger.viewOrigin(at.origin, keys)
-    const notes = await ledger.notesOf(at.origin)
-    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents, notes)]
-    if (options.json) tellJson({ ...view, tolerated: Object.fromEntries(toleratedIn(notes)) })
+    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents)]
+    if (options.json) tellJson(view)
     else tell(lines.join('\n'))
     return DONE
   } catch (error) {
@@ -47,8 +45,8 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
   }
 }
 
-/** One fact per line: robots, pause, back-off, faults that were overlooked, then each agent's delay and lane. */
-export function printOrigin(known: OriginView, agents: Agents, notes: readonly Note[] = []): string {
+/** One fact per line: robots, pause, back-off, then each agent's delay and lane. */
+export function printOrigin(known: OriginView, agents: Agents): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
   const from = (until: number): string => duration(Math.max(0, until - now))
@@ -66,8 +64,6 @@ export function printOrigin(known: OriginView, agents: Agents, notes: readonly N
     lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
   }
   if (view.policy !== undefined) lines.push(`  policy     ${policySentence(view.policy, duration)}`)
-  const overlooked = toleratedIn(notes).map(([mark, times]) => `${mark} ${times}`)
-  if (overlooked.length > 0) lines.push(`  overlooked ${overlooked.join(', ')} (faults, among its latest notes)`)
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)

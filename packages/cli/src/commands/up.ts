@@ -75,10 +75,6 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
   return archiveDir ?? ((PAGE_SINK || 'warc') === 'warc' ? join(dataDir, 'pages') : '')
 }
 
-/** How the place of pages is said. */
-const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
-  pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
-
 function listener(voice: Voice): (event: RoleEvent) => void {
   const reportTrouble = troubleReporter(voice)
   return (event) => {
@@ -124,7 +120,7 @@ function introduce(
     `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}, its password in ${join(redis.dir ?? dataDir, 'redis.json')}` : ''}`,
     `  fleet     ${count('gateway')}, ${count('fetcher')}; more: ${embedded ? '' : `REDIS_URL=${redis.place} `}${decorum} fetcher`,
     `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
-    ...(pages === '' ? [] : [`  pages     ${pagesKept(pages, settings)}; PAGE_SINK=none keeps none`]),
+    ...(pages === '' ? [] : [`  pages     kept in ${pages} (ARCHIVE_MAX_BYTES); PAGE_SINK=none keeps none`]),
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]

@@ -1,40 +1,46 @@
 /** Collects the facts that `doctor` judges: of Redis, the list of processes, the machine. What cannot be found out is left out, or marked so. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
-import { type FleetStatus, fleetStatus } from '@decorum/console/status'
 import { readCurrent } from '@decorum/fleet-config'
-import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
+import { connectLink, LAYOUT_VERSION, linkTo, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger-move'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { withRedis } from '../with-redis.ts'
+import { CommandError } from '../exit.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
+const CONNECT_MS = 5_000
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
 export type Asked = { url: string; hosts: string[]; dnsServers: string[]; slots: number; hasContact: boolean }
 
-/** @throws LedgerUnavailableError when Redis does not answer, with its reason */
-export const factsOf = ({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> =>
-  withRedis(url, async (redis) => {
+/** @throws CommandError when Redis does not answer */
+export async function factsOf({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> {
+  const redis = linkTo(url, { away: 'fail', lazyConnect: true })
+  redis.on('error', () => undefined) // calls carry their own errors
+  try {
+    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
+      throw new CommandError(`Redis does not answer: ${error.message}`)
+    })
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
-    const current = await readCurrent(redis)
-    const outcomesLimit = Number(current?.values.OUTCOMES_LIMIT ?? 1_000_000)
-    const fleet =
-      layouts.length === 1 && layouts[0] === LAYOUT_VERSION ? await fleetOf(redis, outcomesLimit) : { members: [] }
+    const configVersion = (await readCurrent(redis))?.version ?? 0
+    const members = layouts.length === 1 && layouts[0] === LAYOUT_VERSION ? await membersOf(redis) : []
     const names = await Promise.all(hosts.map((host) => lookUp(host, dnsServers)))
     return {
       servers,
       layouts,
       layout: LAYOUT_VERSION,
-      configVersion: current?.version ?? 0,
-      ...fleet,
+      configVersion,
+      members,
       openFiles: await openFiles(),
       slots,
       names,
       hasContact,
     }
-  })
+  } finally {
+    redis.disconnect()
+  }
+}
 
 type Server = ReturnType<typeof mastersOf>[number]
 
@@ -53,15 +59,11 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
   return { name, info, config, aheadMs: time - (before + after) / 2, uncertainMs: (after - before) / 2 }
 }
 
-async function fleetOf(
-  redis: RedisLink,
-  outcomesLimit: number,
-): Promise<{ members: Member[]; state: FleetStatus['headline'] }> {
+async function membersOf(redis: RedisLink): Promise<Member[]> {
   const { tags } = await readTags(redis)
   const ledger = await openLedgerWithViews({ redis, partitions: tags.length })
   try {
-    const [members, { headline }] = await Promise.all([ledger.members(), fleetStatus(ledger, outcomesLimit)])
-    return { members, state: headline }
+    return await ledger.members()
   } finally {
     await ledger.close()
   }

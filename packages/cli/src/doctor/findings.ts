@@ -1,6 +1,5 @@
 /** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
-import type { FleetStatus } from '@decorum/console/status'
-import { type Member, OLDEST_REDIS } from '@decorum/ledger'
+import type { Member } from '@decorum/ledger'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
@@ -25,8 +24,6 @@ export type Facts = {
   /** of the fleet's configuration; 0: there is none */
   configVersion: number
   members: Member[]
-  /** of the fleet, as the first page of the console has it; undefined: there is none */
-  state?: Pick<FleetStatus['headline'], 'tone' | 'title' | 'sentence'>
   /** of files that a process of this user may have open */
   openFiles: number | undefined
   slots: number
@@ -46,7 +43,6 @@ export function judge(facts: Facts): Finding[] {
   return [
     ...facts.servers.flatMap((server) => ofServer(server)),
     ofLayout(facts),
-    ...ofState(facts),
     ...ofFleet(facts),
     ...ofThisMachine(facts),
   ]
@@ -60,8 +56,8 @@ function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Fi
     void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
 
   const version = field('redis_version')
-  const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
-  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
+  const isOld = Number.parseInt(version, 10) < 7
+  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, 'install Redis 7.0 or later')
 
   const hasFile = field('aof_enabled') === '1'
   say(
@@ -161,12 +157,6 @@ function ofLayout({ layouts, layout }: Facts): Finding {
   const mend = isLater ? 'use that version' : 'decorum upgrade (docs/operating.md)'
   return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
 }
-
-/** The sentence says what to do. */
-const ofState = ({ state }: Facts): Finding[] =>
-  state === undefined
-    ? []
-    : [{ check: 'crawl', state: state.tone === 'trouble' ? 'bad' : 'ok', says: `${state.title}. ${state.sentence}` }]
 
 function ofFleet({ members, configVersion, layouts }: Facts): Finding[] {
   if (layouts.length === 0) return []

@@ -7,8 +7,7 @@ import { type Setting, textThat, wholeNumber } from './setting.ts'
 export const processes = {
   REDIS_URL: {
     schema: textThat(readRedisAddress, 'a Redis address such as redis://127.0.0.1:6379 is needed'),
-    means:
-      "The fleet's Redis: redis://, rediss:// for TLS, sentinel:// or unix://; several nodes of a cluster separated by commas, or ?cluster behind one name ([all forms](cluster.md)).",
+    means: "The fleet's Redis: redis:// or rediss://, several masters of a cluster separated by commas.",
     reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role needs it.',
     roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
     scope: 'process',

@@ -1,5 +1,5 @@
 /** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
-import type { RedirectTarget } from '@decorum/protocol'
+import type { Candidate } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
@@ -7,7 +7,6 @@ import { laneName, listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
 import { firstUrlOf, poolLists } from '../pools.ts'
-import { readTarget } from '../records/pending-text.ts'
 import type {
   ClaimRequest,
   CompleteResult,
@@ -33,7 +32,7 @@ import { loadText } from '../verbs/complete.ts'
 import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
-export type OutboxEntry = { id: string; candidate: RedirectTarget }
+export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
 
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
@@ -43,12 +42,8 @@ type Ended = Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'> & { 
 /** @param notes  undefined: none are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
   const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
-  const noteLoad = ({ origin, agent, load }: LaneRef & { load?: SiteLoad }): void => {
-    if (load !== undefined && load.kind !== 'normal') notes?.backOff(origin, agent, load)
-  }
-  const noteCompletion = (completion: Completion): void => {
-    const { origin, outcome } = completion
-    noteLoad(completion)
+  const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
+    if (load.kind !== 'normal') notes?.backOff(origin, agent, load)
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
@@ -76,7 +71,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
       return rows.map(([id, fields]) => ({
         id,
-        candidate: readTarget(fields[1] as string),
+        candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
       }))
     },
     async clearOutbox(partition: number, ids: string[]): Promise<void> {
@@ -128,8 +123,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
       if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord)
-      if (result === 'completed' && robotsRecord.withPage !== true) noteLoad(robotsRecord)
+      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),

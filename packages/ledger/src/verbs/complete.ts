@@ -3,7 +3,6 @@ import { isAssigned } from '@decorum/protocol'
 import type { RetryAfter } from '@decorum/robots'
 import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
-import { writeTarget } from '../records/pending-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
@@ -56,7 +55,7 @@ async function complete(
 
 /** @param elapsedMs  since the end of the exchange, until now */
 function itemOf(completion: Completion, elapsedMs: number, jitter: () => number): Arg[] {
-  const { agent, origin, fence, delayMs, load, outcome, candidate, candidateAfter, secondary } = completion
+  const { agent, origin, fence, delayMs, load, outcome, candidate, secondary } = completion
   const common = {
     lane: laneName(agent, origin),
     fence,
@@ -71,11 +70,7 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
     ...(outcome === undefined ? [] : leaving(outcome)),
     ...(candidate === undefined
       ? []
-      : LEAVING.write({
-          json: writeTarget(candidate),
-          kind: KIND.candidate,
-          id: waitText(candidateAfter, candidate.expiresAt),
-        })),
+      : LEAVING.write({ json: JSON.stringify(candidate), kind: KIND.candidate, id: '' })),
   ]
   const stays = outcome === undefined && secondary !== true
   const leavingCount = items.length / LEAVING.at.size
@@ -83,15 +78,9 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
-/** What lua/lib/leaving.lua reads of a candidate. */
-function waitText({ retryAfterMs, retryAfterAt }: RetryAfter = {}, expiresAt: number | undefined): string {
-  if (retryAfterMs === undefined && retryAfterAt === undefined) return ''
-  return `${retryAfterMs ?? ''} ${retryAfterAt ?? ''} ${expiresAt ?? ''}`
-}
-
 /** What lua/lib/back-off.lua reads. @param load  undefined: normal */
 export function loadText(load: SiteLoad | undefined, jitter: () => number): string {
   if (load === undefined || load.kind === 'normal') return 'normal'
-  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'no-answer' ? {} : load
+  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'asked-for-less' ? load : {}
   return `${load.kind} ${jitter()} ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
 }

@@ -1,5 +1,5 @@
 /** record: a robots fetch is over, with or without an answer. */
-import { domainOf } from '@decorum/protocol'
+import { hostOf, registrableDomain } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { DELAY_ITEM } from '../calls.ts'
 import { laneName } from '../layout.ts'
@@ -55,6 +55,7 @@ async function callRecord<Result extends RecordResult>(
   { bodies: { domainBytes, allBytes, beyondLifeMs }, backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
   { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0, load }: RecordCall,
 ): Promise<Result> {
+  const host = hostOf(origin)
   const args = {
     ...{ lane, fence, origin, delayMs, domainBytes, allBytes, beyondLifeMs, backOffMs, backOffMaxMs, backOffQuietMs },
     load: loadText(load, jitter),
@@ -63,7 +64,7 @@ async function callRecord<Result extends RecordResult>(
     hashes: state?.hashes ?? '',
     body: bytes,
     elapsedMs: elapsedMs.toFixed(3),
-    domain: domainOf(origin),
+    domain: registrableDomain(host) ?? host,
   }
   const items = delays.flatMap(({ agent, delayMs: delay = '', clampedFrom = '' }) =>
     DELAY_ITEM.write({ agent, delayMs: delay, clampedFrom }),

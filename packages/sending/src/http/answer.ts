@@ -1,7 +1,6 @@
 /** What one exchange came to: an answer, no answer, or nothing sent. */
 import type { Tolerated } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
-import { LARGE_HEAD_BYTES } from '../limits.ts'
 import type { FetchedBody } from '../read-page.ts'
 import type { Body } from './body.ts'
 
@@ -23,15 +22,14 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = FetchedBody['headers']
 
-/** As the outcome and WARC records name it: the version that the status line has. */
-export type Protocol = 'http/1.0' | 'http/1.1' | 'h2'
+/** As the outcome and WARC records name it. */
+export type Protocol = 'http/1.1' | 'h2'
 
 export type Truncated = FetchedBody['truncated']
 
 export type Answer = Common & {
   kind: 'answered'
   status: number
-  /** the reason phrase as received, bytes as Latin-1; '' over HTTP/2 */
   statusText: string
   headers: Headers
   body: Body
@@ -59,22 +57,6 @@ export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): H
     for (const [name, value] of Object.entries(raw ?? {}))
       for (const one of Array.isArray(value) ? value : [value]) headers.push([name, String(one ?? '')])
   return headers
-}
-
-/** A field as HTTP/1.1 would write it, bytes. */
-const lengthOfField = ([name, value]: Headers[number]): number => name.length + value.length + 4
-
-export const lengthOf = (headers: Headers): number => headers.reduce((bytes, field) => bytes + lengthOfField(field), 0)
-
-/** What an outcome keeps of a large head: the fields, in order, that fit into LARGE_HEAD_BYTES. No field is cut, since half of one could lie. */
-export function fieldsThatFit(headers: Headers): Headers {
-  let room = LARGE_HEAD_BYTES
-  return headers.filter((field) => {
-    const bytes = lengthOfField(field)
-    if (bytes > room) return false
-    room -= bytes
-    return true
-  })
 }
 
 const text = (value: Buffer | string | undefined): string =>

@@ -8,9 +8,8 @@ import type { Agent, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
-import { EGRESS_WAIT_MS, HTTP1_FOR_MS, KEEP_ALIVE_MS, LARGE_HEAD_BYTES } from '../limits.ts'
-import type { Connection } from './connection.ts'
-import { abandon, type DialSettings, dialer, type Waiting } from './dial.ts'
+import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
+import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
 import type { Address } from './lookup.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
@@ -35,7 +34,7 @@ const LAST_RESORT_MS = 10 * 60 * SECOND
 const SETTINGS = {
   pipelining: 1,
   h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
-  maxHeaderSize: 2 * LARGE_HEAD_BYTES, // a larger head never gets to undici; this bounds trailers
+  maxHeaderSize: HEADERS_MAX_BYTES,
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
   headersTimeout: LAST_RESORT_MS,

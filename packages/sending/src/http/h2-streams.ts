@@ -9,10 +9,8 @@ import type { Headers } from './answer.ts'
 export type H2Stream = {
   /** of the last answer head, the final one included; without pseudo-headers */
   headers: Headers | undefined
-  /** the code of a RST_STREAM, 0 when there was none, or one with NO_ERROR */
+  /** the code of a RST_STREAM, 0 when there was none */
   resetCode(): number
-  /** the site has sent END_STREAM */
-  hasEnded(): boolean
 }
 
 let wanted: ((stream: H2Stream) => void) | undefined
@@ -31,14 +29,7 @@ export function nextH2Stream(take: (stream: H2Stream) => void): void {
 }
 
 function watched(stream: ClientHttp2Stream): H2Stream {
-  let hasEnded = false
-  const seen: H2Stream = { headers: undefined, resetCode: () => stream.rstCode ?? 0, hasEnded: () => hasEnded }
-  // Node ends the stream for END_STREAM, and for RST_STREAM with NO_ERROR: the latter after it has closed the stream.
-  const push = stream.push.bind(stream)
-  stream.push = (piece, encoding) => {
-    if (piece === null && !stream.closed) hasEnded = true
-    return push(piece, encoding)
-  }
+  const seen: H2Stream = { headers: undefined, resetCode: () => stream.rstCode ?? 0 }
   stream.on('response', (_headers, _flags, raw) => {
     const headers: Headers = []
     for (let i = 0; i + 1 < raw.length; i += 2)

@@ -5,15 +5,9 @@
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
-import { isRedirect, linesOf, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
-import {
-  type RetryAfter,
-  type RobotsEvent,
-  type RobotsState,
-  readRetryAfter,
-  type UnansweredReason,
-} from '@decorum/robots'
-import { defined, pause } from '@decorum/runtime'
+import { isRedirect, namesRobotsTxt, single, type Target, targetOf } from '@decorum/protocol'
+import type { RetryAfter, RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
 import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
@@ -21,7 +15,7 @@ import { failureOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import type { UsedLease } from '../leases/lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
-import { bothLoads, loadOf, NORMAL_LOAD, waitOf } from '../load.ts'
+import { loadOf, NORMAL_LOAD } from '../load.ts'
 import type { Failure } from '../read-page.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
@@ -46,9 +40,8 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
 }
 
 export type AskTools = ReadTools & {
-  /** Redis's clock, and the ledger's time, ms */
+  /** Redis's clock, ms */
   wall: () => number
-  now: () => number
   connections: LaneConnections
   acquireHop: AcquireHop
   forbidsHop: ForbidsHop
@@ -72,8 +65,6 @@ export async function askRobots(
   const seen = new Set<string>()
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
-  // What a redirect asked the last time has been kept, whoever asks now: it leads on at once, or it would never lead anywhere.
-  const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
   const ended = (endedAt: number) => ({
@@ -83,33 +74,29 @@ export async function askRobots(
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
     ...defined({ tookMs }),
   })
-  const stop = (
-    reason: UnansweredReason,
-    detail: string,
-    endedAt = performance.now(),
-    { retryAfterMs, retryAfterAt }: RetryAfter = {},
-  ): RobotsAnswer => ({
+  const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
     ...ended(endedAt),
     what: reason,
     detail,
-    event: { kind: 'unanswered', reason, jitter: tools.jitter(), ...defined({ retryAfterMs, retryAfterAt }) },
+    event: { kind: 'unanswered', reason, jitter: tools.jitter() },
   })
 
   const loadAfter = (result: Exchange): SiteLoad =>
-    result.kind === 'answered' && leadsTo(result, at).kind === 'none'
-      ? loadOf(result.status, linesOf(result.headers, 'retry-after'))
-      : NORMAL_LOAD
-  /** How long an answer asks to wait from now on, ms. */
-  const asksFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
-    Math.max(retryAfterMs, retryAfterAt - tools.wall())
+    result.kind === 'answered' ? loadOf(result.status, single(result.headers, 'retry-after')) : NORMAL_LOAD
   /**
    * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
    * retries, which come sooner than a back-off of pages ends.
    */
   const keepLoad = (said: SiteLoad): void => {
-    const wait = waitOf(said)
-    if (asksFor(wait) > 0) load = bothLoads(load, said)
-    else if (wait.retryAfterUnread !== undefined) load = bothLoads(load, { ...wait, kind: 'asked-to-wait' })
+    if (said.kind !== 'asked-for-less') return
+    const { retryAfterMs = 0, retryAfterAt = 0 } = said
+    if (retryAfterMs === 0 && retryAfterAt <= tools.wall()) return
+    const known: RetryAfter = load.kind === said.kind ? load : {}
+    load = {
+      kind: said.kind,
+      retryAfterMs: Math.max(known.retryAfterMs ?? 0, retryAfterMs),
+      retryAfterAt: Math.max(known.retryAfterAt ?? 0, retryAfterAt),
+    }
   }
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {
@@ -169,7 +156,7 @@ export async function askRobots(
       return { ...ended(result.endedAt), what: failure, detail: message, unsent: failure }
     }
     hops.push({ url, answer: result, headers })
-    const target = leadsTo(result, at)
+    const target: Target = isRedirect(result.status) ? targetOf(result.headers, url) : { kind: 'none' }
     if (target.kind === 'none') {
       const chain = { isFirst, isConditional: isConditional(state) }
       const { bytes, ...reading } = await readRobots(result, chain, tools)
@@ -181,21 +168,9 @@ export async function askRobots(
     }
     if (hops.length > ROBOTS_MAX_REDIRECTS)
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
-    // A redirect's Retry-After delays the redirected request, and nothing else (RFC 9110 §10.2.3).
-    const asked = readRetryAfter(linesOf(result.headers, 'retry-after'))
-    const waitMs = hasWaited ? 0 : asksFor(asked)
-    if (waitMs >= left()) {
-      const detail = `the redirect to ${target.url} asks to wait ${Math.ceil(waitMs / 1_000)} s`
-      return stop('timeout', detail, result.endedAt, asked)
-    }
-    if (waitMs > 0) await pause(waitMs)
     at = target.at
   }
 }
-
-/** Where an answer leads; none: it is the end of the chain. */
-const leadsTo = ({ status, headers }: Answer, { origin, path }: { origin: string; path: string }): Target =>
-  isRedirect(status) ? targetOf(headers, origin + path) : { kind: 'none' }
 
 /**
  * The failure of a hop to another origin, as the failure of the origin that was asked first. A guarded address or a missing name

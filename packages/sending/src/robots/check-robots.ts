@@ -6,7 +6,6 @@ import type { AddressGuard } from '@decorum/admission'
 import type { Agent, Agents } from '@decorum/config'
 import type { LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
-import { machineTime } from '@decorum/protocol'
 import { pause } from '@decorum/runtime'
 import { openConnections } from '../http/connections.ts'
 import { openLookup } from '../http/lookup.ts'
@@ -113,8 +112,8 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
     robotsStates: async (_, origins) => origins.map(() => ({ version: 0, state: {} })),
     body: async () => undefined,
     partitionOf: () => 0,
-    now: machineTime,
-    wall: machineTime,
+    now: Date.now,
+    wall: Date.now,
     stops: { why: () => undefined, hasAddresses: () => false },
   }
 }

@@ -2,21 +2,21 @@
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
-import { type Order, outcomeOf, type Tolerated } from '@decorum/protocol'
+import { type Order, outcomeOf } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
+import type { TurnTools } from '../leases/turn.ts'
 import type { Recorded, UntimedRecord } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
-import { type HopTools, hopLanes } from './hop-lane.ts'
+import { hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
-import { remarkOf } from './remark.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
-export type FetchTools = HopTools & {
+export type FetchTools = TurnTools & {
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now' | 'wall'>
   connections: LaneConnections
   siteAnswers: SiteAnswers
@@ -46,7 +46,6 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
     wall: () => ledger.wall(partition),
-    now,
     jitter,
   })
   const { what, bodyBytes, endedAt, tookMs, load, unsent } = answer
@@ -55,9 +54,7 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      const delays = delaysOf(agents, next, rules ?? old.body)
-      const found = defined({ tolerated: overlooked(answer), remark: rules && remarkOf(rules, agents) })
-      return { agent: agent.key, origin, fence, state: next, delays, ...found }
+      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {
@@ -66,12 +63,6 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
-}
-
-/** The faults that were overlooked in any answer of the chain. */
-function overlooked({ hops }: RobotsAnswer): Tolerated[] | undefined {
-  const all = new Set(hops.flatMap(({ answer }) => answer.tolerated))
-  return all.size > 0 ? [...all] : undefined
 }
 
 /** A date that the site names is one of Redis's clock. @param aheadMs  how far the ledger's time is ahead of that */

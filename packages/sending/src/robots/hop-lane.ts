@@ -1,7 +1,6 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
 import { type LeasedLane, LedgerUnavailableError, type NextRequest } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import { hostOf } from '@decorum/protocol'
 import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
@@ -18,7 +17,6 @@ import {
   release,
 } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
-import type { HopLines } from './hop-lines.ts'
 
 /** One hop of a robots fetch. */
 export type Hop = {
@@ -35,14 +33,6 @@ export type HopLane = ReturnType<typeof hopLane>
 /** late: the lane is not due before the deadline. blocked: an operator has blocked the origin. */
 export type AcquireHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
 
-/** What hops to other hosts wait with. */
-export type HopTools = TurnTools & {
-  /** of this process; absent: it makes one robots fetch alone */
-  hopLines?: HopLines
-  /** makes a wait that takes no slot of its fetcher; absent: there are no slots */
-  outside?: <T>(wait: () => Promise<T>) => Promise<T>
-}
-
 /** A ledger that does not answer is called again after this. */
 const AGAIN_MS = 250
 
@@ -51,11 +41,9 @@ const AGAIN_MS = 250
  * @param lease  of the robots fetch that the hop belongs to
  */
 export const hopLanes =
-  (lease: Lease, tools: HopTools): AcquireHop =>
+  (lease: Lease, tools: TurnTools): AcquireHop =>
   async ({ origin, isRobots, deadlineMs, tookMs }) => {
     const { agent } = lease
-    const { hopLines, outside = (wait) => wait() } = tools
-    const waitFor = (ms: number) => outside(() => pause(ms))
     const lane = { agent: agent.key, origin }
     const until = performance.now() + deadlineMs
     const isLate = (waitMs: number): boolean => performance.now() + waitMs >= until
@@ -75,24 +63,19 @@ export const hopLanes =
         adaptiveMs: delayAfter(agent, 0, tookMs),
         furtherMs: lease.owedByHopsMs,
       })
-      const allowed = await nextUnder(leases, { kind: 'hop', lane, delayMs, isRobots }, isLate, waitFor, tools)
+      const allowed = await nextUnder(leases, { kind: 'hop', lane, delayMs, isRobots }, isLate, tools)
       if (typeof allowed === 'string') return allowed
       since = allowed
     }
     const own = lease.leaseOf(lane)
     const ownHeld = own && { lease: own, leaseMs: lease.leaseMs, since }
-    const acquire = async () => {
-      for (;;) {
-        const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
-        if (turn.kind === 'blocked') return 'blocked'
-        if (turn.kind === 'held') return hopLane(lease, turn, { isShared, isOwnHeld: own !== undefined }, tools)
-        if (isLate(turn.waitMs)) return 'late'
-        await waitFor(turn.waitMs)
-      }
+    for (;;) {
+      const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
+      if (turn.kind === 'blocked') return 'blocked'
+      if (turn.kind === 'held') return hopLane(lease, turn, { isShared, isOwnHeld: own !== undefined }, tools)
+      if (isLate(turn.waitMs)) return 'late'
+      await pause(turn.waitMs)
     }
-    // A hop within the host of the robots fetch keeps that host's delay already.
-    if (isShared || hopLines === undefined) return acquire()
-    return hopLines.inTurn({ host: hostOf(origin), delayMs: asked.delayMs, isLate, wait: outside }, acquire)
   }
 
 /**
@@ -103,7 +86,6 @@ async function nextUnder(
   held: LeasedLane[],
   request: Omit<NextRequest, 'held' | 'elapsedMs' | 'turn'>,
   isLate: (waitMs: number) => boolean,
-  waitFor: (ms: number) => Promise<void>,
   { ledger }: TurnTools,
 ): Promise<Since | 'late' | 'blocked'> {
   const ended = performance.now()
@@ -115,7 +97,7 @@ async function nextUnder(
     if (answer.kind === 'blocked') return answer.kind
     const waitMs = 'waitMs' in answer ? answer.waitMs : answer.kind === 'busy' ? AGAIN_MS : Number.POSITIVE_INFINITY
     if (isLate(waitMs)) return 'late'
-    if (waitMs > 0) await waitFor(waitMs)
+    await pause(waitMs)
     if (answer.kind === 'granted') return since
   }
 }

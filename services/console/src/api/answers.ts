@@ -1,5 +1,5 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
-import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS, TOLERATED, type Tolerated } from '@decorum/protocol'
+import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS } from '@decorum/protocol'
 import { READ_GATES } from '@decorum/protocol/gates'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
@@ -259,15 +259,10 @@ const Note = z
     status: z.number().int().optional(),
     detail: z.string().optional(),
     ms: z.number().optional(),
-    tolerated: z
-      .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
-      .optional()
-      .meta({ description: 'faults of the answer that were overlooked' }),
     rule: z.string().optional().meta({ description: 'that refused the URL' }),
     line: z.number().int().optional(),
-    cause: z.enum(['asked-for-less', 'asked-to-wait', 'turned-away', 'no-answer']).optional(),
+    cause: z.enum(['asked-for-less', 'turned-away', 'no-answer']).optional(),
     retryAfterMs: z.number().optional(),
-    retryAfterUnread: z.string().optional().meta({ description: 'a Retry-After that could not be read, as written' }),
     until: z.number().optional(),
     incidents: z.number().optional(),
     failures: z.number().optional(),

@@ -7,15 +7,10 @@ import {
   REFUSED_REASONS,
   TOLERATED,
   type Tolerated,
-  TRUNCATED,
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
 import { instant, meta, Why } from './answers.ts'
-
-/** Numbers are whole, and each key has one type, so that programs that read tables can take it from the first lines. */
-const whole = z.number().int()
-const moment = whole.meta({ description: 'ms since 1970 UTC' })
 
 const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.strictObject({
@@ -23,8 +18,8 @@ const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kin
     url: z.string(),
     agent: z.string(),
     kind: z.literal(kind),
-    at: moment,
-    attempts: whole,
+    at: instant,
+    attempts: z.number().int(),
     crawl: z.string().optional().meta({ description: 'absent: of the crawl `default`' }),
     meta: meta.optional(),
     ...shape,
@@ -32,22 +27,22 @@ const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kin
 export const OutcomeEvent = z
   .discriminatedUnion('kind', [
     outcome('fetched', {
-      status: whole,
+      status: z.number().int(),
       headers: z.array(z.tuple([z.string(), z.string()])),
-      bytes: whole,
-      decodedBytes: whole.optional(),
-      truncated: z.enum(TRUNCATED).meta({ description: "why the body is not whole; '': it is" }),
+      bytes: z.number().int(),
+      decodedBytes: z.number().int().optional(),
+      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]),
       digest: z.string(),
-      startedAt: moment,
-      ms: whole,
+      startedAt: instant,
+      ms: z.number(),
       address: z.string(),
       timing: z
         .strictObject({
-          dnsMs: whole.optional(),
-          connectMs: whole.optional(),
-          tlsMs: whole.optional(),
-          firstByteMs: whole.optional(),
-          totalMs: whole,
+          dnsMs: z.number().optional(),
+          connectMs: z.number().optional(),
+          tlsMs: z.number().optional(),
+          firstByteMs: z.number().optional(),
+          totalMs: z.number(),
         })
         .optional(),
       protocol: z.string().optional(),
@@ -55,8 +50,8 @@ export const OutcomeEvent = z
       archive: z
         .strictObject({
           file: z.string(),
-          offset: whole,
-          length: whole,
+          offset: z.number().int(),
+          length: z.number().int(),
           ref: z.string().optional().meta({ description: 'for GET /v1/content?ref=' }),
         })
         .optional(),
@@ -76,9 +71,9 @@ export const OutcomeEvent = z
       unchanged: z.literal(true).optional().meta({ description: '304 to the validators of the candidate' }),
       to: z.string().optional().meta({ description: 'target of a redirect that was to be reported' }),
     }),
-    outcome('redirected', { status: whole, to: z.string(), candidate: z.string() }),
-    outcome('disallowed', { rule: z.string(), line: whole, group: z.array(z.string()) }),
-    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: whole.optional(), detail: z.string() }),
+    outcome('redirected', { status: z.number().int(), to: z.string(), candidate: z.string() }),
+    outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
+    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: z.number().int().optional(), detail: z.string() }),
     outcome('expired', { reason: z.enum(GATES) }),
     outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: z.string().optional() }),
     outcome('refused', { reason: z.enum(REFUSED_REASONS) }),

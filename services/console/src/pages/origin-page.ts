@@ -1,7 +1,6 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and the forms to act. Pure. */
 import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
-import { MAX_PATH_BYTES } from '@decorum/protocol'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import type { Problem } from '../api/route.ts'
@@ -152,7 +151,7 @@ function checkForm({ origin, agents, asked }: OriginPageFacts): Html {
   )
   return html`<section class="check"><h2>May a path be fetched?</h2>
 <form class="card" method="get" action="/origins/${encodeURIComponent(origin.origin)}#check" id="check">
-<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
+<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="2048"></label>
 <label>Agent<select name="agent">${options}</select></label>
 <button>Check</button>
 ${asked !== undefined && verdict(asked)}

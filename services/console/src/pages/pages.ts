@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { readUrl } from '@decorum/protocol'
-import { plainText } from '@decorum/robots'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
@@ -22,7 +21,7 @@ import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
 const OPERATIONS_SHOWN = 10
-const FORM_MAX_BYTES = 64 * 1024
+const FORM_MAX_BYTES = 16_384
 
 const READ = { config: { access: 'read' } } as const
 const WRITE = { config: { access: 'write' } } as const
@@ -148,7 +147,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     const { state } = await ledger.viewOrigin(origin, [])
     const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
     if (body === undefined) return refuse(reply, new Refusal(404, 'no-copy', 'no copy of its robots.txt is stored'))
-    return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // written by a stranger: browsers must not take it for anything else
+    return reply.type('text/plain; charset=utf-8').send(body) // written by a stranger: browsers must not take it for anything else
   })
   scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
     const origin = originOf(request)

@@ -12,7 +12,6 @@ import { fetchPage } from '../page/fetch-page.ts'
 import { fetchAndKeepRobots } from '../page/keep-robots.ts'
 import type { Tools } from '../tools.ts'
 import { release } from './release.ts'
-import type { Outside } from './slots.ts'
 import { waitUntilDue } from './wait.ts'
 
 /** Groups are asked for again after this when the ledger did not answer. */
@@ -21,14 +20,8 @@ const AGAIN_MS = 250
 /**
  * Never rejects.
  * @param receivedAt  when this process received the order, by `performance.now()`
- * @param outside     for waits that take no slot
  */
-export async function carryOut(
-  order: Order,
-  tools: Tools,
-  receivedAt = performance.now(),
-  outside?: Outside,
-): Promise<void> {
+export async function carryOut(order: Order, tools: Tools, receivedAt = performance.now()): Promise<void> {
   const { ledger, stats, log, traces } = tools
   const span = traces?.span('decorum.fetch', order.request, () => ({
     'decorum.id': order.id,
@@ -51,7 +44,7 @@ export async function carryOut(
       const lease = new Lease(agent, turn, tools, tools)
       const fetched =
         order.kind === 'robots'
-          ? await fetchAndKeepRobots(order, lease, { ...tools, ...defined({ outside }) })
+          ? await fetchAndKeepRobots(order, lease, tools)
           : await fetchPage(order, agent, lease, tools)
       span?.set(attributesOf(fetched))
       stats.exchanged(order.kind, fetched.what, fetched.bytes)

@@ -5,10 +5,9 @@
  */
 import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
 import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
-import { closeWithin, crashPoint, outages } from '@decorum/runtime'
+import { closeWithin, crashPoint } from '@decorum/runtime'
 import type { Stats } from '../stats.ts'
-import { groupsOf } from './groups.ts'
-import type { Outside, Slots } from './slots.ts'
+import type { Slots } from './slots.ts'
 
 export type OrdersInOptions = {
   /** hash tags of the partitions, braces included */
@@ -18,14 +17,9 @@ export type OrdersInOptions = {
   stats: Stats
   /** undefined, or when more pages can be kept: no job is begun before */
   room?: () => Promise<void> | undefined
-  /**
-   * Never rejects.
-   * @param receivedAt  when its job came, by `performance.now()`
-   * @param outside     for waits that take no slot
-   */
-  carryOut: (order: Order, receivedAt: number, outside: Outside) => Promise<void>
-  /** gives an order back for which there is no slot, because this group has its share; never rejects */
-  turnAway: (order: Order, group: string) => void
+  /** never rejects */
+  /** @param receivedAt  when its job came, by `performance.now()` */
+  carryOut: (order: Order, receivedAt: number) => Promise<void>
   /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
   endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
@@ -38,7 +32,7 @@ export type OrdersInOptions = {
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
 export function openOrdersIn(options: OrdersInOptions) {
-  const { tags, connection, slots, stats, carryOut, turnAway, endUnreadable, log, room } = options
+  const { tags, connection, slots, stats, carryOut, endUnreadable, log, room } = options
   const stopping = Promise.withResolvers<void>()
   const workers = tags.map((tag) => {
     const worker = new Worker(
@@ -55,14 +49,7 @@ export function openOrdersIn(options: OrdersInOptions) {
         if (wait !== undefined) await Promise.race([wait, stopping.promise])
         worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
         const placed = orders.map((read) => {
-          if (read.ok) {
-            const { order } = read
-            return slots.place({
-              groups: groupsOf(order),
-              run: (outside) => carryOut(order, receivedAt, outside),
-              turnAway: (group) => turnAway(order, group),
-            })
-          }
+          if (read.ok) return slots.place(() => carryOut(read.order, receivedAt))
           stats.badOrders++
           const { why, lane } = read
           log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')
@@ -85,9 +72,10 @@ export function openOrdersIn(options: OrdersInOptions) {
     worker.on('failed', (job, error) =>
       log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
     )
-    const begins = outages()
+    let logged = '' // during an outage the same error comes every second
     worker.on('error', ({ message }) => {
-      if (begins()) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
+      if (message !== logged) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
+      logged = message
     })
     return worker
   })

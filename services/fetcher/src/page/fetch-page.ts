@@ -1,11 +1,12 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, base32, isConditional, linesOf, meaningOf, type Order, orderUrl } from '@decorum/protocol'
+import { type ArchiveRef, base32, isConditional, meaningOf, type Order, orderUrl, single } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type Fetched,
   type FetchedBody,
+  loadOf,
   NORMAL_LOAD,
   readAskedForLess,
   readFailure,
@@ -13,7 +14,7 @@ import {
   readRedirect,
   type UsedLease,
 } from '@decorum/sending'
-import { type Answer, decodedLength, fieldsThatFit, isCoded, requestHead } from '@decorum/sending/bodies'
+import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
 import { exchange, failureOf } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page, Revisit } from '../sink/sink.ts'
@@ -40,25 +41,24 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     keepBody: (received) => sink.keepsBodies || isCoded(received),
     startBytes: startBytesFor,
   })
-  const now = (): number => ledger.wall(ledger.partitionOf(origin))
-  // Of the clock of its outcome's `at`, not of this machine's
-  result.startedAt = Math.round(now() - (performance.now() - result.endedAt) - result.timing.totalMs)
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
-  const about = { order, agent, maxAttempts: most, now }
+  const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
   const took = { endedAt: result.endedAt, tookMs: result.timing.totalMs }
   if (result.kind === 'unanswered') {
     const { error, phase } = result
     return { ...took, bytes: 0, ...readFailure(failureOf(error, phase), error.message, about) }
   }
   const { status, headers, body } = result
-  const answered = { ...about, retryAfter: linesOf(headers, 'retry-after') }
   const done = { ...took, bytes: body.bytes }
   try {
-    if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
+    if (meaningOf(status) === 'asked-for-less') {
+      const load = loadOf(status, single(headers, 'retry-after'))
+      return { ...done, ...readAskedForLess(status, load, about) }
+    }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
     const kept = () => pageOf(order, agent, asked.headers, result)
-    const redirect = readRedirect(status, headers, answered)
+    const redirect = readRedirect(status, headers, about)
     if (redirect !== undefined) {
       if (isKept) await keep(kept(), lease.keepMs(), tools)
       return { ...done, ...redirect }
@@ -69,8 +69,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
-    const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
-    if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
+    const decodedBytes = decoded instanceof Promise ? await decoded : decoded
     const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
@@ -81,14 +80,11 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
     const unchanged = revisit === undefined ? undefined : true
-    result.tolerated.push(...ofCoding)
     const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
     const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
-    const read = readPage({ ...fetchedBody(result, digest), ...found }, answered)
-    if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
-      read.outcome.headers = fieldsThatFit(headers)
+    const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
     siteAnswers.heard(origin, status, read.outcome.at)
-    return Object.assign(read, done)
+    return { ...done, ...read }
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
   }
@@ -104,7 +100,7 @@ function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): 
 /** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
 function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
   if (status === 304 && isConditional(request)) return 'server-not-modified'
-  const isWhole = status >= 200 && status < 300 && truncated === ''
+  const isWhole = status >= 200 && status < 300 && truncated === false
   return isWhole && request?.knownDigest === digest ? 'identical-payload-digest' : undefined
 }
 
@@ -120,13 +116,13 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
     startedAt,
     ms: Math.round(timing.totalMs),
     address,
-    timing: inWholeMs(timing),
+    timing: inTenths(timing),
     protocol,
   }
 }
 
-/** Numbers of outcomes are whole: polars takes a column for one of integers by its first lines, and stops at the first that is not. */
-function inWholeMs(timing: Answer['timing']): Answer['timing'] {
-  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms)])
+/** In tenths of a ms. */
+function inTenths(timing: Answer['timing']): Answer['timing'] {
+  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms * 10) / 10])
   return Object.fromEntries(rounded) as Answer['timing']
 }

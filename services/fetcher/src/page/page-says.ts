@@ -3,12 +3,11 @@
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import type { PageSays } from '@decorum/protocol'
-import { type Answer, type Headers, isCoded } from '@decorum/sending/bodies'
+import { type Answer, type Headers, isCoded, isPlain } from '@decorum/sending/bodies'
 
 /** How much of the start of a body on the wire is kept to be read here. A body with a content coding is read while it
- * is decoded. */
-export const startBytesFor = (headers: Headers): number =>
-  isHtml(headers) !== false && !isCoded(headers) ? HEAD_BYTES : 0
+ * is decoded, and not at all when its coding is unknown. */
+export const startBytesFor = (headers: Headers): number => (isHtml(headers) && isPlain(headers) ? HEAD_BYTES : 0)
 
 /** Takes the decoded start of one body. */
 export class DecodedStart {
@@ -16,7 +15,7 @@ export class DecodedStart {
   #room: number
 
   constructor(headers: Headers) {
-    this.#room = isHtml(headers) === false ? 0 : HEAD_BYTES
+    this.#room = isHtml(headers) ? HEAD_BYTES : 0
   }
 
   take(chunk: Uint8Array): void {

@@ -5,11 +5,10 @@ import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
-import { servingWhenFull } from '@decorum/protocol/bullmq'
-import { endIfUnfit, logOutages, openTraces, type Role } from '@decorum/runtime'
+import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
-import { hopLines, siteAnswers } from '@decorum/sending/robots'
+import { siteAnswers } from '@decorum/sending/robots'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
@@ -17,7 +16,6 @@ import { carryOut } from '../orders/carry-out.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
 import { endUnreadable } from '../orders/release.ts'
 import { openSlots } from '../orders/slots.ts'
-import { openTurnAway } from '../orders/turn-away.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
 import { keepWithin } from '../sink/retention.ts'
@@ -62,7 +60,6 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     reporter: untilOver(stats),
     sink,
     siteAnswers: siteAnswers(agents),
-    hopLines: hopLines(),
     stats,
     traces,
     log,
@@ -104,16 +101,14 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   announce()
   const pulse = setInterval(announce, SECOND)
 
-  const turnAway = openTurnAway(tools)
-  const connection = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'wait' })), log)
+  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
   const orders = openOrdersIn({
     tags: ledger.tags,
     connection,
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order, receivedAt, outside) => carryOut(order, tools, receivedAt, outside),
-    turnAway,
+    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })
@@ -162,7 +157,5 @@ const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
   const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
   if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
-  // Entries of a stream never go back, as the ledger's time does not when Redis's clock leaps back; after a leap ahead that clock is the later one.
-  const now = (): number => Math.max(ledger.now(), ledger.wall())
-  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome(), now })
+  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome() })
 }

@@ -4,7 +4,8 @@
  * nothing is lost and nothing is there twice.
  */
 import { createHash } from 'node:crypto'
-import { open, readdir, rm } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -55,21 +56,15 @@ export async function openSpool(options: SpoolOptions) {
   const upload = async (name: string, signal: AbortSignal): Promise<void> => {
     const path = join(folder, name)
     const place = { bucket: bucket.bucket, key: bucket.prefix + name }
+    const { size } = await stat(path)
     const within = AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_WITHIN_MS)])
-    // Held open: another fetcher on this folder may upload the same file and remove it meanwhile, which is no fault of the store
-    const file = await open(path)
-    try {
-      const { size } = await file.stat()
-      if ((await store.size(place, within)) !== size) {
-        const read = () => file.createReadStream({ start: 0, autoClose: false })
-        const hash = createHash('sha256')
-        await pipeline(read(), hash)
-        await store.put(place, () => Readable.toWeb(read()) as ReadableStream, size, hash.digest('hex'), within)
-        const stored = await store.size(place, within)
-        if (stored !== size) throw new Error(`${stored ?? 'no'} bytes of ${size} are in the store`)
-      }
-    } finally {
-      await file.close()
+    if ((await store.size(place, within)) !== size) {
+      const hash = createHash('sha256')
+      await pipeline(createReadStream(path), hash)
+      const body = (): ReadableStream => Readable.toWeb(createReadStream(path)) as ReadableStream
+      await store.put(place, body, size, hash.digest('hex'), within)
+      const stored = await store.size(place, within)
+      if (stored !== size) throw new Error(`${stored ?? 'no'} bytes of ${size} are in the store`)
     }
     await rm(path, { force: true })
   }

@@ -35,7 +35,6 @@
     spent, spent-beyond, and both with :<domain>   what was used of the budgets of bodies
     outcomes     stream of outcomes;  outcomes:<crawl>: those of a crawl that is not the default one
     outbox       stream of the candidates that redirects gave
-    later        zset   candidate of a redirect that asked to wait, as JSON → when it enters the outbox
     operations   stream of what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten

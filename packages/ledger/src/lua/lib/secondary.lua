@@ -46,8 +46,7 @@ local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.gro
 
 -- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
 -- `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for
--- its own), `notBefore` (when another lane of the same request opens, nil for none), and
--- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
+-- its own), and `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
 -- What the lane owes whose request it is; start gives it with the delay.
 local function owedToOther(ask)
@@ -90,8 +89,7 @@ end
 -- that opens first.
 local function look(ask)
   local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
-  local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
-    and takesTurns(requester)
+  local isOfCrawl = takesTurns and kind == KIND.permit and takesTurns(requester)
   if #lanes == 1 and not isOfCrawl then
     local free = lookAtFree(lanes[1], ask)
     if free then return free end
@@ -117,9 +115,7 @@ local function look(ask)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
       -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
-      local isServed = --[[rule:urls-that-nobody-fetches-keep-no-permit-back]]
-        ownDue + math.max(step, LEAST_GRACE_MS) >= now --[[end]]
-      if --[[rule:own-urls-take-turns-with-permits]] ownWaits and not placeIn(queue, lane) --[[end]] and isServed then
+      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then
         queue[#queue + 1] = { name = lane, at = ownDue }
       end
       orderByTurns(lane, queue, requester)
@@ -143,7 +139,7 @@ local function look(ask)
   return best
 end
 
--- Leases a place that is free: returns the fence, the instant at which its request may be sent, and the delay owed.
+-- Leases a place that is free: returns the fence, the instant at which it opens, and the delay owed.
 local function take(found)
   local lane, ask = found.lane, found.ask
   local given = nextFence()
@@ -155,8 +151,6 @@ local function take(found)
       found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
     end
     keepQueue(lane, found.queue, found.last)
-    -- A further item of this call finds the lane leased, and not due.
-    --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
     leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
     -- What wakes the lane later must not find its due time from before this lease.
     if found.kept ~= '' or found.ownWaits then
@@ -166,7 +160,7 @@ local function take(found)
     end
     before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] ask.notBefore or 0 --[[end]])
+  local opens = found.opens > now and found.opens or now
   local LEASE_FIELDS = LEASE.none
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
   startedAt, requestAt, ends = now, opens, now + ask.leaseMs

@@ -44,9 +44,7 @@ local function grantOne(i)
   }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
-  if --[[rule:a-permit-of-a-held-crawl-is-answered-with-its-record]] own.gate == GATE.crawlHeld --[[end]] then
-    return 'crawl-held|' .. crawlRecord(crawl)
-  end
+  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. crawlRecord(crawl) end
   local pace
   if paceLane ~= '' then
     local owed, kind = delay, kindOfPaceLane(paceLane)
@@ -59,14 +57,13 @@ local function grantOne(i)
     })
   end
   if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then
-    ask.notBefore = pace and pace.opens
     local given, opens, owed = take(own)
-    local out = { 'granted', --[[rule:a-permit-says-how-long-to-wait]] ms(opens - now) --[[end]], given, ms(owed) }
+    local out = { 'granted', '', given, ms(owed) }
     if pace then
-      pace.ask.notBefore = opens
-      local paceFence, _, paceOwed = take(pace)
-      out[5], out[6] = paceFence, ms(paceOwed)
+      local paceFence, paceOpens, paceOwed = take(pace)
+      opens, out[5], out[6] = math.max(opens, paceOpens), paceFence, ms(paceOwed)
     end
+    out[2] = ms(math.max(0, opens - now))
     takeTurn(lane, requester)
     countRequest(originOf(lane))
     return table.concat(out, '|')
