@@ -1,9 +1,9 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
 import { VERSION } from '@decorum/fleet-config'
+import type { Shares } from '@decorum/politeness'
 import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Histogram, Registry } from '@decorum/runtime/prom-client'
 import type { StartRefusal, Unused } from '@decorum/sending'
-import type { Slots } from './orders/slots.ts'
 
 /** Why an order sent nothing. */
 export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress' | 'share'
@@ -19,9 +19,12 @@ const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const MOST_SHARES = 20
 
 /** @param slots  of the fetcher, read whenever the metrics are */
-export function openStats(
-  slots: Pick<Slots, 'size' | 'taken' | 'waiting'> & { readonly shares?: Pick<Slots['shares'], 'most'> },
-) {
+export function openStats(slots: {
+  readonly size: number
+  readonly taken: number
+  readonly waiting: number
+  readonly shares?: Pick<Shares, 'most'>
+}) {
   const registry = new Registry()
   const refusals = new Map<string, number>()
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
