@@ -40,7 +40,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (options) => done(await (await import('./commands/up.ts')).up(options)))
 
   command('crawl', 'crawls a list of URLs and ends when each has its outcome')
-    .argument('[file]', 'one URL per line, # starts a comment line; - reads from standard input')
+    .argument('[file]', 'one URL per line, # starts a comment; - reads from standard input')
     .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
     .option('--out <dir>', 'where outcomes.ndjson and pages/ go, and what is not done yet is kept', 'decorum-out')
     .option('--gateways <n>', 'gateway processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
@@ -255,7 +255,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     of
       .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
       .option('--all', 'everything')
-      .option('--file <file>', 'names from a file, one per line, # starts a comment line; - reads from standard input')
+      .option('--file <file>', 'names from a file, one per line, # starts a comment; - reads from standard input')
       .option('--by <name>', 'who; recorded (default: the user)')
   naming(stop)
     .option('--reason <text>', 'why; recorded')

@@ -136,30 +136,24 @@ export async function* textOf(
   const sample: Uint8Array[] = []
   let bytes = 0
   let decoder: Decoder | undefined
-  const started = (): string | undefined => {
-    const first = sample.length === 1 ? (sample[0] as Uint8Array) : Buffer.concat(sample)
-    sample.length = 0
-    const encoding = begin(first.subarray(0, SAMPLE_BYTES))
-    if (encoding === undefined) return undefined
-    decoder = decoderOf(encoding)
-    return decoder.decode(first, { stream: true })
-  }
   for await (const piece of pieces) {
-    if (decoder !== undefined) {
-      yield decoder.decode(piece, { stream: true })
-      continue
-    }
-    sample.push(piece)
-    bytes += piece.length
-    if (bytes < SAMPLE_BYTES) continue
-    const text = started()
-    if (text === undefined) return
-    yield text
+    if (decoder === undefined) {
+      sample.push(piece)
+      bytes += piece.length
+      if (bytes < SAMPLE_BYTES) continue
+      decoder = decoderFor(sample, begin)
+      if (decoder === undefined) return
+      yield decoder.decode(Buffer.concat(sample.splice(0)), { stream: true })
+    } else yield decoder.decode(piece, { stream: true })
   }
-  if (decoder === undefined) {
-    const text = started()
-    if (text === undefined) return
-    yield text
-  }
-  yield (decoder as Decoder | undefined)?.decode() ?? ''
+  decoder ??= decoderFor(sample, begin)
+  if (decoder !== undefined) yield decoder.decode(Buffer.concat(sample))
+}
+
+function decoderFor(
+  sample: readonly Uint8Array[],
+  begin: (sample: Uint8Array) => string | undefined,
+): Decoder | undefined {
+  const encoding = begin(Buffer.concat(sample).subarray(0, SAMPLE_BYTES))
+  return encoding === undefined ? undefined : decoderOf(encoding)
 }

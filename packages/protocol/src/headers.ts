@@ -43,7 +43,9 @@ export function contentTypeOf(fields: Fields): string | undefined {
  * what is written behind a ';' or as a quoted string counts as it is meant. Words that are no coding are among them.
  */
 export function codingsOf(fields: Fields): string[] {
-  return membersOf(fields, 'content-encoding').flatMap((member) => {
+  const members = membersOf(fields, 'content-encoding')
+  if (members.length === 0) return members
+  return members.flatMap((member) => {
     const name =
       member
         .split(';', 1)[0]
