@@ -62,7 +62,7 @@ export type OutcomeBody =
       to?: string
       /** where the time went, whole ms; a phase is absent when it did not take place (kept connection, IP literal) */
       timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
-      /** `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
+      /** `http/1.0`, `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
       protocol?: string
       tls?: string
     }

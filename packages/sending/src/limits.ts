@@ -43,11 +43,11 @@ export const BETWEEN_CHUNKS_MAX_BYTES = 16 * 1024
 export const MAX_INFORMATIONAL = 100
 
 /**
- * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire. Chunks of one byte take
+ * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire, and its head besides when it is large. Chunks of one byte take
  * six bytes each, and all the time of their parser.
  */
 export const FRAMING_FACTOR = 2
-export const FRAMING_FREE_BYTES = HEADERS_MAX_BYTES + 256 * 1024
+export const FRAMING_FREE_BYTES = 256 * 1024
 /** Over HTTP/2 these bytes are counted so often, because Node does not report single frames. On loopback a site sends up to 2 MB in that time. */
 export const FRAMES_COUNTED_EVERY_MS = 5
 

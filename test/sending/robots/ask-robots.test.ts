@@ -488,16 +488,29 @@ describe('bodies', () => {
         s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nabcdef'),
     ],
     [
-      'is chunked with a length',
+      'is chunked, but not last',
       'protocol',
       (s: import('node:net').Socket) =>
-        s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
+        s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n'),
     ],
   ] as const)('a body that %s is no answer: %s', async (_, reason, say) => {
     const site = await rawOrigin((socket) => void say(socket))
     const { event, rules } = await robots(connections, site.origin)
     expect(event).toMatchObject({ kind: 'unanswered', reason })
     expect(rules).toBeUndefined()
+  })
+
+  test('rules in chunks beside a length, under a folded header, are read, and the answer names both faults', async () => {
+    const rules = 'User-agent: *\nDisallow: /private\n'
+    const head = 'HTTP/1.1 200 OK\r\nx: a\r\n b\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n'
+    const site = await rawOrigin(`${head}${rules.length.toString(16)}\r\n${rules}\r\n0\r\n\r\n`)
+    const answer = await robots(connections, site.origin)
+    expect(answer.event).toMatchObject({ kind: 'answered', status: 200 })
+    expect(Buffer.from(answer.rules ?? []).toString()).toBe(rules)
+    expect(answer.hops.map(({ answer: { tolerated } }) => tolerated)).toEqual([
+      ['folded-header', 'length-beside-chunked'],
+    ])
+    expect(site.asked).toHaveLength(1)
   })
 
   test('a body that drips beyond the deadline is no answer', async () => {

@@ -128,6 +128,8 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #bytesBefore = 0
   /** of the answer so far, over HTTP/1.1 */
   #octets = 0
+  /** bytes of a head that is large; 0: it is not */
+  #largeHead = 0
   #head: Head = NO_HEAD
   #body: Body | undefined
   /** whether nothing was asked for over the connection before */
@@ -254,7 +256,10 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
         this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
         return
       }
-      if (bytes > LARGE_HEAD_BYTES) this.#faults.push('large-head')
+      if (bytes > LARGE_HEAD_BYTES) {
+        this.#faults.push('large-head')
+        this.#largeHead = bytes
+      }
     }
     this.#body = new Body(this.#ask.keepBody(headers), this.#ask.startBytes?.(headers))
     crashPoint('answer.head')
@@ -317,7 +322,8 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   /** Bytes that belong to no body (a head, chunk frames, trailers) are not handed over one by one: their sum is limited. */
   onReading(): void {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
-    if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
+    const head = this.#body === undefined ? HEADERS_MAX_BYTES : this.#largeHead
+    if (this.#done || bytes <= head + FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
     const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
     const abort = (): void => this.#abort(error)
     if (this.#body !== undefined) this.#answered('length', abort)
@@ -499,7 +505,8 @@ function endsWithin(octets: Buffer, bytes: number): boolean {
   for (let from = 0; ; ) {
     const end = octets.indexOf('\r\n\r\n', from)
     if (end < 0 || end >= bytes) return false
-    if (octets[from] !== LETTER_H || octets[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
+    if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without end
+    if (octets[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
     from = end + 4
   }
 }

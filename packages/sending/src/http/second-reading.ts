@@ -113,7 +113,7 @@ export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHea
   }
   const reader = new LenientReader({ isHead, isFirst: true }, sink)
   try {
-    for (const piece of octets) if (found === undefined) reader.write(piece)
+    for (const piece of octets) if (found === undefined) reader.write(Buffer.from(piece)) // undici still reads these
   } catch (error) {
     if (!(error instanceof RefusedAnswerError)) throw error
   }

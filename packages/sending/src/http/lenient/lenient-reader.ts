@@ -29,7 +29,7 @@ export type LenientSink = {
   /** an answer of 1xx was skipped; to throw is to refuse the rest */
   interim(): void
   head(head: LenientHead): void
-  /** @param piece  a view of what was written */
+  /** @param piece  a view of what was written: at most one for each call */
   data(piece: Buffer): void
 }
 
@@ -52,7 +52,7 @@ type State =
   | 'until-close'
   | 'over'
 
-const [LF, CR] = [0x0a, 0x0d]
+const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20]
 /** Up to four octets and then `http`: what Chromium takes for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
 const START_BYTES = 8
 
@@ -71,6 +71,9 @@ export class LenientReader {
   #isEmptyLine = true
   /** still to come of the chunk or of the body */
   #left = 0
+  /** where the body lies in what is being written */
+  #bodyFrom = 0
+  #bodyTo = 0
   readonly #start: LenientStart
   readonly #sink: LenientSink
   readonly #mark: Mark = (fault) => void this.tolerated.add(fault)
@@ -95,26 +98,37 @@ export class LenientReader {
     return this.#state === 'until-close'
   }
 
-  /** @param octets  what is needed after the call is copied. @throws RefusedAnswerError */
+  /**
+   * @param octets  are given up: the body is moved together in them, so that tiny chunks become one piece. What is needed after the call
+   *                is copied. @throws RefusedAnswerError
+   */
   write(octets: Buffer): void {
+    this.#bodyFrom = this.#bodyTo = 0
     for (let at = 0; at < octets.length && this.#state !== 'over'; ) at = this.#readSome(octets, at)
+    if (this.#bodyTo > this.#bodyFrom) this.#sink.data(octets.subarray(this.#bodyFrom, this.#bodyTo))
   }
 
   /** @returns where it goes on */
   #readSome(octets: Buffer, from: number): number {
     if (DATA.has(this.#state)) return this.#readData(octets, from)
-    return this.#state === 'fields' ? this.#readFields(octets, from) : this.#readLine(octets, from)
+    if (this.#state === 'fields') return this.#readFields(octets, from)
+    return (this.#line === '' ? this.#readFast(octets, from) : undefined) ?? this.#readLine(octets, from)
   }
 
   #readData(octets: Buffer, from: number): number {
-    if (this.#state === 'until-close') {
-      this.#sink.data(octets.subarray(from))
-      return octets.length
+    const isCounted = this.#state !== 'until-close'
+    const to = isCounted ? Math.min(octets.length, from + this.#left) : octets.length
+    if (isCounted) {
+      this.#left -= to - from
+      if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
     }
-    const to = Math.min(octets.length, from + this.#left)
-    this.#left -= to - from
-    if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
-    this.#sink.data(octets.subarray(from, to))
+    if (this.#bodyTo === this.#bodyFrom) this.#bodyFrom = this.#bodyTo = from
+    if (this.#bodyTo === from) this.#bodyTo = to
+    else if (to - from < TINY_BYTES) for (let i = from; i < to; i++) octets[this.#bodyTo++] = octets[i] as number
+    else {
+      octets.copyWithin(this.#bodyTo, from, to)
+      this.#bodyTo += to - from
+    }
     return to
   }
 
@@ -137,6 +151,39 @@ export class LenientReader {
     }
   }
 
+  /** What a flood would have many of: empty lines before the status line, chunk sizes, line ends of chunks. undefined: it is none of these. */
+  #readFast(octets: Buffer, from: number): number | undefined {
+    let at = from
+    if (this.#state === 'status') {
+      while (octets[at] === CR || octets[at] === LF) at++
+      if (at === from) return undefined
+      this.#count(at - from)
+      this.#mark('before-status')
+      return at
+    }
+    if (this.#state === 'trailers') return undefined
+    let size = 0
+    if (this.#state === 'chunk-size') {
+      for (let digit = hexOf(octets[at]); digit >= 0 && at - from < CHUNK_SIZE_DIGITS; digit = hexOf(octets[++at]))
+        size = size * 16 + digit
+      if (at === from) return undefined
+      while (octets[at] === SPACE) at++
+    }
+    if (octets[at] !== CR || octets[at + 1] !== LF) return undefined
+    if (this.#state === 'chunk-end') this.#state = 'chunk-size'
+    else {
+      if (octets[at - 1] === SPACE) this.#mark('chunk-size-blanks')
+      this.#beginChunk(size)
+    }
+    return at + 2
+  }
+
+  #beginChunk(size: number): void {
+    this.#bytes = 0
+    this.#left = size
+    this.#state = size === 0 ? 'trailers' : 'chunk-data'
+  }
+
   #count(bytes: number): void {
     this.#bytes += bytes
     const most = this.#state === 'status' || this.#state === 'fields' ? HEADERS_MAX_BYTES : BETWEEN_CHUNKS_MAX_BYTES
@@ -155,8 +202,7 @@ export class LenientReader {
     }
     const line = this.#line + piece
     this.#line = this.#last = ''
-    if (this.#state === 'status' && /^\r*$/.test(line)) this.#mark('before-status')
-    else this.#take(withoutLineEnd(line, this.#mark))
+    this.#take(withoutLineEnd(line, this.#mark))
     return to + 1
   }
 
@@ -220,9 +266,7 @@ export class LenientReader {
     if (size.length > CHUNK_SIZE_DIGITS) throw new RefusedAnswerError('a chunk of more than 2^52 bytes')
     if (blanks !== '') this.#mark('chunk-size-blanks')
     if (extension !== undefined && isOddExtension(extension)) this.#mark('chunk-extension')
-    this.#bytes = 0
-    this.#left = Number.parseInt(size, 16)
-    this.#state = this.#left === 0 ? 'trailers' : 'chunk-data'
+    this.#beginChunk(Number.parseInt(size, 16))
   }
 
   #takeChunkEnd(line: string): void {
@@ -238,8 +282,17 @@ export class LenientReader {
 }
 
 const DATA = new Set<State>(['chunk-data', 'length', 'until-close'])
+/** A loop moves fewer bytes faster. */
+const TINY_BYTES = 32
 /** 2^52 − 1; the cap of a body comes long before. */
 const CHUNK_SIZE_DIGITS = 13
+
+/** −1: it is none. */
+function hexOf(octet = 0): number {
+  if (octet >= 0x30 && octet <= 0x39) return octet - 0x30
+  const letter = octet | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
 
 /** Whether no token follows a semicolon, or a control octet stands there (RFC 9112 §7.1.1). Chromium and curl read no extensions. */
 function isOddExtension(extension: string): boolean {
