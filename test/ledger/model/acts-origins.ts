@@ -12,6 +12,7 @@ import {
   same,
   sentAt,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -19,6 +20,7 @@ export const record: Act = async (play, dice) => {
   const withPage = play.robotsFetches.length > 0 && dice(3) === 2
   const asker = withPage ? play.robotsFetches.pop() : holderOf(play, dice, isAsking)
   if (asker === undefined) return
+  waitUntilSent(play, [asker])
   const { process, call } = caller(play, dice)
   const delays = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(DELAYS)])
   const [delayMs, elapsedMs, notBefore] = [dice.pick(DELAYS), dice.pick([0, 400, 30_000]), dice(1_000)]

@@ -20,6 +20,7 @@ import {
   someHolders,
   type Turn,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -56,6 +57,7 @@ export const grant: Act = async (play, dice) => {
     if (answer.kind !== 'granted') return answer
     return {
       kind: answer.kind,
+      waitMs: answer.waitMs,
       own: { fence: answer.fence, delayMs: answer.delayMs },
       ...optional('pace', answer.paceLane),
     }
@@ -66,13 +68,13 @@ export const grant: Act = async (play, dice) => {
     told,
     expected.map((one) => (one.waitMs === undefined ? one : { ...one, waitMs: rounded(one.waitMs) })),
   )
-  for (const [index, { own, pace }] of told.entries()) {
+  for (const [index, { own, pace, waitMs }] of told.entries()) {
     const { lane, paceLane, leaseMs } = wishes[index] as rules.Granting
     if (own === undefined) continue
-    visited(play, lane, 'hop', own.fence)
+    visited(play, lane, 'hop', own.fence, { waitMs })
     play.site.lasts(lane, own.fence, play.latest + leaseMs)
     if (pace === undefined || paceLane === undefined) continue
-    visited(play, paceLane, 'pace-group', pace.fence, { of: lane })
+    visited(play, paceLane, 'pace-group', pace.fence, { of: lane, waitMs })
     play.site.lasts(paceLane, pace.fence, play.latest + leaseMs)
   }
 }
@@ -108,6 +110,7 @@ export const next: Act = async (play, dice) => {
   const kind = dice.pick(['further', 'hop'] as const)
   const isRobots = kind === 'hop' && dice(2) === 1
   const [elapsedMs, delayMs] = [dice.pick([0, 400, 30_000]), dice.pick(DELAYS)]
+  waitUntilSent(play, holders)
   for (let asks = dice(3) === 2 ? 2 : 1; asks > 0; asks--)
     await askNext(play, dice, holders, { kind, isRobots, elapsedMs, delayMs })
 }
@@ -159,7 +162,7 @@ export const claim: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const lane = dice.pick(LANES)
   const paceLane = dice(2) === 1 ? paceLaneOf(lane) : undefined
-  const crawl = play.crawls && dice(2) === 1 ? dice.pick(rules.CRAWLS.slice(1)) : undefined
+  const crawl = play.manner.crawls && dice(2) === 1 ? dice.pick(rules.CRAWLS.slice(1)) : undefined
   const real = await process.verbs.claim({
     ...readLaneName(lane),
     ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),

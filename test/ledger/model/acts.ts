@@ -24,6 +24,7 @@ import {
   sentAt,
   someHolders,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 import { JOB_TOKEN } from './world.ts'
@@ -64,7 +65,7 @@ export const store: Act = async (play, dice) => {
 }
 
 /** Drawn only where several are played: other runs stay what they were. */
-const crawlDrawn = (play: Play, dice: Dice): string => (play.crawls ? dice.pick(rules.CRAWLS) : 'default')
+const crawlDrawn = (play: Play, dice: Dice): string => (play.manner.crawls ? dice.pick(rules.CRAWLS) : 'default')
 
 export const reserve: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
@@ -132,13 +133,15 @@ export const startOrders: Act = async (play, dice) => {
   const answers = real.map((permit) =>
     permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
   )
+  const waits = real.map((permit) => (permit.kind === 'granted' ? (permit.waitMs ?? 0) : 0))
   const paceLeases = real.map((permit) => (permit.kind === 'granted' ? permit.paceLane : undefined))
   const expected = rules.start(play.model, call, orders)
   same(
     'start',
-    [answers, paceLeases],
+    [answers, waits, paceLeases],
     [
-      expected.map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
+      expected.map(({ kind, waitMs }) => (kind === 'early' ? `${kind} ${rounded(waitMs)}` : kind)),
+      expected.map(({ kind, waitMs = 0 }) => (kind === 'granted' ? rounded(waitMs) : 0)),
       expected.map(({ paceLane }) => paceLane),
     ],
   )
@@ -149,16 +152,13 @@ export const startOrders: Act = async (play, dice) => {
       if (holder.startedAt === undefined) holder.state = 'done'
       continue
     }
-    Object.assign(holder, {
-      kind: order.kind,
-      asks: order.kind === 'robots-page',
-      state: 'started',
-      startedAt: play.latest,
-    })
-    play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
+    const [waitMs, asks] = [waits[index] ?? 0, order.kind === 'robots-page']
+    const startedAt = play.latest + waitMs
+    Object.assign(holder, { kind: order.kind, asks, state: 'started', startedAt })
+    play.site.visit(holder.lane, order.kind, holder.fence, startedAt, order.kind !== 'page')
     const pace = paceLeases[index]
     if (pace !== undefined && order.paceLane !== undefined)
-      visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane })
+      visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane, waitMs })
   }
 }
 
@@ -168,11 +168,12 @@ export function visited(
   lane: string,
   kind: 'hop' | 'pace-group',
   fence: number,
-  { asks = false, of }: { asks?: boolean; of?: string | undefined } = {},
+  { asks = false, of, waitMs = 0 }: { asks?: boolean; of?: string | undefined; waitMs?: number | undefined } = {},
 ): void {
+  const startedAt = play.latest + waitMs
   play.site.fence(lane, fence)
-  play.site.visit(lane, kind, fence, play.latest, asks)
-  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, of, state: 'started', startedAt: play.latest })
+  play.site.visit(lane, kind, fence, startedAt, asks)
+  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, of, state: 'started', startedAt })
   forgetOldest(play)
 }
 
@@ -256,6 +257,7 @@ export const confirm: Act = async (play, dice) => {
 export const complete: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isVisiting)
   if (holders.length === 0) return
+  waitUntilSent(play, holders)
   const { process, call } = caller(play, dice)
   const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
     // A fetcher ends the order of a claimed lane like a secondary lease: no URL of the lane was asked for.

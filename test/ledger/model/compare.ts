@@ -48,7 +48,7 @@ export const view: Act = async (play, dice) => {
 
 /** All that is stored against all that the model holds, and what must hold whatever the model says. */
 export async function check(play: Play): Promise<void> {
-  const crawls = play.crawls ? rules.CRAWLS : (['default'] as const)
+  const crawls = play.manner.crawls ? rules.CRAWLS : (['default'] as const)
   const real = await play.world.inspect(LANES, IDS, crawls)
   const { lanes, ids, outcomes, outbox } = play.model
   const sorted = (entries: [string, number][]): [string, number][] =>
@@ -89,7 +89,7 @@ export async function check(play: Play): Promise<void> {
       all,
       lists.map((list) => (lane === undefined ? [] : rules.urlsIn(lane, list).map(({ id }) => id))),
     )
-    if (play.crawls) same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+    if (play.manner.crawls) same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
     for (const [at, list] of lists.entries())
       stored.push(...(all[at] ?? []).filter((id) => !isAssigned(id)).map((id) => rules.idIn(rules.crawlOf(list), id)))
     if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)

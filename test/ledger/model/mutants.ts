@@ -107,6 +107,14 @@ const BUGS: [name: string, rule: string, put: string][] = [
     'ended + tonumber(ARGV[ARG.delayMs])',
   ],
   ['a secondary lease ignores the due time', 'a-secondary-lease-waits-until-due', 'true'],
+  // what is due soon is granted ahead
+  ['start grants nothing ahead', 'start-waits-until-due', 'notBefore > now'],
+  ['a secondary lease is not granted ahead', 'a-secondary-lease-waits-until-due', 'ownDue <= now'],
+  ['a lane is not claimed ahead', 'claim-waits-until-due', 'due > now'],
+  ['an order that is granted ahead may be sent at once', 'an-order-says-how-long-to-wait', "'0'"],
+  ['a permit that is granted ahead may be used at once', 'a-permit-says-how-long-to-wait', "'0'"],
+  ['what is granted ahead may end before it is sent', 'what-is-granted-ahead-is-sent-when-it-is-due', 'false'],
+  ['a pace lane may end before its request is sent', 'a-request-waits-for-all-of-its-lanes', '0'],
   // leases and robots fetches
   ['a lane waits for a robots fetch that has ended', 'a-robots-fetch-that-ended-holds-no-lane', 'false'],
   ['reap does not wait for the quarantine', 'reap-adds-the-quarantine', '0'],

@@ -2,7 +2,7 @@
 import { byHand, demanded, opensAt, owedAfter } from './rules-delays.ts'
 import { type Asking, gateOf } from './rules-gates.ts'
 import { countRequest } from './rules-policies.ts'
-import { acquireLease } from './rules-queues.ts'
+import { acquireLease, type LeaseGiven } from './rules-queues.ts'
 import {
   befalls,
   type Call,
@@ -65,26 +65,30 @@ export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
     const asking: Asking = { what, moment: 'grant', lane: name, now, held, judged: version, fence, list: lease.list }
     const closed = gateOf(m, asking)
     if (closed !== undefined) return refuse(closed.gate, closed.till)
-    if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
+    if (lease.notBefore > now + m.aheadMs) return { kind: 'early', waitMs: lease.notBefore - now - m.aheadMs }
     const opens = opensAt(m, name, lease.notBefore, now)
-    if (opens > now) {
+    if (opens > now + m.aheadMs) {
       makeDue(lane, opens)
       return { kind: 'delay' }
     }
     const atGrant = byHand(origin, now)
-    let pace: { fence: number; delayMs: number } | undefined
+    let pace: LeaseGiven | undefined
+    let sentAt = Math.max(opens, now)
     if (paceLane !== undefined) {
       const asked = { lanes: [paceLane], kind: kindBeside(paceLane), delayMs: Math.max(delayMs, atGrant) }
-      const found = acquireLease(m, now, held, { ...asked, by: name, of: name, ofByHand: atGrant })
+      const beside = { ...asked, by: name, of: name, ofByHand: atGrant, aheadMs: m.aheadMs, notBefore: opens }
+      const found = acquireLease(m, now, held, beside)
       if ('until' in found) return refuse(found.gate === 'lane-busy' ? 'pace-group' : found.gate, found.until)
       pace = found.lease
+      sentAt = found.sentAt
     }
     m.planned = false
     countRequest(m, originOf(name), now)
-    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: 0 }
+    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: sentAt }
     lease.ends = now + leaseMs
     if (kind !== 'page') startRobotsFetch(m, originOf(name), fence, now)
-    return { kind: 'granted', ...(pace === undefined ? {} : { paceLane: pace }) }
+    const waits = sentAt > now ? { waitMs: sentAt - now } : {}
+    return { kind: 'granted', ...waits, ...(pace === undefined ? {} : { paceLane: pace }) }
   })
 }
 
@@ -152,7 +156,7 @@ export function acquire(
   }
   if (kind === 'hop') countRequest(m, originOf(found.lane), now)
   if (kind === 'hop' && isRobots) startRobotsFetch(m, originOf(found.lane), found.lease.fence, now)
-  return found
+  return { lane: found.lane, lease: found.lease }
 }
 
 // --- next ----------------------------------------------------------------------------------------------------------

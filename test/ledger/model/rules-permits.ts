@@ -40,19 +40,26 @@ export type Granted = {
 export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
   const { now, held } = open(m, call)
   return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by }): Granted => {
-    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version }
+    const { aheadMs } = m
+    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version, aheadMs }
     const own = lookFor(m, now, held, asked)
     if (own.gate === 'blocked' || own.gate === 'rules-changed' || own.gate === 'refetch') return { kind: own.gate }
     const owed = own.isFree ? owedAtGrant(m, lane, asked, now) : delayMs
     const beside = {
-      ...{ lanes: [paceLane ?? ''], kind: kindBeside(paceLane ?? ''), delayMs: owed, by, leaseMs, of: lane },
+      ...{ lanes: [paceLane ?? ''], kind: kindBeside(paceLane ?? ''), delayMs: owed, by, leaseMs, of: lane, aheadMs },
     }
     const pace = paceLane === undefined ? undefined : lookFor(m, now, held, beside)
     if (own.isFree && pace?.isFree !== false) {
-      const given = take(m, now, own, asked)
-      const givenPace = pace === undefined ? undefined : take(m, now, pace, beside)
+      const notBefore = Math.max(own.opens, pace?.opens ?? 0, now)
+      const given = take(m, now, own, { ...asked, notBefore })
+      const givenPace = pace === undefined ? undefined : take(m, now, pace, { ...beside, notBefore })
       countRequest(m, originOf(lane), now)
-      return { kind: 'granted', own: given, ...(givenPace === undefined ? {} : { pace: givenPace }) }
+      return {
+        kind: 'granted',
+        waitMs: notBefore - now,
+        own: given,
+        ...(givenPace === undefined ? {} : { pace: givenPace }),
+      }
     }
     const opens = Math.max(own.opens, pace === undefined || pace.isFree ? 0 : pace.opens)
     const at = waitFor(m, now, by, own, opens, own.gate ?? pace?.gate)
@@ -120,7 +127,7 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
       return { at: now + Math.max(owed, LEAST_WAIT_MS), gate: 'lane-busy', isFree: false }
     }
     const at = opensAt(m, one, lane?.ownDue ?? lane?.due ?? 0, now)
-    return { at, gate: 'delay', isFree: at <= now }
+    return { at, gate: 'delay', isFree: at <= now + m.aheadMs }
   }
   const closed = gateOf(m, { what: 'permitRobots', moment: 'reserve', lane: name, now, held, list })
   if (closed?.gate === 'blocked' || closed?.gate === 'crawl-held') return { kind: closed.gate }
@@ -139,6 +146,7 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
   delete claimed.ownDue
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   const ends = ms(now + SETTINGS.reserveMs)
-  claimed.lease = { fence: m.fence, list: list ?? NO_LIST, notBefore: now, ends, looked: ends }
-  return { fence: m.fence, notBefore: now, version: originAt(m, originOf(name)).version }
+  const notBefore = Math.max(own.at, now)
+  claimed.lease = { fence: m.fence, list: list ?? NO_LIST, notBefore, ends, looked: ends }
+  return { fence: m.fence, notBefore, version: originAt(m, originOf(name)).version }
 }

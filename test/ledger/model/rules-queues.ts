@@ -32,6 +32,10 @@ export type LeaseAsked = {
   judged?: number
   /** that of the settings where it is not given */
   leaseMs?: number
+  /** a lane that is due so soon is free; none */
+  aheadMs?: number
+  /** when another lane of the same request opens */
+  notBefore?: number
 }
 export type LeaseGiven = { fence: number; delayMs: number }
 type Found = {
@@ -48,7 +52,7 @@ type Found = {
 
 /** The first of these lanes that is open and that nobody waits for who came before; else the one that opens first. */
 export function lookFor(m: Model, now: number, held: number, asked: LeaseAsked): Found {
-  const { lanes, kind, delayMs, by, judged } = asked
+  const { lanes, kind, delayMs, by, judged, aheadMs = 0 } = asked
   const step = Math.max(delayMs, 50)
   const what = kind === 'pace-group' ? 'group' : kind
   let best: Found | undefined
@@ -60,7 +64,7 @@ export function lookFor(m: Model, now: number, held: number, asked: LeaseAsked):
     const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
     const isFirst = queue.waiting.slice(0, placeIn(queue, by)).every(({ at }) => at > now + step)
     const isHeld = lane?.lease !== undefined
-    const isFree = isFirst && !isHeld && closed === undefined && ownDue <= now
+    const isFree = isFirst && !isHeld && closed === undefined && ownDue <= now + aheadMs
     const owed = lane?.lease?.started?.delayMs ?? 0
     const opens = Math.max(closed?.till ?? 0, isHeld ? now + Math.max(owed, delayMs) : ownDue, now)
     const found = { name, isFree, opens: isFree ? ownDue : opens, ownDue, own, gate: closed?.gate, isHeld, queue, step }
@@ -80,7 +84,7 @@ export function owedAtGrant(m: Model, name: string, { kind, delayMs, of, ofByHan
 /** Leases a lane that was found free. */
 export function take(m: Model, now: number, found: Found, asked: LeaseAsked): LeaseGiven {
   const { name, own, queue, step, ownDue } = found
-  const { lanes, kind, delayMs, by, of, ofByHand, leaseMs = SETTINGS.leaseMs } = asked
+  const { lanes, kind, delayMs, by, of, ofByHand, leaseMs = SETTINGS.leaseMs, notBefore = now } = asked
   const lane = laneOf(m, name)
   const place = placeIn(queue, by)
   if (place < queue.waiting.length) queue.waiting.splice(place, 1)
@@ -108,7 +112,7 @@ export function take(m: Model, now: number, found: Found, asked: LeaseAsked): Le
     wasFailing: false,
     byHand: atGrant,
     of,
-    requestAt: Math.max(ownDue, now),
+    requestAt: Math.max(ownDue, now, notBefore),
   }
   const ends = now + leaseMs
   const ownPlace = placeIn(queue, name)
@@ -130,9 +134,12 @@ export function acquireLease(
   now: number,
   held: number,
   asked: LeaseAsked,
-): { until: number; gate: string } | { lane: string; lease: LeaseGiven } {
+): { until: number; gate: string } | { lane: string; lease: LeaseGiven; sentAt: number } {
   const found = lookFor(m, now, held, asked)
-  if (found.isFree) return { lane: found.name, lease: take(m, now, found, asked) }
+  if (found.isFree) {
+    const lease = take(m, now, found, asked)
+    return { lane: found.name, lease, sentAt: Math.max(found.ownDue, now, asked.notBefore ?? 0) }
+  }
   if (found.gate === 'blocked') return { until: found.opens, gate: found.gate }
   const gate = found.gate ?? (found.isHeld ? 'lane-busy' : 'pace-group')
   return { until: waitFor(m, now, asked.by, found, found.opens, found.gate), gate }

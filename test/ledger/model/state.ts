@@ -17,7 +17,6 @@ export const OUTCOMES_OF_CRAWLS = 3
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
-  grantAheadMs: 0,
   reserveMs: 30_000,
   laneLimit: 5,
   outcomesLimit: 12,
@@ -25,6 +24,8 @@ export const SETTINGS = {
   backOffMaxMs: 3_600_000,
   backOffQuietMs: 1_800_000,
 }
+/** How a run is played: with several crawls; and what is due so soon is granted, and waited for by who asks. */
+export type Manner = { crawls: boolean; aheadMs: number }
 export const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 export const FIRST_HOLD_MS = 1_000
 export const BELIEVED_MS = 1_000
@@ -59,7 +60,7 @@ export type Lease = {
     byHand: number
     /** the lane whose request it is, where that is another one */
     of?: string | undefined
-    /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
+    /** when the latest request under it is sent: all of its lanes are open by then */
     requestAt: number
   }
   /** it became an order for a worker of a pool */
@@ -131,6 +132,8 @@ export type Policy = {
 }
 export type Model = {
   outcomesLimit: number
+  /** what is due so soon is granted */
+  aheadMs: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
@@ -176,9 +179,10 @@ export type Model = {
 /** What was set of a crawl. */
 export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
-export function emptyModel(crawls: boolean): Model {
+export function emptyModel({ crawls, aheadMs }: Manner): Model {
   return {
     outcomesLimit: crawls ? OUTCOMES_OF_CRAWLS : SETTINGS.outcomesLimit,
+    aheadMs,
     shift: 0,
     planned: false,
     fence: 0,

@@ -5,8 +5,8 @@ import { endRobotsFetch, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant, next } from './acts-permits.ts'
 import { rates } from './acts-policies.ts'
 import { look, view } from './compare.ts'
-import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
-import { type Act, diceOf, type Play } from './play.ts'
+import { announce, crash, drain, forget, job, leap, loseHolder, pass, restartOther, snapshot } from './faults.ts'
+import { type Act, diceOf, move, type Play } from './play.ts'
 import * as rules from './rules.ts'
 
 /** How often each act comes. */
@@ -60,7 +60,7 @@ export async function start(play: Play): Promise<void> {
 /** @param act  0 … allOf − 1 · @param number  what the step is made of */
 export async function step(play: Play, act: number, number: number): Promise<string> {
   let left = act
-  for (const [weight, does] of actsOf(play.crawls)) {
+  for (const [weight, does] of actsOf(play.manner.crawls)) {
     if (left < weight) {
       await does(play, diceOf(number))
       return does.name

@@ -20,7 +20,7 @@ import {
 import { outcomesKey } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
-import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
+import { CRAWLS, type Manner, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
 import { type AllVerbs, allVerbsOf } from './scripts.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
@@ -88,8 +88,7 @@ export function defineWorldCommands(redis: Redis): void {
 }
 type Copy = { world_copy(from: string, to: string): Promise<null> }
 
-/** @param crawls  several are played */
-export function openWorld(redis: Redis, name: string, startAt: number, crawls: boolean): World {
+export function openWorld(redis: Redis, name: string, startAt: number, { crawls, aheadMs }: Manner): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
@@ -130,7 +129,12 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
     return {
       verbs: allVerbsOf(
         scripts,
-        verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
+        verbSettings({
+          ...SETTINGS,
+          grantAheadMs: aheadMs,
+          ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}),
+          jitter,
+        }),
       ),
       most,
       excess,

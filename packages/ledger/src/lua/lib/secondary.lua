@@ -46,7 +46,8 @@ local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.gro
 
 -- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
 -- `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for
--- its own), and `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
+-- its own), `notBefore` (when another lane of the same request opens, nil for none), and
+-- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
 -- What the lane owes whose request it is; start gives it with the delay.
 local function owedToOther(ask)
@@ -139,7 +140,7 @@ local function look(ask)
   return best
 end
 
--- Leases a place that is free: returns the fence, the instant at which it opens, and the delay owed.
+-- Leases a place that is free: returns the fence, the instant at which its request may be sent, and the delay owed.
 local function take(found)
   local lane, ask = found.lane, found.ask
   local given = nextFence()
@@ -160,7 +161,7 @@ local function take(found)
     end
     before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = found.opens > now and found.opens or now
+  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] ask.notBefore or 0 --[[end]])
   local LEASE_FIELDS = LEASE.none
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
   startedAt, requestAt, ends = now, opens, now + ask.leaseMs

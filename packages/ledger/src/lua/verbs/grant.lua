@@ -57,13 +57,14 @@ local function grantOne(i)
     })
   end
   if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then
+    ask.notBefore = pace and pace.opens
     local given, opens, owed = take(own)
-    local out = { 'granted', '', given, ms(owed) }
+    local out = { 'granted', --[[rule:a-permit-says-how-long-to-wait]] ms(opens - now) --[[end]], given, ms(owed) }
     if pace then
-      local paceFence, paceOpens, paceOwed = take(pace)
-      opens, out[5], out[6] = math.max(opens, paceOpens), paceFence, ms(paceOwed)
+      pace.ask.notBefore = opens
+      local paceFence, _, paceOwed = take(pace)
+      out[5], out[6] = paceFence, ms(paceOwed)
     end
-    out[2] = ms(math.max(0, opens - now))
     takeTurn(lane, requester)
     countRequest(originOf(lane))
     return table.concat(out, '|')
