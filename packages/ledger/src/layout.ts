@@ -453,6 +453,7 @@ export const keysOf = (tag: string) => ({
   moved: `${tag}:${KEY.moved}`,
   list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
+  permitTurns: (lane: string) => `${tag}:${KEY.permitTurns}${lane}`,
   crawls: `${tag}:${KEY.crawls}`,
   crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
   forgotten: `${tag}:${KEY.forgotten}`,

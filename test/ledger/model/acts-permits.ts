@@ -37,6 +37,8 @@ function wish(play: Play, dice: Dice): rules.Granting {
     delayMs: dice.pick(DELAYS),
     leaseMs: dice.pick(LEASES),
     by: `p${dice(2)}:${lane}`,
+    // drawn only where several are played: other runs stay what they were
+    crawl: play.manner.crawls && dice(4) > 0 ? dice.pick(rules.CRAWLS) : undefined,
   }
 }
 
@@ -44,16 +46,18 @@ export const grant: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const wishes = dice(3) === 2 ? [wish(play, dice), wish(play, dice)] : [wish(play, dice)]
   const real = await Promise.all(
-    wishes.map(({ lane, paceLane, by, ...asked }) =>
+    wishes.map(({ lane, paceLane, by, crawl, ...asked }) =>
       process.verbs.grant({
         ...readLaneName(lane),
         ...asked,
         by: readLaneName(by),
         ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
+        ...optional('crawl', crawl),
       }),
     ),
   )
   const told = real.map((answer): rules.Granted => {
+    if (answer.kind === 'crawl-held') return { kind: answer.kind, version: answer.record.version }
     if (answer.kind !== 'granted') return answer
     return {
       kind: answer.kind,
@@ -174,7 +178,8 @@ export const claim: Act = async (play, dice) => {
     const told = { waitMs: real.waitMs, gate: real.gate }
     return same('claim', told, 'waitMs' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
   }
-  if (real.kind === 'blocked' || real.kind === 'crawl-held') return same('claim', { kind: real.kind }, expected)
+  if (real.kind === 'blocked') return same('claim', real, expected)
+  if (real.kind === 'crawl-held') return same('claim', { kind: real.kind, version: real.record.version }, expected)
   const { fence, notBefore, version } = real
   same(
     'claim',

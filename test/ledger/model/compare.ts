@@ -89,7 +89,15 @@ export async function check(play: Play): Promise<void> {
       all,
       lists.map((list) => (lane === undefined ? [] : rules.urlsIn(lane, list).map(({ id }) => id))),
     )
-    if (play.manner.crawls) same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+    if (play.manner.crawls) {
+      same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+      const permits = play.model.permitTurns.get(name)
+      same(
+        `turns of permits in ${name}`,
+        real.permitTurns[name],
+        rules.turnsOf(permits === undefined ? {} : { turns: permits }),
+      )
+    }
     for (const [at, list] of lists.entries())
       stored.push(...(all[at] ?? []).filter((id) => !isAssigned(id)).map((id) => rules.idIn(rules.crawlOf(list), id)))
     if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)

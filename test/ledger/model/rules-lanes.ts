@@ -25,6 +25,7 @@ import {
   SETTINGS,
   streamOf,
   takesSlot,
+  turnLength,
   turnsOf,
   urlsIn,
   waitingIn,
@@ -135,19 +136,18 @@ function takeTurns(m: Model, lane: Lane, crawl: string): void {
     lane.turns ??= new Map(lane.q.length + lane.h.length > 0 ? [['default', 0]] : [])
   }
   if (lane.turns === undefined || lane.turns.has(crawl)) return
-  lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + 1 / (m.crawls.get(crawl)?.weight ?? 1))
+  lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + turnLength(m, crawl))
 }
 
 /** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
 function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
   const isHeld = (crawl: string): boolean =>
     m.hasCrawls && (m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= m.outcomesLimit)
-  const stepOf = (crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
   const isTried = lane.tries > 0
   const tried = crawlOf(lane.triedList)
   const later = now + LOOK_AGAIN_MS
   if (isTried && !isHeld(tried)) {
-    lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + stepOf(tried))
+    lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + turnLength(m, tried))
     return { list: lane.triedList, heldUntil: 0 }
   }
   if (lane.turns === undefined)
@@ -158,7 +158,7 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
   for (const [crawl, turn] of order) {
     if (!isHeld(crawl)) {
       for (const [name, at] of moved) lane.turns.set(name, at)
-      lane.turns.set(crawl, turn + stepOf(crawl))
+      lane.turns.set(crawl, turn + turnLength(m, crawl))
       lane.tries = 0
       return { list: nextIn(lane, crawl), heldUntil: 0 }
     }
@@ -166,7 +166,7 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
     const waiting = nextIn(lane, crawl)
     const [head] = urlsIn(lane, waiting)
     if (head !== undefined && expiryOf(m, head) <= now) return { list: waiting, heldUntil: later }
-    moved.push([crawl, last + stepOf(crawl)])
+    moved.push([crawl, last + turnLength(m, crawl)])
   }
   for (const [name, at] of moved) lane.turns.set(name, at)
   return { list: isTried ? lane.triedList : nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }

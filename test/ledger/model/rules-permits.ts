@@ -4,12 +4,16 @@ import { gateOf } from './rules-gates.ts'
 import { heldLeases, WHAT_OF } from './rules-leases.ts'
 import { countRequest } from './rules-policies.ts'
 import { lookFor, owedAtGrant, take, waitFor } from './rules-queues.ts'
+import { takeTurn } from './rules-turns.ts'
 import {
+  askerOf,
   type Call,
+  crawlOf,
   isSecondary,
   kindBeside,
   type List,
   laneOf,
+  listIn,
   type Model,
   ms,
   NO_LIST,
@@ -27,23 +31,29 @@ export type Granting = {
   delayMs: number
   leaseMs: number
   by: string
+  crawl: string | undefined
 }
 export type Granted = {
   kind: string
   waitMs?: number
   gate?: string
   holder?: string
+  /** of a crawl that is held */
+  version?: number
   own?: { fence: number; delayMs: number }
   pace?: { fence: number; delayMs: number }
 }
 
 export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
   const { now, held } = open(m, call)
-  return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by }): Granted => {
+  return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by: asker, crawl }): Granted => {
     const { aheadMs } = m
-    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version, aheadMs }
+    const by = askerOf(asker, crawl)
+    const list = crawl === undefined ? undefined : listIn('q', crawl)
+    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version, aheadMs, list }
     const own = lookFor(m, now, held, asked)
     if (own.gate === 'blocked' || own.gate === 'rules-changed' || own.gate === 'refetch') return { kind: own.gate }
+    if (own.gate === 'crawl-held' && crawl !== undefined) return crawlHeld(m, crawl)
     const owed = own.isFree ? owedAtGrant(m, lane, asked, now) : delayMs
     const beside = {
       ...{ lanes: [paceLane ?? ''], kind: kindBeside(paceLane ?? ''), delayMs: owed, by, leaseMs, of: lane, aheadMs },
@@ -53,6 +63,7 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
       const notBefore = Math.max(own.opens, pace?.opens ?? 0, now)
       const given = take(m, now, own, { ...asked, notBefore })
       const givenPace = pace === undefined ? undefined : take(m, now, pace, { ...beside, notBefore })
+      if (crawl !== undefined && m.hasCrawls) takeTurn(m, lane, crawl)
       countRequest(m, originOf(lane), now)
       return {
         kind: 'granted',
@@ -80,6 +91,12 @@ export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
     return { kind: 'wait', waitMs: wait(until), gate: pace.gate ?? 'pace-group' }
   })
 }
+
+/** The answer has the record of the crawl. */
+const crawlHeld = (m: Model, crawl: string) => ({
+  kind: 'crawl-held' as const,
+  version: m.crawls.get(crawl)?.version ?? 0,
+})
 
 export type Extended = { kind: string; stop?: string; leftMs?: number } | 'doubt'
 
@@ -111,7 +128,8 @@ export function extend(
 
 export type Claiming = { lane: string; paceLane: string | undefined; list: List | undefined }
 export type Claimed =
-  | { kind: 'blocked' | 'crawl-held' }
+  | { kind: 'blocked' }
+  | { kind: 'crawl-held'; version: number }
   | { waitMs: number; gate: string }
   | { fence: number; notBefore: number; version: number }
 const LEAST_WAIT_MS = 50
@@ -130,7 +148,8 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
     return { at, gate: 'delay', isFree: at <= now + m.aheadMs }
   }
   const closed = gateOf(m, { what: 'permitRobots', moment: 'reserve', lane: name, now, held, list })
-  if (closed?.gate === 'blocked' || closed?.gate === 'crawl-held') return { kind: closed.gate }
+  if (closed?.gate === 'blocked') return { kind: closed.gate }
+  if (closed?.gate === 'crawl-held' && list !== undefined) return crawlHeld(m, crawlOf(list))
   if (closed !== undefined) return wait(closed.till, closed.gate)
   const own = freeAt(name)
   if (!own.isFree) return wait(own.at, own.gate)

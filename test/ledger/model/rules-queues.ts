@@ -1,9 +1,12 @@
 /** The rules of leases that no URL of the lane asked for, and of who waits for one. */
 import { byHand, demanded, opensAt } from './rules-delays.ts'
 import { gateOf } from './rules-gates.ts'
+import { orderByTurns } from './rules-turns.ts'
 import {
+  crawlAsking,
   isSecondary,
   type Lane,
+  type List,
   laneOf,
   type Model,
   makeDueAfter,
@@ -19,6 +22,8 @@ const LONGEST_WAIT_MS = 3_600_000
 /** reap looks at a secondary lease for the first time after this */
 const FIRST_LOOK_MS = 5_000
 const MOST_WAITING = 32
+/** Who comes later than this, or than one step, has lost its place. */
+const LEAST_GRACE_MS = 250
 
 export type LeaseAsked = {
   lanes: string[]
@@ -30,6 +35,8 @@ export type LeaseAsked = {
   ofByHand?: number
   /** of the rules that a permit was judged by */
   judged?: number
+  /** of its crawl */
+  list?: List | undefined
   /** that of the settings where it is not given */
   leaseMs?: number
   /** a lane that is due so soon is free; none */
@@ -48,26 +55,47 @@ type Found = {
   isHeld: boolean
   queue: Queue
   step: number
+  /** the line is in the order of turns */
+  byTurn: boolean
 }
 
 /** The first of these lanes that is open and that nobody waits for who came before; else the one that opens first. */
 export function lookFor(m: Model, now: number, held: number, asked: LeaseAsked): Found {
-  const { lanes, kind, delayMs, by, judged, aheadMs = 0 } = asked
+  const { lanes, kind, delayMs, by, judged, list, aheadMs = 0 } = asked
   const step = Math.max(delayMs, 50)
   const what = kind === 'pace-group' ? 'group' : kind
   let best: Found | undefined
   for (const name of lanes) {
     const lane = m.lanes.get(name)
-    const closed = gateOf(m, { what, moment: 'grant', lane: name, now, held, judged })
+    const closed = gateOf(m, { what, moment: 'grant', lane: name, now, held, judged, list })
     const ownDue = opensAt(m, name, lane?.ownDue ?? lane?.due ?? now, now)
     const own = closed === undefined && ownWaits(lane)
     const queue = queueOf(m, name, now, step, by, own && lane?.why === 'pace-group')
+    const crawl = kind === 'permit' && m.hasCrawls ? crawlAsking(by) : undefined
+    const byTurn = crawl !== undefined && (isIn(queue, by) || queue.waiting.length < MOST_WAITING)
+    if (byTurn && by !== undefined) {
+      if (!isIn(queue, by)) queue.waiting.push({ name: by, at: now })
+      const isServed = ownDue + Math.max(step, LEAST_GRACE_MS) >= now
+      if (own && isServed && !isIn(queue, name)) queue.waiting.push({ name, at: ownDue })
+      orderByTurns(m, name, queue, crawl)
+    }
     const isFirst = queue.waiting.slice(0, placeIn(queue, by)).every(({ at }) => at > now + step)
     const isHeld = lane?.lease !== undefined
     const isFree = isFirst && !isHeld && closed === undefined && ownDue <= now + aheadMs
     const owed = lane?.lease?.started?.delayMs ?? 0
     const opens = Math.max(closed?.till ?? 0, isHeld ? now + Math.max(owed, delayMs) : ownDue, now)
-    const found = { name, isFree, opens: isFree ? ownDue : opens, ownDue, own, gate: closed?.gate, isHeld, queue, step }
+    const found = {
+      name,
+      isFree,
+      opens: isFree ? ownDue : opens,
+      ownDue,
+      own,
+      gate: closed?.gate,
+      isHeld,
+      queue,
+      step,
+      byTurn,
+    }
     if (isFree) return found
     if (best === undefined || opens < best.opens) best = found
   }
@@ -152,6 +180,7 @@ const ownWaits = (lane: Lane | undefined): boolean =>
   (lane.ownDue === undefined || lane.why === 'pace-group') &&
   (lane.lease === undefined || isSecondary(lane.lease))
 
+const isIn = (queue: Queue, name: string | undefined): boolean => placeIn(queue, name) < queue.waiting.length
 /** Its length when there is none. */
 const placeIn = ({ waiting }: Queue, name: string | undefined): number => {
   const place = waiting.findIndex((one) => one.name === name)
@@ -164,7 +193,7 @@ function queueOf(m: Model, name: string, now: number, step: number, by: string |
   const there = waiting
     .map((one) => (one.name === name ? { name, at: m.lanes.get(name)?.due ?? now } : { ...one }))
     .filter((one) => one.name !== name || own)
-    .filter((one) => one.name === by || one.at + Math.max(step, 250) >= now)
+    .filter((one) => one.name === by || one.at + Math.max(step, LEAST_GRACE_MS) >= now)
   return { last, waiting: there }
 }
 
@@ -187,7 +216,7 @@ export function waitFor(
   gate: string | undefined,
 ): number {
   if (gate !== undefined) return Math.min(opens, now + LONGEST_WAIT_MS)
-  const { name, ownDue, own, queue, step } = found
+  const { name, ownDue, own, queue, step, byTurn } = found
   const lane = m.lanes.get(name)
   const { waiting } = queue
   if (by !== undefined && placeIn(queue, by) === waiting.length && waiting.length < MOST_WAITING)
@@ -196,7 +225,9 @@ export function waitFor(
   const listed = waiting[place]
   const wanted =
     listed === undefined ? Math.max(queue.last + step, opens + waiting.length * step) : opens + place * step
-  const at = Math.min(wanted, now + LONGEST_WAIT_MS)
+  // behind the lane's own URLs: while the delay after theirs runs, before the next of them is reserved
+  const early = byTurn && listed !== undefined && placeIn(queue, name) < place ? step / 2 : 0
+  const at = Math.min(wanted, now + LONGEST_WAIT_MS) - early
   if (listed !== undefined) listed.at = at
   if (own && placeIn(queue, name) === waiting.length) waiting.push({ name, at: 0 })
   const ownPlace = placeIn(queue, name)

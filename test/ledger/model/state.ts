@@ -40,6 +40,10 @@ export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
 /** Of a lease that is for no URL. */
 export const NO_LIST = '' as List
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
+/** Who asks for a permit, `who origin`, for a crawl: `who@crawl origin`. */
+export const askerOf = (by: string, crawl: string | undefined): string =>
+  crawl === undefined ? by : by.replace(' ', `@${crawl} `)
+export const crawlAsking = (by: string | undefined): string | undefined => /^\S+@(\S+) /.exec(by ?? '')?.[1]
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
 export type AcquireAnswer = { id: string; expiresAt: number }
@@ -173,9 +177,13 @@ export type Model = {
   /** there are, or were, other crawls than the default one, or something was set of it */
   hasCrawls: boolean
   crawls: Map<string, CrawlSet>
+  /** lane → when the next turn of each crawl is that asks for permits there and has no URLs in it */
+  permitTurns: Map<string, Map<string, number>>
   /** unread outcomes of other crawls than the default one */
   others: Map<string, string[]>
 }
+/** What a turn of a crawl takes. */
+export const turnLength = (m: Model, crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
 /** What was set of a crawl. */
 export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
@@ -202,6 +210,7 @@ export function emptyModel({ crawls, aheadMs }: Manner): Model {
     outbox: [],
     hasCrawls: false,
     crawls: new Map(),
+    permitTurns: new Map(),
     others: new Map(),
   }
 }
@@ -229,7 +238,7 @@ export const waitingIn = (lane: Lane): number =>
 export const nextIn = (lane: Lane, crawl: string): List =>
   listIn(urlsIn(lane, listIn('h', crawl)).length > 0 ? 'h' : 'q', crawl)
 /** The crawls of a lane in the order of their turns. */
-export const turnsOf = ({ turns }: Lane): [string, number][] =>
+export const turnsOf = ({ turns }: Pick<Lane, 'turns'>): [string, number][] =>
   [...(turns ?? [])].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
 const nextTurn = (lane: Lane): string => turnsOf(lane)[0]?.[0] ?? 'default'
 export const streamOf = (m: Model, crawl: string): string[] => {

@@ -69,9 +69,10 @@ export type Inspection = {
   ids: string[]
   outcomes: string[]
   outbox: string[]
-  /** of other crawls than the default one: outcomes by crawl, turns by lane */
+  /** of other crawls than the default one: outcomes by crawl, turns by lane, of stored URLs and of permits */
   others: Record<string, string[]>
   turns: Record<string, [string, number][]>
+  permitTurns: Record<string, [string, number][]>
 }
 
 /** Before that a process vouches for nothing (redis-clock.ts). */
@@ -249,6 +250,7 @@ async function inspect(
     lists: { ...lists, ...of.lists },
     others: of.others,
     turns: of.turns,
+    permitTurns: of.permitTurns,
     ids: [...ids.filter((_, index) => answers[firstId + index] === 1), ...of.ids],
     outcomes: fields(answers[3]).map((json) => {
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
@@ -263,17 +265,23 @@ async function inspectCrawls(redis: Redis, keys: Keys, lanes: string[], ids: str
     lists: {} as Record<string, string[]>,
     others: {} as Record<string, string[]>,
     turns: {} as Record<string, [string, number][]>,
+    permitTurns: {} as Record<string, [string, number][]>,
     ids: [] as string[],
   }
   if (crawls.length === 0) return found
   const reads: (() => Promise<void>)[] = []
-  for (const lane of lanes)
+  const turnsAt = async (key: string): Promise<[string, number][]> => {
+    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES')
+    return flat.flatMap((text, at) => (at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : []))
+  }
+  for (const lane of lanes) {
     reads.push(async () => {
-      const flat = await redis.zrange(keys.turns(lane), '0', '-1', 'WITHSCORES')
-      found.turns[lane] = flat.flatMap((text, at) =>
-        at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : [],
-      )
+      found.turns[lane] = await turnsAt(keys.turns(lane))
     })
+    reads.push(async () => {
+      found.permitTurns[lane] = await turnsAt(keys.permitTurns(lane))
+    })
+  }
   for (const crawl of crawls) {
     reads.push(async () => {
       const rows = await redis.xrange(outcomesKey(keys.tag, crawl), '-', '+')

@@ -6,8 +6,9 @@
 
   {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it
                    ends two hours after its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (queue.lua) stays first come, first served for all that name no crawl. Those that do, and the
-  lane's own URLs, share their places among each other in the order of their turns.
+  The line of a lane (queue.lua) stays first come, first served for all that name no crawl, and for requests of the
+  host's other origins. Permits of the lane that name a crawl, and the lane's own URLs, share their places among each
+  other in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000
 local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
@@ -45,7 +46,8 @@ orderByTurns = function(lane, queue, requester)
   for i = 1, #queue do
     local name = queue[i].name
     local own = name == lane
-    local other = not own and crawlAsking(name)
+    local isOfLane = --[[rule:turns-are-between-requests-of-the-lane]] originOf(name) == originOf(lane) --[[end]]
+    local other = not own and isOfLane and crawlAsking(name)
     if own or other then
       local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
       places[#places + 1] = i
