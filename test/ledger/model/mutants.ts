@@ -304,6 +304,28 @@ const BUGS_OF_CRAWLS: typeof BUGS = [
   // cancel
   ['what is in flight is cancelled', 'what-is-in-flight-is-not-cancelled', 'false'],
   ['a reservation outlives the URLs that are cancelled', 'a-cancel-ends-the-reservation', 'false'],
+  // permits
+  ['permits of crawls come in the order of their requests', 'permits-of-crawls-take-turns', 'false'],
+  ['permits of all crawls weigh the same', 'a-heavier-crawl-has-more-permits', '1'],
+  ['a permit takes no turn', 'a-permit-is-a-turn', '0'],
+  ['a crawl with URLs has another turn for its permits', 'a-crawl-with-urls-has-one-turn', 'false'],
+  ['a permit of a crawl with URLs takes no turn of these', 'a-permit-moves-the-one-turn', 'false'],
+  ['the default crawl begins before all others', 'the-default-crawl-begins-with-the-next', "'0'"],
+  ['a held crawl keeps permits back', 'a-held-crawl-keeps-no-permit-back', 'true'],
+  ['who names no crawl has the last place', 'who-names-no-crawl-keeps-its-place', 'true'],
+  ['requests of other ports take turns in the lane of the host', 'turns-are-between-requests-of-the-lane', 'true'],
+  ['a crawl begins before the next', 'a-crawl-begins-after-the-next', '0'],
+  ['a crawl pays for requests that it made alone', 'a-crawl-loses-nothing-by-early-requests', 'turn'],
+  ['a crawl saves up turns while it is away', 'a-crawl-gains-nothing-by-its-absence', 'turn'],
+  ['who has no turn comes first', 'who-has-no-turn-comes-last', '0'],
+  ['turns do not order the line', 'the-least-turn-is-next', 'false'],
+  ['among equal turns the last to come is first', 'among-equal-turns-the-first-comes-first', 'one.at > other.at'],
+  ["a lane's own URLs take no turns with permits", 'own-urls-take-turns-with-permits', 'false'],
+  ['URLs that nobody fetches keep permits back', 'urls-that-nobody-fetches-keep-no-permit-back', 'true'],
+  ['a permit comes when the next URL is reserved', 'a-permit-comes-while-the-delay-of-its-turn-runs', 'false'],
+  ['a permit of a held crawl waits', 'a-permit-of-a-held-crawl-is-answered-with-its-record', 'false'],
+  ['a robots fetch for a held crawl waits', 'a-claim-for-a-held-crawl-is-answered-with-its-record', 'false'],
+  ['every robots fetch is for the default crawl', 'a-claim-is-for-the-crawl-that-it-names', 'LIST.normal'],
 ]
 const BUGS_OF_GATES: typeof BUGS = READ_GATES.map((gate) => [
   `the gate ${gate} is never closed`,

@@ -1,15 +1,5 @@
 /** The rules of turns between permits of crawls, and between these and the URLs of their lane. */
-import {
-  crawlAsking,
-  type Lane,
-  laneOf,
-  type Model,
-  originOf,
-  type Queue,
-  turnLength,
-  turnsOf,
-  waitingIn,
-} from './state.ts'
+import { crawlAsking, laneOf, type Model, originOf, type Queue, turnLength, turnsOf } from './state.ts'
 
 const permitTurnsOf = (m: Model, name: string): Map<string, number> => {
   const turns = m.permitTurns.get(name) ?? new Map<string, number>()
@@ -22,8 +12,9 @@ const turnIn = (m: Model, name: string, crawl: string): number | undefined =>
   m.lanes.get(name)?.turns?.get(crawl) ?? m.permitTurns.get(name)?.get(crawl)
 
 /** The next turn of the lane's own URLs, none where all of their crawls are held. From here on those of the default crawl take turns as well. */
-function turnOfOwn(m: Model, name: string, lane: Lane): number | undefined {
-  if (lane.turns === undefined && waitingIn(lane) > 0)
+function turnOfOwn(m: Model, name: string): number | undefined {
+  const lane = laneOf(m, name)
+  if (lane.turns === undefined)
     lane.turns = new Map([['default', Math.min(...(m.permitTurns.get(name)?.values() ?? [0]))]])
   return turnsOf(lane).find(([crawl]) => m.crawls.get(crawl)?.held !== true)?.[1]
 }
@@ -36,12 +27,11 @@ export function orderByTurns(m: Model, name: string, queue: Queue, crawl: string
   const { waiting } = queue
   const takesTurns = (one: string): boolean =>
     one === name || (originOf(one) === originOf(name) && crawlAsking(one) !== undefined)
-  const lane = laneOf(m, name)
   const found = waiting.flatMap((entry, place) => {
     if (!takesTurns(entry.name)) return []
     const other = crawlAsking(entry.name) ?? ''
     const isAsking = entry.name !== name && other === crawl
-    const turn = entry.name === name ? turnOfOwn(m, name, lane) : turnIn(m, name, other)
+    const turn = entry.name === name ? turnOfOwn(m, name) : turnIn(m, name, other)
     return [{ entry, place, isAsking, turn }]
   })
   const others = found.flatMap(({ isAsking, turn }) => (isAsking || turn === undefined ? [] : [turn]))

@@ -46,6 +46,7 @@ const ACTS: [number, Act][] = [
 const CRAWL_ACTS: [number, Act][] = [
   [40, setCrawl],
   [40, cancel],
+  [60, grant],
 ]
 const actsOf = (crawls: boolean): [number, Act][] => (crawls ? [...ACTS, ...CRAWL_ACTS] : ACTS)
 export const allOf = (crawls: boolean): number => actsOf(crawls).reduce((sum, [weight]) => sum + weight, 0)

@@ -90,7 +90,8 @@ end
 -- that opens first.
 local function look(ask)
   local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
-  local isOfCrawl = takesTurns and kind == KIND.permit and takesTurns(requester)
+  local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
+    and takesTurns(requester)
   if #lanes == 1 and not isOfCrawl then
     local free = lookAtFree(lanes[1], ask)
     if free then return free end
@@ -116,7 +117,9 @@ local function look(ask)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
       -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
-      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then
+      local isServed = --[[rule:urls-that-nobody-fetches-keep-no-permit-back]]
+        ownDue + math.max(step, LEAST_GRACE_MS) >= now --[[end]]
+      if --[[rule:own-urls-take-turns-with-permits]] ownWaits and not placeIn(queue, lane) --[[end]] and isServed then
         queue[#queue + 1] = { name = lane, at = ownDue }
       end
       orderByTurns(lane, queue, requester)

@@ -44,7 +44,9 @@ local function grantOne(i)
   }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
-  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. crawlRecord(crawl) end
+  if --[[rule:a-permit-of-a-held-crawl-is-answered-with-its-record]] own.gate == GATE.crawlHeld --[[end]] then
+    return 'crawl-held|' .. crawlRecord(crawl)
+  end
   local pace
   if paceLane ~= '' then
     local owed, kind = delay, kindOfPaceLane(paceLane)
