@@ -222,3 +222,26 @@ test('a crawl that is paused or over gets no permit, and others go on', async ()
   })
   expect(await ledger.grant({ ...asked, ...paceLane, crawl: 'other' })).toMatchObject({ kind: 'granted' })
 })
+
+test.each([
+  ['of no crawl', {}],
+  ['of another crawl', { crawl: 'news' }],
+])('a paused default crawl holds no robots fetch for a permit %s', async (_, ofCrawl) => {
+  const { ledger } = await emptyLedger(redis)
+  await ledger.changeCrawl({ name: 'default', change: { state: 'paused' }, by: 'test', reason: 'a test' })
+  expect(await ledger.claim({ ...lane, crawl: 'default' })).toMatchObject({ kind: 'crawl-held' })
+  const claim = await ledger.claim({ ...lane, ...ofCrawl })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  const order = { ...lane, fence: claim.fence, version: claim.version }
+  expect(await ledger.start({ ...order, kind: 'robots', delayMs: DELAY })).toMatchObject({ kind: 'granted' })
+  expect(await ledger.confirm([order])).toBe('granted')
+})
+
+test('a crawl that is paused after a lane was claimed for its permit holds the robots fetch', async () => {
+  const { ledger } = await emptyLedger(redis)
+  const claim = await ledger.claim({ ...lane, crawl: 'news' })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  await ledger.changeCrawl({ name: 'news', change: { state: 'paused' }, by: 'test', reason: 'a test' })
+  const order = { ...lane, fence: claim.fence, version: claim.version, kind: 'robots' as const, delayMs: DELAY }
+  expect(await ledger.start(order)).toMatchObject({ kind: 'refused', why: 'crawl-held' })
+})

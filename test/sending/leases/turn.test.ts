@@ -228,6 +228,17 @@ test('a group that was acquired for a lane that is not opened is as it was befor
   held(await acquire('https://shop.released.example'))
 })
 
+test('a turn that a stop of the group holds is put off for the stop, not for the pace: its end wakes the lane', async () => {
+  const [name, by] = ['stopped-group.test', { by: 'test', reason: 'a test' }]
+  const take = paced('{"domain":{"delayMs":500}}')
+  await ledger.stop({ ...by, names: [name] })
+  expect(await take(`http://${name}`)).toMatchObject({ kind: 'later', gate: 'stopped' })
+  await ledger.lift({ ...by, names: [name] })
+  const first = await take(`http://${name}`)
+  expect(await take(`http://other.${name}`)).toMatchObject({ kind: 'later', gate: 'pace-group' })
+  await end(first)
+})
+
 test('when one of two groups is not free, the other is not kept', async () => {
   const acquire = paced('{"domain":{"delayMs":100},"address":{"delayMs":100}}', async () => '192.0.2.9')
   const busy = paced('{"domain":{"delayMs":100}}')
