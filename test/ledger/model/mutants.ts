@@ -306,6 +306,7 @@ const BUGS_OF_CRAWLS: typeof BUGS = [
   ['a reservation outlives the URLs that are cancelled', 'a-cancel-ends-the-reservation', 'false'],
   // permits
   ['permits of crawls come in the order of their requests', 'permits-of-crawls-take-turns', 'false'],
+  ['a lane that was leased by the same call is still due', 'a-leased-lane-is-not-due', ''],
   ['permits of all crawls weigh the same', 'a-heavier-crawl-has-more-permits', '1'],
   ['a permit takes no turn', 'a-permit-is-a-turn', '0'],
   ['a crawl with URLs has another turn for its permits', 'a-crawl-with-urls-has-one-turn', 'false'],

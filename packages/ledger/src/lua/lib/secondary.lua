@@ -155,6 +155,8 @@ local function take(found)
       found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
     end
     keepQueue(lane, found.queue, found.last)
+    -- A further item of this call finds the lane leased, and not due.
+    --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
     leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
     -- What wakes the lane later must not find its due time from before this lease.
     if found.kept ~= '' or found.ownWaits then
