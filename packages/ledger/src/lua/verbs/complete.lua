@@ -67,7 +67,8 @@ local function completeOne(lane, i)
     local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
-  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
+  local sentAt = latestSentAt(startedAt, requestAt)
+  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], sentAt)
   endLease(lane)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then
@@ -75,7 +76,7 @@ local function completeOne(lane, i)
   end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
   schedule(lane, startedAt, ended, owed, turnsAhead, of)
-  if load ~= 'normal' then backOff(lane, load, startedAt, ended)
+  if load ~= 'normal' then backOff(lane, load, --[[rule:a-back-off-is-of-the-latest-request]] sentAt --[[end]], ended)
   elseif --[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]] then
     answeredWell(lane)
   end
