@@ -225,6 +225,7 @@ export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
     owedAfter(m, asked.held[at]?.lane ?? '', lease, Math.max(asked.delayMs, lease.started?.delayMs ?? 0), now),
   )
   const opens = Math.max(now, ...owed.map((one) => ended + one))
+  if (turn === undefined) started.at = latestSentAt(started, now)
   started.requestAt = opens
   const given = { waitMs: opens - now, turn: { at: opens, endedAt: ended } }
   if (opens > now + SOON_MS) return { kind: 'turn', ...given }
@@ -283,7 +284,7 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
       if (lease.before !== undefined && lease.before > 0)
         makeDueAfter(m, now, end.lane, opens, opens + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (opens <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
-    if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, started.at, ended)
+    if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, latestSentAt(started, now), ended)
     const isWell = end.load === 'normal' || end.load === 'asked-to-wait'
     if (isWell && (started.wasFailing || started.kind === 'permit')) origin.failures = Math.floor(origin.failures / 2)
     return 'completed'

@@ -53,7 +53,7 @@ export function record(m: Model, call: Call, word: Recording): string {
     const owed = owedAfter(m, name, lease, Math.max(word.delayMs, before), now)
     lane.last = { ended, owed }
     lane.due = ended + owed
-    if (word.load !== 'normal') backOff(m, originName, word, now, lease.started.at, ended)
+    if (word.load !== 'normal') backOff(m, originName, word, now, latestSentAt(lease.started, now), ended)
   }
   wake(
     m,

@@ -56,6 +56,7 @@ export type Lease = {
   /** when reap looks at it: the end of the reservation first, then that of the lease */
   looked: number
   started?: {
+    /** when it was granted, or the latest request was sent before another one was asked for */
     at: number
     delayMs: number
     kind: Kind

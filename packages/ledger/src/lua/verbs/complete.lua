@@ -58,7 +58,8 @@ local function completeOne(lane, i)
   if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
   local ending, load = ARGV[i + COMPLETION.ending], 'normal'
   if not (record and MAY_END[ending](fence, startedAt, kind, ends, ARGV[i + COMPLETION.fence])) then return 'stale' end
-  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
+  local sentAt = latestSentAt(startedAt, requestAt)
+  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], sentAt)
   if ending == 'done' then
     writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind], list)
     dropFirst(lane, list, 1)
@@ -75,7 +76,7 @@ local function completeOne(lane, i)
   end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
   schedule(lane, startedAt, ended, owed, turnsAhead, of)
-  if load ~= 'normal' then backOff(lane, load, startedAt, ended) end
+  if load ~= 'normal' then backOff(lane, load, --[[rule:a-back-off-is-of-the-latest-request]] sentAt --[[end]], ended) end
   local isWell = load == 'normal' or --[[rule:a-wait-is-a-good-answer]] string.find(load, '^asked%-to%-wait ') --[[end]]
   if isWell and (--[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]]) then
     answeredWell(lane)

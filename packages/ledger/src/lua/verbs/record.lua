@@ -75,7 +75,8 @@ if isRecorded then settleGates(origin) end
 
 if lane ~= '' then
   local lease, agent = leaseOf(lane), agentOf(lane)
-  local ended = endedAt(ARGV[ARG.elapsedMs], latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
+  local sentAt = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
+  local ended = endedAt(ARGV[ARG.elapsedMs], sentAt)
   endLease(lane)
   -- The request that brought the rules owes what they ask, and no less than what was known before it.
   local said = math.max(tonumber(ARGV[ARG.delayMs]),
@@ -83,7 +84,7 @@ if lane ~= '' then
   local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', said, lease[LEASE.leastDelayMs])
   setEnded(lane, ended, owed, '')
   setDue(lane, --[[rule:the-robots-fetch-owes-the-new-delay]] ended + owed --[[end]])
-  if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], lease[LEASE.startedAt], ended) end
+  if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], sentAt, ended) end
 end
 
 -- A lane of the origin: woken if it was deferred, and later where its delay has grown.
