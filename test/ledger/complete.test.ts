@@ -423,6 +423,27 @@ test('one escalation per incident, however many agents see it and however late',
   expect(found?.ms, 'it extends all the same').toBeGreaterThanOrEqual(5_000)
 })
 
+test('a further request that was sent after a back-off is an incident of its own, although its lease is older', async () => {
+  const bench = await emptyLedger(redis, { ...SCALED, backOffMs: 5_000 })
+  const { ledger, clock, reserve, startPage } = bench
+  await ledger.store(
+    0,
+    ['a', 'b'].map((agent) => url(agent, { agent })),
+  )
+  const [order, other] = await reserve()
+  if (order === undefined || other === undefined) throw new Error('two lanes are due')
+  for (const lane of [order, other]) await startPage(lane, { delayMs: 0 })
+  const tooFast = { delayMs: 0, elapsedMs: 0, load: TOO_FAST }
+  await ledger.complete({ ...other, ...tooFast })
+  expect((await backOff(bench))?.incidents).toBe(1)
+  clock.pass(20_000)
+  const further = { kind: 'further' as const, lane: order, held: [order], elapsedMs: 0, delayMs: 0 }
+  expect(await ledger.next(further)).toMatchObject({ kind: 'granted' })
+  clock.pass(1)
+  await ledger.complete({ ...order, ...tooFast })
+  expect((await backOff(bench))?.incidents).toBe(2)
+})
+
 test('after a quiet time the incidents are forgotten', async () => {
   const bench = await emptyLedger(redis, SCALED)
   await bench.ledger.store(0, urls('a'))

@@ -248,7 +248,6 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a second request goes out under a lease', 'one-request-at-a-time-under-a-lease', 'false'],
   ['a further request owes nothing', 'a-further-request-waits-for-every-lane', 'now'],
   ['a request that waits hides the one before', 'the-request-before-stays-known', 'startedAt'],
-  ['a back-off belongs to the first request of a lease', 'a-back-off-is-of-the-latest-request', 'startedAt'],
   ['a turn that is to come is granted', 'a-request-is-looked-at-when-its-turn-comes', 'false'],
   [
     'a further request counts from its own lane alone',

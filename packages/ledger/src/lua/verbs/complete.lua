@@ -76,7 +76,7 @@ local function completeOne(lane, i)
   end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
   schedule(lane, startedAt, ended, owed, turnsAhead, of)
-  if load ~= 'normal' then backOff(lane, load, --[[rule:a-back-off-is-of-the-latest-request]] sentAt --[[end]], ended) end
+  if load ~= 'normal' then backOff(lane, load, sentAt, ended) end
   local isWell = load == 'normal' or --[[rule:a-wait-is-a-good-answer]] string.find(load, '^asked%-to%-wait ') --[[end]]
   if isWell and (--[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]]) then
     answeredWell(lane)
