@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +12,7 @@ import { MAX_ITEMS } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
+import { cpuMs, rssKib } from './frame/process.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
 
 const CLI = fileURLToPath(new URL('../packages/cli/src/main.ts', import.meta.url))
@@ -92,7 +92,7 @@ async function timed(
   rounds: number,
 ): Promise<Times> {
   const values: number[] = []
-  const spent = async (): Promise<number> => cpuMsOf(child) + (await redis.cpuMicros()) / 1_000
+  const spent = async (): Promise<number> => cpuMs(child.pid) + (await redis.cpuMicros()) / 1_000
   const before = await spent()
   for (let n = 0; n <= rounds; n += 1) {
     const startedAt = performance.now()
@@ -202,13 +202,13 @@ async function post({ child, port }: Board, { client }: BenchRedis, urls: number
   const told: string[] = []
   for (const [at, lineOf] of lists.entries()) {
     await client.del('{decorum:0}:candidates:wait')
-    const before = rssOf(child)
+    const before = rssKib(child.pid) / 1_024
     let most = before
     const watching = setInterval(() => {
-      most = Math.max(most, rssOf(child))
+      most = Math.max(most, rssKib(child.pid) / 1_024)
     }, 20)
     const all = at === 0 ? urls : urls / 5
-    const cpuBefore = cpuMsOf(child)
+    const cpuBefore = cpuMs(child.pid)
     const bodies = Array.from({ length: Math.ceil(all / BODY) }, (_, n) => n)
     const startedAt = performance.now()
     await Promise.all(
@@ -232,7 +232,7 @@ async function post({ child, port }: Board, { client }: BenchRedis, urls: number
     await sleep(100)
     const form = at === 0 ? 'text, one URL a line' : 'NDJSON with ids'
     told.push(
-      `${form}: **${round(all / seconds, 0)} URLs/s**, ${round(((cpuMsOf(child) - cpuBefore) * 1_000) / all)} µs of the console's processor time each, RSS from ${round(before, 0)} to at most ${round(most, 0)} MiB (**+${round(most - before, 0)} MiB**)`,
+      `${form}: **${round(all / seconds, 0)} URLs/s**, ${round(((cpuMs(child.pid) - cpuBefore) * 1_000) / all)} µs of the console's processor time each, RSS from ${round(before, 0)} to at most ${round(most, 0)} MiB (**+${round(most - before, 0)} MiB**)`,
     )
   }
   return `POST /v1/candidates, ${round(urls, 0)} URLs in bodies of ${round(BODY, 0)}, two at a time, the client on the same machine: ${told.join('; ')}.`
@@ -240,23 +240,3 @@ async function post({ child, port }: Board, { client }: BenchRedis, urls: number
 
 const url = (n: number): string => `https://www.host-${n % 5_000}.example/section/page-${n}.html`
 const ndjson = (n: number): string => JSON.stringify({ url: url(n), id: `posted-${n}` })
-
-/** Of a process, MiB (Linux; elsewhere NaN). */
-function rssOf({ pid }: ChildProcess): number {
-  try {
-    const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) / 1_024
-  } catch {
-    return Number.NaN
-  }
-}
-
-/** Processor time of a process so far, ms, in ticks of 10 (Linux; elsewhere NaN). */
-function cpuMsOf({ pid }: ChildProcess): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * 10
-  } catch {
-    return Number.NaN
-  }
-}

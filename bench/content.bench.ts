@@ -102,7 +102,7 @@ const ANSWER = {
   kind: 'answered',
   status: 200,
   statusText: 'OK',
-  truncated: false,
+  truncated: '',
   protocol: 'http/1.1',
   address: '127.0.0.1',
   timing: { totalMs: 1 },

@@ -14,9 +14,18 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
-import { carryOut, noSink, openArchive, openSlots, openStats, type Sink, type Tools } from '@decorum/fetcher/testing'
+import {
+  carryOut,
+  groupsOf,
+  noSink,
+  openArchive,
+  openSlots,
+  openStats,
+  type Sink,
+  type Tools,
+} from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
-import { MAX_ORDERS_PER_JOB, ordersIn } from '@decorum/protocol'
+import { MAX_ORDERS_PER_JOB, ordersIn, systemClock } from '@decorum/protocol'
 import { untilOver } from '@decorum/sending'
 import { siteAnswers } from '@decorum/sending/robots'
 import { headersOf, openConnections, openLookup } from '@decorum/sending/testing'
@@ -131,8 +140,12 @@ function bare(origins: string[], digest?: 'SHA-1'): Loop {
 }
 
 function fetcher(name: string, origins: string[], sink: Sink): Loop {
-  const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
-  const slots = openSlots(LANES)
+  const connections = openConnections({
+    clock: systemClock,
+    guard: addressGuard(['127.0.0.0/8']),
+    lookup: openLookup(systemClock),
+  })
+  const slots = openSlots(systemClock, LANES)
   const stats = openStats(slots)
   const broken = (fields: object, message: string): never => {
     throw new Error(`${message}: ${JSON.stringify(fields)}`)
@@ -144,7 +157,7 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     agents,
     groups: loadPaceGroups('{"host":false}'),
     addressOf: connections.addressOf,
-    reporter: untilOver(stats),
+    reporter: untilOver(systemClock, stats),
     sink,
     siteAnswers: siteAnswers(agents),
     stats,
@@ -164,7 +177,10 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
       const batch = waiting.splice(0, MAX_ORDERS_PER_JOB)
       const text = `{"orders":[${batch.map(({ origin }) => orderText(origin, fence++)).join()}]}`
       const orders = (ordersIn(JSON.parse(text)) ?? []).flatMap((read) => (read.ok ? [read.order] : []))
-      for (const [at, order] of orders.entries()) void slots.place(() => carryOut(order, tools).then(batch[at]?.done))
+      for (const [at, order] of orders.entries()) {
+        const run = () => carryOut(order, tools).then(batch[at]?.done)
+        void slots.place({ groups: groupsOf(order), run, turnAway: () => undefined })
+      }
     }
   }
   return {
@@ -206,6 +222,7 @@ function ledgerAtOnce(): Tools['ledger'] {
     endRobotsFetch: async () => 'completed',
     robotsStates: async () => [],
     body: async () => undefined,
+    clock: systemClock,
     partitionOf: () => 0,
     now: () => Date.now(),
     wall: () => Date.now(),

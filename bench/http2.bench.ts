@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { addressGuard } from '@decorum/admission'
+import { systemClock } from '@decorum/protocol'
 import { exchange, headersOf, openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../test/fetcher/support/agents.ts'
 import { median, round, spread, table } from './frame/figures.ts'
@@ -22,7 +23,12 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
     const site = fork(fileURLToPath(new URL('http2/origin.ts', import.meta.url)), [String(size)])
     const [port] = (await once(site, 'message')) as [number]
     const ca = readFileSync(new URL('../test/fetcher/certs/ca.pem', import.meta.url))
-    const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup(), tls: { ca } })
+    const connections = openConnections({
+      clock: systemClock,
+      guard: addressGuard(['127.0.0.0/8']),
+      lookup: openLookup(systemClock),
+      tls: { ca },
+    })
     const lanes = [lane(true), lane(false)]
     for (let nth = short ? 1 : -1; nth < (short ? 2 : ROUNDS); nth++)
       for (const one of lanes) {

@@ -1,5 +1,6 @@
 /**
- * `npm run bench [name…] [-- --short]`: every `*.bench.ts` of this folder, or those named, one after the other.
+ * `npm run bench [name…] [-- --short]`: every `*.bench.ts` of this folder, or those named, one after the other. The other options are for
+ * the benches that take them (peers).
  * The full form writes `results.md`; the short one only prints: it shows that the benches run, not how fast.
  */
 import { fork } from 'node:child_process'
@@ -8,7 +9,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { commit, conditions } from './frame/machine.ts'
-import type { BenchSection } from './frame/one.ts'
+import type { BenchOptions, BenchSection } from './frame/one.ts'
 import { withResult } from './frame/results-page.ts'
 
 const FOLDER = import.meta.dirname
@@ -17,8 +18,17 @@ const RESULTS = join(FOLDER, 'results.md')
 
 /** @returns exit code: 0 done, 1 a bench failed, 2 no such bench */
 async function main(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { short: { type: 'boolean' } } })
-  const short = values.short === true
+  const text = { type: 'string' } as const
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      short: { type: 'boolean' },
+      ...{ only: text, through: text, processes: text, scheme: text, seeds: text },
+    },
+  })
+  const options: BenchOptions = { ...values, short: values.short === true }
+  const { short } = options
   const all = readdirSync(FOLDER)
     .filter((name) => name.endsWith(ENDING))
     .map((name) => name.slice(0, -ENDING.length))
@@ -33,7 +43,7 @@ async function main(args: string[]): Promise<number> {
   let failed = 0
   for (const key of positionals.length > 0 ? positionals : all) {
     const startedAt = performance.now()
-    const section = await runOne(key, short)
+    const section = await runOne(key, options)
     if (section === undefined) {
       process.stderr.write(`bench ${key}: failed\n`)
       failed += 1
@@ -49,8 +59,8 @@ async function main(args: string[]): Promise<number> {
   return failed === 0 ? 0 : 1
 }
 
-async function runOne(key: string, short: boolean): Promise<BenchSection | undefined> {
-  const child = fork(join(FOLDER, 'frame', 'one.ts'), [join(FOLDER, key + ENDING), short ? 'short' : 'full'])
+async function runOne(key: string, options: BenchOptions): Promise<BenchSection | undefined> {
+  const child = fork(join(FOLDER, 'frame', 'one.ts'), [join(FOLDER, key + ENDING), JSON.stringify(options)])
   let section: BenchSection | undefined
   child.on('message', (message) => {
     section = message as BenchSection

@@ -1,176 +1,107 @@
 /**
- * Crawlers of others before and after one line: the same recording sites, the same URLs, bare and with permits, as one process
- * and as three that share nothing. The sites' own record is judged. What is not installed is left out, and the table says so.
+ * Crawlers of others, unchanged: the same recording sites, bare with their best published settings, and through `decorum guard`, as one
+ * process and as three that share nothing, over HTTP and HTTPS. The sites' own record is judged. The full form writes docs/peers.md.
+ *
+ * `--only scrapy,curl`, `--through yes|no`, `--processes 1,3`, `--scheme http,https`, `--seeds 5` or `3-5`; peers/install.ts installs what is run.
  */
-import { execFile, spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { loadavg, tmpdir } from 'node:os'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { agentsOf, type Evidence, judgeRecord, readLogs } from '@decorum/audit'
-import { startFleet } from '@decorum/cli'
-import { type Site, spawnWeb } from '@decorum/synthetic-web'
-import { table } from './frame/figures.ts'
-import type { BenchSection } from './frame/one.ts'
-import { benchRedis } from './frame/redis.ts'
+import { createInterface } from 'node:readline'
+import { commit, conditions } from './frame/machine.ts'
+import type { BenchOptions, BenchSection } from './frame/one.ts'
+import type { Said, Wanted } from './peers/inside.ts'
+import { summaryOf, tableOf, writePage } from './peers/page.ts'
+import { type Row, readResults, withRows, writeResults } from './peers/results.ts'
+import { ADDRESS, HOSTS } from './peers/sites.ts'
+import { PEERS } from './peers/table.ts'
 
-const run_ = promisify(execFile)
-const FOLDER = join(import.meta.dirname, '../integrations')
-const PYTHON = '/usr/bin/python3'
-const DELAY_MS = 100
-const AGENT = { name: 'journeybot', userAgent: 'journeybot/1 (+https://example.com/bot)' }
+/** A network, names and processes of its own; all of them end with it. */
+const ALONE = ['--user', '--map-root-user', '--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+const PREPARE =
+  'ip link set lo up && mount --bind "$1" /etc/hosts && { [ ! -e /etc/resolv.conf ] || mount --bind "$2" /etc/resolv.conf; } && shift 2 && exec "$@"'
+/** Whatever is there of these is enough for the short form. */
+const SHORT_PEERS = ['curl', 'wget']
 
-/** One process of a peer. @param permits  of the service, or 'bare' */
-type Peer = {
-  name: string
-  isHere: boolean
-  crawl: (permits: string, urls: string[]) => [program: string, args: string[]]
-}
-const PEERS: Peer[] = [
-  {
-    name: 'Scrapy',
-    isHere: spawnSync(PYTHON, ['-c', 'import scrapy']).status === 0,
-    crawl: (permits, urls) => [PYTHON, [join(FOLDER, 'scrapy/example.py'), permits, '-', ...urls]],
-  },
-  {
-    name: 'Crawlee',
-    isHere: true,
-    crawl: (permits, urls) => [process.execPath, [join(FOLDER, 'crawlee/example.js'), permits, ...urls]],
-  },
-  {
-    name: 'Python, 256 threads',
-    isHere: spawnSync(PYTHON, ['-c', 'import urllib']).status === 0,
-    crawl: (permits, urls) => [PYTHON, [join(FOLDER, 'python/example.py'), permits, ...urls]],
-  },
-  {
-    name: 'undici',
-    isHere: true,
-    crawl: (permits, urls) => [process.execPath, [join(FOLDER, 'undici/example.js'), permits, ...urls]],
-  },
-]
-
-type Kind = { site: Omit<Site, 'name'>; delayMs: number }
-const RETRY_AFTER_MS = 2_000
-/** What is owed after each answer of a site; where robots.txt fails for ever nothing may be fetched at all. */
-const KINDS: Record<string, Kind> = {
-  plain: { site: { robots: { body: '' } }, delayMs: DELAY_MS },
-  paced: { site: { robots: { body: 'User-agent: *\nCrawl-delay: 0.3\n' } }, delayMs: 300 },
-  forbids: { site: { robots: { body: 'User-agent: *\nDisallow: /private\n' } }, delayMs: DELAY_MS },
-  fails: { site: { robots: { status: 503 } }, delayMs: DELAY_MS },
-  slow: { site: { robots: { body: '' }, pages: { delayMs: 300, bytes: 1_000 } }, delayMs: DELAY_MS },
-  busy: {
-    site: { robots: { body: '' }, pages: [{}, {}, { status: 429, retryAfter: String(RETRY_AFTER_MS / 1_000) }, {}] },
-    delayMs: DELAY_MS,
-  },
-}
-const sitesOf = (each: number): Site[] =>
-  Object.entries(KINDS).flatMap(([kind, { site }]) =>
-    Array.from({ length: each }, (_, n) => ({ name: `${kind}${n}`, ...site })),
-  )
-
-/** The shortest time in which the sites' answers and the delays after them fit, as a share of the time that was taken. */
-function shareOfPermitted({ requests }: Evidence, origins: Record<string, string>): number {
-  let leastMs = 0
-  let takenMs = 0
-  for (const [name, origin] of Object.entries(origins)) {
-    const kind = name.replace(/\d+$/, '')
-    const seen = requests.filter((one) => one.origin === origin).toSorted((one, other) => one.start - other.start)
-    const [first] = seen
-    if (first === undefined || kind === 'fails') continue
-    const owed = seen.map(({ status }) => (status === 429 ? RETRY_AFTER_MS : (KINDS[kind]?.delayMs ?? DELAY_MS)))
-    leastMs += seen.reduce((ms, { start, end }) => ms + end - start, 0)
-    leastMs += owed.slice(0, -1).reduce((ms, one) => ms + one, 0)
-    takenMs += Math.max(...seen.map(({ end }) => end)) - first.start
+export async function run({ short, ...options }: BenchOptions): Promise<BenchSection> {
+  const name = 'Crawlers of others, bare and through Decorum'
+  if (spawnSync('unshare', [...ALONE, 'ip', 'link', 'set', 'lo', 'up']).status !== 0)
+    return { name, lines: ['Not measured: it needs a network of its own, which unshare and ip make on Linux.'] }
+  const wanted = wantedOf(short, options)
+  const rows: Row[] = []
+  const missing: Record<string, string> = {}
+  for await (const said of runInside(wanted)) {
+    if ('row' in said) {
+      rows.push(said.row)
+      if (short) continue
+      // At once, so that a run that is ended keeps what it has measured
+      writeResults({ ...readResults(), rows: withRows(readResults().rows, [said.row]) })
+      process.stderr.write(`${JSON.stringify(said.row)}\n`)
+    } else missing[said.peer] = said.missing
   }
-  return leastMs / takenMs
+  const skipped = Object.entries(missing).map(([key, why]) => `${nameOf(key)} was not run: ${why}.`)
+  const lines = [...tableOf(rows), ...skipped]
+  if (short) return { name, lines }
+  process.stdout.write(`\n${lines.join('\n')}\n`)
+  const before = readResults()
+  const stillMissing = { ...before.missing, ...missing }
+  for (const { peer } of rows) delete stillMissing[peer]
+  const when = `${new Date().toISOString().slice(0, 10)}, commit ${commit()}`
+  writeResults({ conditions: await conditions(), when, missing: stillMissing, rows: before.rows })
+  writePage()
+  // Of all runs so far, this one among them
+  return {
+    name,
+    lines: [
+      ...summaryOf(before.rows),
+      '',
+      'By crawler, number of processes and scheme: [docs/peers.md](../docs/peers.md).',
+    ],
+  }
 }
 
-export async function run({ short }: { short: boolean }): Promise<BenchSection> {
-  const rows: string[][] = []
-  const loads: number[] = []
-  for (const peer of PEERS) {
-    if (!peer.isHere) rows.push([`${peer.name} (not installed)`, ...Array<string>(9).fill('')])
-    for (const processes of peer.isHere ? [1, 3] : [])
-      for (const polite of [false, true]) {
-        rows.push(await measure(peer, processes, polite, short))
-        loads.push(loadavg()[0] ?? 0)
-      }
+function wantedOf(short: boolean, { only, through, processes, scheme, seeds }: Omit<BenchOptions, 'short'>): Wanted {
+  const listOf = (text: string | undefined): string[] => text?.split(',').filter((word) => word !== '') ?? []
+  const unknown = listOf(only).filter((key) => !PEERS.some((peer) => peer.key === key))
+  if (unknown.length > 0)
+    throw new Error(`there is no peer ${unknown.join(', ')}; there are ${PEERS.map(({ key }) => key).join(', ')}`)
+  const schemes = listOf(scheme).filter((one) => one === 'http' || one === 'https')
+  return {
+    only: only === undefined && short ? SHORT_PEERS : listOf(only),
+    through: through === undefined ? [false, true] : [through === 'yes'],
+    processes: processes === undefined ? (short ? [1] : [1, 3]) : listOf(processes).map(Number),
+    schemes: schemes.length === 0 ? (short ? ['https'] : ['http', 'https']) : schemes,
+    seeds: seedsOf(seeds ?? (short ? '1' : '5')),
+    short,
   }
-  const head = [
-    'crawler',
-    'overlaps',
-    'too short',
-    'forbidden',
-    'before rules',
-    'in Retry-After',
-    'robots fetches per origin',
-    'pages',
-    'share of the permitted rate',
-    'seconds',
-  ]
-  const lines = [
-    ...table(head, rows),
-    '',
-    `Load average of the machine: ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.`,
-  ]
-  return { name: 'Crawlers of others, bare and with permits', lines }
 }
 
-async function measure(peer: Peer, processes: number, polite: boolean, short: boolean): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'decorum-peers-'))
-  const record = join(folder, 'visits.ndjson')
-  const web = await spawnWeb({ sites: sitesOf(short ? 1 : 3), record })
-  const redis = await benchRedis()
-  const env = {
-    ...process.env,
-    REDIS_URL: redis.url,
-    DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-    DECORUM_AGENTS: JSON.stringify([AGENT]),
-    DEFAULT_DELAY_MS: String(DELAY_MS),
-    LOG_LEVEL: 'error',
-  }
-  const fleet = await startFleet({ env, gateways: 0, fetchers: 1, permits: 1 })
+/** @param text  so many, or from one to another: `5`, `3-5` */
+function seedsOf(text: string): number[] {
+  const [from, to] = text.includes('-') ? text.split('-').map(Number) : [1, Number(text)]
+  return Array.from({ length: (to ?? 0) - (from ?? 1) + 1 }, (_, n) => n + (from ?? 1))
+}
+
+const nameOf = (key: string): string => PEERS.find((peer) => peer.key === key)?.name ?? key
+
+async function* runInside(wanted: Wanted): AsyncGenerator<Said> {
+  const folder = mkdtempSync(join(tmpdir(), 'decorum-network-'))
+  const [hosts, resolv] = [join(folder, 'hosts'), join(folder, 'resolv.conf')]
+  writeFileSync(hosts, [`127.0.0.1 localhost ${hostname()}`, `${ADDRESS} ${HOSTS.join(' ')}`, ''].join('\n'))
+  // Names that are not in hosts are refused at once
+  writeFileSync(resolv, 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n')
+  const inside = [process.execPath, join(import.meta.dirname, 'peers/inside.ts'), JSON.stringify(wanted)]
+  const child = spawn('unshare', [...ALONE, '/bin/sh', '-c', PREPARE, 'sh', hosts, resolv, ...inside], {
+    stdio: ['pipe', 'pipe', 'inherit'], // it ends when this process does, and its standard input with it
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   try {
-    const urls = Array.from({ length: short ? 6 : 12 }, (_, n) =>
-      Object.values(web.origins).map((origin) => `${origin}/${n === 5 ? 'private/' : ''}${n}`),
-    ).flat()
-    const permits = polite ? `http://127.0.0.1:${fleet.of('permits')[0]?.port}` : 'bare'
-    const at = performance.now()
-    await Promise.all(
-      Array.from({ length: processes }, (_, part) => {
-        const [program, args] = peer.crawl(
-          permits,
-          urls.filter((_url, n) => n % processes === part),
-        )
-        return run_(program, args, { timeout: 240_000 })
-      }),
-    )
-    const seconds = (performance.now() - at) / 1_000
-    await web.flush()
-    const evidence = await readLogs([record])
-    const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs: DELAY_MS, maxDelayMs: 10_000 })
-    const { violations } = judgeRecord(evidence, { agents })
-    const robots = evidence.requests.filter(({ path }) => path === '/robots.txt').length
-    const pages = evidence.requests.filter(({ path, status }) => path !== '/robots.txt' && status === 200).length
-    const name = `${peer.name}, ${processes} ${processes === 1 ? 'process' : 'processes'}, ${polite ? 'with permits' : 'bare'}`
-    return [
-      name,
-      ...[
-        violations.overlap,
-        violations['short-delay'],
-        violations.disallowed + violations['rules-unreachable'],
-        violations['before-rules'],
-        violations['in-back-off'],
-      ].map(String),
-      (robots / Object.keys(web.origins).length).toFixed(1),
-      String(pages),
-      `${Math.round(100 * shareOfPermitted(evidence, web.origins))} %`,
-      seconds.toFixed(1),
-    ]
+    for await (const line of createInterface(child.stdout)) yield JSON.parse(line) as Said
+    const code = await ended
+    if (code !== 0) throw new Error(`the bench inside its network ended with ${code}`)
   } finally {
-    await fleet.stop(5_000)
-    await web.stop()
-    await redis.stop()
-    await rm(folder, { recursive: true, force: true })
+    child.kill()
+    rmSync(folder, { recursive: true, force: true })
   }
 }

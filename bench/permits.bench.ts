@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { startFleet } from '@decorum/cli'
 import { spawnWeb } from '@decorum/synthetic-web'
 import type { BenchSection } from './frame/one.ts'
+import { cpuMs, rssKib } from './frame/process.ts'
 import { benchRedis } from './frame/redis.ts'
 
 type Told = { status: number; body: { permit?: string } }
@@ -42,15 +43,6 @@ function wait(port: number, url: string): Socket {
 function mostAskers(): number {
   const limit = /Max open files\s+(\d+)/.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
   return Math.min(20_000, Number(limit ?? 4_096) - 1_000)
-}
-
-const rssMb = (pid: number | undefined): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
-
-/** Processor time of a process so far, user and system, ms: on a busy machine it says more than the clock. */
-function cpuMs(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10 // in ticks of 10 ms
 }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
@@ -107,7 +99,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
     const held: Told[] = await Promise.all(
       origins.map((origin) => call(base, 'POST', '/v1/permits', { url: `${origin}/`, waitMs: 5_000 })),
     )
-    const before = rssMb(member?.pid)
+    const before = rssKib(member?.pid) / 1_024
     const askers = short ? 500 : mostAskers()
     const inLine = async (): Promise<number> => {
       const metrics = await fetch(`${base}/metrics`).then((answer) => answer.text())
@@ -126,7 +118,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
       await new Promise((resolve) => setTimeout(resolve, 500))
       most = Math.max(most, await inLine())
     }
-    const during = rssMb(member?.pid)
+    const during = rssKib(member?.pid) / 1_024
     for (const socket of sockets) socket.destroy()
     await Promise.all(held.map(({ body }) => call(base, 'DELETE', `/v1/permits/${body.permit}`)))
     const table = [

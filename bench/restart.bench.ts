@@ -4,13 +4,13 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Ledger, MAX_ITEMS, openLedger } from '@decorum/ledger'
 import { round, spread, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
+import { cpuMs } from './frame/process.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'
 
 const CLI = fileURLToPath(new URL('../packages/cli/src/main.ts', import.meta.url))
@@ -112,15 +112,5 @@ async function start(redis: BenchRedis, ledger: Ledger, turn: number): Promise<S
     await sleep(1)
   }
   const order = performance.now() - startedAt
-  return { gateway, order, cpu: cpuMs(gateway.pid ?? 0), ready: await ready }
-}
-
-/** CPU of a process so far, ms, in ticks of 10 (Linux; elsewhere NaN). */
-function cpuMs(pid: number): number {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return (Number(fields[11]) + Number(fields[12])) * 10
-  } catch {
-    return Number.NaN
-  }
+  return { gateway, order, cpu: cpuMs(gateway.pid), ready: await ready }
 }

@@ -14,7 +14,13 @@ const UNWRITTEN_MS = 10_000 // a lock folder this old without an owner's name wa
  *   on its behalf: the lock is held as long as one of them lives, even if this process does not
  */
 export async function alone(work) {
-  mkdirSync(join(root, '.cache'), { recursive: true })
+  try {
+    mkdirSync(join(root, '.cache'), { recursive: true })
+  } catch (error) {
+    throw new SetupError(
+      `packages have to be installed, and this user may not write to ${root} (${error.code}): start once as its owner`,
+    )
+  }
   for (let told = false; !take(lockFolder); ) {
     if (!told) say('another start is installing the packages, waiting for it')
     told = true

@@ -24,8 +24,12 @@ export async function ensureDependencies({ again = false } = {}) {
     const count = Object.keys(readJson(join(root, 'package-lock.json')).packages).length
     say(`installing ${count} packages with npm ci, once per lock file`)
     const startedAt = Date.now()
+    // Whoever starts what root installed may read it, whatever the umask of root: there is no secret in a package.
+    const umask = process.umask()
+    process.umask(umask & ~0o055)
     await npmCi(own)
     writeFileSync(stampFile, wantedStamp())
+    process.umask(umask)
     say(`packages installed in ${Math.round((Date.now() - startedAt) / 1000)} s`)
   })
 }
@@ -40,7 +44,11 @@ function upToDate() {
   const stamp = readOr(stampFile, '').trim()
   if (stamp === wantedStamp()) return true
   if (stamp !== '' || !installedByHand()) return false
-  writeFileSync(stampFile, wantedStamp())
+  try {
+    writeFileSync(stampFile, wantedStamp())
+  } catch {
+    // installed by another user: compared again at each start
+  }
   return true
 }
 

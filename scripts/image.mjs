@@ -4,7 +4,7 @@
  * one of Debian's packages (mmdebstrap) and the Node of the lock file, for places that reach a Debian mirror and no registry of images.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { main, root, SetupError } from './say.mjs'
@@ -58,6 +58,7 @@ function baseOfDebian() {
 await main(async () => {
   const base = process.env.BASE === 'debian' ? baseOfDebian() : process.env.BASE
   const ofBase = base === undefined ? [] : ['--build-arg', `BASE=${base}`]
+  const ofCommit = existsSync(join(root, '.git')) ? ['--build-arg', `COMMIT=${read('git', 'rev-parse', 'HEAD')}`] : []
   // The form of Docker: that of OCI has no health check.
   show(
     'buildah',
@@ -68,6 +69,7 @@ await main(async () => {
     '--tag',
     NAME,
     ...ofBase,
+    ...ofCommit,
     ...process.argv.slice(2),
     '.',
   )

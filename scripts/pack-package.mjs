@@ -9,6 +9,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readableByAll } from './readable.mjs'
 
 const root = process.cwd()
 const manifest = join(root, 'package.json')
@@ -47,6 +48,7 @@ function build() {
   for (const [path, source] of Object.entries(JSON.parse(text).exports))
     published.exports[path] = { types: `${built(source)}.d.ts`, default: `${built(source)}.js` }
   for (const [name, source] of Object.entries(published.bin ?? {})) published.bin[name] = `${built(source)}.js`
+  for (const folder of [dist, join(root, 'src')]) readableByAll(folder)
   published.types = './dist/index.d.ts'
   writeFileSync(kept, text)
   writeFileSync(manifest, `${JSON.stringify(published, undefined, 2)}\n`)

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { ensureBundle } from './bundle.mjs'
 import { ensureDependencies } from './dependencies.mjs'
 import { root, SetupError } from './say.mjs'
 
@@ -21,6 +22,7 @@ export async function prepare() {
   }
   await ensureDependencies()
   const node = await node24()
+  await ensureBundle()
   const tools = join(root, 'node_modules', '.bin')
   const path = [tools, dirname(node), process.env.PATH].filter(Boolean).join(delimiter)
   return { node, env: { ...process.env, PATH: path } }

@@ -2,6 +2,7 @@
 
 import { addressGuard } from '@decorum/admission'
 import { fetchPage, noSink, openSink, type Sink } from '@decorum/fetcher/testing'
+import { systemClock } from '@decorum/protocol'
 import { siteAnswers } from '@decorum/sending/robots'
 import { openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../../test/fetcher/support/agents.ts'
@@ -16,7 +17,11 @@ const log = { info: () => {}, warn: () => {}, error: () => {} }
 const settings = { endpoint, region: 'us-east-1', bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
 const s3 = { settings, fileBytes: 64_000_000, maxBytes: 10_000_000_000, log }
 const sink: Sink = which === 'none' ? noSink : await openSink(which, { folder, agents, s3 })
-const connections = openConnections({ guard: addressGuard(['127.0.0.0/8']), lookup: openLookup() })
+const connections = openConnections({
+  clock: systemClock,
+  guard: addressGuard(['127.0.0.0/8']),
+  lookup: openLookup(systemClock),
+})
 let failed = 0
 const pages = Array.from({ length: BOMBS }, async (_, nth) => {
   const order = pageOrder(`http://127.0.0.${nth + 2}:${port}`, '/')
@@ -31,7 +36,7 @@ const pages = Array.from({ length: BOMBS }, async (_, nth) => {
   }
   const { outcome } = await fetchPage(order, agent, lease, {
     connections,
-    ledger: { wall: () => Date.now(), partitionOf: () => 0 },
+    ledger: { clock: systemClock, wall: () => Date.now(), partitionOf: () => 0 },
     siteAnswers: siteAnswers(agents),
     sink,
     pageMaxBytes: 10 * 1024 * 1024,

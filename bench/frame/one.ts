@@ -6,13 +6,22 @@ export type BenchSection = {
   /** markdown */
   lines: string[]
 }
-type BenchFile = { run(options: { short: boolean }): Promise<BenchSection> }
+/** `short`: shows that the bench runs. The others, as the command line has them, are for the benches that read them. */
+export type BenchOptions = {
+  short: boolean
+  only?: string
+  through?: string
+  processes?: string
+  scheme?: string
+  seeds?: string
+}
+type BenchFile = { run(options: BenchOptions): Promise<BenchSection> }
 
 if (import.meta.main) {
   process.once('disconnect', () => process.exit(1)) // the frame was stopped
-  const [path = '', form = 'full'] = process.argv.slice(2)
+  const [path = '', options = '{"short":false}'] = process.argv.slice(2)
   const { run } = (await import(pathToFileURL(path).href)) as BenchFile
-  const section = await run({ short: form === 'short' })
+  const section = await run(JSON.parse(options) as BenchOptions)
   await new Promise((sent) => process.send?.(section, sent))
   process.exit() // whatever a bench left open must not hold up the next
 }

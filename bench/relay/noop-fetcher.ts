@@ -9,6 +9,7 @@ import { openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { linkTo, openLedger } from '@decorum/ledger'
 import { effectiveDelay, loadPaceGroups } from '@decorum/politeness'
 import type { Order, Outcome } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import { orderTurn, untilOver } from '@decorum/sending'
 import { answerParent } from './words.ts'
@@ -17,14 +18,14 @@ const [url = '', agentsJson = ''] = process.argv.slice(2)
 const agents = loadAgents({ agents: agentsJson, defaultDelayMs: 0, maxDelayMs: 10_000 })
 const partitions = Number(process.env.DECORUM_PARTITIONS ?? 1)
 const ledger = await openLedger({ redis: url, partitions, callDeadlineMs: 60_000 })
-const slots = openSlots(100)
+const slots = openSlots(systemClock, 100)
 const stats = openStats(slots)
 const tools = {
   ledger,
   agents,
   groups: loadPaceGroups('{"host":false}'),
   addressOf: async () => undefined,
-  reporter: untilOver(stats),
+  reporter: untilOver(systemClock, stats),
 }
 const id = randomUUID()
 const announce = (): Promise<unknown> => ledger.announce({ id, role: 'fetcher', slots: slots.size })
@@ -66,7 +67,7 @@ function fetched({ id, origin, path, agent, attempt }: Order): Outcome {
       ['ETag', '"5f1b-60c3a1d2e4f00"'],
     ],
     bytes: 1_024,
-    truncated: false,
+    truncated: '',
     digest: 'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
     startedAt: now,
     ms: 0,
@@ -102,11 +103,13 @@ function robotsOf(origin: string): string {
 
 const endUnreadable = async (): Promise<void> => undefined
 openOrdersIn({
+  clock: systemClock,
   tags: ledger.tags,
   connection: linkTo(url, { away: 'wait' }),
   slots,
   stats,
   carryOut,
+  turnAway: () => undefined,
   endUnreadable,
   log,
 })

@@ -252,7 +252,7 @@ function fetched({ id, origin, path, agent, attempt }: Order): Outcome {
     status: 200,
     headers,
     bytes: 1_024,
-    truncated: false,
+    truncated: '',
     digest: 'sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ',
     startedAt: 0,
     ms: 0,

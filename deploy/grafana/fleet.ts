@@ -3,30 +3,40 @@
  * metric that a query names.
  */
 import { writeFileSync } from 'node:fs'
+import { fleet } from '../prometheus/alerts.ts'
 import { dashboard, type Row } from './panels.ts'
 
 const quantile = (q: number, metric: string, by = ''): string =>
   `histogram_quantile(${q}, sum by (le${by}) (rate(${metric}_bucket[$__rate_interval])))`
 const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${metric}[$__rate_interval]))`
 
+const OUTCOMES = `sum by (kind) (${fleet('rate(decorum_outcomes_total[$__rate_interval])', 'partition, kind')})`
+
 export const ROWS: readonly Row[] = [
   {
     title: 'Is it stalled, or polite?',
     panels: [
       {
+        title: 'Trouble',
+        help: 'What the first page of the console calls trouble; nothing: there is none.',
+        unit: 'short',
+        kind: 'stat',
+        queries: [{ expr: fleet('decorum_trouble', 'code'), legend: '{{code}}' }],
+      },
+      {
         title: 'URLs pending',
         help: 'Stored in lanes, in flight included.',
         unit: 'short',
         kind: 'stat',
-        queries: [{ expr: 'sum(decorum_urls_waiting)', legend: 'pending' }],
+        queries: [{ expr: `sum(${fleet('decorum_urls_waiting')})`, legend: 'pending' }],
       },
       {
         title: 'Lanes due',
         help: 'Lanes that a request could be sent to now. More than the slots for long: start fetchers.',
         unit: 'short',
         queries: [
-          { expr: 'sum(decorum_lanes_due)', legend: 'due' },
-          { expr: 'sum(decorum_leases_in_flight)', legend: 'leases' },
+          { expr: `sum(${fleet('decorum_lanes_due')})`, legend: 'due' },
+          { expr: `sum(${fleet('decorum_leases_in_flight')})`, legend: 'leases' },
           { expr: 'sum(decorum_fetcher_slots)', legend: 'slots' },
         ],
       },
@@ -34,8 +44,13 @@ export const ROWS: readonly Row[] = [
         title: 'Outcomes a second',
         help: 'By kind.',
         unit: 'ops',
-        queries: [{ expr: rate('decorum_outcomes_total', 'kind'), legend: '{{kind}}' }],
+        queries: [{ expr: OUTCOMES, legend: '{{kind}}' }],
       },
+    ],
+  },
+  {
+    title: 'Punctuality',
+    panels: [
       {
         title: 'Grants held',
         help: 'After a restart of Redis nothing is granted until no forgotten request can be open.',
@@ -43,11 +58,6 @@ export const ROWS: readonly Row[] = [
         kind: 'stat',
         queries: [{ expr: 'max(decorum_held_seconds)', legend: 'still held' }],
       },
-    ],
-  },
-  {
-    title: 'Punctuality',
-    panels: [
       {
         title: 'Lateness in the fetcher',
         help: 'From when a lane was due, or its order came, to its lease.',
@@ -61,7 +71,7 @@ export const ROWS: readonly Row[] = [
         title: 'Oldest due lane',
         help: 'How long the lane that is due for longest has waited.',
         unit: 's',
-        queries: [{ expr: 'max by (partition) (decorum_due_lag_seconds)', legend: 'partition {{partition}}' }],
+        queries: [{ expr: fleet('decorum_due_lag_seconds'), legend: 'partition {{partition}}' }],
       },
       {
         title: 'Time of a fetch',
@@ -113,15 +123,15 @@ export const ROWS: readonly Row[] = [
         title: 'Unread outcomes',
         help: 'At OUTCOMES_LIMIT the crawl pauses.',
         unit: 'short',
-        queries: [{ expr: 'sum(decorum_outcomes_unread)', legend: 'unread' }],
+        queries: [{ expr: `sum(${fleet('decorum_outcomes_unread')})`, legend: 'unread' }],
       },
       {
         title: 'Lag of each group',
         help: 'Not handed out yet, and handed out without an acknowledgement.',
         unit: 'short',
         queries: [
-          { expr: 'sum by (crawl, group) (decorum_outcomes_group_lag)', legend: '{{crawl}} {{group}}: lag' },
-          { expr: 'sum by (crawl, group) (decorum_outcomes_group_pending)', legend: '{{crawl}} {{group}}: pending' },
+          { expr: fleet('decorum_outcomes_group_lag', 'crawl, group'), legend: '{{crawl}} {{group}}: lag' },
+          { expr: fleet('decorum_outcomes_group_pending', 'crawl, group'), legend: '{{crawl}} {{group}}: pending' },
         ],
       },
       {
@@ -129,7 +139,7 @@ export const ROWS: readonly Row[] = [
         help: 'Its age.',
         unit: 's',
         queries: [
-          { expr: 'max by (crawl, group) (decorum_outcomes_group_oldest_seconds)', legend: '{{crawl}} {{group}}' },
+          { expr: fleet('decorum_outcomes_group_oldest_seconds', 'crawl, group'), legend: '{{crawl}} {{group}}' },
         ],
       },
     ],
@@ -162,7 +172,7 @@ export const ROWS: readonly Row[] = [
         queries: [
           { expr: 'max(decorum_config_version)', legend: 'configuration, latest' },
           { expr: 'min(decorum_config_version)', legend: 'configuration, earliest' },
-          { expr: 'count by (version) (decorum_build_info)', legend: 'processes of {{version}}' },
+          { expr: 'count by (version, commit) (decorum_build_info)', legend: 'processes of {{version}} {{commit}}' },
         ],
       },
     ],

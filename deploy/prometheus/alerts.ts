@@ -24,13 +24,17 @@ export type AlertOptions = {
 
 const as = (seconds: number): number => seconds
 
+/** Every console reports the same value of the fleet: two of them are one. */
+export const fleet = (metric: string, labels = 'partition'): string => `max by (${labels}) (${metric})`
+const ofGroup = (metric: string): string => fleet(metric, 'crawl, group')
+
 export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }: AlertOptions = {}): Alert[] {
   const over = (seconds: number): string => length(window(seconds))
   const after = (seconds: number): number => shorten(seconds)
   return [
     {
       alert: 'DecorumLedgerDown',
-      expr: 'decorum_ledger_up == 0',
+      expr: 'max by (partition) (decorum_ledger_up) == 0',
       lasts: 60,
       severity: 'critical',
       summary: 'Redis does not answer for partition {{ $labels.partition }}: nothing is fetched there',
@@ -57,8 +61,16 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
       summary: 'All grants are held for longer than a restart of Redis explains',
     },
     {
+      alert: 'DecorumTrouble',
+      expr: 'max by (code) (decorum_trouble) > 0',
+      lasts: 120,
+      severity: 'critical',
+      summary:
+        'The fleet is in trouble ({{ $labels.code }}): the first page of the console and decorum status say which, and what to do',
+    },
+    {
       alert: 'DecorumStalled',
-      expr: `sum(decorum_lanes_due) > 0 and sum(rate(decorum_outcomes_total[${over(600)}])) == 0`,
+      expr: `sum(${fleet('decorum_lanes_due')}) > 0 and sum(${fleet(`rate(decorum_outcomes_total[${over(600)}])`, 'partition, kind')}) == 0`,
       lasts: 600,
       severity: 'critical',
       summary: 'Lanes are due, and no URL has ended for ten minutes',
@@ -72,7 +84,7 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
     },
     {
       alert: 'DecorumOutcomesUnread',
-      expr: `decorum_outcomes_unread > ${Math.floor(0.8 * unreadLimit)}`,
+      expr: `${fleet('decorum_outcomes_unread')} > ${Math.floor(0.8 * unreadLimit)}`,
       lasts: 300,
       severity: 'warning',
       summary:
@@ -80,7 +92,7 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
     },
     {
       alert: 'DecorumReaderSilent',
-      expr: `decorum_outcomes_group_idle_seconds > ${after(3_600)} and on (crawl, group) (decorum_outcomes_group_lag + decorum_outcomes_group_pending > 0)`,
+      expr: `${ofGroup('decorum_outcomes_group_idle_seconds')} > ${after(3_600)} and (${ofGroup('decorum_outcomes_group_lag')} + ${ofGroup('decorum_outcomes_group_pending')} > 0)`,
       lasts: 600,
       severity: 'warning',
       summary: 'Nobody has read as {{ $labels.group }} for an hour, and outcomes are kept for it',
@@ -115,10 +127,10 @@ export function alertsOf({ shorten = as, window = as, unreadLimit = 1_000_000 }:
     },
     {
       alert: 'DecorumVersionsMixed',
-      expr: 'count(count by (version) (decorum_build_info)) > 1',
+      expr: 'count(count by (version, commit) (decorum_build_info)) > 1',
       lasts: 3600,
       severity: 'info',
-      summary: 'Two versions have run side by side for an hour: a rolling restart did not end',
+      summary: 'Two builds have run side by side for an hour: a rolling restart did not end',
     },
     {
       alert: 'DecorumFetcherRestarts',

@@ -31,7 +31,8 @@ export async function routePage(page, entry, permits, turns, blocked, crawler) {
   await page.addInitScript(UNSEEN)
 
   const send = async (route, permit, url) => {
-    const exchange = permits.exchange(permit, () => page.close().catch(() => {}))
+    // What is sent from here ends with its context, and not with its page.
+    const exchange = permits.exchange(permit, () => context.close().catch(() => {}))
     const others = Object.entries(route.request().headers()).filter(
       ([name]) => !/^(user-agent|sec-ch-ua.*)$/.test(name),
     )

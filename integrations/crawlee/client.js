@@ -46,18 +46,20 @@ export class PermittedClient extends GotScrapingHttpClient {
   async #send(request, entry, send) {
     const { permit, problem } = await this.#permits.fresh(entry.url, entry.permit)
     if (problem !== undefined) throw new NonRetryableError(`${entry.url}: ${problem.detail ?? problem.type}`)
-    const exchange = this.#permits.exchange(permit, () => entry.stop?.())
-    return send(this.#underPermit(request, permit, entry.url), exchange).catch((error) => {
-      exchange.end(undefined, {}, error)
-      throw error
+    const lost = new AbortController() // of got: also while the head of the answer is awaited
+    const exchange = this.#permits.exchange(permit, (error) => lost.abort(error))
+    return send(this.#underPermit(request, permit, entry.url, lost.signal), exchange).catch((error) => {
+      exchange.end(undefined, {}, lost.signal.aborted ? undefined : error)
+      throw lost.signal.aborted ? lost.signal.reason : error
     })
   }
 
   /** Under the name that robots.txt was judged for, without redirects and retries of the client's own. In shadow mode as it was. */
-  #underPermit(request, { userAgent }, url) {
+  #underPermit(request, { userAgent }, url, lost) {
     if (this.#permits.isShadow) return request
     const others = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== 'user-agent')
     const headers = { ...Object.fromEntries(others), 'user-agent': userAgent }
-    return { ...request, url, headers, followRedirect: false, retry: { limit: 0 }, useHeaderGenerator: false }
+    const signal = request.signal ? AbortSignal.any([request.signal, lost]) : lost
+    return { ...request, url, headers, signal, followRedirect: false, retry: { limit: 0 }, useHeaderGenerator: false }
   }
 }

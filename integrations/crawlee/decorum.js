@@ -10,6 +10,13 @@ import { Turns } from './turns.js'
 
 export { NO_NETWORK } from '../playwright/no-network.js'
 
+/** An option of its own replaces those of HttpCrawler, which it does not export (crawlee 3.18, http-crawler.js): they are here, too. */
+const POOL = {
+  desiredConcurrency: 10,
+  snapshotterOptions: { eventLoopSnapshotIntervalSecs: 2, maxBlockedMillis: 100 },
+  systemStatusOptions: { maxEventLoopOverloadedRatio: 0.7 },
+  maybeRunIntervalSecs: 0.05, // until the first request has told which pool to wake
+}
 const BLOCKED = ['image', 'media', 'font', 'stylesheet', 'eventsource', 'ping', 'other']
 
 /**
@@ -41,6 +48,6 @@ export async function decorum(options = {}) {
       },
     ],
     respectRobotsTxtFile: false, // a fetcher of the fleet asks for robots.txt
-    autoscaledPoolOptions: { maybeRunIntervalSecs: 0.05 }, // until the first request has told which pool to wake
+    autoscaledPoolOptions: POOL,
   }
 }

@@ -44,7 +44,7 @@ export async function render(order, browser, service, permitsUrl) {
   let requests = 0
   /** Whether the order may go on; asked for when it is sent, and from time to time. */
   const isWanted = async () => {
-    const { status, body } = await service.call('PATCH', path, {})
+    const { status, body } = await service.call('PATCH', path, {}, Math.ceil(order.leaseMs / 3)) // before the lease is over
     return status === 200 && body.stop === undefined
   }
   const look = async () => {
@@ -134,7 +134,7 @@ export async function render(order, browser, service, permitsUrl) {
     await tab.waitForLoadState('networkidle', { timeout: left() }).catch(() => {})
     if (said?.status !== undefined && !isRedirect(said.status) && said.bytes > 0 && !isOver) {
       const html = Buffer.from(await within(left() + CLOSE_MS, tab.content()))
-      const truncated = html.length > order.maxBytes ? 'length' : loaded ? false : 'time'
+      const truncated = html.length > order.maxBytes ? 'length' : loaded ? '' : 'time'
       Object.assign(said, { body: html.subarray(0, order.maxBytes).toString('base64'), truncated })
     } else if (said?.status !== undefined) said.bytes = 0
   } catch (error) {

@@ -11,7 +11,7 @@ import time
 import urllib.parse
 import zlib
 
-from decorum import Permits
+from decorum import Lease, Permits
 
 DEADLINE_S = float(os.environ.get("DEADLINE_S", "30"))
 REASONS = (
@@ -26,45 +26,36 @@ stopping = threading.Event()
 
 
 class Exchange:
-    """One request. A thread of its own extends the permit and hangs up when nobody wants the answer any more."""
+    """One request. Its permit is extended; the connection is closed at its deadline, or when the permit is not surely held any more."""
 
     def __init__(self, permits, order):
         self.permits, self.order = permits, order
         self.path = "/v1/permits/%s" % order["permit"]
-        self.over, self.why = threading.Event(), None
+        self.why = self.sock = None
         at = urllib.parse.urlsplit(order["url"])
         kind = http.client.HTTPSConnection if at.scheme == "https" else http.client.HTTPConnection
         self.connection = kind(at.hostname, at.port, timeout=DEADLINE_S)
         self.target = at.path + ("?" + at.query if at.query else "")
 
-    def keep(self):
-        until = time.monotonic() + min(DEADLINE_S, self.order.get("deadlineMs", 1e9) / 1000)
-        pause = self.order["leaseMs"] / 3000
-        while not self.over.wait(max(0.0, min(pause, until - time.monotonic()))):
-            status, body = self.permits.call("PATCH", self.path, {}, timeout=pause)
-            if time.monotonic() >= until:
-                self.why = "timeout"
-            elif status in (404, 410) or "stop" in body:
-                self.why = "reset"
-            if self.why:
-                return self.hang_up()
-
-    def hang_up(self):
-        sock = self.connection.sock
-        if sock is not None:
+    def hang_up(self, why):
+        self.why = self.why or why
+        if self.sock is not None:
             try:
-                sock.shutdown(socket.SHUT_RDWR)
+                self.sock.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
 
     def run(self):
-        keeper = threading.Thread(target=self.keep, daemon=True)
+        deadline = threading.Timer(min(DEADLINE_S, self.order.get("deadlineMs", 1e9) / 1000), self.hang_up, ("timeout",))
+        deadline.daemon, lease = True, None
         try:
             self.connection.connect()
+            self.sock = self.connection.sock  # which the connection forgets where the site says that it closes it
             status, body = self.permits.call("PATCH", self.path, {}, timeout=5)  # connecting may have taken its time
             if status != 200 or "stop" in body:
                 return None  # nothing was sent
-            keeper.start()
+            lease = Lease(self.permits, self.order, lambda _: self.hang_up("reset"))
+            deadline.start()
             self.connection.putrequest(self.order["method"], self.target, skip_accept_encoding=True)
             for name, value in self.order["headers"]:
                 self.connection.putheader(name, value)
@@ -74,11 +65,13 @@ class Exchange:
             reason = self.why or next((word for kind, word in REASONS if isinstance(error, kind)), "reset")
             return {"reason": reason, "error": "%s: %s" % (type(error).__name__, error)}
         finally:
-            self.over.set()
+            deadline.cancel()
+            if lease:
+                lease.over.set()
             self.connection.close()
 
     def read(self, answer):
-        most, chunks, size, truncated = self.order["maxBytes"], [], 0, False
+        most, chunks, size, truncated = self.order["maxBytes"], [], 0, ""
         try:
             while chunk := answer.read1(65536):
                 chunks.append(chunk)
@@ -87,7 +80,7 @@ class Exchange:
                     truncated = "length"
                     break
             else:
-                if answer.length:  # fewer bytes than were announced
+                if answer.length or self.why:  # fewer bytes than were announced, or closed from here
                     truncated = "disconnect"
         except (OSError, http.client.HTTPException):
             if self.why:

@@ -94,7 +94,11 @@ class DecorumMiddleware:
             pause = min(left, 5.0, body.get("retryAfterMs", 1000) / 1000)
             await maybe_deferred_to_future(task.deferLater(self.reactor, pause, lambda: None))
         self.stats.inc_value("decorum/granted")
-        request.meta[KEY] = {"permit": body["permit"], "said": {"error": "no response"}}
+        own = request.meta.get("download_timeout")
+        request.meta[KEY] = {"permit": body["permit"], "said": {"error": "no response"}, "timeout": own}
+        # Scrapy closes the connection then, whether or not the site sends. What remains of the lease is for the way to the connection.
+        most = (body["leaseMs"] - body["sendWithinMs"]) / 1000
+        request.meta["download_timeout"] = min(own or most, most)
         request.headers[b"User-Agent"] = body["userAgent"].encode()
         return None
 
@@ -110,4 +114,6 @@ class DecorumMiddleware:
         """After the last byte, or the failure: the delay starts here. A copy of the request asks for itself."""
         held = request.meta.pop(KEY, None)
         if held is not None:
+            if "timeout" in held:
+                request.meta["download_timeout"] = held["timeout"]  # its retry has a lease of its own
             self.call(b"POST", "/v1/permits/%s/completion" % held["permit"], held["said"])

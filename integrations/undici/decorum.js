@@ -4,7 +4,9 @@
  * for itself.
  */
 import { Dispatcher1Wrapper } from 'undici'
-import { openPermits } from './permits.js'
+import { LostError, openPermits } from './permits.js'
+
+export { LostError }
 
 /** robots.txt or an operator forbids the URL: asking again will not help. `code` is a string, `problem` the whole answer. */
 export class RefusedError extends Error {
@@ -34,7 +36,7 @@ export function decorum({ url = 'http://127.0.0.1:7071', agent, token, patienceM
       if (asked.problem) throw new RefusedError({ url: target, ...asked.problem })
       const { permit } = asked
       const headers = shadow ? options.headers : withUserAgent(options.headers, permit.userAgent)
-      const exchange = permits.exchange(permit, () => permitted.stop())
+      const exchange = permits.exchange(permit, (error) => permitted.stop(error))
       const permitted = new Permitted(permit, exchange, handler, () => send().catch(refuse))
       try {
         dispatch({ ...options, headers }, permitted)
@@ -67,8 +69,9 @@ class Permitted {
     this.#again = again
   }
 
-  stop() {
-    this.#controller?.abort(new Error('the permit is not held any more'))
+  /** undici closes the connection, or the stream of HTTP/2. */
+  stop(error) {
+    this.#controller?.abort(error)
   }
 
   onRequestStart(controller, context) {
@@ -107,7 +110,7 @@ class Permitted {
       return this.#again()
     }
     // What the caller has given up says nothing of the site.
-    const isOurs = error?.code === 'UND_ERR_ABORTED' || error?.name === 'AbortError'
+    const isOurs = error?.code === 'UND_ERR_ABORTED' || error?.name === 'AbortError' || error instanceof LostError
     this.#exchange.end(this.#status, this.#headers, isOurs ? undefined : error)
     this.#handler.onResponseError?.(controller, error)
   }

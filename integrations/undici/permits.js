@@ -5,7 +5,14 @@ import https from 'node:https'
 const WAIT_MS = 30_000
 const AGAIN_MS = 1_000
 const SHADOW_MS = 1_000 // in shadow mode a service that is slow or away holds nobody up
+const AGAIN_SHARE = 10 // an extension that failed is tried again after this share of the lease, at the latest after AGAIN_MS
 const UNSEEN = { sendWithinMs: Infinity, leaseMs: Infinity }
+
+/** The permit is not held any more, or an extension was not answered until the lease was over: the connection was closed. */
+export class LostError extends Error {
+  name = 'LostError'
+  code = 'ERR_DECORUM_LOST'
+}
 
 /** What is no JSON, such as the page of a proxy in between, is not from the service. */
 function read(answer) {
@@ -23,14 +30,14 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
   const pool = new client.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
   const timeout = shadow ? { timeout: SHADOW_MS } : {}
   let telling = 0
-  const call = (method, path, body) =>
+  const call = (method, path, body, timeoutMs) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? '' : JSON.stringify(body)
       const headers = {
         ...(text === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       }
-      const options = { method, headers, agent: pool, ...timeout }
+      const options = { method, headers, agent: pool, ...timeout, ...(timeoutMs && { timeout: timeoutMs }) }
       const request = client.request(new URL(path, base), options, (response) => {
         let answer = ''
         response.setEncoding('utf8').on('data', (part) => (answer += part))
@@ -42,10 +49,13 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
       request.end(text)
     })
   const quietly = (work) => work.catch(() => ({ status: 0, body: {} })) // what is not told ends by itself
-  const tell = async (method, { permit }, path = '', body) => {
-    if (permit === undefined) return { status: 0 }
+  /** What is not answered within a lease is of no use. */
+  const tell = async (method, { permit, leaseMs }, path = '', body, timeoutMs = leaseMs) => {
+    if (permit === undefined) return { status: 0, body: {} }
     telling++
-    return quietly(call(method, `/v1/permits/${permit}${path}`, body)).finally(() => telling--)
+    const isLimited = Number.isFinite(timeoutMs)
+    const work = call(method, `/v1/permits/${permit}${path}`, body, isLimited ? Math.ceil(timeoutMs) : undefined)
+    return quietly(work).finally(() => telling--)
   }
   const held = (body) => ({ ...body, at: performance.now() })
   /** Nothing waits: the service records what would have. */
@@ -108,19 +118,43 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
     },
     /**
      * An exchange under a permit: extended while it lasts, and ended once, by the first word of its end.
-     * @param lost  the permit is not held any more: the exchange has to stop
+     * @param lost  called at most once, with a LostError: the extension is refused, or was not answered until the lease was over, and
+     *              the connection has to be closed
      */
     exchange(permit, lost) {
       let isEnded = false
-      const extend = async () => {
-        const { status } = await tell('PATCH', permit, '', {})
-        if ((status === 410 || status === 404) && !isEnded) lost()
+      let isLost = false
+      let next
+      let over
+      const lose = (why) => {
+        if (isEnded || isLost) return
+        isLost = true
+        clearTimeout(next)
+        clearTimeout(over)
+        lost(new LostError(why))
       }
-      const timer = shadow ? undefined : setInterval(() => void extend(), permit.leaseMs / 2).unref()
+      const extend = async () => {
+        const sentAt = performance.now()
+        const { status, body } = await tell('PATCH', permit, '', {}, permit.leaseMs / 3)
+        if (isEnded || isLost) return
+        if (status === 200 && body.stop === undefined) return holdUntil(sentAt + (body.leaseMs ?? permit.leaseMs))
+        if (status === 200 || (status >= 400 && status < 500 && status !== 429))
+          return lose(body.stop === undefined ? 'the permit is not held any more' : 'the request is to be ended')
+        next = setTimeout(() => void extend(), Math.min(AGAIN_MS, permit.leaseMs / AGAIN_SHARE)).unref()
+      }
+      /** A lease counts from the question, since the answer may have lain unread. */
+      const holdUntil = (until) => {
+        clearTimeout(over)
+        const leftMs = until - performance.now()
+        next = setTimeout(() => void extend(), leftMs / 3).unref()
+        over = setTimeout(() => lose('the permit could not be extended in time'), leftMs).unref()
+      }
+      if (!shadow) holdUntil(permit.at + permit.leaseMs)
       const once = (work) => {
         if (isEnded) return
         isEnded = true
-        clearInterval(timer)
+        clearTimeout(next)
+        clearTimeout(over)
         void work()
       }
       return {
@@ -134,7 +168,7 @@ export function openPermits({ url, agent, token, patienceMs = 600_000, waitMs = 
     },
     unused: (permit) => tell('DELETE', permit),
     /** any other request to the service; status 0: it did not answer */
-    call: (method, path, body) => quietly(call(method, path, body)),
+    call: (method, path, body, timeoutMs) => quietly(call(method, path, body, timeoutMs)),
     isShadow: shadow,
     /** Has every end been told? */
     isQuiet: () => telling === 0,

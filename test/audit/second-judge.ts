@@ -223,7 +223,7 @@ function chainsOf(rows: Row[]): Chain[] {
   const chains: (Chain & { given?: boolean })[] = []
   const targetOf = ({ location, origin, path }: Row): string | undefined => {
     const url = location === undefined ? null : URL.parse(location, origin + path)
-    return url === null || !/^https?:$/.test(url.protocol) ? undefined : url.origin + url.pathname + url.search
+    return url === null || !/^https?:$/.test(url.protocol) ? undefined : url.href.replace(/#.*$/, '')
   }
   for (const row of rows) {
     if (row.method !== 'GET') continue

@@ -36,6 +36,32 @@ test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, non
   expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
 })
 
+test('proxy: a request through it and through a bare one of Node, and the memory of a client that waits', async () => {
+  const { stdout } = await bench('proxy', '--short')
+  expect(stdout).toMatch(/a request, µs: median \(rounds\) \| \*\*\d+ \(\d+\)\*\* \| \d+ \(\d+\) \|/)
+  expect(stdout).toMatch(/a client that waits, KB \(200 of them\) \| -?\d+\.\d \|/)
+})
+
+test('peers: what is installed of them, bare and through Decorum, judged by the record of their sites; the others are named', async () => {
+  const { stdout } = await bench('peers', '--short', '--only', 'curl,spider')
+  if (stdout.includes('Not measured: it needs a network of its own')) return
+  const curl =
+    /^\| curl --parallel \| 1 \| HTTPS \| 1 \| (?<faults>\d+ \| \d+ \| \d+ \| \d+ \| \d+) \| (?<robots>\d+) \| \d+ of 12 \|/gm
+  const [bare, through] = [...stdout.matchAll(curl)].map(({ groups }) => groups)
+  if (bare === undefined)
+    expect(stdout).toContain('curl --parallel was not run: curl is not installed on this machine.')
+  else {
+    expect(bare.robots).toBe('0')
+    expect(through).toEqual({ faults: '0 | 0 | 0 | 0 | 0', robots: '4' })
+  }
+  expect(stdout).toMatch(/^(\| spider \| 1 \| HTTPS|spider was not run: it is not installed)/m)
+})
+
+test('adapters: each fetches all its URLs, and breaks no rule', async () => {
+  const { stdout } = await bench('adapters', '--short')
+  for (const name of ['undici', 'Crawlee']) expect(stdout).toMatch(new RegExp(`^\\| ${name} \\|.*\\| 0 \\|$`, 'm'))
+})
+
 test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', async () => {
   const { stdout } = await bench('scale', '--short')
   expect(stdout).toMatch(/^\| one Redis, 1 partition, 1 gateway and 1 fetcher \| [\d,]+ /m)

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { connectProxy } from '../fetcher/support/connect-proxy.ts'
 import { decorum, folder, type Result, site } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
 
@@ -53,6 +54,15 @@ test('by the site: what it answered, through a redirect', async () => {
     asked: { asked: `${moved.origin}/robots.txt`, found: `${rules.origin}/robots.txt`, status: 200 },
     verdicts: [{ allowed: false, rule: { line: 2 } }],
   })
+})
+
+test('by the way out of its agent (EGRESS), as a fetcher asks', async () => {
+  const proxy = await connectProxy()
+  const { origin } = await answering(200, 'User-agent: *')
+  const env = { DECORUM_AGENTS: AGENTS, EGRESS: JSON.stringify({ '*': { proxy: proxy.url } }) }
+  const result = await decorumHere(['check', `${origin}/x`], { cwd: await folder(), env })
+  expect(result).toMatchObject({ code: 0 })
+  expect(proxy.asked).toEqual([new URL(origin).host])
 })
 
 test.for([
@@ -129,6 +139,10 @@ test('what cannot be fetched at all, and a file that is not there', async () => 
   expect(await check('javascript:alert(1)')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('scheme-not-supported'),
+  })
+  expect(await check('example.com/x')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('not-a-url; a scheme is missing: write https://example.com/x'),
   })
   expect(await check('http://a.example/', '--robots', 'none.txt')).toMatchObject({
     code: 2,

@@ -84,7 +84,7 @@ describe('a whole crawl', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Done: 2 URLs, each with its outcome, in .*\n {9}2 {2}fetched\n/)
     expect(stderr).toContain('no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (127.0.0.0/8)')
-    const names = ['crawl.json', 'crawl.log', 'outcomes.ndjson', 'state', 'urls.txt']
+    const names = ['.lock-key', 'crawl.json', 'crawl.log', 'outcomes.ndjson', 'state', 'urls.txt']
     expect(await readdir(join(dir, 'here'))).toEqual(names)
     await crawl('/3')
     const outcomes = (await readdir(join(dir, 'here'))).filter((name) => name.startsWith('outcomes'))
@@ -92,14 +92,48 @@ describe('a whole crawl', () => {
     expect(asked).toEqual(['/1', '/2', '/3'])
   })
 
-  test('an empty list is a crawl of nothing', async () => {
+  test('an empty list, and one that is no text, are refused; of a file before anything is done', async () => {
     const dir = await folder()
-    const { code, stdout } = await decorum(['crawl', '-'], { cwd: dir, input: '# nothing\n\n' })
-    expect({ code, stdout: stdout.split('\n')[0] }).toEqual({
-      code: 0,
-      stdout: expect.stringContaining('Done: 0 URLs'),
+    const { origin, asked } = await site()
+    const crawl = (input: string | Buffer | undefined, file = '-') =>
+      decorum(['crawl', file], { cwd: dir, ...(typeof input === 'string' ? { input } : {}) })
+    expect(await crawl('# nothing\n\n')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('standard input: the list is empty'),
     })
+    await writeFile(join(dir, 'empty.txt'), '\n')
+    expect(await crawl(undefined, 'empty.txt')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('empty.txt: the list is empty'),
+    })
+    await writeFile(join(dir, 'latin1.txt'), Buffer.from(`${origin}/1\n${origin}/caf\xe9\n`, 'latin1'))
+    expect(await crawl(undefined, 'latin1.txt')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('latin1.txt: line 2 is not in UTF-8'),
+    })
+    expect(asked).toEqual([])
   })
+
+  test('a comment behind a URL is none of it; a line without a scheme is named once', async () => {
+    const dir = await folder()
+    const { origin, asked } = await site()
+    const input = `${origin}/1 # the first\nexample.com/x\nexample.com/y\n`
+    const { code, stderr } = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, input })
+    expect(code).toBe(0)
+    expect(asked).toEqual(['/1'])
+    expect(stderr).toContain(
+      "line 2: 'example.com/x' is no URL; a scheme is missing: write https://example.com/x (and so in 1 more lines)",
+    )
+  })
+})
+
+test('a list of which no line is a URL ends with exit code 1, each line with its outcome', async () => {
+  const dir = await folder()
+  const { code, stderr } = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, input: '<html>\n{"a":1}\n' })
+  expect(code).toBe(1)
+  expect(stderr).toContain('no line of standard input is a URL that can be requested')
+  const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['invalid', 'invalid'])
 })
 
 describe('a crawl that is stopped', () => {

@@ -102,7 +102,12 @@ export function startDecorum(args: string[], options: RunOptions = {}): Running 
   const said = (): string => stdout + stderr
   const result = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
   const end = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+    // What it has started may hold them open still
+    for (const stream of [child.stdout, child.stderr]) stream.destroy()
     await result
   }
   if (lasting === undefined) onTestFinished(end)
@@ -131,7 +136,7 @@ export const decorum = (args: string[], options: RunOptions = {}): Promise<Resul
 /** A folder of this test's own, removed at its end. */
 export async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'decorum-cli-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  onTestFinished(() => rm(dir, { recursive: true, force: true, maxRetries: 10 }))
   return dir
 }
 

@@ -1,4 +1,5 @@
 /** `decorum doctor` on a real Redis: what is wrong there is found, and each mend that is a command mends it. */
+import { openLedger } from '@decorum/ledger'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -32,3 +33,58 @@ test('faults of Redis are found with exit code 1, and their mends mend them', as
   expect(well.findings).toContainEqual({ check: 'DNS', state: 'ok', says: expect.stringContaining('localhost took') })
   expect(well.code).toBe(0)
 })
+
+test('people read one finding a line', async () => {
+  const { stdout } = await decorum(['doctor'], { env: { REDIS_URL: redis.url } })
+  const [first, ...lines] = stdout.trimEnd().split('\n')
+  expect(first).toMatch(/^ok {4}redis version: Redis: version \d/)
+  for (const line of lines) expect(line).toMatch(/^(ok {4}|warn {2}|bad {3}| {6}→ )\S/)
+})
+
+test('a command that the user may not run is named without a stack, with what to do', async () => {
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  await raw.call('ACL', 'SETUSER', 'few', 'on', '>pw', '~*', '&*', '+@all', '-time')
+  const { code, stderr } = await decorum(['doctor'], { env: { REDIS_URL: `redis://few:pw@127.0.0.1:${redis.port}` } })
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^decorum: Redis refuses: NOPERM .*'time'.* → .*ACL SETUSER.*\n$/)
+})
+
+const LEDGER = { check: 'permissions', state: 'bad', mend: expect.stringContaining('+@all') }
+test.each([
+  [
+    'info',
+    'bad',
+    /^Redis: INFO is refused \(NOPERM .*'info'.*\): .* version, persistence, eviction, memory and connections could not be/,
+  ],
+  [
+    'config',
+    'warn',
+    /^Redis: CONFIG GET is refused \(NOPERM .*'config\|get'.*\): how often the append-only file is synced/,
+  ],
+])(
+  'a user that may not use %s: what could not be judged is named, and the rest is judged',
+  async (command, state, why) => {
+    const ledger = await openLedger({ redis: redis.url, partitions: 1 })
+    const raw = new Redis(redis.url)
+    onTestFinished(async () => {
+      raw.disconnect()
+      await ledger.close()
+    })
+    await raw.call('ACL', 'SETUSER', `no-${command}`, 'on', '>pw', '~*', '&*', '+@all', `-${command}`)
+    const env = { REDIS_URL: `redis://no-${command}:pw@127.0.0.1:${redis.port}` }
+    const { stdout } = await decorum(['doctor', '--json'], { env })
+    const { findings } = JSON.parse(stdout) as {
+      findings: { check: string; state: string; says: string; mend: string }[]
+    }
+    expect(findings.filter(({ check }) => check === 'permissions')).toEqual([
+      { check: 'permissions', state, says: expect.stringMatching(why), mend: expect.stringContaining(`+${command}`) },
+      ...(command === 'info'
+        ? [{ ...LEDGER, says: expect.stringMatching(/^the ledger refuses to be read \(NOPERM/) }]
+        : []),
+    ])
+    const judged = findings.map(({ check }) => check)
+    expect(judged).toEqual(expect.arrayContaining(['clock', 'layout', 'contact']))
+    expect(judged.includes('redis version')).toBe(command !== 'info')
+  },
+)

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
 import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
+import type { Tolerated } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { monitorCommands } from '../support/monitor.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -66,6 +67,51 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
   expect(await does({ restoreDelay: true })).not.toContain('by hand')
   expect(await does({ refetch: true })).toMatch(/^its robots.txt is fetched again/)
   expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
+})
+
+test('the gates that are closed stand beside the lane, whether or not it has been looked at, and no others', async () => {
+  const agents = loadAgents({ defaultDelayMs: 1_000, maxDelayMs: 10_000 })
+  const site = 'https://gates.example'
+  const does = (options: Parameters<typeof readAction>[0]) =>
+    act(
+      ledger,
+      site,
+      readAction(options) as NonNullable<ReturnType<typeof readAction>>,
+      agents,
+      new AbortController().signal,
+    )
+  const laneLine = async (): Promise<string> =>
+    printOrigin(await ledger.viewOrigin(site, ['decorum']), agents)
+      .split('\n')
+      .at(-1) ?? ''
+  const lane = { agent: 'decorum', origin: site }
+  const pending = { id: 'g', path: '/g', expiresAt: Date.now() + 600_000, hops: 0, priority: 'normal' as const }
+  await ledger.store(0, [{ lane, pending }])
+  await does({ pause: true, reason: 'x' })
+  expect(await laneLine()).toMatch(/1 waiting, due \(.*paused.*\)$/)
+  const looked = () => ledger.reserve(0, { limit: 10, aheadMs: 0, inFlightLimit: 9, peek: 1 })
+  await expect.poll(() => looked().then(laneLine)).toMatch(/1 waiting, due in .* \(.*paused.*\)$/)
+  await does({ resume: true })
+  expect(await laneLine()).not.toContain('paused')
+})
+
+test('faults of its answers that were overlooked are counted over its latest notes', async () => {
+  const about = { url: `${ORIGIN}/odd`, agent: 'decorum', at: Date.now(), attempts: 1 }
+  const page = {
+    kind: 'fetched' as const,
+    status: 200,
+    headers: [],
+    bytes: 1,
+    truncated: '' as const,
+    digest: 'sha1:A',
+  }
+  const timed = { startedAt: 1, ms: 1, address: '192.0.2.1' }
+  const odd = (id: string, tolerated: Tolerated[]) => ({ outcome: { ...about, ...page, ...timed, id, tolerated } })
+  await ledger.store(0, [odd('one', ['bare-lf', 'folded-header']), odd('two', ['folded-header'])])
+  await expect.poll(async () => (await ledger.notesOf(ORIGIN)).filter((note) => 'tolerated' in note).length).toBe(2)
+  const shown = await origin()
+  expect(shown.stdout).toContain('  overlooked folded-header 2, bare-lf 1 (faults, among its latest notes)\n')
+  expect(JSON.parse((await origin('--json')).stdout).tolerated).toEqual({ 'folded-header': 2, 'bare-lf': 1 })
 })
 
 test('drop: how many URLs ended', async () => {

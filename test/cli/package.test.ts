@@ -1,6 +1,6 @@
 /** The command and the client as strangers get them: packed as their pages say, and installed in an empty folder without a registry. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publint } from 'publint'
@@ -13,7 +13,9 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const packed = new Map<string, string>()
 function pack(name: 'cli' | 'client'): string {
+  const umask = process.umask(0o077) // of a careful packer
   const made = packed.get(name) ?? run(process.execPath, [join(repo, 'packages', name, 'scripts/pack.mjs'), root], repo)
+  process.umask(umask)
   packed.set(name, made)
   return made.trim()
 }
@@ -31,6 +33,32 @@ const megabytes = (folder: string): number =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0) / 1e6
+
+test.each(['cli', 'client'] as const)(
+  'every file of the packed %s may be read by whoever did not install it',
+  (name) => {
+    const modes = run('tar', ['tvzf', pack(name)], root)
+      .trim()
+      .split('\n')
+    expect(modes.length).toBeGreaterThan(10)
+    expect(modes.filter((line) => !/^-rw(-r--r--|xr-xr-x) /.test(line))).toEqual([])
+  },
+)
+
+const NOBODY = 65_534
+test.skipIf(process.getuid?.() !== 0)('(as root) installed by root, the command is run by another user', () => {
+  const user = install(pack('cli'))
+  for (const folder of [root, user]) chmodSync(folder, 0o755) // mkdtemp gives them to root alone
+  const env = { ...typedEnv, HOME: '/nonexistent' }
+  const helped = execFileSync(process.execPath, [join(user, 'node_modules/decorum/src/main.js'), '--help'], {
+    uid: NOBODY,
+    gid: NOBODY,
+    cwd: user,
+    env,
+    encoding: 'utf8',
+  })
+  expect(helped).toContain('Usage: decorum')
+})
 
 test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', async () => {
   const user = install(pack('cli'))

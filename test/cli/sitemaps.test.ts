@@ -54,6 +54,17 @@ const siteWith = async (files: Files) => {
 const urlset = (...paths: string[]): string =>
   `<urlset>${paths.map((path) => `<url><loc>${path}</loc></url>`).join('')}</urlset>`
 
+test('those that robots.txt names by a relative URL', async () => {
+  const { origin, asked } = await siteWith({
+    '/robots.txt': 'Sitemap: /maps/one.xml\nSitemap: two.xml\n',
+    '/maps/one.xml': urlset('{o}/1'),
+    '/two.xml': urlset('{o}/2'),
+  })
+  const { stdout, code } = await sitemaps(origin)
+  expect({ code, urls: stdout.trim().split('\n').sort() }).toEqual({ code: 0, urls: [`${origin}/1`, `${origin}/2`] })
+  expect(asked).not.toContain('/maps/two.xml')
+})
+
 test('those that robots.txt names, through an index, packed or not, each asked for once; disallowed ones are not asked for', async () => {
   const files: Files = {
     '/robots.txt':
@@ -120,10 +131,73 @@ test('examples/sitemap-seeding.sh seeds a fleet with the pages of several sites'
       .toEqual([`/${name}1`, `/${name}2`])
 })
 
-test('what is no origin is wrong usage; a site without sitemaps has none', async () => {
+test('sitemaps and feeds of every form are read', async () => {
+  const files: Files = {}
+  const { origin } = await siteWith(files)
+  const prefixed = `<sm:urlset xmlns:sm="x"><sm:url><sm:loc>${origin}/prefixed</sm:loc></sm:url></sm:urlset>`
+  Object.assign(files, {
+    '/robots.txt': ['prefixed', 'rss', 'atom', 'notice', 'utf16', 'latin1']
+      .map((name) => `Sitemap: {o}/${name}\n`)
+      .join(''),
+    '/prefixed': prefixed,
+    '/rss': `<rss><channel><item><link>${origin}/item</link></item></channel></rss>`,
+    '/atom': '<feed><entry><link href="/entry"/></entry></feed>',
+    '/notice': `<b>Notice</b>: x\n<?xml version="1.0"?>${urlset(`${origin}/noticed`)}`,
+    '/utf16': Buffer.from(`\ufeff${urlset(`${origin}/é`)}`, 'utf16le'),
+    '/latin1': Buffer.from(`<?xml version="1.0" encoding="ISO-8859-1"?>${urlset(`${origin}/ü`)}`, 'latin1'),
+  })
+  const { code, stdout } = await sitemaps(origin)
+  expect({ code, urls: stdout.trim().split('\n').sort() }).toEqual({
+    code: 0,
+    urls: ['%C3%A9', '%C3%BC', 'entry', 'item', 'noticed', 'prefixed'].map((path) => `${origin}/${path}`),
+  })
+})
+
+test.each<[string, string | undefined, string]>([
+  ['an HTML page', '<!doctype html><title>x</title>', 'this is an HTML page'],
+  ['an empty file', '', 'the file is empty'],
+  ['something else', 'x', 'neither XML nor a text'],
+  ['nothing', undefined, 'status 404'],
+])('where no sitemap can be read that is said, and the exit code is 1: %s', async (_, file, words) => {
+  const { origin } = await siteWith(file === undefined ? {} : { '/sitemap.xml': file })
+  const { code, stdout, stderr } = await sitemaps(origin)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toContain(`/sitemap.xml: `)
+  expect(stderr).toContain(words)
+  expect(stderr).toContain(`no sitemap of ${origin} could be read`)
+})
+
+test('of a sitemap that broke off, what came is read, and that is said', async () => {
+  const { origin } = await site((request, response) => {
+    if (request.url !== '/sitemap.xml') {
+      response.writeHead(404).end()
+      return true
+    }
+    const text = `http://${request.headers.host}/1\nhttp://${request.headers.host}/hal`
+    response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 1_000 })
+    response.write(text, () => response.socket?.end())
+    return true
+  })
+  expect(await sitemaps(origin)).toMatchObject({
+    code: 0,
+    stdout: `${origin}/1\n`,
+    stderr: expect.stringContaining('/sitemap.xml: only a part of it came'),
+  })
+})
+
+test('a sitemap that names nothing was read', async () => {
+  const { origin } = await siteWith({ '/sitemap.xml': '<urlset/>' })
+  expect(await sitemaps(origin)).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('it names no URL'),
+  })
+})
+
+test('what is no origin is wrong usage; a site whose sitemaps may not be fetched has none to read', async () => {
   expect(await sitemaps('ftp://a.test')).toMatchObject({ code: 2 })
   const { origin } = await siteWith({ '/robots.txt': 'User-agent: *\nDisallow: /\n' })
   const { code, stdout, stderr } = await sitemaps(origin)
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toContain('/sitemap.xml: disallowed')
 })

@@ -59,6 +59,7 @@ test('a Redis that does not answer at the start is one sentence', async () => {
     ['fetcher'],
     ['console'],
     ['permits'],
+    ['proxy'],
     ['enqueue', '-'],
     ['outcomes'],
     ['origin', 'http://a.example'],

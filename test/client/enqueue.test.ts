@@ -5,6 +5,7 @@ import {
   CANDIDATES,
   type Candidate,
   hostOf,
+  MAX_URL_CHARS,
   partitionOf,
   partitionTags,
   queueOptions,
@@ -105,7 +106,7 @@ test('what is not a URL is stored all the same, in the first partition: the gate
 test('of an endless URL no more is stored than the gateway needs to refuse it', async () => {
   const f = await frontier()
   await f.enqueue([{ url: `http://a.example/${'x'.repeat(1_000_000)}` }])
-  expect((await stored(f.tags))[0]?.[0]?.[0]?.url).toHaveLength(8_193)
+  expect((await stored(f.tags))[0]?.[0]?.[0]?.url).toHaveLength(MAX_URL_CHARS + 1)
 })
 
 test('what JSON cannot carry is a TypeError that names its place', async () => {

@@ -2,6 +2,7 @@
 
 import type { Delivery } from '@decorum/client'
 import { Acknowledger, connectTo, OutcomeReader, type Patience } from '@decorum/client/inside'
+import { systemClock } from '@decorum/protocol'
 import { onTestFinished } from 'vitest'
 
 export const STREAM = '{decorum:0}:outcomes'
@@ -15,13 +16,13 @@ export async function readerOn(
     patience,
   }: { held?: Set<string>; wait?: boolean; patience?: Partial<Patience> } = {},
 ): Promise<{ deliveries: AsyncGenerator<Delivery, void, undefined> }> {
-  const links = { own: await connectTo(url), shared: await connectTo(url) }
+  const links = { own: await connectTo(url, systemClock), shared: await connectTo(url, systemClock) }
   const closing = new AbortController()
   onTestFinished(() => {
     closing.abort()
     for (const link of Object.values(links)) link.disconnect()
   })
-  const acks = new Acknowledger(links.shared)
+  const acks = new Acknowledger(links.shared, systemClock)
   const options = { group: 'g', consumer, wait }
   const reader = new OutcomeReader(links, acks, [STREAM], options, held, closing.signal, patience)
   async function* flat(): AsyncGenerator<Delivery, void, undefined> {

@@ -3,7 +3,7 @@ import { openFrontier } from '@decorum/client'
 import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY } from '@decorum/ledger'
 import { answersOf } from '@decorum/ledger/stored'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { CANDIDATES, JOB_NAMES, queueOptions } from '@decorum/protocol'
+import { CANDIDATES, JOB_NAMES, queueOptions, systemClock } from '@decorum/protocol'
 import { addJobs, Queue } from '@decorum/protocol/bullmq'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
@@ -65,12 +65,14 @@ test('what is redirected too often was neither answered nor stored, and is not t
   onTestFinished(heal)
   const job = { name: JOB_NAMES.candidates, data: { candidates: [] } }
   await expect(addJobs(queue, [job, job])).rejects.toThrow()
-  await expect(answersOf(link.pipeline().set(`${tag}:a`, '1').set(`${tag}:b`, '1'), 5_000, 'test')).rejects.toThrow(
-    LedgerUnavailableError,
-  )
+  await expect(
+    answersOf(link.pipeline().set(`${tag}:a`, '1').set(`${tag}:b`, '1'), { clock: systemClock, ms: 5_000 }, 'test'),
+  ).rejects.toThrow(LedgerUnavailableError)
   await heal()
   expect(await link.exists(`${tag}:a`)).toBe(0)
-  await expect(answersOf(link.pipeline().set(`${tag}:a`, '1'), 5_000, 'test')).resolves.toEqual(['OK'])
+  await expect(
+    answersOf(link.pipeline().set(`${tag}:a`, '1'), { clock: systemClock, ms: 5_000 }, 'test'),
+  ).resolves.toEqual(['OK'])
 })
 
 test('a wake-up is heard from whichever master it comes', async () => {
@@ -197,12 +199,18 @@ test('one node alone is refused with the way out; servers that are no cluster as
   const [first] = cluster.masters
   const alone = openLedgerWithViews({ redis: first?.url ?? '', partitions: 1 })
   await expect(alone).rejects.toBeInstanceOf(LedgerUnfitError)
-  await expect(alone).rejects.toThrow('name two or more of its nodes in REDIS_URL, separated by commas')
-  await expect(openFrontier({ redis: first?.url ?? '' })).rejects.toThrow('name two or more of its nodes in REDIS_URL')
+  await expect(alone).rejects.toThrow('write ?cluster behind REDIS_URL')
+  await expect(openFrontier({ redis: first?.url ?? '' })).rejects.toThrow('write ?cluster behind REDIS_URL')
   const plain = await startRedis()
   onTestFinished(() => plain.stop())
   const two = openLedgerWithViews({ redis: `${plain.url},${plain.url}`, partitions: 1 })
-  await expect(two).rejects.toThrow('they are not nodes of a cluster: name only one')
+  await expect(two).rejects.toThrow('this is one server: name only one')
+})
+
+test('one name with ?cluster leads to all of its masters', async () => {
+  const ledger = await openLedgerWithViews({ redis: `${cluster.masters[0]?.url}?cluster`, partitions: PARTITIONS })
+  onTestFinished(() => ledger.close())
+  expect(ledger.tags).toHaveLength(PARTITIONS)
 })
 
 test('a cluster of which one master stops all is used with a warning', async () => {

@@ -6,9 +6,9 @@ import {
   OperationsAnswer,
   OriginAnswer,
   PartitionsAnswer,
-  ProblemAnswer,
   routes,
 } from '@decorum/console/inside'
+import { ProblemAnswer } from '@decorum/runtime/openapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { type FleetForTest, fleetForTest } from './fleet-for-test.ts'
@@ -289,7 +289,7 @@ describe('/openapi.json', () => {
     for (const { method, url } of Object.values(routes)) {
       const at = fleet.base + url.replace(':origin', 'x')
       const answer = await fetch(at, { method })
-      const word = answer.status === 404 ? ((await answer.json()) as { error: string }).error : ''
+      const word = answer.status === 404 ? ((await answer.json()) as { type: string }).type : ''
       expect([method, url, word]).not.toEqual([method, url, 'not-found'])
     }
   })

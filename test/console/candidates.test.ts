@@ -1,6 +1,7 @@
 /** GET and DELETE /v1/candidates/{id}: where one candidate is, from the job to the outcome; and cancelling it. */
 import { openFrontier } from '@decorum/client'
 import { CandidateAnswer } from '@decorum/console/inside'
+import { MAX_PATH_BYTES } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -30,6 +31,12 @@ async function cancel(origin: string, name: string, withUrl = true): Promise<{ s
   const answer = await fetch(fleet.base + path, { method: 'DELETE' })
   return { status: answer.status, body: await answer.json() }
 }
+
+test('a URL of the longest length may be asked about, each octet of it encoded once more', async () => {
+  const url = `http://long.example/${'|'.repeat(MAX_PATH_BYTES - 1)}`
+  for (const path of [pathOf('nobody', url), `/urls?what=${encodeURIComponent(url)}`])
+    expect((await fetch(fleet.base + path)).status, path.slice(0, 40)).toBe(path.startsWith('/urls') ? 200 : 404)
+})
 
 test('a candidate is not taken in, pending behind others, next, reserved, in flight, and ended', async () => {
   const origin = 'http://life.example'
@@ -92,8 +99,8 @@ test('by its id alone: what is next in its lane is found; of others it is said t
     sentence: 'it is stored, in which lane is not known: give its URL',
   })
   expect(await where(origin, 'never')).toMatchObject({
-    error: 'no-such-candidate',
-    message: expect.stringContaining('not looked at: '),
+    type: 'no-such-candidate',
+    detail: expect.stringContaining('not looked at: '),
   })
 })
 
@@ -101,7 +108,7 @@ test('what cannot be read is refused in a sentence', async () => {
   expect(await fleet.get('/v1/candidates/a?url=ftp%3A%2F%2Fa.example')).toMatchObject({ status: 400 })
   expect(await fleet.get('/v1/candidates/a?agent=nobody')).toMatchObject({
     status: 400,
-    body: { error: 'unknown-agent' },
+    body: { type: 'unknown-agent' },
   })
   expect(await fleet.get(`/v1/candidates/${'x'.repeat(129)}`)).toMatchObject({ status: 400 })
 })
@@ -114,9 +121,9 @@ test('cancelled: one outcome for its readers; twice is said, and so is what cann
     status: 200,
     body: { outcome: { id: idOf(origin, 'b'), kind: 'refused', reason: 'cancelled', attempts: 0 } },
   })
-  expect(await cancel(origin, 'b')).toMatchObject({ status: 409, body: { error: 'ended' } })
-  expect(await cancel(origin, 'c', false)).toMatchObject({ status: 409, body: { error: 'stored' } })
-  expect(await cancel(origin, 'never')).toMatchObject({ status: 404, body: { error: 'no-such-candidate' } })
+  expect(await cancel(origin, 'b')).toMatchObject({ status: 409, body: { type: 'ended' } })
+  expect(await cancel(origin, 'c', false)).toMatchObject({ status: 409, body: { type: 'stored' } })
+  expect(await cancel(origin, 'never')).toMatchObject({ status: 404, body: { type: 'no-such-candidate' } })
   const lane = await fleet.reserve(origin)
   expect(await cancel(origin, 'a', false)).toMatchObject({ status: 200 })
   const { agent, fence, robots } = lane
@@ -124,7 +131,7 @@ test('cancelled: one outcome for its readers; twice is said, and so is what cann
   expect(await fleet.ledger.start(at)).toMatchObject({ kind: 'refused', why: 'stale' })
   const next = await fleet.reserve(origin)
   await fleet.ledger.start({ ...at, fence: next.fence })
-  expect(await cancel(origin, 'c')).toMatchObject({ status: 409, body: { error: 'in-flight' } })
+  expect(await cancel(origin, 'c')).toMatchObject({ status: 409, body: { type: 'in-flight' } })
   const ended: string[] = []
   for (const tag of fleet.ledger.tags)
     for (const [, fields] of await raw.xrange(`${tag}:outcomes`, '-', '+'))

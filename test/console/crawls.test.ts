@@ -60,7 +60,7 @@ test('candidates of a crawl come in over HTTP under its name, that of the query 
 
 test('a crawl that is read is not forgotten; one that nobody reads is', async () => {
   expect(await fleet.get('/v1/outcomes?crawl=read&group=g&waitMs=0')).toMatchObject({ status: 200 })
-  expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 409, body: { error: 'read' } })
+  expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 409, body: { type: 'read' } })
   expect(await send('DELETE', '/v1/readers/g?crawl=read&force=true')).toMatchObject({ status: 200 })
   expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 200, body: { forgotten: true } })
   expect(await send('DELETE', '/v1/crawls/read')).toMatchObject({ status: 404 })
@@ -69,10 +69,13 @@ test('a crawl that is read is not forgotten; one that nobody reads is', async ()
 test('the default crawl stays; a name that cannot be decoded is refused like any other', async () => {
   expect(await send('DELETE', '/v1/crawls/default')).toMatchObject({
     status: 409,
-    body: { error: 'not-done', message: expect.stringContaining('it stays') },
+    body: { type: 'not-done', detail: expect.stringContaining('it stays') },
   })
   const { status, body } = await send('PATCH', '/v1/crawls/%ff', { weight: 1 })
-  expect([status, body]).toEqual([400, { error: 'bad-request', message: expect.stringContaining('/v1/crawls/%ff') }])
+  expect([status, body]).toMatchObject([
+    400,
+    { type: 'bad-request', detail: expect.stringContaining('/v1/crawls/%ff') },
+  ])
 })
 
 test.each([
@@ -87,7 +90,7 @@ test.each([
   const before = (await fleet.get('/v1/crawls')).body
   expect(await send('PATCH', `/v1/crawls/${name}`, body)).toMatchObject({
     status,
-    body: { message: expect.stringMatching(/\w/) },
+    body: { detail: expect.stringMatching(/\w/) },
   })
   expect((await fleet.get('/v1/crawls')).body).toEqual(before)
 })

@@ -29,7 +29,7 @@ export type FleetForTest = {
   /** this lane, which must be due */
   reserve(origin: string, agent?: string): Promise<ReservedLane>
   /** the fleet asks for robots.txt and is answered */
-  record(origin: string, robots: string, status?: number): Promise<void>
+  record(origin: string, robots: string | Buffer, status?: number): Promise<void>
   outcomes(ids: string[], meta?: Record<string, unknown>): Promise<void>
   close(): Promise<void>
 }
@@ -97,7 +97,7 @@ export async function fleetForTest(
         delayMs: 1_000,
       })
       expect(permit.kind).toBe('granted')
-      const octets = Buffer.from(robots)
+      const octets = typeof robots === 'string' ? Buffer.from(robots) : robots
       const hash = createHash('sha256').update(octets).digest('hex')
       const now = ledger.now(ledger.partitionOf(origin))
       const good = status < 300 ? { hash } : {}

@@ -68,7 +68,7 @@ test('Redis away: alive, not ready, metrics say so, intake refuses, the page tel
     headers: { 'content-type': 'text/plain' },
   })
   expect(refused.status).toBe(503)
-  expect(await refused.json()).toMatchObject({ error: 'redis-away', stored: 0 })
+  expect(await refused.json()).toMatchObject({ type: 'redis-away', stored: 0 })
   expect((await fetch(`${at}/v1/partitions`)).status).toBe(503)
   // Of every route that only reads: 503 and that reason, or the answer of one that needs no Redis. A crash would be 500.
   const { paths } = (await (await fetch(`${at}/openapi.json`)).json()) as { paths: Record<string, { get?: object }> }
@@ -80,7 +80,7 @@ test('Redis away: alive, not ready, metrics say so, intake refuses, the page tel
     for (const asked of [filled, `${filled}?${query}`]) {
       const answer = await fetch(`${at}${asked}`)
       expect(answer.status === 503 || answer.status < 500, `${asked}: ${answer.status}`).toBe(true)
-      if (answer.status === 503) expect(await answer.json(), asked).toMatchObject({ error: 'redis-away' })
+      if (answer.status === 503) expect(await answer.json(), asked).toMatchObject({ type: 'redis-away' })
       else await answer.body?.cancel()
     }
   }
@@ -117,10 +117,13 @@ describe('intake', () => {
   test('one wrong line: 400 with its number, and nothing of the body is stored', async () => {
     const answer = await post('http://a.example/\nhttp://b.example:99999/\n', 'text/plain')
     expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toContain('application/problem+json')
     expect(await answer.json()).toEqual({
-      error: 'not-a-url',
+      type: 'not-a-url',
+      title: 'not a url',
+      status: 400,
       line: 2,
-      message: 'line 2: not-a-url: http://b.example:99999/',
+      detail: 'line 2: not-a-url: http://b.example:99999/',
     })
     expect(await stored()).toEqual([[], []])
   })
@@ -135,11 +138,11 @@ describe('intake', () => {
   test('an unknown agent, content type or empty body is named', async () => {
     expect((await post('http://a.example/', 'text/plain', '?agent=nobody')).status).toBe(400)
     const odd = await post('http://a.example/', 'application/xml')
-    expect([odd.status, await odd.json()]).toEqual([
+    expect([odd.status, await odd.json()]).toMatchObject([
       415,
-      { error: 'content-type', message: expect.stringContaining('application/x-ndjson, ') },
+      { type: 'content-type', detail: expect.stringContaining('application/x-ndjson, ') },
     ])
-    expect(await (await post('', 'text/plain')).json()).toMatchObject({ error: 'nothing-to-do' })
+    expect(await (await post('', 'text/plain')).json()).toMatchObject({ type: 'nothing-to-do' })
     expect(await stored()).toEqual([[], []])
   })
 
@@ -156,13 +159,13 @@ describe('intake', () => {
       ['text/plain; format=flowed; charset="ISO-8859-1"', {}],
       ['text/plain', { 'content-encoding': 'gzip' }],
     ] as [string, Record<string, string>][])
-      expect(await (await post('http://a.example/', type, '', headers)).json()).toMatchObject({ error: 'not-utf-8' })
+      expect(await (await post('http://a.example/', type, '', headers)).json()).toMatchObject({ type: 'not-utf-8' })
     for (const type of ['text/plain; charset=UTF-8', 'text/plain; charset=us-ascii', 'text/plain;'])
       expect((await post('http://a.example/', type, '', { 'content-encoding': 'identity' })).status).toBe(202)
     expect((await stored()).flat()).toHaveLength(3)
     const latin1 = Uint8Array.from(Buffer.from('http://a.example/café', 'latin1'))
     const answer = await post(latin1, 'text/plain; charset=iso-8859-1')
-    expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'not-utf-8' }])
+    expect([answer.status, await answer.json()]).toMatchObject([400, { type: 'not-utf-8' }])
     expect(await stored()).toEqual([[], []])
   })
 
@@ -262,7 +265,7 @@ describe('views', () => {
       ['nonsense', 'not-a-url'],
     ] as const) {
       const answer = await fetch(`${base}/v1/origins/${encodeURIComponent(name)}`)
-      expect([answer.status, await answer.json()]).toMatchObject([400, { error }])
+      expect([answer.status, await answer.json()]).toMatchObject([400, { type: error }])
     }
   })
 })

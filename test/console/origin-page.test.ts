@@ -1,4 +1,5 @@
 /** The page of one origin: what it tells, and the operator's hand as plain forms. */
+import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -79,6 +80,13 @@ describe('over HTTP', () => {
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
     expect(await answer.text()).toContain('Disallow: /secret')
     expect((await fetch(`${fleet.base + at('http://other.example')}/robots.txt`)).status).toBe(404)
+  })
+
+  test('stored rules that are packed are shown unpacked', async () => {
+    await fleet.store('http://packed.example', ['a'])
+    await fleet.record('http://packed.example', gzipSync('User-agent: *\nDisallow: /secret\n'))
+    const answer = await fetch(`${fleet.base + at('http://packed.example')}/robots.txt`)
+    expect(await answer.text()).toBe('User-agent: *\nDisallow: /secret\n')
   })
 
   test('no inline script or style is allowed on it, and it writes none', async () => {

@@ -92,7 +92,7 @@ test('a crawl is read by its name, and its outcomes are acknowledged by it', asy
 test('what cannot be read is refused in a sentence, and nothing is done', async () => {
   const problem = async (path: string) => {
     const answer = await fetch(fleet.base + path, { headers: { accept: 'application/json' } })
-    return [answer.status, ((await answer.json()) as { message: string }).message]
+    return [answer.status, ((await answer.json()) as { detail: string }).detail]
   }
   expect(await problem('/v1/outcomes?group=bad&max=0')).toEqual([400, expect.stringContaining('max: ')])
   expect(await problem('/v1/outcomes?group=bad&max=1001')).toEqual([400, expect.stringContaining('max: ')])
@@ -106,7 +106,7 @@ test('what cannot be read is refused in a sentence, and nothing is done', async 
   const [good] = (await read('group=whole&max=1')).ids
   for (const ids of [[good, 'x'], [good, 7], ['1-1'], names('a', 1_001)]) {
     const { status, body } = await send('/v1/outcomes/ack', { group: 'whole', ids })
-    expect([status, (body as { error: string }).error]).toEqual([400, 'bad-request'])
+    expect([status, (body as { type: string }).type]).toEqual([400, 'bad-request'])
   }
   expect(await held('whole'), 'all of a body or nothing').toBe(1)
   expect(JSON.stringify(await raw.xinfo('GROUPS', '{decorum:0}:outcomes'))).not.toContain('"bad"')
@@ -168,7 +168,7 @@ test('a Redis that is away is 503 to whoever reads or acknowledges', async () =>
   expect((await fetch(`${own.base}/v1/outcomes?group=g&waitMs=1000`)).status).toBe(503)
   expect(await send('/v1/outcomes/ack', { group: 'g', ids }, own.base)).toMatchObject({
     status: 503,
-    body: { error: 'redis-away' },
+    body: { type: 'redis-away' },
   })
 })
 

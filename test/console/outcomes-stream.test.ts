@@ -191,7 +191,7 @@ test.for([
   for (const path of ['/v1/outcomes', '/v1/%6futcomes', '/v1/outcome%73', '/%76%31/outcomes']) {
     const { answer } = await open('group=stolen', mozilla, fleet.base, path)
     expect([path, answer.statusCode]).toEqual([path, 403])
-    expect(JSON.parse(await textOf(answer))).toMatchObject({ error: 'not-for-navigation' })
+    expect(JSON.parse(await textOf(answer))).toMatchObject({ type: 'not-for-navigation' })
   }
   expect(JSON.stringify(await raw.xinfo('GROUPS', '{decorum:0}:outcomes'))).not.toContain('stolen')
 })
@@ -221,8 +221,8 @@ test('64 readers: 16 of one address and of one group, so that nobody takes all p
       }),
     )
   const told = async ({ answer }: Stream) => {
-    const { error, message } = JSON.parse(await textOf(answer))
-    return [answer.statusCode, error, message, answer.headers['retry-after']]
+    const { type, detail } = JSON.parse(await textOf(answer))
+    return [answer.statusCode, type, detail, answer.headers['retry-after']]
   }
   const first = await many(16, (n) => `group=many-${n}`, '127.31.0.1')
   expect(await told(await read('group=many-16', '127.31.0.1'))).toEqual([
@@ -283,7 +283,7 @@ test('Redis away: 503 before the first byte; while a stream is open it goes on w
   await away.stop()
   const refused = await open('group=h', {}, own.base)
   expect(refused.answer.statusCode).toBe(503)
-  expect(JSON.parse(await textOf(refused.answer))).toMatchObject({ error: 'redis-away' })
+  expect(JSON.parse(await textOf(refused.answer))).toMatchObject({ type: 'redis-away' })
   await away.restart()
   await expect
     .poll(() =>

@@ -47,7 +47,7 @@ test('GET /v1/readers tells each group, and which one pauses the crawl', async (
     { group: 'quick', lag: 3, pending: 0, isRead: true, pausesCrawl: false },
   ])
   expect((await fleet.get('/v1/readers?crawl=news')).body).toEqual({ readers: [] })
-  expect(await fleet.get('/v1/readers?crawl=No')).toMatchObject({ status: 400, body: { error: 'bad-request' } })
+  expect(await fleet.get('/v1/readers?crawl=No')).toMatchObject({ status: 400, body: { type: 'bad-request' } })
   await fleet.outcomes(['d'])
   const rows = (await raw.xreadgroup('GROUP', 'quick', 'lives', 'STREAMS', STREAM, '>')) ?? []
   await raw.xack(STREAM, 'quick', ...(rows[0]?.[1] ?? []).map(([id]) => id))
@@ -121,8 +121,8 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
 
 test('DELETE /v1/readers/{group} forgets one that nobody reads, and writes it down', async () => {
   await lives()
-  expect(await forget('gone')).toMatchObject({ status: 409, body: { error: 'still-read' } })
-  expect(await forget('never')).toMatchObject({ status: 404, body: { error: 'no-such-reader' } })
+  expect(await forget('gone')).toMatchObject({ status: 409, body: { type: 'still-read' } })
+  expect(await forget('never')).toMatchObject({ status: 404, body: { type: 'no-such-reader' } })
   expect(await forget('gone?crawl=news')).toMatchObject({ status: 404 })
   expect(await forget('gone?force=maybe')).toMatchObject({ status: 400 })
   expect((await fleet.get('/v1/operations')).body).toEqual({ operations: [] })

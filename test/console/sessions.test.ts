@@ -90,7 +90,7 @@ describe('roles', () => {
     const page = await fetch(`${fleet.base}/origins/${encodeURIComponent('http://a.example')}`, { headers: { cookie } })
     expect(await page.text()).toContain('may look and change nothing')
     const refused = await pause(cookie)
-    expect([refused.status, await refused.json()]).toMatchObject([403, { error: 'may-only-read' }])
+    expect([refused.status, await refused.json()]).toMatchObject([403, { type: 'may-only-read' }])
     expect((await fetch(`${fleet.base}/v1/outcomes?group=g&waitMs=0`, { headers: { cookie } })).status).toBe(403)
   })
 

@@ -56,7 +56,7 @@ test.each([
 ])('%j is refused, and nothing is changed', async (body, status, why) => {
   const answer = await post(body)
   expect(answer.status).toBe(status)
-  expect((answer.body as { message: string }).message).toMatch(why)
+  expect((answer.body as { detail: string }).detail).toMatch(why)
   expect(await stopped()).toEqual([])
 })
 

@@ -86,6 +86,14 @@ test('a file of another machine is said to be there', async () => {
   })
 })
 
+test('a head of blanks is read in time that is in proportion to it', async () => {
+  const sink = await openArchive(await newFolder(), agentsOf())
+  const { ref } = await keep(sink, answer({ 'X-Blanks': `a${' \t'.repeat(125_000)}b`, 'X-End': ' c ' }, 'a page'))
+  await sink.close()
+  // a reading in the square of the head takes half a minute each time
+  for (let times = 0; times < 30; times++) expect((await openContent(ref)).headers.get('x-end')).toBe('c')
+})
+
 test('a record that is cut off, flipped, overwritten, of another kind or followed by another one never reads as a page', async () => {
   const folder = await newFolder()
   const sink = await openArchive(folder, agentsOf())
@@ -160,13 +168,11 @@ test('bodies that are not what their headers say: one clear error each', async (
   const sink = await openArchive(await newFolder(), agentsOf())
   const says = async (fields: Record<string, string>, body: Uint8Array | string): Promise<string> =>
     codeOf((await keep(sink, answer(fields, body))).ref)
-  expect(await says({ 'Content-Encoding': 'gzip' }, 'no gzip at all')).toBe('undecodable')
+  const binary = Buffer.from([0x01, 0x02, 0x03, 0x04, 0x05, 0xff, 0xff])
+  for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'compress', 'gzip, none', 'constructor'])
+    expect(await says({ 'Content-Encoding': coding }, binary), coding).toBe('undecodable')
   expect(await says({ 'Content-Encoding': 'gzip' }, gzipSync('some words').subarray(0, 20))).toBe('undecodable')
-  expect(await says({ 'Content-Encoding': 'br' }, 'no brotli at all')).toBe('undecodable')
-  expect(await says({ 'Content-Encoding': 'zstd' }, 'no zstd at all')).toBe('undecodable')
-  expect(await says({ 'Content-Encoding': 'compress' }, 'x')).toBe('undecodable')
   expect(await says({ 'Content-Encoding': 'gzip, gzip, gzip, gzip' }, 'x')).toBe('undecodable')
-  expect(await says({ 'Content-Encoding': 'constructor' }, 'x')).toBe('undecodable')
   expect(await says({ 'Content-Encoding': 'gzip' }, '')).toBe('none')
   const refused = await keep(sink, answer({ 'Content-Type': 'text/html; charset=iso-2022-kr' }, 'x'))
   await expect((await openContent(refused.ref)).text()).rejects.toMatchObject({ code: 'undecodable' })

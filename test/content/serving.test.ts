@@ -141,11 +141,11 @@ test('references that are none, of other folders, and of what is not there: 400 
     ])
       expect((await ask(url, wrong)).status, wrong).toBe(400)
     const foreign = await ask(url, writeReference(stranger, at))
-    expect([foreign.status, await foreign.json()]).toMatchObject([410, { error: 'gone' }])
+    expect([foreign.status, await foreign.json()]).toMatchObject([410, { type: 'gone' }])
     const missing = await ask(url, writeReference(base, { ...at, name: 'decorum-none.warc.gz' }))
-    expect([missing.status, await missing.json()]).toMatchObject([410, { error: 'gone' }])
+    expect([missing.status, await missing.json()]).toMatchObject([410, { type: 'gone' }])
     const beyond = await ask(url, writeReference(base, { ...at, offset: 1_000_000_000 }))
-    expect([beyond.status, await beyond.json()]).toMatchObject([410, { error: 'damaged' }])
+    expect([beyond.status, await beyond.json()]).toMatchObject([410, { type: 'damaged' }])
   }
   expect((await fetch(`${base}/v1/content`, { headers: { authorization: `Bearer ${TOKEN}` } })).status).toBe(400)
   expect((await ask(base, refOf(), { authorization: `Bearer ${TOKEN}` }, 'POST')).status).toBe(405)
@@ -251,6 +251,6 @@ test('while Redis does not answer, the console says so: ask again', async () => 
   const reply = await ask(consoleUrl)
   expect([reply.status, await reply.json()]).toMatchObject([
     503,
-    { error: 'unavailable', message: 'Redis does not answer' },
+    { type: 'unavailable', detail: 'Redis does not answer' },
   ])
 })

@@ -64,7 +64,7 @@ test('every manifest is what the schemas of Kubernetes and KEDA ask for, and a w
   expect(await check(wrong as unknown as Manifest)).toContain('spec/replicas must be')
 })
 
-test.each(['gateway', 'fetcher', 'console', 'permits'])(
+test.each(['gateway', 'fetcher', 'console', 'permits', 'proxy'])(
   '%s: unprivileged, read-only, drained before it is killed, asked for its health',
   (name) => {
     const pod = podOf(name)
@@ -84,14 +84,16 @@ test.each(['gateway', 'fetcher', 'console', 'permits'])(
   },
 )
 
-test('gateways and fetchers keep all but one during a drain of nodes, and fetchers reach nothing inside the cluster', () => {
+test('gateways and fetchers keep all but one during a drain of nodes; fetchers and proxies reach nothing inside the cluster', () => {
   for (const name of ['gateway', 'fetcher'])
     expect(named('PodDisruptionBudget', name).spec).toMatchObject({ maxUnavailable: 1 })
-  const { egress, policyTypes } = named('NetworkPolicy', 'fetcher').spec as unknown as {
+  const { egress, policyTypes, podSelector } = named('NetworkPolicy', 'fetcher').spec as unknown as {
     policyTypes: string[]
+    podSelector: { matchExpressions: { values: string[] }[] }
     egress: { to: { ipBlock?: object }[] }[]
   }
   expect(policyTypes).toContain('Egress')
+  expect(podSelector.matchExpressions[0]?.values).toEqual(['fetcher', 'proxy'])
   const blocks = egress.flatMap(({ to }) => to).flatMap(({ ipBlock }) => ipBlock ?? [])
   expect(blocks, 'as their own guard has it').toEqual(firewallRanges())
   expect(JSON.stringify(blocks)).toContain('"10.0.0.0/8","172.16.0.0/12","192.168.0.0/16"')
@@ -127,4 +129,13 @@ describe.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)('syste
     expect(await verify(unit.replace('KillMode', 'KilMode'))).toMatch(/Unknown key.* 'KilMode'/)
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(35)
   })
+})
+
+test('every example that keeps pages bounds them', () => {
+  const root = join(import.meta.dirname, '..', '..')
+  for (const file of ['docker-compose.yml', 'deploy/kubernetes/fetcher.yaml', 'deploy/systemd/decorum@.service']) {
+    const text = readFileSync(join(root, file), 'utf8')
+    expect(text, file).toContain('ARCHIVE_DIR')
+    expect(text, file).toMatch(/ARCHIVE_MAX_BYTES.*20000000000/)
+  }
 })

@@ -13,6 +13,7 @@ import { main as consoleMain } from '@decorum/console'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
 import { main as permitsMain } from '@decorum/permits'
+import { main as proxyMain } from '@decorum/proxy'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { parse } from 'yaml'
 import { dashboardText, ROWS } from '../../deploy/grafana/fleet.ts'
@@ -59,7 +60,7 @@ beforeAll(async () => {
     FETCH_PROCESSES: '2',
     DEFAULT_DELAY_MS: '20',
   }
-  for (const main of [gatewayMain, fetcherMain, consoleMain, permitsMain]) services.push(await main(env))
+  for (const main of [gatewayMain, fetcherMain, consoleMain, permitsMain, proxyMain]) services.push(await main(env))
   const pages = createServer((request, response) => {
     if (request.url === '/robots.txt') response.writeHead(404)
     response.end('a page')
@@ -103,14 +104,28 @@ test('each query of the dashboard and of the alerts names metrics that the proce
   }
 })
 
+test('what every console reports of the fleet is counted once, however many consoles there are', () => {
+  const namesOf = (text = ''): string[] => [...text.matchAll(/^# TYPE (decorum_\S+) /gm)].map(([, name = '']) => name)
+  const [gateway, fetcher, board, permits, proxy] = texts
+  const others = new Set([gateway, fetcher, permits, proxy].flatMap(namesOf))
+  const shared = namesOf(board).filter((name) => !others.has(name))
+  expect(shared).toContain('decorum_outcomes_total')
+  const keda = readFileSync(join(root, 'deploy/kubernetes/scaling.yaml'), 'utf8')
+  const asking = [...queries, ...(keda.match(/(?<=query: ).*/g) ?? [])]
+  for (const query of asking)
+    for (const name of asked(query).filter((one) => shared.includes(one)))
+      for (const { index } of query.matchAll(new RegExp(`\\b${name}\\b`, 'g')))
+        expect(query.slice(0, index), query).toMatch(/max( by \([\w, ]+\) )?\((rate\()?$/)
+})
+
 test('lateness, fetches and calls of the ledger were measured, and each process says its configuration', () => {
-  const [gateway = '', fetcher = '', board = '', permits = ''] = texts
+  const [gateway = '', fetcher = '', board = '', permits = '', proxy = ''] = texts
   expect(fetcher).toMatch(/^decorum_fetcher_lateness_seconds_count [1-9]/m)
   expect(fetcher).toMatch(/^decorum_fetcher_fetch_seconds_count\{kind="page"\} 1$/m)
   expect(gateway).toMatch(/^decorum_ledger_call_seconds_count\{verb="reserve"\} [1-9]/m)
-  for (const text of [gateway, fetcher, board, permits]) {
+  for (const text of [gateway, fetcher, board, permits, proxy]) {
     expect(text).toMatch(/^decorum_config_version [1-9]\d*$/m)
-    expect(text).toMatch(/^decorum_build_info\{version="[\d.]+"\} 1$/m)
+    expect(text).toMatch(/^decorum_build_info\{version="[\d.]+",commit="([0-9a-f]{12}|unknown)"\} 1$/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m)
   }
 })

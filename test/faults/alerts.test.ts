@@ -191,6 +191,11 @@ describe.skipIf(!hasPrometheus)('with prometheus on the PATH', () => {
       await sleep(1_000)
     })
 
+    // Another tool pauses a queue
+    await unreadable.pause()
+    await fires('DecorumTrouble')
+    await unreadable.resume()
+
     // One gateway is cut off while the configuration changes
     link.hurt('silent')
     const file = join(await folder(), 'fleet.yaml')

@@ -38,9 +38,16 @@ test.each([HOUR, -HOUR])('a fleet whose clocks are off by %i ms keeps every prom
   await frontier.enqueue(candidates)
   await journey.outcomesOf(candidates.length)
 
+  for (const { port } of journey.fleet.members) {
+    const metrics = await fetch(`http://127.0.0.1:${port}/metrics`).then((answer) => answer.text())
+    const startedAt = Number(/^process_start_time_seconds (\S+)$/m.exec(metrics)?.[1]) * 1_000
+    expect(Math.abs(startedAt - Date.now() - off), 'the skew is really there').toBeLessThan(HOUR / 2)
+  }
   for (const [outcome] of outcomes.values()) {
     if (outcome?.kind !== 'fetched') throw new Error(`${outcome?.url}: ${outcome?.kind}`)
-    expect(Math.abs(outcome.startedAt - Date.now() - off), 'the skew is really there').toBeLessThan(HOUR / 2)
+    const { startedAt, at } = outcome
+    for (const instant of [startedAt, at])
+      expect(Math.abs(instant - Date.now()), 'instants of outcomes are of Redis’s clock').toBeLessThan(HOUR / 2)
   }
   const report = await expectPolite(journey, candidates)
   expect(report.statuses).toMatchObject({ 429: expect.any(Number), 503: 6 })

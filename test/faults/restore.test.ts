@@ -119,3 +119,35 @@ test.each(['whole', 'cut in its last command'])(
     expect(await raw.xlen(`${TAG}:outcomes`)).toBe(1)
   },
 )
+
+test('a dump.rdb alone is loaded only without an append-only file, which is switched on afterwards', async () => {
+  const first = await startRedis({ appendonly: false })
+  onTestFinished(() => first.stop())
+  const redis = new Redis(first.url)
+  await redis.set('kept', 'x')
+  await redis.save()
+  redis.disconnect()
+  const copy = async () => {
+    const dir = await mkdtemp(join(inject('redisFolder'), 'dump-'))
+    await cp(join(first.dir, 'dump.rdb'), join(dir, 'dump.rdb'))
+    return dir
+  }
+  const start = async (appendonly: boolean, dir: string) => {
+    const server = await startRedis({ appendonly, dir, isNew: false })
+    const asked = new Redis(server.url)
+    onTestFinished(async () => {
+      asked.disconnect()
+      await server.stop()
+    })
+    return { server, asked }
+  }
+  expect(await (await start(true, await copy())).asked.get('kept')).toBeNull()
+  const dir = await copy()
+  const { server, asked } = await start(false, dir)
+  expect(await asked.get('kept')).toBe('x')
+  await asked.config('SET', 'appendonly', 'yes')
+  await expect.poll(async () => /aof_rewrite_in_progress:(\d)/.exec(await asked.info('persistence'))?.[1]).toBe('0')
+  await expect.poll(async () => (await readdir(join(dir, 'appendonlydir'))).join()).toContain('manifest')
+  await server.stop()
+  expect(await (await start(true, dir)).asked.get('kept')).toBe('x')
+})

@@ -3,9 +3,11 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
-import { type Candidate, type Outcome, partitionTags } from '@decorum/protocol'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type Candidate, MAX_PATH_BYTES, type Outcome, partitionTags } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { producer, watchOutcomes } from '../gateway/support/outcomes.ts'
 import { redisForTest } from '../support/redis.ts'
@@ -32,14 +34,17 @@ const settings = {
 let services: Awaited<ReturnType<typeof fetcherMain>>[]
 let outcomes: ReturnType<typeof watchOutcomes>
 let queue: ReturnType<typeof producer>
+let ledger: LedgerWithViews
 beforeAll(async () => {
   services = [await gatewayMain(settings), await fetcherMain(settings)]
   outcomes = watchOutcomes(redis.url, tags)
   queue = producer(redis.url, tags[0] as string)
+  ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1, leaseMs: 20_000, quarantineMs: 1_000 })
 })
 afterAll(async () => {
   for (const service of services) await service.stop()
   await queue.close()
+  await ledger.close()
   outcomes.close()
   await rm(archive, { recursive: true, force: true })
 })
@@ -120,6 +125,56 @@ test('a redirect is a candidate of its own, under the rules of its own origin', 
   expect(there.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
 })
 
+test('a path of the longest length goes the whole way: stored, requested, redirected to, archived, judged', async () => {
+  const long = (name: string): string => `/${name}?${'%E0%B8%81'.repeat(900)}`.padEnd(MAX_PATH_BYTES, 'x')
+  const site = await rawOrigin((socket, { path }) => {
+    if (path === '/robots.txt') socket.write(answerOf(200, {}, `User-agent: *\nDisallow: ${long('no').slice(0, -1)}`))
+    else if (path.startsWith('/moved')) socket.write(answerOf(301, { location: long('target') }))
+    else socket.write(answerOf(200))
+  })
+  await enqueue(...['moved', 'no'].map((id) => ({ id, url: site.origin + long(id) })))
+  const moved = await ends('moved')
+  expect(moved).toMatchObject({
+    kind: 'redirected',
+    url: site.origin + long('moved'),
+    to: site.origin + long('target'),
+  })
+  const target = await ends((moved as Extract<Outcome, { kind: 'redirected' }>).candidate)
+  expect(target).toMatchObject({ kind: 'fetched', url: site.origin + long('target'), archive: expect.anything() })
+  expect(await ends('no')).toMatchObject({ kind: 'disallowed', line: 2 })
+  expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', long('moved'), long('target')])
+  await enqueue({ id: 'longer', url: `${site.origin}${long('moved')}x` })
+  expect(await ends('longer')).toMatchObject({ kind: 'invalid', reason: 'url-too-long' })
+})
+
+test('a robots.txt that is packed, in UTF-16, or has rules that no URL matches as written is obeyed, and noted at its origin', async () => {
+  const rules = 'User-agent: *\nDisallow: /media library/\nDisallow: about\n'
+  const utf16 = Buffer.from(rules, 'utf16le')
+  for (const [n, [body, noted]] of [
+    [gzipSync(rules), 'gzip without Content-Encoding: the google profiles find no rule in it; line 3: "about" has no'],
+    [utf16, 'UTF-16: the google profiles find no rule in it; line 3: "about" has no'],
+    [Buffer.from(rules), 'line 3: "about" has no'],
+  ].entries() as IterableIterator<[number, [Buffer, string]]>) {
+    const site = await rawOrigin(
+      (socket, { path }) => void socket.write(path === '/robots.txt' ? answerOf(200, {}, body) : answerOf(200)),
+    )
+    const [library, about, open] = ['/media library/x', '/about/us', '/open'].map((path) => site.origin + path)
+    await enqueue(
+      { id: `library${n}`, url: library as string },
+      { id: `about${n}`, url: about as string },
+      { id: `open${n}`, url: open as string },
+    )
+    expect(await ends(`library${n}`)).toMatchObject({ kind: 'disallowed', rule: 'disallow: /media library/', line: 2 })
+    expect(await ends(`about${n}`)).toMatchObject({ kind: 'disallowed', line: 3 })
+    expect(await ends(`open${n}`)).toMatchObject({ kind: 'fetched' })
+    expect(site.asked.map(({ path }) => path)).toEqual(['/robots.txt', '/open'])
+    const notes = () => ledger.notesOf(site.origin)
+    await expect
+      .poll(async () => (await notes()).find(({ what }) => what === 'robots'))
+      .toMatchObject({ answer: 'ok', detail: expect.stringContaining(noted) })
+  }
+})
+
 test('a redirect’s target and a candidate with an id of its own that looks like one are two candidates', async () => {
   const site = await rawOrigin((socket, { path }) => {
     const target = path === '/moved' ? answerOf(301, { location: '/target' }) : answerOf(200)
@@ -148,6 +203,31 @@ test('a lost connection is tried again, then failed with its reason', async () =
   )
   await enqueue({ id: 'lost', url: `${site.origin}/x` })
   expect(await ends('lost')).toMatchObject({ kind: 'failed', reason: 'reset', attempts: 2 })
+})
+
+test("a redirect's Retry-After delays its target, and closes neither the site that asked nor the one that it leads to", async () => {
+  const at = new Map<string, number>()
+  const other = await rawOrigin((socket, { path }) => {
+    at.set(path, Date.now())
+    socket.write(answerOf(path === '/robots.txt' ? 404 : 200))
+  })
+  const waits: Record<string, string> = { '/in-an-hour': '3600', '/in-a-second': '1' }
+  const site = await rawOrigin((socket, { path }) => {
+    const wait = waits[path]
+    if (wait === undefined) return void socket.write(answerOf(path === '/robots.txt' ? 404 : 200))
+    at.set(`answer to ${path}`, Date.now())
+    socket.write(answerOf(302, { location: other.origin + path, 'retry-after': wait }))
+  })
+  await enqueue({ id: 'in-an-hour', url: `${site.origin}/in-an-hour` })
+  expect(await ends('in-an-hour')).toMatchObject({ kind: 'redirected' })
+  await enqueue({ id: 'in-a-second', url: `${site.origin}/in-a-second` })
+  await enqueue({ id: 'same', url: `${site.origin}/same` }, { id: 'elsewhere', url: `${other.origin}/elsewhere` })
+  await Promise.all([ends('same'), ends('elsewhere')])
+  const soon = await ends('in-a-second')
+  if (soon?.kind !== 'redirected') throw new Error(JSON.stringify(soon))
+  expect(await ends(soon.candidate)).toMatchObject({ kind: 'fetched', url: `${other.origin}/in-a-second` })
+  expect((at.get('/in-a-second') ?? 0) - (at.get('answer to /in-a-second') ?? Number.NaN)).toBeGreaterThanOrEqual(1_000)
+  expect(at.has('/in-an-hour')).toBe(false)
 })
 
 test('the archive is complete after stop: pages, redirects, and robots.txt with what was concluded from it', async () => {

@@ -219,7 +219,7 @@ test('`decorum fleet` shows every process with its version, and what waits until
   const { stdout } = await decorumHere(['fleet'], { env: { REDIS_URL: url } })
   expect(stdout).toMatch(/configuration version 3\n/)
   expect(stdout).toMatch(
-    /fetcher \d+ on \S+, Decorum 0\.1\.0, 100 slots, keeps no pages, configuration 3; takes over .*DECORUM_ALLOW_PORTS/,
+    /fetcher \d+ on \S+, Decorum 0\.1\.0 \(commit [0-9a-f]{12}\), 100 slots, keeps no pages, configuration 3; takes over .*DECORUM_ALLOW_PORTS/,
   )
 })
 

@@ -20,9 +20,10 @@ import {
   outcomesKey,
   partitionTags,
   queueOptions,
+  systemClock,
 } from '@decorum/protocol'
 import { step } from '@decorum/robots'
-import { queueConnection } from '@decorum/runtime'
+import { logOutages } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -63,7 +64,7 @@ const metrics = gatewayMetrics()
 const robots = robotsJudge(gatewayLedger, undefined)
 
 async function startGateway(): Promise<void> {
-  const connection = queueConnection(linkTo(redis.url, { away: 'wait' }), log)
+  const connection = logOutages(linkTo(redis.url, { away: 'wait' }), log)
   const admit = admitter(agents, '', robots, () => gatewayLedger.now())
   const shared = { ledger: gatewayLedger, partition: 0, metrics, log }
   const intake = startIntake({ ...shared, tag: TAG, connection, admit, concurrency: 2, lockMs: 30_000 })
@@ -78,17 +79,19 @@ async function startGateway(): Promise<void> {
 }
 
 /** Orders as a fetcher reads them; in place of the request there is nothing. */
-const slots = openSlots(SLOTS)
+const slots = openSlots(systemClock, SLOTS)
 const stats = openStats(slots)
 const complaints: unknown[] = []
 function startFetcher(): void {
   const connection = linkTo(redis.url, { away: 'wait' })
   const ordersIn = openOrdersIn({
+    clock: systemClock,
     tags: [TAG],
     connection,
     slots,
     stats,
     // A call that a busy Redis does not answer in time is no fault: its lease ends by itself, and the order comes again.
+    turnAway: () => undefined,
     carryOut: (order) =>
       carryOut(order).catch((error: unknown) => {
         if (!(error instanceof LedgerUnavailableError)) complaints.push(error)

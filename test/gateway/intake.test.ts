@@ -3,7 +3,7 @@ import { main } from '@decorum/gateway'
 import { gatewayMetrics, startIntake, sweepUndecodable } from '@decorum/gateway/testing'
 import { openLedger } from '@decorum/ledger'
 import { CANDIDATES, type Candidate, frontierJob, partitionTags, queueOptions } from '@decorum/protocol'
-import { queueConnection, type RunningService } from '@decorum/runtime'
+import { logOutages, type RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -66,7 +66,7 @@ test('a gateway that stops while its ledger refuses to store gives the job to th
 })
 
 test('a fault of ours fails no job: it is logged, and the job comes again later', async () => {
-  const connection = queueConnection(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
+  const connection = logOutages(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
   const said: string[] = []
   const worker = startIntake({
     ledger,
@@ -108,7 +108,7 @@ test('outcomes that intake gives count to OUTCOMES_LIMIT: what would pass it wai
 })
 
 test('a fault of ours in storing is logged once, and storing is tried until it succeeds', async () => {
-  const connection = queueConnection(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
+  const connection = logOutages(new Redis(redis.url, { maxRetriesPerRequest: null }), pino({ level: 'silent' }))
   const said: string[] = []
   let tries = 0
   const worker = startIntake({

@@ -1,6 +1,8 @@
 /** `decorum partitions` for a test, on a connection of its own. */
+
 import { connectLink, linkTo } from '@decorum/ledger'
 import { type Repartitioned, repartition } from '@decorum/ledger-move'
+import { systemClock } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 
 /** @param most  commands after which the connection is cut: it then rejects */
@@ -12,7 +14,7 @@ export async function changeTo(
 ): Promise<Repartitioned> {
   const link = linkTo(url, { away: 'fail', lazyConnect: true }) as Redis
   link.on('error', () => undefined)
-  await connectLink(link, 1_000)
+  await connectLink(link, { clock: systemClock, ms: 1_000 })
   const send = link.sendCommand.bind(link)
   let sent = 0
   link.sendCommand = (command, stream) => {

@@ -5,6 +5,7 @@ import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/te
 import { repartition } from '@decorum/ledger-move'
 import { holdingChange, moveLane } from '@decorum/ledger-move/testing'
 import { type LaneView, type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { systemClock } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -36,7 +37,7 @@ type OnTheWay = (sent: number, args: string, link: Redis) => Promise<unknown> | 
 
 async function change(to: number, onProgress: () => void = () => undefined, onTheWay: OnTheWay = () => undefined) {
   const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
-  await connectLink(link, 1_000)
+  await connectLink(link, { clock: systemClock, ms: 1_000 })
   const send = link.sendCommand.bind(link)
   let sent = 0
   link.sendCommand = (command, stream) => {

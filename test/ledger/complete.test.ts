@@ -167,6 +167,55 @@ test("a redirect's target goes to the outbox in the same call", async () => {
   expect(await ledger.outbox(0, 10)).toEqual([])
 })
 
+/** Ends the only request of the origin by a redirect to another site that asks to wait. */
+async function redirected(candidateAfter: object, more: object = {}) {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.store(0, urls('a', 'b'))
+  const lane = await bench.reserveOne()
+  await bench.startPage(lane)
+  const candidate = { id: 'a>1', url: 'http://elsewhere.test/', hops: 1, ...more }
+  const outcome = outcomeOf('a', { kind: 'redirected', status: 301, to: candidate.url, candidate: 'a>1' })
+  const end = { delayMs: 0, elapsedMs: 0, load: { kind: 'normal' as const } }
+  await bench.ledger.complete({ ...lane, ...end, outcome, candidate, candidateAfter })
+  const targets = async (): Promise<string[]> => {
+    await bench.ledger.reap(0)
+    return (await bench.ledger.outbox(0, 10)).map(({ candidate: { id } }) => id)
+  }
+  return { ...bench, targets }
+}
+
+test("a redirect's Retry-After delays its target and nothing else: no origin is closed", async () => {
+  const { ledger, clock, reserve, targets } = await redirected({ retryAfterMs: 7_000 })
+  expect(await targets()).toEqual([])
+  expect(await ledger.laterTargets()).toEqual(new Set(['default a>1']))
+  expect((await ledger.viewOrigin(ORIGIN, [])).backOff).toBeUndefined()
+  clock.pass(1)
+  expect(await reserve()).toMatchObject([{ urls: [{ id: 'b' }] }])
+  clock.pass(6_998)
+  expect(await targets()).toEqual([])
+  clock.pass(1)
+  expect(await targets()).toEqual(['a>1'])
+  expect(await targets()).toEqual(['a>1']) // once
+  expect(await ledger.laterTargets()).toEqual(new Set())
+})
+
+test('a date delays it as well, by the clock of Redis; a day at most', async () => {
+  const first = await redirected({ retryAfterMs: 1, retryAfterAt: 8_000_000_000_000 })
+  first.clock.pass(86_399_999)
+  expect(await first.targets()).toEqual([])
+  first.clock.pass(1)
+  expect(await first.targets()).toEqual(['a>1'])
+  expect(await (await redirected({ retryAfterAt: 1 })).targets()).toEqual(['a>1']) // it is past
+})
+
+test('a target that expires before its wait is over enters then, to end as expired', async () => {
+  const now = (await emptyLedger(redis)).clock.now
+  const { clock, targets } = await redirected({ retryAfterMs: 3_600_000 }, { expiresAt: now + 5_000 })
+  expect(await targets()).toEqual([])
+  clock.pass(5_000)
+  expect(await targets()).toEqual(['a>1'])
+})
+
 test('a stale fence changes nothing at all, and is counted', async () => {
   const { ledger, raw, clock, reserveOne, startPage, finish } = await emptyLedger(redis)
   await ledger.store(0, urls('a'))
@@ -300,6 +349,36 @@ test('Retry-After is a lower bound, and counts from the end of the exchange', as
   expect(found?.ms).toBeLessThanOrEqual(7_700)
 })
 
+test('Retry-After closes the origin whatever the answer was, and that is neither an incident nor a failure', async () => {
+  const bench = await emptyLedger(redis, SCALED)
+  await bench.ledger.store(0, urls('a'))
+  for (const load of [
+    { kind: 'asked-to-wait', retryAfterMs: 7_000 },
+    { kind: 'turned-away', retryAfterMs: 7_000 },
+  ] as SiteLoad[]) {
+    const found = await exchange(bench, load)
+    expect(found?.ms, load.kind).toBeGreaterThanOrEqual(7_000)
+    expect(found?.ms, load.kind).toBeLessThanOrEqual(7_700)
+    bench.clock.pass(found!.ms)
+  }
+  expect((await exchange(bench, TOO_FAST))?.incidents).toBe(1)
+})
+
+test('an answer that asks to wait halves the failures before it, as any good answer does', async () => {
+  const bench = await emptyLedger(redis, SCALED)
+  await bench.ledger.store(0, urls('a'))
+  for (let failures = 0; failures < 2; failures++) {
+    const found = await exchange(bench, { kind: 'no-answer' })
+    bench.clock.pass(found?.ms ?? 0)
+  }
+  const found = await exchange(bench, { kind: 'asked-to-wait', retryAfterMs: 10 })
+  bench.clock.pass(found!.ms)
+  // 2 in a row became 1: one more makes 2 again, which closes the origin for a twelfth of the usual back-off.
+  const again = (await exchange(bench, { kind: 'no-answer' }))?.ms ?? 0
+  expect(again).toBeGreaterThanOrEqual(SCALED.backOffMs / 12)
+  expect(again).toBeLessThanOrEqual((SCALED.backOffMs / 12) * 1.1)
+})
+
 test('a shorter Retry-After never shortens a back-off that is running', async () => {
   const bench = await emptyLedger(redis)
   const agents = ['bot', 'other']
@@ -342,6 +421,27 @@ test('one escalation per incident, however many agents see it and however late',
   const found = await backOff(bench)
   expect(found?.incidents).toBe(1)
   expect(found?.ms, 'it extends all the same').toBeGreaterThanOrEqual(5_000)
+})
+
+test('a further request that was sent after a back-off is an incident of its own, although its lease is older', async () => {
+  const bench = await emptyLedger(redis, { ...SCALED, backOffMs: 5_000 })
+  const { ledger, clock, reserve, startPage } = bench
+  await ledger.store(
+    0,
+    ['a', 'b'].map((agent) => url(agent, { agent })),
+  )
+  const [order, other] = await reserve()
+  if (order === undefined || other === undefined) throw new Error('two lanes are due')
+  for (const lane of [order, other]) await startPage(lane, { delayMs: 0 })
+  const tooFast = { delayMs: 0, elapsedMs: 0, load: TOO_FAST }
+  await ledger.complete({ ...other, ...tooFast })
+  expect((await backOff(bench))?.incidents).toBe(1)
+  clock.pass(20_000)
+  const further = { kind: 'further' as const, lane: order, held: [order], elapsedMs: 0, delayMs: 0 }
+  expect(await ledger.next(further)).toMatchObject({ kind: 'granted' })
+  clock.pass(1)
+  await ledger.complete({ ...order, ...tooFast })
+  expect((await backOff(bench))?.incidents).toBe(2)
 })
 
 test('after a quiet time the incidents are forgotten', async () => {

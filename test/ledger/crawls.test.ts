@@ -48,6 +48,111 @@ async function waitingOf(ledger: LedgerWithViews): Promise<Record<string, number
   return Object.fromEntries((await ledger.crawls()).map(({ name, waiting }) => [name, waiting]))
 }
 
+/** One URL each at many sites, which are due as soon as they are stored. */
+const sites = (crawl: string, count: number): StoreItem[] =>
+  Array.from({ length: count }, (_, n) => url(`${crawl}-${n}`, { crawl, origin: `https://${crawl}-${n}.test` }))
+/** The crawls of the lanes that the next reservation hands out. */
+const takeNext = async ({ reserve }: Bench, limit: number): Promise<string[]> =>
+  (await reserve({ limit })).map(({ urls: [first] }) => first?.crawl ?? DEFAULT_CRAWL)
+const countOf = (crawls: string[], crawl: string): number => crawls.filter((one) => one === crawl).length
+
+test('a crawl with a thousand due sites delays the ten of another by no more than its share', async () => {
+  const bench = await emptyLedger(redis)
+  await storeAll(bench.ledger, sites('large', 1_000))
+  bench.clock.pass(60_000)
+  for (let n = 0; n < 5; n++) await takeNext(bench, 20)
+  await storeAll(bench.ledger, sites('small', 10))
+  const taken = await takeNext(bench, 20)
+  expect(taken).toHaveLength(20)
+  expect(countOf(taken, 'small')).toBe(10)
+  expect(countOf(await takeNext(bench, 20), 'large')).toBe(20)
+})
+
+test('of many due sites a heavier crawl is served more often, and the default crawl has its turns', async () => {
+  const bench = await emptyLedger(redis)
+  await bench.ledger.changeCrawl({ name: 'heavy', change: { weight: 3 }, ...by })
+  await storeAll(bench.ledger, sites(DEFAULT_CRAWL, 200))
+  await storeAll(bench.ledger, sites('light', 200))
+  await storeAll(bench.ledger, sites('heavy', 200))
+  const taken: string[] = []
+  for (let n = 0; n < 10; n++) taken.push(...(await takeNext(bench, 10)))
+  expect(['heavy', 'light', DEFAULT_CRAWL].map((crawl) => countOf(taken, crawl))).toEqual([60, 20, 20])
+})
+
+test('a lane of a crawl with few due sites is reserved ahead of its delay, however many lanes of another are due', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock, reserve, startPage } = bench
+  await storeAll(ledger, [
+    ...sites('small', 1),
+    ...sites('small', 1).map((item) => ({
+      ...item,
+      ...url('small-1', { crawl: 'small', origin: 'https://small-0.test' }),
+    })),
+  ])
+  const [first] = await reserve()
+  await startPage(first as ReservedLane, { delayMs: 1_000 })
+  await ledger.complete({
+    ...{ agent: AGENT, origin: 'https://small-0.test', fence: first?.fence ?? 0, delayMs: 1_000, elapsedMs: 0 },
+    ...{ load: { kind: 'normal' as const }, outcome: outcomeOf('small-0', { crawl: 'small' }) },
+  })
+  await storeAll(ledger, sites('large', 300))
+  clock.pass(950)
+  const taken = await reserve({ limit: 20, aheadMs: 80 })
+  const ahead = taken.find(({ origin }) => origin === 'https://small-0.test')
+  expect(taken).toHaveLength(20)
+  expect(ahead?.notBefore).toBe(clock.now + 50)
+  expect((await reserve({ limit: 20, aheadMs: 80 })).every(({ notBefore }) => notBefore <= clock.now)).toBe(true)
+})
+
+test('a paused crawl of great weight lends its turns to no other in whose lanes it has URLs', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger } = bench
+  await ledger.changeCrawl({ name: 'paused', change: { weight: 100, state: 'paused' }, ...by })
+  await storeAll(ledger, [...sites('fair', 200), ...sites('sly', 200)])
+  await storeAll(
+    ledger,
+    Array.from({ length: 200 }, (_, n) => url(`paused-${n}`, { crawl: 'paused', origin: `https://sly-${n}.test` })),
+  )
+  const taken: string[] = []
+  for (let n = 0; n < 10; n++) taken.push(...(await takeNext(bench, 10)))
+  expect(['fair', 'sly'].map((crawl) => countOf(taken, crawl))).toEqual([50, 50])
+})
+
+test('lanes that were lined up within a second are late until the last of them has left', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  await storeAll(ledger, sites('large', 3_000))
+  for (let n = 0; n < 4; n++) {
+    await takeNext(bench, 10)
+    clock.pass(100)
+  }
+  clock.pass(100_000)
+  for (let n = 0; n < 14; n++) await takeNext(bench, 200)
+  const { due, nextDue, now } = await ledger.viewPartition(0)
+  expect(due).toBe(160)
+  expect(now - (nextDue ?? now)).toBeGreaterThan(99_000)
+})
+
+test('a lane in line is due since about when it was put there, and no lane is left behind', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, clock } = bench
+  await storeAll(ledger, sites('large', 900))
+  const stored = clock.now
+  clock.pass(5_000)
+  await takeNext(bench, 20)
+  const { due, nextDue } = await ledger.viewPartition(0)
+  expect(due).toBe(880)
+  expect(nextDue).toBeGreaterThanOrEqual(stored)
+  expect(nextDue).toBeLessThanOrEqual(clock.now)
+  let left = 880
+  while (left > 0) {
+    const taken = await takeNext(bench, 200)
+    expect(taken.length).toBeGreaterThan(0)
+    left -= taken.length
+  }
+  expect(await bench.raw.zcard(keys.due)).toBe(0)
+})
+
 test('a crawl with thousands of URLs of a host delays the ten of another by no more than its share', async () => {
   const bench = await emptyLedger(redis)
   await storeAll(bench.ledger, some(DEFAULT_CRAWL, 3_000))
@@ -479,4 +584,78 @@ test('a share of a limit that was taken away after the limit had been read is no
   await raw.client('UNPAUSE')
   await Promise.all([taken, shared])
   for (const tag of ledger.tags) expect(await raw.hget(`${tag}:crawl:news`, 'stored')).toBeNull()
+})
+
+test.each(['share', 'pool'] as const)(
+  'a lane whose next URL waits for a slot or a worker (%s) goes on with the URLs of other crawls at once',
+  async (why) => {
+    const { ledger, clock, reserve, reserveOne, startPage } = await emptyLedger(redis)
+    const turnAway = async (reserved: ReservedLane): Promise<void> => {
+      const next = { kind: 'defer' as const, until: clock.now + 30_000, why }
+      await ledger.resolve(0, [{ ...reserved, dropped: [], next }])
+    }
+    await storeAll(ledger, some('greedy', 2))
+    await turnAway(await reserveOne())
+    clock.pass(29_000)
+    expect(await reserve(), 'of one crawl, it waits as long as it is told').toEqual([])
+    clock.pass(1_000)
+    const first = await reserveOne()
+    await startPage(first, { delayMs: 0 })
+    await finish(ledger, first)
+    await storeAll(ledger, some('other', 10))
+    let visited = 0
+    for (let turn = 0; turn < 10; turn++) {
+      const reserved = await reserveOne()
+      if (reserved.urls[0]?.crawl === 'greedy') await turnAway(reserved)
+      else {
+        await startPage(reserved, { delayMs: 0 })
+        await finish(ledger, reserved)
+        visited++
+      }
+      clock.pass(100)
+    }
+    expect(visited, 'every second turn').toBeGreaterThanOrEqual(5)
+  },
+)
+
+test('a lane whose crawls all wait for a slot is looked at less and less often', async () => {
+  const { ledger, clock, reserve } = await emptyLedger(redis)
+  await storeAll(ledger, [...some('one', 2), ...some('other', 2)])
+  let looks = 0
+  for (let passed = 0; passed < 30_000; passed += 100) {
+    for (const reserved of await reserve()) {
+      looks++
+      const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'share' as const }
+      await ledger.resolve(0, [{ ...reserved, dropped: [], next }])
+    }
+    clock.pass(100)
+  }
+  expect(looks).toBeGreaterThanOrEqual(10)
+  expect(looks).toBeLessThanOrEqual(12)
+})
+
+test('a head that was tried and waits for a worker of its pool holds no other crawl, and keeps its tries', async () => {
+  const { ledger, clock, reserve, reserveOne, startPage } = await emptyLedger(redis)
+  await storeAll(ledger, some('rendered', 1))
+  const first = await reserveOne()
+  await startPage(first, { delayMs: 0 })
+  const { agent, origin, fence } = first
+  await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
+  await storeAll(ledger, some('other', 10))
+  let visited = 0
+  for (let turn = 0; turn < 12; turn++) {
+    for (const reserved of await reserve()) {
+      if (reserved.urls[0]?.crawl === 'rendered') {
+        expect(reserved.tries).toBe(1)
+        const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'pool' as const }
+        await ledger.resolve(0, [{ ...reserved, dropped: [], next }])
+      } else {
+        await startPage(reserved, { delayMs: 0 })
+        await finish(ledger, reserved)
+        visited++
+      }
+    }
+    clock.pass(100)
+  }
+  expect(visited).toBeGreaterThanOrEqual(5)
 })

@@ -1,8 +1,10 @@
 /** A network that has forgotten a connection says nothing: no end, no answer. Redis is there for whoever connects anew. */
+
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { linkTo, type RedisLink } from '@decorum/ledger'
 import { followWakes } from '@decorum/ledger/testing'
+import { systemClock } from '@decorum/protocol'
 import { type Cluster, Redis } from 'ioredis'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { openLink } from '../storm/link.ts'
@@ -88,7 +90,7 @@ test('a subscriber gets wake-ups that are published after its connection was dro
     ['bell'],
     (channel) => heard.push(channel),
     {
-      deadlineMs: 5_000,
+      deadline: { clock: systemClock, ms: 5_000 },
       againMs: 100,
     },
   )
@@ -116,7 +118,7 @@ test('a connection that only listens, and ends before Redis has answered its ask
     () => link,
     ['bell'],
     () => {},
-    { deadlineMs: 5_000, againMs: 60_000 },
+    { deadline: { clock: systemClock, ms: 5_000 }, againMs: 60_000 },
   )
   await wakes.tried
   cut()

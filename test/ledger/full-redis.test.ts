@@ -1,9 +1,10 @@
-/** A Redis that has reached its maxmemory: nothing new is stored or granted, leases still end, and readers make room. */
+/** A Redis that has reached its maxmemory: frontiers are refused, what is stored is fetched, and readers make room. */
 
 import { openFrontier } from '@decorum/client'
+import { HEADROOM, outcomesAllowed } from '@decorum/ledger'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
-import { emptyLedger, keys, ORIGIN, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'
+import { emptyLedger, keys, ORIGIN, outcomeOf, urls } from './ledger-for-test.ts'
 
 const redis = await redisForTest()
 const STREAM = keys.outcomes
@@ -15,20 +16,43 @@ async function fill({ raw }: Bench): Promise<void> {
   await raw.config('SET', 'maxmemory', '1')
 }
 
-test('nothing is stored or granted, and what has been granted ends with its outcome', async () => {
+test('a URL goes all the way to its outcome, so that its memory becomes free', async () => {
   const bench = await emptyLedger(redis)
-  const { ledger, reserveOne, startPage, finish, outcomes, clock } = bench
+  const { ledger, reserveOne, startPage, finish, outcomes } = bench
+  await fill(bench)
   await ledger.store(0, urls('a'))
   const lane = await reserveOne()
   await startPage(lane)
-  await ledger.store(0, [url('b', { origin: 'http://other.test' })])
-  await fill(bench)
-  await expect(ledger.store(0, urls('c'))).rejects.toThrow(/OOM/)
-  await expect(reserveOne()).rejects.toThrow(/OOM/)
   expect(await finish(lane)).toBe('completed')
   expect(await outcomes()).toHaveLength(1)
-  clock.pass(QUARANTINE)
-  await expect(ledger.reap(0)).resolves.toMatchObject({ started: 0 })
+})
+
+test('it says how full it is', async () => {
+  const bench = await emptyLedger(redis)
+  expect(await bench.ledger.memory()).toMatchObject({ most: 0, share: 0 })
+  await fill(bench)
+  const { used, most, share } = await bench.ledger.memory()
+  expect([most, share]).toEqual([1, used])
+  expect(share).toBeGreaterThan(HEADROOM.intake)
+})
+
+test('a frontier is refused before that, and the error says why', async () => {
+  const bench = await emptyLedger(redis)
+  const frontier = await openFrontier({ redis: redis.url, patienceMs: 0 })
+  onTestFinished(() => frontier.close())
+  await fill(bench)
+  const refusal = await frontier.enqueue([{ url: `${ORIGIN}/a` }]).catch((error: Error) => error)
+  expect(String((refusal as Error).message)).toMatch(/Redis uses \d+ % of its maxmemory: URLs are taken in below 80 %/)
+})
+
+test.each([
+  [0.5, 1_000_000],
+  [0.84, 1_000_000],
+  [0.9, 10_485], // 2 % of 1 GiB, 2 KiB each
+  [1.1, 10_485],
+])('with %d of its memory in use, %d outcomes may be unread', (share, allowed) => {
+  const most = 2 ** 30
+  expect(outcomesAllowed(1_000_000, { used: share * most, most, share }, 1)).toBe(allowed)
 })
 
 test('an operator sees it, and can pause a site', async () => {

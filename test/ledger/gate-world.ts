@@ -1,4 +1,5 @@
 /** A partition for each cell of the table of gates: many on one Redis, each with a clock that its test moves. */
+
 import {
   ANNOUNCED,
   defineScripts,
@@ -15,6 +16,7 @@ import {
   verbsOf,
 } from '@decorum/ledger/testing'
 import { VIEW_VERBS, viewsOf, viewText } from '@decorum/ledger-views/testing'
+import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { type Clock, clockAt, LEASE, PATIENT, QUARANTINE } from './ledger-for-test.ts'
 
@@ -72,7 +74,7 @@ export function cellBench(url: string): Bench {
           ...{ holdMs: HOLD, longestLeaseMs: LEASE, nowMs: () => clock.now },
           ...PATIENT,
         })
-        const settings = verbSettings({ leaseMs, quarantineMs: QUARANTINE, jitter: () => 0 })
+        const settings = verbSettings({ leaseMs, quarantineMs: QUARANTINE, clock: { ...systemClock, random: () => 0 } })
         return { ...verbsOf(scripts, settings), operate: viewsOf(scripts).operate }
       }
       await raw.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.unknown) // it is new, and need not wait

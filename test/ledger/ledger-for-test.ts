@@ -4,6 +4,7 @@ import type { LedgerOptions, ReservedLane, StartRequest, StoreItem } from '@deco
 import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import type { Outcome } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
 import { PATIENT } from '../support/patient.ts'
@@ -103,9 +104,9 @@ export type Bench = {
  */
 export async function emptyLedger(
   redis: Pick<TestRedis, 'url'>,
-  options: Partial<LedgerOptions> & { hold?: boolean; clock?: Clock } = {},
+  options: Omit<Partial<LedgerOptions>, 'clock'> & { hold?: boolean; clock?: Clock; random?: () => number } = {},
 ): Promise<Bench> {
-  const { hold = false, clock = clockAt(), ...rest } = options
+  const { hold = false, clock = clockAt(), random = systemClock.random, ...rest } = options
   const raw = new Redis(redis.url)
   await raw.flushall()
   const opened: LedgerWithViews[] = []
@@ -121,6 +122,7 @@ export async function emptyLedger(
       quarantineMs: QUARANTINE,
       reserveMs: RESERVE,
       nowMs: () => clock.now,
+      clock: { ...systemClock, random },
       ...PATIENT,
       ...rest,
     })

@@ -1,5 +1,6 @@
 /** How long robots states and bodies live, and what bodies may take up. */
 
+import { randomBytes } from 'node:crypto'
 import type { ReservedLane, RobotsRecord } from '@decorum/ledger'
 import { FIELD } from '@decorum/ledger/testing'
 import { expect, test } from 'vitest'
@@ -126,13 +127,14 @@ const bodies = { domainBytes: 40 * KIB, allBytes: 80 * KIB, beyondLifeMs: HOUR }
 const isLong = ({ told, life }: { told: string; life: number }) => told === 'completed' && life > 30 * DAY
 const isShort = ({ told, life }: { told: string; life: number }) => told === 'completed' && life > 0 && life <= HOUR
 
-test('beyond the budget of its registrable domain a large body lives for an hour, and the state ends with it', async () => {
+test('beyond the budget of its registrable domain a body lives for an hour, and the state ends with it', async () => {
   const bench = await emptyLedger(redis, { bodies })
   const sub = (n: number) => `http://s${n}.wild.example`
   for (const n of [1, 2, 3]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isLong)
   for (const n of [4, 5, 6]) expect(await learnBody(bench, sub(n), 12 * KIB)).toSatisfy(isShort)
   expect(await learnBody(bench, sub(7), 12 * KIB), 'as much as for long lives').toMatchObject({ told: 'full' })
-  expect(await learnBody(bench, sub(8), 3 * KIB), 'of usual size').toSatisfy(isLong)
+  expect(await learnBody(bench, sub(8), 3 * KIB), 'there is room for this one').toSatisfy(isLong)
+  expect(await learnBody(bench, sub(9), 3 * KIB), 'of usual size').toSatisfy(isShort)
   expect(await learnBody(bench, 'http://www.else.example', 12 * KIB), 'another domain').toSatisfy(isLong)
   expect(await knows(bench, sub(4))).toBe(true)
   bench.clock.pass(HOUR + 1_000)
@@ -156,19 +158,109 @@ test('beyond the budget of all, too; and where that hour has no room left nothin
   expect(used).toBeLessThanOrEqual(2 * bodies.allBytes)
 })
 
-test('a body that many share, and one that is confirmed, are paid for once a day', async () => {
+test('a body that many share is paid for once a day, and one that is confirmed by what is added to its life', async () => {
   const bench = await emptyLedger(redis, { bodies })
   const same = { hash: 'same', octets: noise('same', 12 * KIB) }
   for (let n = 0; n < 9; n++) {
     const origin = `http://s${n}.shared.example`
     expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
   }
-  expect((await stored(bench)).spent).toBeLessThan(13 * KIB)
+  const { spent } = await stored(bench)
+  expect(spent).toBeLessThan(13 * KIB)
   await bench.raw.pexpire(keys.body('same'), 29 * DAY)
   const origin = 'http://s1.shared.example'
   bench.clock.pass(1_000)
   expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
-  expect((await stored(bench)).spent).toBeGreaterThan(20 * KIB)
+  const added = (await stored(bench)).spent - spent
+  expect(Math.abs(added - (spent * 2) / 31)).toBeLessThan(2)
+})
+
+// --- origins that only a token asked about ---------------------------------------------------------------------------
+
+/** A robots fetch that a permit or a question waits for: no URL of the origin is stored. */
+async function askedAbout({ ledger, raw }: Bench, origin: string, bytes: number, more: Partial<RobotsRecord> = {}) {
+  const claim = await ledger.claim({ agent: AGENT, origin })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  const { fence, version } = claim
+  await ledger.start({ agent: AGENT, origin, fence, kind: 'robots', version, delayMs: 0 })
+  const hash = `h-${origin}`
+  const told = await ledger.record({
+    ...{ agent: AGENT, origin, fence, state: stateWith(hash), body: { hash, octets: noise(hash, bytes) } },
+    ...{ delays: [], delayMs: 0, elapsedMs: 0, unclaimedBy: 'alice' },
+    ...more,
+  })
+  return { told, life: await raw.pttl(keys.body(hash)) }
+}
+const HALF_A_MINUTE = 30_000
+
+test('what only a token asked about is kept for half a minute, and for four delays', async () => {
+  const bench = await emptyLedger(redis)
+  const { raw, clock } = bench
+  const { told, life } = await askedAbout(bench, host('asked'), 100)
+  expect(told).toBe('completed')
+  expect(life).toBeLessThanOrEqual(HALF_A_MINUTE)
+  const slow = await askedAbout(bench, host('slow'), 100, { delayMs: 10_000 })
+  expect(slow.life).toBeGreaterThan(HALF_A_MINUTE + 30_000)
+  expect(await knows(bench, host('asked'))).toBe(true)
+  clock.pass(HALF_A_MINUTE + 1_000)
+  expect([await knows(bench, host('asked')), await knows(bench, host('slow'))]).toEqual([false, true])
+  expect(await raw.pttl(keys.origin(host('asked')))).toBeLessThan(DAY)
+})
+
+test('a permit keeps it', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, raw, clock } = bench
+  const origin = host('kept')
+  await askedAbout(bench, origin, 100)
+  const [known] = await ledger.robotsStates(0, [origin])
+  expect(await ledger.keep(origin, known!.state)).toBe(true)
+  expect(await raw.pttl(keys.body(`h-${origin}`))).toBeGreaterThan(30 * DAY)
+  clock.pass(20 * DAY)
+  expect(await knows(bench, origin)).toBe(true)
+})
+
+test('one that comes too late finds nothing to keep', async () => {
+  const bench = await emptyLedger(redis)
+  const origin = host('late')
+  await askedAbout(bench, origin, 100)
+  const [known] = await bench.ledger.robotsStates(0, [origin])
+  bench.clock.pass(HALF_A_MINUTE + 1_000)
+  expect(await bench.ledger.keep(origin, known!.state)).toBe(false)
+})
+
+test('an origin with URLs, and one that was known for long, is kept as before', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger } = bench
+  expect(await learnBody(bench, host('urls'), 100, { unclaimedBy: 'alice' })).toSatisfy(isLong)
+  await learnBody(bench, host('known'), 100)
+  const lane = { agent: AGENT, origin: host('known') }
+  await ledger.dropBacklog(lane, 'test', '')
+  expect(await askedAbout(bench, host('known'), 100)).toSatisfy(isLong)
+})
+
+test('an unreachable robots.txt is kept for longer than any retry', async () => {
+  const bench = await emptyLedger(redis)
+  const origin = host('away')
+  const state = { answer: { kind: 'unreachable' as const, at: 1, reason: 'timeout' as const } }
+  const claim = await bench.ledger.claim({ agent: AGENT, origin })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  const { fence, version } = claim
+  await bench.ledger.start({ agent: AGENT, origin, fence, kind: 'robots', version, delayMs: 0 })
+  const about = { agent: AGENT, origin, fence, delays: [], delayMs: 0, elapsedMs: 0, unclaimedBy: 'alice' }
+  expect(await bench.ledger.record({ ...about, state: state as never })).toBe('completed')
+  expect(await bench.raw.pttl(keys.origin(origin))).toBeGreaterThan(DAY)
+})
+
+test('the bodies that one token asked about have a budget of their own', async () => {
+  const bench = await emptyLedger(redis)
+  const told: string[] = []
+  for (let n = 0; n < 6; n++) {
+    const body = { hash: `random-${n}`, octets: randomBytes(100 * KIB) }
+    told.push((await askedAbout(bench, host(`n${n}`), 0, { body, state: stateWith(body.hash) })).told)
+  }
+  expect(told).toEqual([...Array(5).fill('completed'), 'full'])
+  expect((await askedAbout(bench, host('bob'), 100 * KIB, { unclaimedBy: 'bob' })).told).toBe('completed')
+  expect(await learnBody(bench, host('crawled'), 100 * KIB)).toSatisfy(isLong)
 })
 
 async function stored({ raw }: Bench): Promise<{ used: number; spent: number }> {

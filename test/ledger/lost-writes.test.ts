@@ -20,10 +20,26 @@ test('a delay that is longer than the hold is waited for, from the end that was 
   await expect.poll(() => dueOf()).toBe(due)
 })
 
+test('an end that its holder puts before the request is written again no earlier than the request', async () => {
+  const { ledger, clock, raw, reserveOne, startPage, restartRedis, dueOf } = await emptyLedger(redis)
+  await ledger.store(0, urls('a', 'b'))
+  const reserved = await reserveOne()
+  await startPage(reserved)
+  const due = clock.now + 2 * HOLD
+  const { agent, origin, fence } = reserved
+  const end = { agent, origin, fence, delayMs: 2 * HOLD, elapsedMs: 36_000_000, load: { kind: 'normal' as const } }
+  await ledger.complete({ ...end, outcome: outcomeOf('a') })
+  expect(await dueOf()).toBe(due)
+  await raw.zadd(keys.due, clock.now, lane)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(() => dueOf()).toBeGreaterThanOrEqual(due)
+})
+
 test.each(['page', 'robots'] as const)(
   'a Retry-After that is longer than the hold closes the origin again: the answer to a request of kind %s',
   async (kind) => {
-    const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { jitter: () => 0 })
+    const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { random: () => 0 })
     await ledger.store(0, urls('a', 'b'))
     const { agent, origin, fence, ...reserved } = await reserveOne()
     await startPage({ agent, origin, fence, ...reserved }, { kind })

@@ -1,8 +1,10 @@
 /** openLedgerWithViews: which Redis is fit, and how hosts are spread over partitions. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY, reachRedis } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
 import { openLedgerWithViews } from '@decorum/ledger-views'
+import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest, startRedis } from '../support/redis.ts'
@@ -80,7 +82,7 @@ test('a Redis that is too busy for its first answer is waited for, longer than a
   process.kill(busy.pid, 'SIGSTOP')
   const link = linkTo(busy.url, { away: 'fail', lazyConnect: true })
   onTestFinished(() => link.disconnect())
-  const reaching = reachRedis(link, { callDeadlineMs: 100, isOwn: true }, async () => 'reached')
+  const reaching = reachRedis(link, { deadline: { clock: systemClock, ms: 100 }, isOwn: true }, async () => 'reached')
   await Promise.race([reaching.catch(() => undefined), sleep(4_000)])
   process.kill(busy.pid, 'SIGCONT')
   expect(await reaching).toBe('reached')

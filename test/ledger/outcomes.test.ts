@@ -3,7 +3,7 @@
 import { connectLink, linkTo, makeGroup, openLedger } from '@decorum/ledger'
 import { keysOf } from '@decorum/ledger/testing'
 import { repartition } from '@decorum/ledger-move'
-import { partitionTags } from '@decorum/protocol'
+import { partitionTags, systemClock } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { emptyLedger, keys, outcomeOf, PATIENT, TAG } from './ledger-for-test.ts'
@@ -69,7 +69,7 @@ test('partitions that come later have the groups there are, from the start: a re
   await makeGroup(bench.raw, [`${second}:outcomes`], 'of-one', 'now')
   const link = linkTo(redis.url, { away: 'fail', lazyConnect: true })
   onTestFinished(() => link.disconnect())
-  await connectLink(link, 1_000)
+  await connectLink(link, { clock: systemClock, ms: 1_000 })
   await repartition({ redis: link, to: 3, ...times })
   for (const tag of partitionTags(3, partitionTags(2)).filter((one) => one !== TAG && one !== second))
     expect(await standing(bench, tag), tag).toEqual({ 'before-the-fleet': '0-0', 'of-one': '0-0' })

@@ -168,6 +168,41 @@ test('permits of two crawls share a lane by weight, and a crawl that stores URLs
   expect(Math.abs(countOf(order, 'stored other') - 20), order.join()).toBeLessThanOrEqual(3)
 })
 
+/**
+ * Permits for `https://site.test`, whose lane is the host's, and for `http://site.test`, each asked for when it was told to and again at once when it
+ * has been granted. @returns how many each got
+ */
+async function twoPorts(crawls: [https?: string, http?: string]): Promise<number[]> {
+  const { ledger, clock } = await emptyLedger(redis)
+  await ledger.changeCrawl({ name: 'here', change: { weight: 1 }, by: 'test', reason: '' })
+  const host = { agent: AGENT, origin: 'https://site.test' }
+  const ofHost = { ...asked, ...host, by: { agent: 'one:bot', origin: host.origin } }
+  const wishes = [ofHost, { ...asked, paceLane: host }].map((request, n) => {
+    const crawl = crawls[n]
+    return { request: crawl === undefined ? request : { ...request, crawl }, at: 0, granted: 0 }
+  })
+  for (let turns = 0; turns < 40; turns++) {
+    const next = wishes.reduce((one, other) => (other.at < one.at ? other : one))
+    clock.pass(Math.max(0, next.at - clock.now))
+    const permit = await ledger.grant(next.request)
+    if (permit.kind === 'wait') next.at = clock.now + permit.waitMs
+    if (permit.kind !== 'granted') continue
+    next.granted++
+    const after = await ledger.grant(next.request)
+    if (after.kind === 'wait') next.at = clock.now + after.waitMs
+    const { agent, origin } = next.request
+    await ledger.complete({ agent, origin, fence: permit.fence, delayMs: DELAY, ...end })
+    if (permit.paceLane) await ledger.complete({ ...host, fence: permit.paceLane.fence, delayMs: DELAY, ...end })
+  }
+  return wishes.map(({ granted }) => granted)
+}
+
+test('crawls take turns in their own lane: between two ports of a host permits wait as those of no crawl do', async () => {
+  const withoutCrawls = await twoPorts([])
+  expect(Math.min(...withoutCrawls)).toBeGreaterThan(5)
+  expect(await twoPorts(['here', 'there'])).toEqual(withoutCrawls)
+})
+
 test('a crawl that is paused or over gets no permit, and others go on', async () => {
   const { ledger } = await emptyLedger(redis)
   const by = { by: 'test', reason: 'a test' }
@@ -186,4 +221,27 @@ test('a crawl that is paused or over gets no permit, and others go on', async ()
     record: { state: 'cancelled' },
   })
   expect(await ledger.grant({ ...asked, ...paceLane, crawl: 'other' })).toMatchObject({ kind: 'granted' })
+})
+
+test.each([
+  ['of no crawl', {}],
+  ['of another crawl', { crawl: 'news' }],
+])('a paused default crawl holds no robots fetch for a permit %s', async (_, ofCrawl) => {
+  const { ledger } = await emptyLedger(redis)
+  await ledger.changeCrawl({ name: 'default', change: { state: 'paused' }, by: 'test', reason: 'a test' })
+  expect(await ledger.claim({ ...lane, crawl: 'default' })).toMatchObject({ kind: 'crawl-held' })
+  const claim = await ledger.claim({ ...lane, ...ofCrawl })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  const order = { ...lane, fence: claim.fence, version: claim.version }
+  expect(await ledger.start({ ...order, kind: 'robots', delayMs: DELAY })).toMatchObject({ kind: 'granted' })
+  expect(await ledger.confirm([order])).toBe('granted')
+})
+
+test('a crawl that is paused after a lane was claimed for its permit holds the robots fetch', async () => {
+  const { ledger } = await emptyLedger(redis)
+  const claim = await ledger.claim({ ...lane, crawl: 'news' })
+  if (claim.kind !== 'claimed') throw new Error(claim.kind)
+  await ledger.changeCrawl({ name: 'news', change: { state: 'paused' }, by: 'test', reason: 'a test' })
+  const order = { ...lane, fence: claim.fence, version: claim.version, kind: 'robots' as const, delayMs: DELAY }
+  expect(await ledger.start(order)).toMatchObject({ kind: 'refused', why: 'crawl-held' })
 })

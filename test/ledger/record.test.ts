@@ -170,6 +170,22 @@ test('lanes of the origin that wait for the answer are woken at their own due ti
   expect(await dueOf('idle')).toBe(idleSince)
 })
 
+test('a lane is judged anew when its origin changed between its reservation and what became of it', async () => {
+  const { ledger, clock, dueOf, reserveOne } = await emptyLedger(redis)
+  await ledger.store(0, urls('a'))
+  const later = { kind: 'defer' as const, until: clock.now + 3_600_000, why: 'visiting-hours' as const }
+  await ledger.resolve(0, [{ ...(await reserveOne()), dropped: [], next: later }])
+  expect(await dueOf()).toBe(later.until)
+
+  clock.now = later.until
+  const reserved = await reserveOne()
+  const operator = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }
+  await ledger.operate({ ...operator, action: 'pause', until: clock.now + 1_000 }, [AGENT])
+  await ledger.operate({ ...operator, action: 'resume' }, [AGENT])
+  await ledger.resolve(0, [{ ...reserved, dropped: [], next: { ...later, until: clock.now + 3_600_000 } }])
+  expect(await dueOf()).toBeLessThanOrEqual(clock.now)
+})
+
 test('waking does not open a site that is in back-off', async () => {
   const bench = await emptyLedger(redis)
   const { ledger, clock, dueOf, reserve, setOrigin } = bench

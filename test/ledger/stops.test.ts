@@ -77,6 +77,21 @@ test('permits, robots fetches, hops and pace groups are stopped like pages, and 
   expect(await acquire('pace-group', 'list://other')).toMatchObject({ kind: 'wait' })
 })
 
+test('a lane that waits for a stopped pace group comes at once when the stop is lifted', async () => {
+  const { ledger, reserve, reserveOne } = await emptyLedger(redis)
+  await ledger.store(0, urls('a'))
+  const { fence } = await reserveOne()
+  await ledger.stop({ ...who, names: ['192.0.2.1'] })
+  const group = { agent: AGENT, origin: 'address://192.0.2.1' }
+  const turn = await ledger.acquire({ lanes: [group], kind: 'pace-group', delayMs: 0, of: lane })
+  if (turn.kind !== 'wait' || turn.gate !== 'stopped') throw new Error(JSON.stringify(turn))
+  const next = { kind: 'defer' as const, until: ledger.now() + turn.waitMs, why: turn.gate }
+  expect(await ledger.resolve(0, [{ ...lane, fence, dropped: [], next }])).toEqual(['completed'])
+  expect(await reserve()).toEqual([])
+  await ledger.lift({ ...who, names: ['192.0.2.1'] })
+  expect((await reserveOne()).urls).toMatchObject([{ id: 'a' }])
+})
+
 test('what is in flight ends as usual', async () => {
   const { ledger, reserveOne, startPage, finish, outcomes } = await emptyLedger(redis)
   await ledger.store(0, urls('a'))

@@ -2,11 +2,13 @@
  * A ledger of each released layout becomes one of today: nothing is lost and nothing comes early, wherever the upgrade breaks off. The
  * fixtures in layouts/ were made by the code of their release (layouts/fill.ts).
  */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { announceNew, connectLink, linkTo } from '@decorum/ledger'
 import { EPOCH, keysOf, LAYOUT } from '@decorum/ledger/testing'
 import { upgrade } from '@decorum/ledger-move'
 import { openLedgerWithViews } from '@decorum/ledger-views'
+import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -40,7 +42,7 @@ async function load(raw: Redis, layout: string): Promise<void> {
 async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unknown; sent: number }> {
   const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
   link.on('error', () => undefined)
-  await connectLink(link, 1_000)
+  await connectLink(link, { clock: systemClock, ms: 1_000 })
   const send = link.sendCommand.bind(link)
   let sent = 0
   link.sendCommand = (command, stream) => {
@@ -59,7 +61,7 @@ async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unk
 const lockEnds = (raw: Redis) => raw.del('{decorum:partitions}:changing')
 
 /** What is kept for people to see later: it fills by itself, so an earlier ledger has none of it, and it needs no other number. */
-const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring)/
+const KEPT_TO_SEE = /^\{decorum:\d+\}:(shut:|n:|f:|noted|ring|spent)/ // and what bodies have spent, which is counted since then
 const COUNT_OF_A_REASON = /\["[a-z]+\/[\w-]+","\d+"\],?/g
 
 /** What differs from one filling to the next: lives by the real clock, a back-off that chance lengthens, the run of Redis; and how it came here. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 
 const shared = sharedPermitFleet({ env: LONG_LEASES })
@@ -182,4 +182,45 @@ test('while Redis is away nothing is granted: 503, for those in line as well', a
       status: 503,
       body: { type: 'ledger-away' },
     })
+})
+
+test('a Retry-After is believed of a limited token up to an hour or to what it may say, of others up to a day', async () => {
+  const tokens = [
+    { name: 'limited', token: 'a-token-of-limited-1', agents: ['journeybot'] },
+    { name: 'more', token: 'a-token-of-more-1234', agents: ['journeybot'], maxRetryAfterMs: 7_200_000 },
+    { name: 'all', token: 'a-token-of-all-12345' },
+  ]
+  const sites = tokens.map(({ name }) => ({ name, robots: { body: '' } }))
+  const env = { DECORUM_PERMIT_TOKENS: JSON.stringify(tokens), ...LONG_LEASES }
+  const { web, ask, complete, redis } = await permitFleet(sites, { env })
+  const ledger = await openLedgerWithViews({
+    redis: redis.url,
+    partitions: 1,
+    leaseMs: TIMES.leaseMs,
+    quarantineMs: TIMES.quarantineMs,
+  })
+  onTestFinished(() => ledger.close())
+  const closedFor = async (name: string, token: string, retryAfter: string) => {
+    const url = `${web.origins[name]}/1`
+    const held = await ask({ url, waitMs: 20_000 }, bearer(token))
+    expect(held.status).toBe(201)
+    await complete(held.body.permit, { status: 429, retryAfter }, bearer(token))
+    expect(await ask({ url }, bearer('a-token-of-all-12345'))).toMatchObject({
+      status: 200,
+      body: { gate: 'back-off' },
+    })
+    const { backOff } = await ledger.viewOrigin(web.origins[name] as string, [])
+    return ((backOff?.until ?? 0) - Date.now()) / 3_600_000
+  }
+  const jitter = 1.1
+  const date = new Date(Date.now() + 5 * 86_400_000).toUTCString()
+  for (const [name, token, asked, hours] of [
+    ['limited', 'a-token-of-limited-1', date, 1],
+    ['more', 'a-token-of-more-1234', '864000', 2],
+    ['all', 'a-token-of-all-12345', '864000', 24],
+  ] as const) {
+    const closed = await closedFor(name, token, asked)
+    expect(closed, name).toBeGreaterThan(hours * 0.99)
+    expect(closed, name).toBeLessThan(hours * jitter)
+  }
 })

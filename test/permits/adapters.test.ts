@@ -1,19 +1,14 @@
 /** Crawlers of others with one line added, before recording sites. What is not installed is skipped, and says so. */
-import { execFile, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Configuration, HttpCrawler, RequestQueue } from '@crawlee/http'
 import { Agent, fetch as fetchOfUndici, interceptors, request } from 'undici'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum as crawleeOptions } from '../../integrations/crawlee/decorum.js'
 // @ts-expect-error plain JavaScript, to be copied as it is
 import { decorum } from '../../integrations/undici/decorum.js'
-import { programOf } from '../support/programs.ts'
 import { sharedPermitFleet } from './fleet.ts'
 
 // On a busy machine much of this takes longer than a lease of seconds, and nobody dies here.
@@ -179,59 +174,5 @@ test.skipIf(skipUnless(has('scrapy', SYSTEM_PYTHON), 'Scrapy'))(
       expect(stdout).toContain(`200 ${two}/busy`) // asked again by Scrapy itself, in its turn
     }
     await expectPolite()
-  },
-)
-
-const hasBoth = ['wget', 'curl'].every((program) => programOf(program) !== undefined)
-test.skipIf(skipUnless(hasBoth, 'wget or curl'))(
-  'wget -r and curl through the proxy are one polite visitor',
-  async () => {
-    const links = ['/a', '/no/b', '/moved', '/busy'].map((path) => `<a href="${path}">x</a>`).join('')
-    const sites = [
-      {
-        name: 'w',
-        robots: { body: 'User-agent: *\nDisallow: /no\nCrawl-delay: 0.4\n' },
-        paths: {
-          '/': { body: links },
-          '/moved': { status: 302, location: '/target' },
-          '/busy': [{ status: 503, retryAfter: '1' }, {}],
-        },
-      },
-    ]
-    const { web, url, expectPolite } = await fleet(sites)
-    const proxy = spawn(process.execPath, [`${folder('proxy')}/proxy.js`, url(), '0'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    onTestFinished(() => void proxy.kill())
-    const [line] = (await once(proxy.stdout, 'data')) as [Buffer]
-    const address = String(line).trim().replace('http_proxy=', '')
-    const into = await mkdtemp(join(tmpdir(), 'decorum-wget-'))
-    onTestFinished(() => rm(into, { recursive: true, force: true }))
-    const { w } = web.origins
-    const wget = [
-      '-r',
-      '-nv',
-      '--retry-on-http-error=503',
-      '-e',
-      'use_proxy=yes',
-      '-e',
-      `http_proxy=${address}`,
-      `${w}/`,
-    ]
-    const wgetting = exec('wget', wget, { cwd: into }).catch((error: { stderr: string }) => error) // 8: one URL was forbidden
-    const curl = ['-s', '-o', '/dev/null', '-w', '%{http_code} ', '-x', address, '--noproxy', '']
-    const [{ stdout }] = await Promise.all([
-      exec('curl', [...curl, `${w}/c`, '-o', '/dev/null', `${w}/no/d`]),
-      wgetting,
-    ])
-    expect(stdout.trim()).toBe('200 403')
-    const tunnel = await exec('curl', [...curl, 'https://site.invalid/']).catch((error: { code: number }) => error)
-    expect(tunnel).toMatchObject({ code: 56 }) // it got no tunnel
-    await expectPolite()
-    const { requests } = await web.evidence()
-    const seen = requests.map(({ path, status }) => `${path} ${status}`)
-    for (const one of ['/ 200', '/a 200', '/c 200', '/moved 302', '/target 200', '/busy 503', '/busy 200'])
-      expect(seen).toContain(one)
-    expect(requests.filter(({ path }) => path === '/robots.txt')).toHaveLength(1)
   },
 )

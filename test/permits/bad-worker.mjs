@@ -24,7 +24,7 @@ async function exchange(target, { method, headers, maxBytes }, { fault, signal }
     const sent = request(target, { method, signal, agent: false, headers: Object.fromEntries(own) }, (answer) => {
       const chunks = []
       let bytes = 0
-      let truncated = false
+      let truncated = ''
       const done = () => {
         const said = { status: answer.statusCode, truncated }
         said.headers = []

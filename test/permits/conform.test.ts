@@ -49,7 +49,7 @@ const BAD: [situation: string, fault: string, complaint: RegExp][] = [
   ['slow', 'early', /completed \d+ ms before its answer had ended/],
   ['long', 'no-extension', /overlap|short-delay/],
   ['deadline', 'patient', /open for \d+ ms/],
-  ['big', 'greedy', /truncated is false/],
+  ['big', 'greedy', /truncated is "", not "length"/],
   ['stop', 'deaf', /open for \d+ ms after the stop/],
   ['dead-lease', 'brittle', /no outcome/], // the last one: it ends there
 ]

@@ -125,6 +125,21 @@ describe('before one fleet', () => {
     await expectPolite()
   })
 
+  test("a Retry-After beside any other answer closes it as well; beside a redirect it is the caller's own", async () => {
+    const fleet = await shared([
+      { name: 'ill', robots: { body: '' }, pages: [{ status: 500, retryAfter: '6' }, {}] },
+      { name: 'moved', robots: { body: '' } },
+    ])
+    const { web, ask, expectPolite } = fleet
+    expect(await fleet.fetch(`${web.origins.ill}/1`)).toBe(500)
+    expect(await ask({ url: `${web.origins.ill}/2` })).toMatchObject({ status: 200, body: { gate: 'back-off' } })
+    const moved = await ask({ url: `${web.origins.moved}/1`, waitMs: 20_000 })
+    await fleet.complete(moved.body.permit, { status: 302, retryAfter: '600' })
+    expect((await ask({ url: `${web.origins.moved}/2`, waitMs: 20_000 })).status).toBe(201)
+    expect(await fleet.fetch(`${web.origins.ill}/2`)).toBe(200)
+    await expectPolite()
+  })
+
   // The last one: it ends processes of the fleet.
   test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {
     const sites = [

@@ -37,6 +37,7 @@ export type Sent = { status: number; headers: Headers; body: ArrayBuffer } | 'en
 const SEND_WITHIN_MS = 1_000
 export type FleetOptions = {
   permits?: number
+  proxies?: number
   fetchers?: number
   gateways?: number
   env?: NodeJS.ProcessEnv
@@ -49,10 +50,10 @@ type Running = { fleet: Fleet; redis: TestRedis }
 type Ending = (end: () => Promise<unknown>) => void
 
 async function start(options: FleetOptions, ending: Ending): Promise<Running> {
-  const { permits = 1, fetchers = 1, gateways = 1, env = {} } = options
+  const { permits = 1, proxies = 0, fetchers = 1, gateways = 1, env = {} } = options
   const redis = options.redis ?? (await startRedis()) // the settings of a fleet are kept in its Redis, and those of tests differ
   if (options.redis === undefined) ending(() => redis.stop())
-  const fleet = await startFleet({ env: fleetEnv(options.url ?? redis.url, env), gateways, fetchers, permits })
+  const fleet = await startFleet({ env: fleetEnv(options.url ?? redis.url, env), gateways, fetchers, permits, proxies })
   ending(() => fleet.stop(5_000))
   return { fleet, redis }
 }

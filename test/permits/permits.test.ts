@@ -1,4 +1,5 @@
 import { EVERYTHING, openLedger } from '@decorum/ledger'
+import { MAX_PATH_BYTES } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
 
@@ -37,6 +38,20 @@ test('an unknown origin: a fetcher asks for robots.txt while the permit waits, t
   expect(refused.headers.get('content-type')).toContain('application/problem+json')
   const report = await expectPolite()
   expect(report.requests).toBe(2)
+})
+
+test('a URL of the longest length, each octet of it encoded once more in a query, is judged and granted', async () => {
+  const { web, ask, complete, call, expectPolite } = await shared([{ name: 'long', robots: { body: '' } }])
+  const url = `${web.origins.long}/?${'|'.repeat(MAX_PATH_BYTES - 2)}`
+  const asked = await ask({ url, waitMs: 20_000 })
+  expect(asked).toMatchObject({ status: 201, body: { url } })
+  await (await fetch(url, { headers: { 'user-agent': UA } })).arrayBuffer()
+  await complete(asked.body.permit, { status: 200 })
+  expect(await call('GET', `/v1/robots?url=${encodeURIComponent(url)}`)).toMatchObject({
+    status: 200,
+    body: { verdict: 'allowed' },
+  })
+  expect((await expectPolite()).requests).toBe(2)
 })
 
 test('a lane in use: 200 names the gate, and who waits gets the lane when its delay is over', async () => {

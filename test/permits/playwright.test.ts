@@ -62,7 +62,7 @@ test.skipIf(!existsSync('/usr/bin/chromium'))(
     const ended = await fleet.outcomesOf(['a', 'b'])
     expect(ended.get('b')).toMatchObject({ kind: 'redirected', to: `${origin}/` })
     const outcome = ended.get('a')
-    expect(outcome).toMatchObject({ kind: 'fetched', status: 200, truncated: false })
+    expect(outcome).toMatchObject({ kind: 'fetched', status: 200, truncated: '' })
     await end(worker)
     const archive = outcome?.kind === 'fetched' ? outcome.archive : undefined
     const content = await openContent(archive?.ref ?? '')

@@ -52,7 +52,7 @@ describe('before one fleet', () => {
       attempts: 1,
       meta: { depth: 2 },
       says: { robots: ['noindex'], language: 'en' },
-      truncated: false,
+      truncated: '',
     })
     const moved = ended.get('moved')
     expect(moved).toMatchObject({ kind: 'redirected', status: 302, to: `${two}/target` })

@@ -21,6 +21,12 @@ test.each([
   ['http://a.test/a/../b/./c', 'http://a.test', '/b/c'],
   ['http://a.test/a b|c', 'http://a.test', '/a%20b|c'],
   ['http://a.test?q', 'http://a.test', '/?q'],
+  // An empty query is part of the URL, as browsers request it and as rules like `/*?` mean it.
+  ['http://a.test/a?', 'http://a.test', '/a?'],
+  ['http://a.test/a?#b', 'http://a.test', '/a?'],
+  ['http://a.test?', 'http://a.test', '/?'],
+  ['http://a.test/a#b?', 'http://a.test', '/a'],
+  ['http://a.test/a#', 'http://a.test', '/a'],
   ['http://a.test/%zz%2f', 'http://a.test', '/%zz%2f'],
   ['http://under_score.test/', 'http://under_score.test', '/'],
   [`http://${'a'.repeat(63)}.test/`, `http://${'a'.repeat(63)}.test`, '/'],

@@ -1,6 +1,7 @@
 /** The ready cache, against a real server whose answers the test chooses, on a clock that the test moves. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { type RobotsCache, type RobotsCacheOptions, robotsCache } from '@decorum/robots/cache'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
@@ -78,6 +79,26 @@ test('five redirects are followed, a sixth is as no file, and one to another sch
   expect(await cache().judge(`${origin}/x`)).toMatchObject({ kind: 'allowed', why: 'unavailable' })
   answer = (_, response) => response.writeHead(301, { location: 'file:///etc/passwd' }).end()
   expect(await cache().judge(`${origin}/x`)).toMatchObject({ kind: 'wait' })
+})
+test('a redirect to itself, or back to where it came from, is asked for once and is a failure, not a site without rules', async () => {
+  for (const [to, requests] of [
+    ['/robots.txt#again', 1],
+    ['/there', 2],
+  ] as const) {
+    asked.length = 0
+    answer = ({ url }, response) =>
+      response.writeHead(302, { location: url === '/robots.txt' ? to : '/robots.txt' }).end()
+    expect(await cache().judge(`${origin}/x`)).toMatchObject({ kind: 'wait' })
+    expect(asked).toHaveLength(requests)
+  }
+})
+test('gzip that no header names is read, and is a failure without its end', async () => {
+  const packed = gzipSync('user-agent: *\ndisallow: /private\n')
+  answer = (_, response) => response.end(packed)
+  expect(await cache().isAllowed(`${origin}/private`)).toBe(false)
+  expect(await cache().isAllowed(`${origin}/open`)).toBe(true)
+  answer = (_, response) => response.end(packed.subarray(0, -12))
+  expect(await cache().judge(`${origin}/open`)).toMatchObject({ kind: 'wait' })
 })
 test('no more origins are kept than it was told, and no more of a file than 500 KiB', async () => {
   const robots = cache({ maxOrigins: 1 })

@@ -2,6 +2,7 @@
  * The cases on which the libraries of this world disagree, each with the answer given here; and the bad input of every
  * other kind that a robots.txt has been seen to hold.
  */
+import { gzipSync } from 'node:zlib'
 import { parseRobots, policies } from '@decorum/robots'
 import { describe, expect, test } from 'vitest'
 import { lines, matches, under } from './support/ask.ts'
@@ -105,14 +106,13 @@ describe('R: any octets', () => {
       expect(allowed(octets(mark, rules), 'a', '/x')).toBe(false)
     expect(allowed(octets('user-agent: *\n', [0xef, 0xbb, 0xbf], 'disallow: /x\n'), 'a', '/x')).toBe(true)
   })
-  test('R5 UTF-16: no rules, flagged', () => {
-    for (const source of [
-      Buffer.from(`\ufeff${rules}`, 'utf16le'),
-      Buffer.from(`\ufeff${rules}`, 'utf16le').swap16(),
-    ]) {
-      expect(allowed(source, 'a', '/x')).toBe(true)
-      expect(kinds(source)).toContain('not-text')
-    }
+  test('R5 UTF-16: read as what it is, flagged; under google octets', () => {
+    for (const text of [`\ufeff${rules}`, rules])
+      for (const source of [Buffer.from(text, 'utf16le'), Buffer.from(text, 'utf16le').swap16()]) {
+        expect(allowed(source, 'a', '/x')).toBe(false)
+        expect(under('google')(source, 'a', '/x')).toBe(true)
+        expect(kinds(source)).toEqual(['not-text'])
+      }
   })
   test('R6 NULs are octets like others', () => {
     expect(allowed(octets('user-agent: *\ndisallow: /a', [0], 'b\n'), 'a', '/a')).toBe(true)
@@ -147,7 +147,10 @@ describe('R: any octets', () => {
     robots.set(Buffer.from(rules))
     expect(allowed(robots, 'a', '/x')).toBe(false)
   })
-  test('R13 gzip without its header: no rules, flagged', () => {
+  test('R13 gzip without its header: unpacked, flagged; a broken one has no rules', () => {
+    expect(allowed(gzipSync(rules), 'a', '/x')).toBe(false)
+    expect(kinds(gzipSync(rules))).toEqual(['not-text'])
+    expect(allowed(octets([0x1f, 0x8b, 8, 0, 0, 0]), 'a', '/x')).toBe(true)
     expect(kinds(octets([0x1f, 0x8b, 8, 0, 0, 0]))).toContain('not-text')
   })
   test('R15 tens of thousands of groups', () => {

@@ -71,6 +71,28 @@ describe('cost, in octets looked at: the bench has the times', () => {
     expect(stepsTaken(), 'an explanation, which tries every rule').toBeLessThan(2 * bound)
   })
 
+  test.each(worstCases().map((one) => [one.name, one] as const))(
+    '%s, in a path that is too long for an index: bounded, and what stays open is forbidden',
+    (_, { file, url }) => {
+      const long = `${url}${'|'.repeat(8_192 - url.length)}`
+      const robots = parseRobots(Buffer.from(file))
+      // Beyond the bound at most one pass over the path is under way.
+      const bound = 50_000_000 + 3 * 8_192 + file.length
+      for (let n = 0; n < 5; n++) {
+        robots.isAllowed(long, 'x')
+        expect(stepsTaken()).toBeLessThan(bound + 1_000_000)
+      }
+    },
+  )
+  test('a pattern that is not sought to the end forbids, and never allows', () => {
+    const file = Array.from({ length: 4_000 }, (_, n) => `/*${'|'.repeat(24)}*${'|'.repeat(20)}${n}x`)
+    const url = `https://h.example/${'|'.repeat(8_000)}`
+    const rules = (type: string): string => `user-agent: *\n${file.map((one) => `${type}: ${one}\n`).join('')}`
+    expect(parseRobots(rules('disallow')).isAllowed(url, 'x')).toBe(false)
+    expect(parseRobots(`${rules('allow')}disallow: /\n`).isAllowed(url, 'x')).toBe(false)
+    expect(parseRobots(rules('disallow')).isAllowed(url.slice(0, 300), 'x'), 'of a usual length').toBe(true)
+  })
+
   test('of a file with nothing to say hardly anything is kept', () => {
     for (const line of ['x\n', 'uu:\n', 'sitemap:x\n', 'a b c\n', '\n', '<p>\n']) {
       const { warnings, sitemaps, records } = parseRobots(Buffer.from(line.repeat(Math.floor(512_000 / line.length))))

@@ -1,5 +1,6 @@
 /** Our own leniencies and profiles: what no standard says, and what `decorum` does about it. */
-import { parseRetryAfter, parseRobots, policies, productToken } from '@decorum/robots'
+import { parseRetryAfter, parseRobots, policies, productToken, readRetryAfter } from '@decorum/robots'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lines, matches, under } from './support/ask.ts'
 
@@ -151,6 +152,12 @@ describe('URLs as callers give them', () => {
     expect(allowed(robots, 'x', '/a?b=/../private')).toBe(true)
     expect(allowed(robots, 'x', 'http:\\\\example.com\\private')).toBe(false)
   })
+  test('an empty query is part of a URL, also of one that is tidied', () => {
+    const robots = lines('user-agent: *', 'disallow: /*?')
+    for (const path of ['/a?', '/b/../a?', '/b/../a?#c', ' /a?', '/a? '])
+      expect(allowed(robots, 'x', path), path).toBe(false)
+    for (const path of ['/a', '/b/../a#?', '/b/../a']) expect(allowed(robots, 'x', path), path).toBe(true)
+  })
   test('names that only start with a dot are names', () => {
     expect(matches('decorum', '/.well-known/x', '/.well-known/x')).toBe(true)
     expect(matches('decorum', '/a/..b', '/a/..b')).toBe(true)
@@ -245,25 +252,77 @@ describe('Retry-After', () => {
     ['Fri, 20 Nov 2026 11:59:59 GMT', undefined],
     ['Fri, 31 Dec 9999 23:59:59 GMT', 86_400_000],
     ['Fri, 20 Nov 0120 12:00:00 GMT', undefined],
-    ['Tue, 31 Feb 2027 12:00:00 GMT', undefined],
+    ['Tue, 31 Feb 2027 12:00:00 GMT', 86_400_000], // a day that there is not: some day in March
     ['Fri, 20 Nov 2026 25:00:00 GMT', undefined],
-    ['Friday, 20-Nov-26 12:01:00 GMT', undefined],
-    ['Fri Nov 20 12:01:00 2026', undefined],
-    ['Fri, 20 Nov 2026 12:01:00 +0100', undefined],
+    ['Friday, 20-Nov-26 12:01:00 GMT', 60_000],
+    ['Fri Nov 20 12:01:00 2026', 60_000],
+    ['Sun Nov  1 12:01:00 2026', undefined],
+    ['Fri, 20 Nov 2026 12:01:00 UTC', 60_000],
+    ['Fri, 20 Nov 2026 12:01:00 +0000', 60_000],
+    ['Fri, 20 Nov 2026 13:01:00 +0100', 60_000],
+    ['Fri, 20 Nov 2026 04:01:00 PST', 60_000],
+    ['Fri, 20 Nov 2026 12:01:00', 60_000],
+    ['Fri, 20-Nov-2026 12:01:00 GMT', 60_000],
+    ['Fri, 20 Nov 2026 12:01 GMT', 60_000],
+    ['20 Nov 2026 12:01:00 GMT', 60_000],
+    ['Fri Nov 20 2026 13:01:00 GMT+0100 (Central European Standard Time)', 60_000],
+    ['2026-11-20T12:01:00Z', 60_000],
+    ['2026-11-20T13:01:00.5+01:00', 60_000],
+    ['"120"', 120_000],
+    ['6.0', 6_000],
+    ['6s', 6_000],
+    ['6 sec', 6_000],
+    ['5 minutes', 300_000],
+    ['1h', 3_600_000],
+    ['2 days', 86_400_000],
+    ['1500ms', 1_500],
+    ['120; comment', 120_000],
+    ['3,600', 3_600_000],
+    ['6, 6', 6_000],
+    ['Fri, 20 Nov 2026 12:01:00 GMT, 30', 60_000],
+    ['soon, 30', 30_000],
     ['-1', undefined],
-    ['1.5', undefined],
+    ['1.5', 1_500],
     ['1e3', undefined],
     ['0x10', undefined],
-    ['5, 10', undefined],
+    ['5, 10', 10_000],
     [`1${' '.repeat(16_000)}x`, undefined],
     ['\tFri, 20 Nov 2026 12:01:00 GMT ', 60_000],
     ['Sat, 13 Sep 275760 00:00:00 GMT', 86_400_000],
-    ['\u{a0}5', undefined],
+    ['\u{a0}5', 5_000],
     ['Invalid Date', undefined],
     ['٥', undefined],
     ['', undefined],
     [undefined, undefined],
   ])('%s: %s ms', (value, ms) => {
     expect(parseRetryAfter(value, now)).toBe(ms)
+  })
+  test('of several lines the longest counts, and the first part that cannot be read is named', () => {
+    expect(readRetryAfter(['6', '7', '2'])).toEqual({ retryAfterMs: 7_000 })
+    expect(readRetryAfter(['soon', '7', 'x'.repeat(99)])).toEqual({ retryAfterMs: 7_000, retryAfterUnread: 'soon' })
+    expect(readRetryAfter('x'.repeat(16_384)).retryAfterUnread).toHaveLength(64)
+  })
+  test('every date of the three forms of RFC 9110 is read as Date prints it', () => {
+    const anyDate = fc.date({ min: new Date(0), max: new Date(Date.UTC(2069, 11, 31)), noInvalidDate: true })
+    fc.assert(
+      fc.property(anyDate, (date) => {
+        const at = Math.floor(date.getTime() / 1_000) * 1_000
+        const [day = '', of = '', month = '', year = '', time = ''] = date.toUTCString().split(/,? /)
+        const forms = [
+          `${day}, ${of} ${month} ${year} ${time} GMT`,
+          `${day}day, ${of}-${month}-${year.slice(2)} ${time} GMT`,
+        ]
+        for (const text of [...forms, `${day} ${month} ${of.replace(/^0/, ' ')} ${time} ${year}`])
+          expect(readRetryAfter(text), text).toEqual({ retryAfterAt: at })
+      }),
+    )
+  })
+  test('of any text something is read or named, and nothing lasts longer than a day', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9 ,;:+.a-zA-Z-]{0,80}$/)), (text) => {
+        const ms = parseRetryAfter(text, now)
+        expect(ms === undefined || (ms > 0 && ms <= 86_400_000)).toBe(true)
+      }),
+    )
   })
 })

@@ -1,14 +1,14 @@
 /**
- * What processes must not load until they are ready: each of these costs 10 ms of processor time or 2 MB of memory, or more, at every start
+ * What processes must not load from their sources until they are ready: each of these costs 10 ms of processor time or 2 MB of memory, or more, at every start
  * (docs/decisions/0010-compiled-code-is-kept.md).
  */
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { processMetrics } from '@decorum/runtime'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
@@ -21,8 +21,9 @@ const redis = await redisForTest()
 const HOOK = `
   import { registerHooks } from 'node:module'
   import { appendFileSync } from 'node:fs'
+  import { isMainThread } from 'node:worker_threads'
   const file = process.env.LOADED + '/' + process.pid + ' ' + process.argv[1].split('/').pop()
-  registerHooks({ load(url, context, next) { appendFileSync(file, url + '\\n'); return next(url, context) } })`
+  if (isMainThread) registerHooks({ load(url, context, next) { appendFileSync(file, url + '\\n'); return next(url, context) } })`
 
 /** Of libraries the file by which they are loaded as a whole; a folder where nothing of it is wanted. */
 const EVERYWHERE = [
@@ -34,8 +35,8 @@ const EVERYWHERE = [
   'htmlparser2/',
   'undici/index.js',
 ]
-const READS_PAGES = ['@exodus/bytes/', 'entities/', 'html-encoding-sniffer/']
-const FETCHES = ['undici/', 'warcio/', 'http-cache-semantics/']
+const READS_PAGES = ['@exodus/bytes/', 'entities/']
+const FETCHES = ['undici/', 'http-cache-semantics/']
 const SERVES = ['fastify/', 'yaml/', '@bull-board/']
 const QUEUES = 'bullmq/dist/cjs/index.js'
 
@@ -43,6 +44,7 @@ test.each([
   ['gateway', { 'main.ts': [QUEUES, ...READS_PAGES, ...FETCHES, ...SERVES] }],
   ['fetcher', { 'main.ts': ['bullmq/', ...READS_PAGES, ...FETCHES, ...SERVES], 'child.ts': [QUEUES, ...SERVES] }],
   ['permits', { 'main.ts': [QUEUES, ...READS_PAGES, ...FETCHES, 'yaml/', '@bull-board/'] }],
+  ['proxy', { 'main.ts': [QUEUES, ...READS_PAGES, ...SERVES, '@peculiar/'] }],
   ['console', { 'main.ts': [...READS_PAGES, ...FETCHES] }],
 ] as const)('a %s loads nothing that it has no use for', async (role, unused) => {
   const loaded = await loadedBy([role], (line) => line.includes('"ready"'))
@@ -63,7 +65,7 @@ test('help loads the parser of commands, and no other library', async () => {
 test('the metrics of a process are those that prom-client collects by default', async () => {
   const [usual, ours] = [new Registry(), new Registry()]
   collectDefaultMetrics({ register: usual })
-  processMetrics(ours, '1', () => 1)
+  processMetrics(ours, { version: '1', commit: 'unknown' }, () => 1)
   const about = (registry: Registry) =>
     registry
       .getMetricsAsArray()
@@ -74,8 +76,18 @@ test('the metrics of a process are those that prom-client collects by default', 
   expect(await ours.metrics()).toMatch(/^process_cpu_seconds_total \d+(\.\d+)?$/m)
 })
 
+test('what guards an embedded Redis, as long as it runs, loads no library', async () => {
+  const guardian = fileURLToPath(new URL('../../packages/local-redis/src/redis-guardian.ts', import.meta.url))
+  const loaded = await loadedBy([], undefined, guardian)
+  expect(loaded.get('redis-guardian.ts')).toEqual([])
+})
+
 /** Modules of libraries by their path, `name/folder/file`, of each process; of ours, which all are beside them, none. */
-async function loadedBy(args: string[], isReady?: (line: string) => boolean): Promise<Map<string, string[]>> {
+async function loadedBy(
+  args: string[],
+  isReady?: (line: string) => boolean,
+  program = MAIN,
+): Promise<Map<string, string[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'decorum-loaded-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const env = {
@@ -87,9 +99,12 @@ async function loadedBy(args: string[], isReady?: (line: string) => boolean): Pr
     PORT: '0',
     FETCH_PROCESSES: '1',
     LOG_LEVEL: 'info',
+    DECORUM_BUNDLE: 'no',
   }
-  if (isReady === undefined) await promisify(execFile)(process.execPath, [MAIN, ...args], { env })
-  else {
+  if (isReady === undefined) {
+    const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+    await once(child, 'exit')
+  } else {
     const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const ended = new Promise((resolve) => child.once('exit', resolve))

@@ -1,6 +1,8 @@
 /** Real processes under a supervisor: one that ends, one that cannot be started, and one that is odd in its environment. */
+
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { systemClock } from '@decorum/protocol'
 import { SupervisedProcess } from '@decorum/runtime/supervised-process'
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -11,7 +13,7 @@ const LATE = new URL('support/late-child.ts', import.meta.url).pathname
 function idleProcess() {
   const said: string[] = []
   const log = pino({}, { write: (line: string) => void said.push((JSON.parse(line) as { msg: string }).msg) })
-  const child = new SupervisedProcess({ name: 'child', module: IDLE, env: process.env, log })
+  const child = new SupervisedProcess({ name: 'child', module: IDLE, env: process.env, log, clock: systemClock })
   onTestFinished(() => child.kill())
   return { child, said }
 }

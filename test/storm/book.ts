@@ -1,6 +1,6 @@
 /** The frontier's own book: what it was told is accepted, and each outcome that it was handed, with the time of both. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Frontier, openFrontier } from '@decorum/client'
+import { type Frontier, type FrontierOptions, openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
 import { now as clock } from '@decorum/synthetic-web'
 
@@ -24,8 +24,11 @@ export type Book = {
 
 const PATIENCE_MS = 120_000
 
-export async function openBook(redisUrl: string): Promise<Book> {
-  const frontier: Frontier = await openFrontier({ redis: redisUrl, patienceMs: PATIENCE_MS })
+export async function openBook(
+  redisUrl: string,
+  options: Pick<FrontierOptions, 'crawl' | 'patienceMs'> = {},
+): Promise<Book> {
+  const frontier: Frontier = await openFrontier({ redis: redisUrl, patienceMs: PATIENCE_MS, ...options })
   const accepted = new Map<string, Acceptance>()
   const outcomes = new Map<string, Delivered[]>()
   const unsure = new Set<string>()

@@ -83,7 +83,7 @@ export async function letLoose(
     }
   }
   const freezer = async (): Promise<void> => {
-    const wanted: Worker['role'][] = ['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits']
+    const wanted: Worker['role'][] = ['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits', 'proxy']
     const there = wanted.filter((role) => targets.some(({ worker }) => worker.role === role))
     if (there.length === 0) return
     const roles = dice.deck(there)

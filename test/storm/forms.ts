@@ -22,6 +22,7 @@ export const shortForm = (seed: number, ms = SHORT_MS): StormOptions => ({
   gateways: 3,
   fetchers: 5,
   permits: 2,
+  proxies: 2,
   sites: 150,
   rate: 85,
   least: {

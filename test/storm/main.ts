@@ -1,9 +1,13 @@
-/** `npm run storm`: the storm, or what is named first (`rolling`); each says in its file what it takes. */
+/** `npm run storm`: the storm, or what is named first (`failover`); each says in its file what it takes. */
+import { failoverCommand } from './failover-command.ts'
+import { hostileCommand } from './hostile-command.ts'
 import { rollingCommand } from './rolling-command.ts'
 import { stormCommand } from './storm-command.ts'
 import { takeoverCommand } from './takeover-command.ts'
 
 const COMMANDS: Record<string, (args: string[]) => Promise<number>> = {
+  failover: failoverCommand,
+  hostile: hostileCommand,
   rolling: rollingCommand,
   takeover: takeoverCommand,
 }

@@ -29,3 +29,6 @@ export function placeOf(n: number, sites: number): [site: number, k: number] {
   const block = Math.floor(n / OF_ONE_SITE)
   return [block % sites, Math.floor(block / sites) * OF_ONE_SITE + (n % OF_ONE_SITE)]
 }
+
+/** Never resolves: for a race with work that may fail. */
+export const rejects = (work: Promise<unknown>): Promise<never> => new Promise((_, reject) => void work.catch(reject))

@@ -7,7 +7,7 @@ const share = (list: number[], part: number): number =>
   list[Math.min(list.length - 1, Math.floor(list.length * part))] ?? Number.NaN
 const s = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
-export function printVerdict({ facts, verdict, holders, troubles, ms }: StormResult): string {
+export function printVerdict({ facts, verdict, holders, proxied, troubles, ms }: StormResult): string {
   const { faults, times, book } = facts
   const { report, extra, backMs, afterHoldMs } = verdict
   const count = (list: { role: string }[], role: string): number => list.filter((one) => one.role === role).length
@@ -19,7 +19,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
     ['requests heard by sites', `${report.requests} at ${report.origins} origins`],
     [
       'kills',
-      `${count(faults.kills, 'gateway')} gateways, ${count(faults.kills, 'fetcher')} fetchers, ${count(faults.kills, 'permits')} permits processes`,
+      `${count(faults.kills, 'gateway')} gateways, ${count(faults.kills, 'fetcher')} fetchers, ${count(faults.kills, 'permits')} permits processes, ${count(faults.kills, 'proxy')} proxies`,
     ],
     [
       'exchanges under permits',
@@ -27,11 +27,23 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
         .map(([mode, n]) => `${mode} ${n}`)
         .join(', '),
     ],
+    [
+      'clients of proxies',
+      Object.entries(proxied.ways)
+        .map(([way, n]) => `${way} ${n}`)
+        .join(', '),
+    ],
+    [
+      'their answers (0: none came)',
+      Object.entries(proxied.answers)
+        .map(([status, n]) => `${status} ${n}`)
+        .join(', '),
+    ],
     ['permits that were gone, that could not be extended any more', `${holders.gone}, ${holders.ended}`],
     ['in line for one lane: granted, before an earlier one', `${holders.inLine.granted}, ${holders.inLine.outOfOrder}`],
     [
       'freezes',
-      `${count(faults.freezes, 'gateway')} gateways, ${count(faults.freezes, 'fetcher')} fetchers (${faults.freezes.filter(({ whom }) => whom === 'child').length} under a supervisor)`,
+      `${count(faults.freezes, 'gateway')} gateways, ${count(faults.freezes, 'fetcher')} fetchers (${faults.freezes.filter(({ whom }) => whom === 'child').length} under a supervisor), ${count(faults.freezes, 'proxy')} proxies`,
     ],
     [
       'Redis restarts',
@@ -46,7 +58,7 @@ export function printVerdict({ facts, verdict, holders, troubles, ms }: StormRes
     ['longest stall of the machine', s(longestOf(facts.stalls))],
     ['violations', String(verdict.violations.length)],
     [
-      'residual: exchanges that a frozen fetcher held open beyond its lease',
+      'residual: exchanges that a frozen fetcher or proxy held open beyond its lease',
       `${verdict.heldOpen.length}, with ${verdict.residual.length} requests on top of them`,
     ],
     ['smallest slack', `${report.smallestSlackMs?.toFixed(1)} ms`],

@@ -4,9 +4,9 @@ import { readdirSync, statSync } from 'node:fs'
 import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announceNew, linkTo } from '@decorum/ledger'
 import { findRedis, type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
 import { now as clock } from '@decorum/synthetic-web'
+import { sayNew } from '../support/say-new.ts'
 
 export type Outage = {
   /** SIGKILL; when it was started again; when it was seen to accept connections. ms of clock() */
@@ -40,8 +40,7 @@ export async function startRedisUnderFire(dir: string): Promise<RedisUnderFire> 
   const binary = await findRedis(() => undefined)
   const options = { dir, appendonly: true, more: WRITTEN_BEFORE_TOLD }
   let running: RedisProcess = await spawnRedis(binary, options)
-  const link = linkTo(running.url, { away: 'wait' })
-  await announceNew(link).finally(() => link.disconnect())
+  await sayNew(running.url)
   let marks: Mark[] = []
   const mark = (): void => {
     const file = latestFile(dir)

@@ -14,13 +14,13 @@ import { type Book, openBook } from './book.ts'
 import { diceOf } from './dice.ts'
 import { type HolderFacts, holdPermits } from './holders.ts'
 import { environment, type Times } from './manners.ts'
-import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
+import { OF_ONE_SITE, placeOf, pour, rejects } from './pour.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
 import { calm, storedIds, untilRead } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
-import { Worker } from './worker.ts'
+import { countTroubles, Worker } from './worker.ts'
 
 export type RollingOptions = {
   seed: number
@@ -28,7 +28,7 @@ export type RollingOptions = {
   /** folders of the two versions (trees.ts) */
   trees: readonly [string, string]
   times: Times
-  processes: Record<Worker['role'], number>
+  processes: Partial<Record<Worker['role'], number>>
   sites: number
   /** candidates a second, beside those that are posted to the console */
   rate: number
@@ -74,11 +74,7 @@ export async function roll(options: RollingOptions): Promise<RollingResult> {
   const stalls = watchStalls(folder, redis.url)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
-  const troubles = new Map<string, number>()
-  const onTrouble = (name: string, text: string): void => {
-    const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
-    troubles.set(what, (troubles.get(what) ?? 0) + 1)
-  }
+  const { troubles, onTrouble } = countTroubles()
   const workers = mobilise(options, redis.url, onTrouble)
   let book: Book | undefined
   try {
@@ -227,6 +223,3 @@ async function post(base: string | undefined, candidate: object): Promise<number
     return 0
   }
 }
-
-/** Never resolves. */
-const rejects = (work: Promise<unknown>): Promise<never> => new Promise((_, reject) => void work.catch(reject))

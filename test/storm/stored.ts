@@ -67,6 +67,7 @@ export async function storedIds(url: string, partitions: number): Promise<Set<st
       }
       for (const [, fields] of await redis.xrange(keys.outbox, '-', '+'))
         ids.add((JSON.parse(fields[1] ?? '{}') as { id: string }).id)
+      for (const json of await redis.zrange(keys.later, '0', '-1')) ids.add((JSON.parse(json) as { id: string }).id)
       for (const key of await redis.keys(`${tag}:candidates:*`)) {
         if ((await redis.type(key)) !== 'hash') continue
         const data = JSON.parse((await redis.hget(key, 'data')) ?? '{}') as { candidates?: { id: string }[] }

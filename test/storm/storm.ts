@@ -15,12 +15,13 @@ import { deedsMissing, type HolderFacts, holdPermits } from './holders.ts'
 import { openLink } from './link.ts'
 import { environment, longerDelay, type Times } from './manners.ts'
 import { OF_ONE_SITE, placeOf, pour } from './pour.ts'
+import { crawlThroughProxies, type ProxiedFacts, proxiedMissing } from './proxied.ts'
 import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
 import { calm, storedIds, untilRead } from './stored.ts'
 import { stormSites } from './storm-sites.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
-import { Worker } from './worker.ts'
+import { countTroubles, Worker } from './worker.ts'
 
 export type StormOptions = {
   seed: number
@@ -32,6 +33,7 @@ export type StormOptions = {
   gateways: number
   fetchers: number
   permits: number
+  proxies: number
   sites: number
   /** candidates poured in per second */
   rate: number
@@ -44,7 +46,8 @@ export type StormResult = {
   facts: StormFacts
   verdict: Verdict
   holders: HolderFacts
-  /** kinds of fault, and deeds of those who hold permits, that it had none of */
+  proxied: ProxiedFacts
+  /** kinds of fault, and deeds of those who hold permits or ask through proxies, that it had none of */
   missing: string[]
   troubles: Map<string, number>
   ms: number
@@ -68,14 +71,11 @@ export async function storm(options: StormOptions): Promise<StormResult> {
   const stalls = watchStalls(folder, redis.url)
   const places = stormSites(options.sites, times)
   const web = await recordedWeb(places.sites)
-  const troubles = new Map<string, number>()
+  const { troubles, onTrouble } = countTroubles()
   const targets: Target[] = []
   let book: Book | undefined
   try {
-    const environments = await mobilise(options, redis, targets, (name, text) => {
-      const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
-      troubles.set(what, (troubles.get(what) ?? 0) + 1)
-    })
+    const environments = await mobilise(options, redis, targets, onTrouble)
     await Promise.all(targets.map(({ worker }) => worker.startUntilReady()))
     // Whoever starts again takes from the configuration what all agree on, as it stands by then
     for (const env of environments) for (const name of FLEET_SETTINGS) delete env[name]
@@ -108,15 +108,35 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       dice: diceOf(seed + 1),
       signal: end.signal,
     })
+    const proxied = crawlThroughProxies({
+      ports: () =>
+        targets.flatMap(({ worker }) => (worker.role === 'proxy' && worker.state === 'running' ? [worker.port] : [])),
+      urlOf: (n) => `${new URL(urlOf((n + 1) * OF_ONE_SITE)).origin}${n % 10 === 9 ? '/no' : ''}/proxied/${n}`,
+      times,
+      dice: diceOf(seed + 3),
+      signal: end.signal,
+    })
     const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
     const roles = targets.map(({ worker }) => worker.role)
-    const missing = (): string[] => [...kindsMissing(log, roles), ...deedsMissing(holding.facts)]
-    await Promise.race([longEnough(options, log, missing, frontier), raging, pouring, changing, holding.ended]) // the others reject when something is wrong
+    const missing = (): string[] => [
+      ...kindsMissing(log, roles),
+      ...deedsMissing(holding.facts),
+      ...proxiedMissing(proxied.facts),
+    ]
+    await Promise.race([
+      longEnough(options, log, missing, frontier),
+      raging,
+      pouring,
+      changing,
+      holding.ended,
+      proxied.ended,
+    ]) // the others reject when something is wrong
     end.abort()
     await raging
     await pouring
     await changing
     await holding.ended
+    await proxied.ended
     say('the storm is over')
     await calm(frontier, redis.url, PARTITIONS, calmMs)
     clearInterval(ticker)
@@ -146,6 +166,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       facts,
       verdict: judgeStorm(facts),
       holders: holding.facts,
+      proxied: proxied.facts,
       missing: missing(),
       troubles,
       ms: clock() - began,
@@ -179,7 +200,7 @@ async function longEnough(
 
 /** Some workers reach Redis by a link that can be hurt, some have clocks that are an hour off. */
 async function mobilise(
-  { gateways, fetchers, permits, times }: StormOptions,
+  { gateways, fetchers, permits, proxies, times }: StormOptions,
   redis: { url: string; port: number },
   targets: Target[],
   onTrouble: (name: string, text: string) => void,
@@ -208,6 +229,7 @@ async function mobilise(
   }
   for (let n = 1; n <= gateways; n++) await add('gateway', n, n === gateways, n === 2 ? HOUR : 0, 0)
   for (let n = 1; n <= permits; n++) await add('permits', n, n === permits && n > 1, 0, 0)
+  for (let n = 1; n <= proxies; n++) await add('proxy', n, n === proxies && n > 1, 0, 0)
   for (let n = 1; n <= fetchers; n++)
     // The last but one has no supervisor, whatever the others have: its guard is its own last look at its lease.
     await add(

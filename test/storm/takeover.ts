@@ -22,7 +22,7 @@ import { startRedisUnderFire } from './redis-fire.ts'
 import { watchStalls } from './stalls.ts'
 import { storedIds, untilRead } from './stored.ts'
 import { judgeStorm, type StormFacts, type Verdict } from './verdict.ts'
-import { THIS_TREE, Worker } from './worker.ts'
+import { countTroubles, THIS_TREE, Worker } from './worker.ts'
 
 export type TakeoverOptions = {
   seed: number
@@ -107,11 +107,7 @@ export async function takeOver(options: TakeoverOptions): Promise<TakeoverResult
   const web = await recordedWeb(
     names.map((name): Site => ({ name, robots: { body: 'User-agent: *\nDisallow: /no\n' }, pages: { delayMs: 20 } })),
   )
-  const troubles = new Map<string, number>()
-  const onTrouble = (name: string, said: string): void => {
-    const what = `${name.replace(/-\d+$/, '')}: ${said.slice(0, 200)}`
-    troubles.set(what, (troubles.get(what) ?? 0) + 1)
-  }
+  const { troubles, onTrouble } = countTroubles()
   const earlier = fleetOf('earlier', options.earlier, redis.url, onTrouble)
   const current = fleetOf('current', THIS_TREE, redis.url, onTrouble)
   const log: FaultLog = { kills: [], freezes: [], outages: [], hurts: [], configs: [] }

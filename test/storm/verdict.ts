@@ -10,6 +10,7 @@ import type { Book } from './book.ts'
 import type { ConfigChange } from './config-changes.ts'
 import type { FaultLog } from './faults.ts'
 import { judgedBy, LIAR, type Times } from './manners.ts'
+import { AGAIN } from './proxied.ts'
 import { keptWaiting, longestNear, type OfOne, ON_ITS_WAY_MS, outlasted, type Stall, withoutOwn } from './stalls.ts'
 
 export type StormFacts = {
@@ -38,7 +39,7 @@ export type Verdict = {
   /** what came back later than promised, in words: figures of time, which `npm run storm` judges and no test does */
   late: string[]
   violations: Violation[]
-  /** overlaps with an exchange that a frozen fetcher held open (docs/promises.md: residual) */
+  /** overlaps with an exchange that a frozen fetcher or proxy held open (docs/promises.md: residual) */
   residual: Violation[]
   /** those exchanges */
   heldOpen: RequestLine[]
@@ -80,7 +81,11 @@ export function judgeStorm(facts: StormFacts): Verdict {
 
   const isHop = ({ path }: RequestLine): boolean => path === '/rules.txt'
   const broke = (line: RequestLine): boolean => line.status === 0 && breaksOff(line.origin)
-  const extras = extraRequests(requests, times.deadlineMs, (line) => isHop(line) || broke(line))
+  const extras = extraRequests(
+    requests,
+    times.deadlineMs,
+    (line) => isHop(line) || broke(line) || line.path.startsWith(AGAIN),
+  )
   const extra: Verdict['extra'] = { kill: 0, freeze: 0, redis: 0, link: 0 }
   const unexplained: Again[] = []
   const perDeath = new Map<number, number>()
@@ -303,7 +308,8 @@ function heldOpenByFrozen(
   { freezes }: FaultLog,
   { leaseMs }: Times,
 ): RequestLine | undefined {
-  const beyond = freezes.filter(({ role, at: from, until }) => role === 'fetcher' && until - from > leaseMs)
+  const sends = new Set(['fetcher', 'proxy'])
+  const beyond = freezes.filter(({ role, at: from, until }) => sends.has(role) && until - from > leaseMs)
   return requests.find(
     (line) =>
       line.origin === origin &&

@@ -24,7 +24,7 @@ const LAST_WORDS = 20
 export type Death = { name: string; at: number; how: string /** by kill() of this class */; wanted: boolean }
 
 export type WorkerOptions = {
-  role: 'gateway' | 'fetcher' | 'permits' | 'console'
+  role: 'gateway' | 'fetcher' | 'permits' | 'console' | 'proxy'
   name: string
   /** read at each start: what is deleted from it is gone with the next life */
   env: NodeJS.ProcessEnv
@@ -35,6 +35,16 @@ export type WorkerOptions = {
   once?: boolean
   /** whose code it runs at first: the folder of a tree (default: this one) */
   tree?: string
+}
+
+/** What processes said, and how often: of a role, whichever of them it was. */
+export function countTroubles() {
+  const troubles = new Map<string, number>()
+  const onTrouble = (name: string, text: string): void => {
+    const what = `${name.replace(/-\d+$/, '')}: ${text.slice(0, 300)}`
+    troubles.set(what, (troubles.get(what) ?? 0) + 1)
+  }
+  return { troubles, onTrouble }
 }
 
 const everyone = new Set<Worker>()

@@ -1,8 +1,8 @@
 /** A real Redis Cluster for tests: three masters on loopback, each with its append-only file and a folder of its own. */
-import { announceNew, linkTo } from '@decorum/ledger'
 import { slotOf } from '@decorum/protocol'
-import { formCluster, nodeSettings, untilHealthy } from './form-cluster.ts'
+import { formCluster, moveSlot, nodeSettings, untilHealthy } from './form-cluster.ts'
 import { startRedis, type TestRedis } from './redis.ts'
+import { sayNew } from './say-new.ts'
 
 export type TestCluster = {
   /** REDIS_URL: every node */
@@ -27,9 +27,6 @@ export type TestCluster = {
 }
 
 const MASTERS = 3
-const KEYS_AT_ONCE = 20
-/** How long a server waits for the other one: only what hangs is given up. */
-const MIGRATE_MS = 120_000
 
 /** @param settings  of each node, beside our own */
 export async function startCluster(settings: Record<string, string> = {}): Promise<TestCluster> {
@@ -61,37 +58,19 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
     return (await Promise.all(answers)).find((n) => n >= 0) ?? -1
   }
   const url = masters.map((master) => master.url).join(',')
-  const link = linkTo(url, { away: 'wait' })
-  await announceNew(link).finally(() => link.disconnect())
+  await sayNew(url)
   return {
     url,
     masters,
     homeOf,
     healthy: () => untilHealthy(links),
     async moveTag(tag, to, halfWay) {
-      const slot = slotOf(tag.replace(/[{}]/g, ''))
       const from = await homeOf(tag)
-      const [source, target] = [links[from], links[to]]
+      const nodes = links.map((link, n) => ({ link, id: ids[n] ?? '', port: masters[n]?.port ?? 0 }))
+      const [source, target] = [nodes[from], nodes[to]]
       if (source === undefined || target === undefined || from === to)
         throw new Error(`nothing to move: ${from} → ${to}`)
-      await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from] ?? '')
-      await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to] ?? '')
-      const all = Number(await source.call('CLUSTER', 'COUNTKEYSINSLOT', slot))
-      let gone = 0
-      let waited = false
-      for (;;) {
-        const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, KEYS_AT_ONCE)) as string[]
-        if (keys.length === 0) break
-        const { port = 0 } = masters[to] ?? {}
-        await source.call('MIGRATE', '127.0.0.1', port, '', 0, MIGRATE_MS, 'KEYS', ...keys)
-        gone += keys.length
-        if (!waited && gone >= all / 2) {
-          waited = true
-          await halfWay?.()
-        }
-      }
-      for (const link of [target, source, ...links]) await link.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] ?? '')
-      return gone
+      return moveSlot(slotOf(tag.replace(/[{}]/g, '')), source, target, links, halfWay)
     },
     async redirectForEver(tag) {
       const slot = slotOf(tag.replace(/[{}]/g, ''))

@@ -36,6 +36,44 @@ export async function formCluster(ports: number[]): Promise<{ links: Redis[]; id
   return { links, ids }
 }
 
+const KEYS_AT_ONCE = 20
+/** How long a server waits for the other one: only what hangs is given up. */
+const MIGRATE_MS = 120_000
+
+export type ClusterNode = { link: Redis; id: string; port: number }
+
+/**
+ * Moves a slot from one master to another, key by key, as `redis-cli --cluster reshard` does.
+ * @param halfWay  awaited when about half of its keys have gone
+ * @returns how many keys went
+ */
+export async function moveSlot(
+  slot: number,
+  source: ClusterNode,
+  target: ClusterNode,
+  masters: readonly Redis[],
+  halfWay?: () => Promise<void>,
+): Promise<number> {
+  await target.link.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id)
+  await source.link.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id)
+  const all = Number(await source.link.call('CLUSTER', 'COUNTKEYSINSLOT', slot))
+  let gone = 0
+  let waited = false
+  for (;;) {
+    const keys = (await source.link.call('CLUSTER', 'GETKEYSINSLOT', slot, KEYS_AT_ONCE)) as string[]
+    if (keys.length === 0) break
+    await source.link.call('MIGRATE', '127.0.0.1', target.port, '', 0, MIGRATE_MS, 'KEYS', ...keys)
+    gone += keys.length
+    if (!waited && gone >= all / 2) {
+      waited = true
+      await halfWay?.()
+    }
+  }
+  for (const link of [target.link, source.link, ...masters])
+    await link.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
+  return gone
+}
+
 export async function untilHealthy(links: Redis[]): Promise<void> {
   const fine = (info: string): boolean =>
     info.includes('cluster_state:ok') &&

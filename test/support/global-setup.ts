@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findRedis, type RedisBinary } from '@decorum/local-redis/testing'
 import type { TestProject } from 'vitest/node'
+import { ensureBundle } from '../../scripts/bundle.mjs'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -15,6 +16,7 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await ensureBundle() // processes load what `npm start` would have them load
   const redisFolder = await mkdtemp(join(tmpdir(), 'decorum-test-'))
   project.provide('redisBinary', await findRedis((line) => console.log(line)))
   project.provide('redisFolder', redisFolder)

@@ -2,10 +2,9 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { announceNew } from '@decorum/ledger'
 import { type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
-import { Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'
+import { sayNew } from './say-new.ts'
 
 export type TestRedis = {
   /** redis://127.0.0.1:<port>; stays the same over `restart`. */
@@ -78,11 +77,6 @@ export async function startRedis(
       running = await start(running.port)
     },
   }
-}
-
-async function sayNew(url: string): Promise<void> {
-  const redis = new Redis(url)
-  await announceNew(redis).finally(() => redis.disconnect())
 }
 
 /**

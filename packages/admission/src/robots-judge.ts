@@ -23,9 +23,10 @@ import { Recent } from './recent.ts'
 const RULES_BYTES = 64 * 1024 * 1024
 /** The least that one rule set counts in that cache. */
 const RULES_FLOOR_BYTES = 2_048
-const ORIGINS = 50_000
 /** A state that is older than this is not used at intake: the ledger is asked when the lane is reserved. */
 const INTAKE_TRUST_MS = 5_000
+/** As many as are looked at in that time. */
+const ORIGINS = 20_000
 
 type Seen = { state: RobotsState; at: number }
 
@@ -47,6 +48,9 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
     return compiled
   }
   const self = {
+    /** The hash of the body that is in force for an agent, for who wants the file itself. */
+    inForce: (agent: Agent, state: RobotsState, now: number): string | undefined =>
+      needsRules(state, policyOf(agent), now),
     /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
     rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce> {
       const hash = needsRules(state, policyOf(agent), now)

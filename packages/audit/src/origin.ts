@@ -25,6 +25,12 @@ export function originOf(text: string): string | undefined {
 export const urlOf = (text: string, base?: string): URL | null =>
   URL.canParse(text, base) ? new URL(text, base) : null
 
+/** Path and query as they are requested: `search` is '' of `/a?` as well. @param url  loses its fragment */
+export function pathOf(url: URL): string {
+  url.hash = ''
+  return url.pathname + (url.search === '' && url.href.endsWith('?') ? '?' : url.search)
+}
+
 /** Host of an origin, without its port. */
 export const hostOf = (origin: string): string => new URL(origin).hostname
 
@@ -45,5 +51,5 @@ export function targetOf(location: string, origin: string, path: string): string
   if (PLAIN_PATH.test(location)) return origin + location
   const url = urlOf(location, origin + path)
   const to = url === null ? undefined : originOf(url.origin)
-  return to === undefined || url === null ? undefined : to + url.pathname + url.search
+  return to === undefined || url === null ? undefined : to + pathOf(url)
 }

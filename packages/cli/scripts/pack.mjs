@@ -19,6 +19,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
+import { readableByAll } from '../../../scripts/readable.mjs'
+import { readBuild } from '../../fleet-config/src/build.ts'
 
 const repo = resolve(import.meta.dirname, '../../..')
 const lock = JSON.parse(readFileSync(join(repo, 'package-lock.json'), 'utf8')).packages
@@ -31,6 +33,7 @@ try {
   for (const place of theirs) copyTheirs(place)
   writeManifest([...ours, ...theirs])
   cpSync(join(repo, 'packages/client/LICENSE'), join(stage, 'LICENSE'))
+  readableByAll(stage)
   const into = resolve(process.argv[2] ?? '.')
   mkdirSync(into, { recursive: true })
   const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', into], stage).trim()
@@ -101,6 +104,7 @@ function copyOurs(place, to, compiled) {
   const { devDependencies: _, scripts: __, files: ___, private: ____, ...manifest } = manifestOf(place)
   manifest.exports = JSON.parse(JSON.stringify(manifest.exports).replaceAll('.ts"', '.js"'))
   if (manifest.bin !== undefined) manifest.bin = JSON.parse(JSON.stringify(manifest.bin).replaceAll('.ts"', '.js"'))
+  if (place === 'packages/fleet-config') manifest.commit = readBuild(join(repo, place)).commit
   writeFileSync(join(to, 'package.json'), JSON.stringify(manifest, undefined, 2))
 }
 

@@ -1,4 +1,5 @@
 /** How a command ends: exit codes (docs/spec/design.md §4), and errors whose message is shown without a stack. */
+import { explainRefusal, isExplained } from '@decorum/protocol/redis-refusal'
 
 export const DONE = 0
 export const FAILED = 1
@@ -34,6 +35,7 @@ const SPOKEN = new Set([
   'CommandError',
   'NoRedisError',
   'RedisUrlError',
+  'RedisAddressError',
   'DataFolderTakenError',
   'EmbeddedRedisError',
   'LedgerUnavailableError',
@@ -52,6 +54,8 @@ export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (error instanceof UsageError || error.name === 'SettingsError') return { code: USAGE, text: error.message }
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }
+  if (error.name === 'ReplyError' && isExplained(error.message))
+    return { code: FAILED, text: `Redis refuses: ${explainRefusal(error.message)}` }
   if (SPOKEN.has(error.name)) return { code: FAILED, text: error.message }
   return { code: FAILED, text: error.stack ?? error.message }
 }

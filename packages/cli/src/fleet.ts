@@ -18,6 +18,8 @@ export type FleetOptions = {
   /** permits processes; the first on this port, others on free ones */
   permits?: number
   permitsPort?: PortWish
+  /** proxies, each on a free port */
+  proxies?: number
   onEvent?: (event: RoleEvent) => void
 }
 
@@ -44,7 +46,7 @@ const CONSOLE_GRACE_MS = 5_000
  */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
-  const { permits = 0, permitsPort = 0 } = options
+  const { permits = 0, permitsPort = 0, proxies = 0 } = options
   const member = (role: Role, name: string, port: PortWish): RoleProcess =>
     new RoleProcess({ role, name, env, port, onEvent })
   const members = [
@@ -53,6 +55,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     ...Array.from({ length: permits }, (_, index) =>
       member('permits', `permits-${index + 1}`, index === 0 ? permitsPort : 0),
     ),
+    ...Array.from({ length: proxies }, (_, index) => member('proxy', `proxy-${index + 1}`, 0)),
     ...(withConsole === false ? [] : [member('console', 'console', withConsole === true ? 0 : withConsole)]),
   ]
   const fleet: Fleet = {

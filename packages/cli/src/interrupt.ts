@@ -24,9 +24,3 @@ export function catchInterrupt(onSecond: () => void): Interrupt {
     },
   }
 }
-
-/** Resolves when `signal` aborts; at once if it has. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}

@@ -2,21 +2,27 @@
 import { createReadStream, open as openFile } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { MAX_URL_CHARS } from '@decorum/protocol'
 import { messageOf, UsageError } from './exit.ts'
+import { LINE_END, ListError, textOfList } from './list-text.ts'
 
 export type Line = {
   /** 1-based, comments and blank lines counted, as editors do */
   number: number
-  /** without surrounding blanks; one that is too long is cut behind the first character too many, which is enough to refuse it */
+  /**
+   * without surrounding blanks, and without a comment or another column behind it; one that is too long is cut behind the first character too many, which
+   * is enough to refuse it
+   */
   text: string
 }
 
 /**
- * Opens what was named on the command line; '-' is standard input.
- * @throws UsageError when it cannot be read
+ * Opens what was named on the command line; '-' is standard input. A file is read through once before, so that nothing of a list
+ * that is none is done; of what can be read only once, linesOf says it when it comes there.
+ * @throws UsageError when it cannot be read, is not text, or names nothing
  */
 export async function openInput(file: string): Promise<Readable> {
   if (file === '-') return process.stdin
@@ -25,11 +31,36 @@ export async function openInput(file: string): Promise<Readable> {
     const found = await stat(file)
     if (found.isDirectory()) throw new Error('it is a directory')
     if (found.isFIFO()) return await openPipe(file)
+    if (found.isFile() && !OF_ONE_PROCESS.test(resolve(file))) await readThrough(file)
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${reason(error)}`)
+    throw error instanceof UsageError ? error : new UsageError(`${file} cannot be read: ${reason(error)}`)
   }
   return createReadStream(file)
 }
+
+/** Names of what this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. They can be read only once. */
+export const OF_ONE_PROCESS = /^\/(dev|proc)\//
+
+async function readThrough(file: string): Promise<void> {
+  let isEmpty = true
+  let rest = ''
+  try {
+    for await (const text of textOfList(createReadStream(file))) {
+      if (!isEmpty) continue
+      const lines = `${rest}${text}`.split(LINE_END)
+      rest = (lines.pop() ?? '').trimStart().slice(0, 1)
+      isEmpty = lines.every(isNothing)
+    }
+  } catch (error) {
+    throw error instanceof ListError ? new UsageError(`${file}: ${error.message}`) : error
+  }
+  if (isEmpty && isNothing(rest)) throw emptyList(file)
+}
+
+export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
+export const emptyList = (file: string): UsageError =>
+  new UsageError(`${nameOf(file)}: the list is empty, no line of it names anything`)
+const isNothing = (line: string): boolean => /^\s*(#|$)/.test(line)
 
 /** A named pipe that nobody writes to yet: opened as a file it would hold a thread, and with it this process, until somebody does. */
 async function openPipe(file: string): Promise<Readable> {
@@ -48,20 +79,17 @@ function reason(error: unknown): string {
   return messageOf(error)
 }
 
-/** LF, CRLF, or CR alone, as old Macs and some spreadsheets write it. */
-const LINE_END = /\r\n|\n|\r/g
-
 /**
- * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending;
- * octets that are not UTF-8 become U+FFFD. Memory is bounded however long a line is.
+ * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending. Memory is
+ * bounded however long a line is.
  * @param most  longest line that is wanted whole, in characters: a URL, unless lines may be candidates
+ * @throws ListError when it is not text
  */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most = MAX_URL_CHARS): AsyncGenerator<Line> {
-  const decoder = new TextDecoder('utf-8') // drops a byte order mark
   let number = 1
   let rest = ''
-  for await (const chunk of input) {
-    const text = rest + (typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true }))
+  for await (const piece of textOfList(input)) {
+    const text = rest + piece
     let from = 0
     for (const { 0: end, index } of text.matchAll(LINE_END)) {
       if (end === '\r' && index === text.length - 1) break // its LF may be in the next chunk
@@ -73,13 +101,23 @@ export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most =
     // A blank at the front would count against the line; behind the cap nothing is looked at but its end.
     if (rest.length > most * 2) rest = rest.trimStart().slice(0, most * 2) + (rest.endsWith('\r') ? '\r' : '')
   }
-  for (const last of (rest + decoder.decode()).split(LINE_END)) {
+  for (const last of rest.split(LINE_END)) {
     const line = read(number++, last, most)
     if (line) yield line
   }
 }
 
 function read(number: number, raw: string, most: number): Line | undefined {
-  const text = raw.trim().slice(0, most + 1)
+  const text = urlIn(raw.trim().slice(0, most + 1))
   return text === '' || text.startsWith('#') ? undefined : { number, text }
+}
+
+/**
+ * `URL # why`: a # behind a blank begins a comment. A fragment is not sent anyway, and the blank before it would be, as %20
+ * (docs/decisions/0033-octets-become-text.md). Behind a tab stands another column, which the parser of URLs would join to the URL. A
+ * candidate in JSON is taken as it is.
+ */
+function urlIn(line: string): string {
+  const at = line.startsWith('{') ? -1 : line.search(/\t|\s#/)
+  return at < 0 ? line : line.slice(0, at).trimEnd()
 }

@@ -1,6 +1,5 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
-import { connectLink, linkTo } from '@decorum/ledger'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger-move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
@@ -9,8 +8,7 @@ import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from '.
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
 import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
-
-const CONNECT_MS = 5_000
+import { withRedis } from './with-redis.ts'
 
 export type LocalFleetOptions = {
   settings: CliSettings
@@ -22,8 +20,8 @@ export type LocalFleetOptions = {
   dataDir: string
   /** when a fleet of this user runs already: work on its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
-  /** where the fetchers on this Redis, also those of other commands, keep its pages */
-  crawl: CrawlNote
+  /** where the fetchers on this Redis, also those of other commands, keep its pages; absent: it has none */
+  crawl?: CrawlNote
   /** not begun */
   fleet: EarlyFleet
   onEvent: (event: RoleEvent) => void
@@ -63,7 +61,8 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     await upgradeAlone(redis.url, log)
     ledger = await openLedgerWithViews({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
-    if (meeting !== undefined) await writeCrawlNote(meeting.place, options.crawl)
+    const { crawl } = options
+    if (meeting !== undefined && crawl !== undefined) await writeCrawlNote(meeting.place, crawl)
     const env = {
       ...options.env,
       // Every user of this machine reaches a fetcher's port, but only those who can read its folder may read pages.
@@ -73,7 +72,8 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     }
     const fleet = await options.fleet.begin(env, options.onEvent)
     const finish = async (): Promise<void> => {
-      if (meeting !== undefined) await removeCrawlNote(meeting.place, options.crawl, await redis.isShared())
+      if (meeting !== undefined && crawl !== undefined)
+        await removeCrawlNote(meeting.place, crawl, await redis.isShared())
     }
     return { ...running(redis, ledger, fleet, settings.drainMs), settings, finish }
   } catch (error) {
@@ -85,16 +85,11 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
 
 /** The data of an earlier version, which no process uses: it can be upgraded without asking the user. */
 async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
-  const link = linkTo(url, { away: 'fail', lazyConnect: true })
-  link.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(link, CONNECT_MS)
+  await withRedis(url, async (link) => {
     if (!(await canUpgradeAlone(link))) return
     const { from, to, closedMs } = await upgrade({ redis: link })
     log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
-  } finally {
-    link.disconnect()
-  }
+  })
 }
 
 /** @returns nothing where this user can have no folder to meet others in: this fleet then knows of no other one */

@@ -7,7 +7,9 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
 import { join } from 'node:path'
 import { cacheFolder } from '@decorum/local-redis/cache-folder'
+import { bundled } from '@decorum/runtime/bundled'
 import { isRole } from './roles.ts'
+import type * as RunCommand from './run-command.ts'
 
 /** A handle that is left open at the end (a keep-alive socket) keeps the process alive for at most this long. */
 const LINGER_MS = 2_000
@@ -19,8 +21,8 @@ if (Number.parseInt(process.versions.node, 10) < wanted) {
   process.stderr.write(`decorum: Node ${wanted} or newer is needed; this is Node ${process.versions.node}\n`)
   process.exit(2)
 }
-// Files of these commands are readable by their user alone; a single role keeps the umask that its operator set.
-if (!isRole(process.argv[2])) process.umask(0o077)
+// Files of these commands are readable by their user alone; a role keeps the umask that its operator set, and so does what `guard` runs.
+if (!isRole(process.argv[2]) && process.argv[2] !== 'guard') process.umask(0o077)
 for (const stream of [process.stdout, process.stderr]) {
   // `decorum outcomes | head`: the reader has closed the pipe
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
@@ -31,6 +33,6 @@ if (cache !== undefined) {
   process.env.NODE_COMPILE_CACHE ??= join(cache, 'compiled')
   nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
-const { runCommand } = await import('./run-command.ts')
+const { runCommand } = (await import(bundled(new URL('run-command.ts', import.meta.url)))) as typeof RunCommand
 process.exitCode = await runCommand(process.argv.slice(2))
 setTimeout(() => process.exit(), LINGER_MS).unref()

@@ -7,7 +7,6 @@ import type * as Config from '@decorum/config'
 import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
 import { policies } from '@decorum/robots/policies'
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
-import type { ExitCode } from './exit.ts'
 import { ROLES } from './roles.ts'
 import { tell, warn } from './terminal.ts'
 
@@ -15,7 +14,7 @@ const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
 
 /** @param done  told the exit code of the command that ran */
-export function buildProgram(done: (code: ExitCode) => void): Command {
+export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('decorum')
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
     .version('0.1.0')
@@ -40,7 +39,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (options) => done(await (await import('./commands/up.ts')).up(options)))
 
   command('crawl', 'crawls a list of URLs and ends when each has its outcome')
-    .argument('[file]', 'one URL per line, # starts a comment line; - reads from standard input')
+    .argument('[file]', 'one URL per line, # starts a comment; - reads from standard input')
     .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
     .option('--out <dir>', 'where outcomes.ndjson and pages/ go, and what is not done yet is kept', 'decorum-out')
     .option('--gateways <n>', 'gateway processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
@@ -60,6 +59,15 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
   command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
     .option('--keep <dir>', "keep the origins' record there")
     .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
+
+  command('guard', 'runs a command whose requests all go through a proxy of its own, and ends with its exit code')
+    .argument('<command...>', 'the crawler with its arguments; behind --')
+    .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
+    .option('--crawl <name>', 'its requests take their turns as this crawl', crawlName)
+    .option('--tunnels', 'HTTPS as tunnels, paced by host and not judged')
+    .option('--no-inspect', 'HTTPS is refused; otherwise the command is told to trust an authority of its own')
+    .option('--hosts <names>', 'only these hosts and names below them, separated by commas (PROXY_HOSTS)')
+    .action(async (args, options) => done(await (await import('./commands/guard.ts')).guard(args, options)))
 
   command('conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
     .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
@@ -194,6 +202,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
       '--new',
       'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
     )
+    .option('--restart', 'the fleet is stopped and Redis is about to be restarted: what starts then need not wait')
     .action(async (number, options) =>
       done(await (await import('./commands/partitions.ts')).partitions(number, options)),
     )
@@ -254,7 +263,7 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     of
       .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
       .option('--all', 'everything')
-      .option('--file <file>', 'names from a file, one per line, # starts a comment line; - reads from standard input')
+      .option('--file <file>', 'names from a file, one per line, # starts a comment; - reads from standard input')
       .option('--by <name>', 'who; recorded (default: the user)')
   naming(stop)
     .option('--reason <text>', 'why; recorded')
@@ -318,12 +327,28 @@ export function buildProgram(done: (code: ExitCode) => void): Command {
     .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
   for (const role of ROLES) {
-    command(role, WHAT_ROLES_ARE[role])
+    const its = command(role, WHAT_ROLES_ARE[role])
+    if (role === 'proxy') {
+      its.enablePositionalOptions()
+      its
+        .command('ca')
+        .description('makes an authority by which proxies look into HTTPS (PROXY_CA)')
+        .argument('<dir>', 'where ca.pem and ca-key.pem are written; neither may be there')
+        .option('--hosts <names>', 'it may sign for these alone and names below them, separated by commas')
+        .option('--days <n>', 'how long it lasts', whole(1, 3_650), 365)
+        .option('--json', 'machine-readable output')
+        .action(async (dir, options) => done(await (await import('./commands/proxy-ca.ts')).proxyCa(dir, options)))
+    }
+    if (role === 'proxy') its.option('--tunnels', 'HTTPS as tunnels, paced by host and not judged (PROXY_TUNNELS=yes)')
+    its
       .addHelpText(
         'after',
         () => `\n${settingsOf(role)}\n\nIt logs JSON, and lines for people where standard output is a terminal.`,
       )
-      .action(async () => done(await (await import('./commands/role.ts')).runRole(role)))
+      .action(async ({ tunnels }: { tunnels?: boolean }) => {
+        if (tunnels) process.env.PROXY_TUNNELS = 'yes'
+        done(await (await import('./commands/role.ts')).runRole(role))
+      })
   }
   return program
 }
@@ -333,6 +358,7 @@ const WHAT_ROLES_ARE = {
   fetcher: 'one fetcher process: orders in, one polite request each (for containers)',
   console: 'one console process: health, metrics, queue board, origins (for containers)',
   permits: 'one permits process: leases for crawlers that fetch by themselves, over HTTP (for containers)',
+  proxy: 'one proxy process: holds each request of a crawler until its turn, and sends it (http_proxy)',
 }
 
 /** All settings are loaded for the help of a role alone, and by `require`, since help is put together in one go. */

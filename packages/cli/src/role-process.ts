@@ -117,8 +117,8 @@ export class RoleProcess {
 
   async #launch(): Promise<ChildProcess> {
     const { role, name, onEvent, readyMs = READY_MS } = this.#options
-    // A restarted console or permits process keeps its port.
-    const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits')
+    // Others know the port of these, so they keep it when they are started again.
+    const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits' || role === 'proxy')
     const own = { PORT: String(keepsPort ? this.#port : this.#wantedPort) }
     const child = forkWith([role], this.#options.env, own)
     this.#child = child

@@ -1,10 +1,10 @@
-/** One command from its arguments (program.ts) to an exit code of docs/spec/design.md §4. */
-import { DONE, type ExitCode, explainError, USAGE } from './exit.ts'
+/** One command from its arguments (program.ts) to an exit code of docs/spec/design.md §4, or of the command that it runs (`guard`). */
+import { DONE, explainError, USAGE } from './exit.ts'
 import { isRole } from './roles.ts'
 import { warn } from './terminal.ts'
 
 /** Runs the command in `args`. Never throws: errors are printed on stderr, without a stack where the message is enough. */
-export async function runCommand(args: string[]): Promise<ExitCode> {
+export async function runCommand(args: string[]): Promise<number> {
   try {
     const [word] = args
     // A role as containers and fleets start it: nothing is to be parsed, and the parser with all commands is 20 ms of CPU
@@ -17,9 +17,9 @@ export async function runCommand(args: string[]): Promise<ExitCode> {
   }
 }
 
-async function parsed(args: string[]): Promise<ExitCode> {
+async function parsed(args: string[]): Promise<number> {
   const [{ CommanderError }, { buildProgram }] = await Promise.all([import('commander'), import('./program.ts')])
-  let code: ExitCode = DONE
+  let code: number = DONE
   const program = buildProgram((result) => {
     code = result
   })

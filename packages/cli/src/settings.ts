@@ -21,6 +21,8 @@ export type CliSettings = {
   archiveDir: string | undefined
   /** whether and how the fleet keeps pages */
   pageSink: string
+  /** where pages go with PAGE_SINK=s3 */
+  store: string
   port: number | undefined
 }
 
@@ -40,6 +42,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
     drainMs: c.FETCH_DEADLINE_MS + SETTLE_MS,
     archiveDir: c.ARCHIVE_DIR || undefined,
     pageSink: c.PAGE_SINK,
+    store: `s3://${c.S3_BUCKET}/${c.S3_PREFIX}`,
     port: c.PORT,
   }
 }

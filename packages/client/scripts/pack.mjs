@@ -9,6 +9,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { readableByAll } from '../../../scripts/readable.mjs'
 
 const repo = resolve(import.meta.dirname, '../../..')
 const root = join(repo, 'packages/client')
@@ -18,6 +19,7 @@ try {
   declare()
   writeManifest()
   for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(stage, file))
+  readableByAll(stage)
   const into = resolve(process.argv[2] ?? '.')
   mkdirSync(into, { recursive: true })
   const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', into], stage).trim()

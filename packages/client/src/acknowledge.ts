@@ -2,8 +2,9 @@
  * Acknowledgements are gathered for a moment and sent as one XACK. While the Redis of one stream is unavailable, other streams
  * go on; a caller that waits gets an error at once, and its acknowledgements are sent again until Redis has them.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { RedisLink } from '@decorum/ledger'
+import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -20,11 +21,14 @@ type Waiting = { id: string; told: () => void; resolve: () => void; reject: (err
 type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
 export class Acknowledger {
+  /** of the frontier */
+  readonly clock: Clock
   readonly #redis: RedisLink
   readonly #lines = new Map<string, Line>()
   #idle: (() => void)[] = []
 
-  constructor(redis: RedisLink) {
+  constructor(redis: RedisLink, clock: Clock) {
+    this.clock = clock
     this.#redis = redis
   }
 
@@ -39,7 +43,7 @@ export class Acknowledger {
       if (line.owed.length > 0) this.#fail(line, line.waiting.splice(0), 'it has not answered for a while')
       else if (!line.busy) {
         line.busy = true
-        setImmediate(() => void this.#flush(line))
+        this.clock.soon(() => void this.#flush(line))
       }
     })
   }
@@ -69,15 +73,15 @@ export class Acknowledger {
 
   /** Acknowledging twice has no effect, so it is safe to wait for a connection that is being made again. */
   async #send(line: Line, list: Waiting[]): Promise<void> {
-    const giveUpAt = performance.now() + COMING_BACK_MS
+    const giveUpAt = this.clock.monotonic() + COMING_BACK_MS
     for (;;) {
       try {
         await this.#tell(line, list)
         for (const { resolve } of list) resolve()
         return
       } catch (error) {
-        if (performance.now() < giveUpAt) {
-          await sleep(AGAIN_MS)
+        if (this.clock.monotonic() < giveUpAt) {
+          await this.clock.sleep(AGAIN_MS)
           continue
         }
         const isFirst = line.owed.length === 0
@@ -90,7 +94,7 @@ export class Acknowledger {
 
   async #tell({ stream, group }: Line, list: Waiting[]): Promise<void> {
     const ids = list.map(({ id }) => id)
-    await within(this.#redis.xack(stream, group, ...ids), CALL_MS)
+    await within(this.clock, this.#redis.xack(stream, group, ...ids), CALL_MS)
     for (const { told } of list) told()
   }
 
@@ -105,7 +109,7 @@ export class Acknowledger {
   /** Until everything owed has been sent, or the connection is closed for good. */
   async #catchUp(line: Line): Promise<void> {
     while (line.owed.length > 0 && this.#redis.status !== 'end') {
-      await sleep(OWED_AGAIN_MS, undefined, { ref: false })
+      await this.clock.sleep(OWED_AGAIN_MS, { ref: false })
       const some = line.owed.slice(0, MOST)
       const isTold = await this.#tell(line, some).then(
         () => true,

@@ -1,5 +1,16 @@
 /** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
-import { another, connectLink, type LinkOptions, linkTo, placesOf, type RedisLink } from '@decorum/ledger'
+
+import {
+  addressOf,
+  another,
+  connectLink,
+  type LinkOptions,
+  linkTo,
+  placesOf,
+  type RedisLink,
+  whyRefused,
+} from '@decorum/ledger'
+import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
@@ -16,17 +27,18 @@ const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout
  * @param redis  REDIS_URL, or an instance whose settings (TLS, password, database) are taken over; the instance is left alone
  * @throws FrontierUnavailableError when no server answers · RedisAddressError when the address is invalid
  */
-export async function connectTo(redis: string | RedisLink): Promise<RedisLink> {
+export async function connectTo(redis: string | RedisLink, clock: Clock): Promise<RedisLink> {
   const own = typeof redis === 'string' ? linkTo(redis, FAIL_FAST) : another(redis, FAIL_FAST)
-  let last: Error | undefined
+  const errors: Error[] = []
   own.on('error', (error) => {
-    last = error // each command says so itself; without a listener Node would end
+    if (errors.length < 8) errors.push(error) // each command says so itself; without a listener Node would end
   })
   try {
-    await within(connectLink(own, CONNECT_MS), CONNECT_MS * 2)
+    await within(clock, connectLink(own, { clock, ms: CONNECT_MS }), CONNECT_MS * 2)
     return own
   } catch (error) {
     own.disconnect()
-    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, last ?? error)
+    const why = await whyRefused([error as Error, ...errors], addressOf(own))
+    throw new FrontierUnavailableError(`no Redis answers at ${placesOf(own)}`, why)
   }
 }

@@ -1,11 +1,20 @@
 /** ① Candidates in: cut into jobs of about a hundred, each to the partition of its host. */
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { RedisLink } from '@decorum/ledger'
+import {
+  HEADROOM,
+  isBeyondShare,
+  memoryOf,
+  type RedisLink,
+  type StoredUrls,
+  shareToCome,
+  storedUrls,
+} from '@decorum/ledger'
 import {
   CANDIDATES,
   type Candidate,
+  type Clock,
   crawlField,
+  DEFAULT_CRAWL,
   frontierJob,
   hostOf,
   JOB_NAMES,
@@ -13,6 +22,7 @@ import {
   partitionOf,
   queueOptions,
   readUrl,
+  type Timer,
 } from '@decorum/protocol'
 import { addJobs, Queue } from '@decorum/protocol/bullmq'
 import { within } from '@decorum/protocol/within'
@@ -29,6 +39,8 @@ const JOBS_AT_ONCE = 10
 const LINGER_MS = 100
 const CALL_MS = 10_000
 const AGAIN_MS = 500
+/** How often is looked how full Redis is, while candidates are added. */
+const ROOM_MS = 1_000
 
 /** What BullMQ is given: its data, and an id under which it takes the same job once. */
 type Job = {
@@ -36,6 +48,8 @@ type Job = {
   data: { crawl?: string; candidates: unknown[] }
   opts: { jobId: string; removeOnComplete: true }
 }
+/** How much of its memory Redis uses, and will use; and whose URLs these are, where that decides about more. */
+type Room = { share: number; toCome: number; stored: StoredUrls }
 /** What is going to be one job. */
 type Filling = { some: unknown[]; spans: Span[] }
 type Batch = { tag: string; job: Job; spans: Span[] }
@@ -49,6 +63,7 @@ export class Intake {
   readonly #ofCrawl: { crawl?: string }
   readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
+  #room: { at: number; look: Promise<Room> } | undefined
   #closed = false
 
   /** @param crawl  of the candidates that name none */
@@ -74,7 +89,7 @@ export class Intake {
       await this.#partitions.recent()
     }
     await this.#partitions.recent()
-    const source = Symbol.asyncIterator in candidates ? impatient(candidates) : candidates
+    const source = Symbol.asyncIterator in candidates ? impatient(this.#partitions.clock, candidates) : candidates
     for await (const candidate of source) {
       if (candidate === PAUSE) closeAll()
       else {
@@ -143,18 +158,59 @@ export class Intake {
 
   /** Again under the same job ids while patience lasts: a job whose reply was lost is taken once all the same. */
   async #add(tag: string, jobs: Job[]): Promise<void> {
-    const until = performance.now() + this.#patienceMs
+    const until = this.#partitions.clock.monotonic() + this.#patienceMs
     for (;;) {
       const queue = this.#queueOf(tag)
       try {
-        await within(addJobs(queue, jobs), CALL_MS)
+        await this.#checkRoom(jobs)
+        await within(this.#partitions.clock, addJobs(queue, jobs), CALL_MS)
         return
       } catch (error) {
         this.#forget(tag, queue)
-        if (this.#closed || performance.now() + AGAIN_MS >= until)
+        if (this.#closed || this.#partitions.clock.monotonic() + AGAIN_MS >= until)
           throw new FrontierUnavailableError('the candidates could not be stored', error)
-        await sleep(AGAIN_MS)
+        await this.#partitions.clock.sleep(AGAIN_MS)
       }
+    }
+  }
+
+  /**
+   * What is stored up to the last octet of Redis could not be fetched any more: room is left for the work that frees memory.
+   * @throws while little is left, or while it is getting short and one of the crawls has more than its share
+   */
+  async #checkRoom(jobs: readonly Job[]): Promise<void> {
+    const now = this.#partitions.clock.monotonic()
+    if (this.#room === undefined || now - this.#room.at >= ROOM_MS) this.#room = { at: now, look: this.#look() }
+    const { share, toCome, stored } = await this.#room.look
+    const used = `Redis uses ${Math.floor(share * 100)} % of its maxmemory`
+    if (share >= HEADROOM.intake)
+      throw new Error(
+        `${used}: URLs are taken in below ${HEADROOM.intake * 100} %, when others have left and outcomes have been read`,
+      )
+    if (stored.size === 0) return
+    const beyond = [...new Set(jobs.flatMap(crawlsOf))].find((crawl) => isBeyondShare(stored, crawl))
+    if (beyond !== undefined)
+      throw new Error(
+        `${used}, ${Math.floor(toCome * 100)} % when all hosts with URLs have been visited, and the crawl ${beyond} has more than its share of it, ${stored.get(beyond)} URLs: more are taken in when some have left, or below ${HEADROOM.shares * 100} %`,
+      )
+  }
+
+  /** A server that does not say how full it is refuses by itself. */
+  async #look(): Promise<Room> {
+    const { clock, tags } = this.#partitions
+    const deadline = { clock, ms: CALL_MS }
+    const empty = { share: 0, toCome: 0, stored: new Map() }
+    const memory = await memoryOf(this.#redis, deadline).catch(() => undefined)
+    if (memory === undefined) return empty
+    const { share } = memory
+    // What hosts will need is no more than what their URLs take
+    if (share < HEADROOM.shares / 2 || share >= HEADROOM.intake) return { ...empty, share }
+    try {
+      const toCome = await shareToCome(this.#redis, tags, memory, deadline)
+      if (toCome < HEADROOM.shares) return { ...empty, share }
+      return { share, toCome, stored: await storedUrls(this.#redis, tags, deadline) }
+    } catch {
+      return { ...empty, share }
     }
   }
 
@@ -163,6 +219,14 @@ export class Intake {
     this.#queues.delete(tag)
     queue.close().catch(() => undefined)
   }
+}
+
+/** The crawls of the candidates in a job. */
+function crawlsOf({ data: { crawl = DEFAULT_CRAWL, candidates } }: Job): string[] {
+  return candidates.map((candidate) => {
+    const own = (candidate as { crawl?: unknown } | null)?.crawl
+    return typeof own === 'string' ? own : crawl
+  })
 }
 
 function endSpans(batches: readonly Batch[], error?: unknown): void {
@@ -187,24 +251,24 @@ function sendable(candidate: Candidate, position: number): unknown {
 const PAUSE = Symbol('nothing came for a while')
 
 /** The same members, with a PAUSE wherever the next one lets wait. */
-async function* impatient(source: AsyncIterable<Candidate>): AsyncGenerator<Candidate | typeof PAUSE> {
+async function* impatient(clock: Clock, source: AsyncIterable<Candidate>): AsyncGenerator<Candidate | typeof PAUSE> {
   const iterator = source[Symbol.asyncIterator]()
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   try {
     for (;;) {
       const next = iterator.next()
       const pause = new Promise<typeof PAUSE>((resolve) => {
-        timer = setTimeout(resolve, LINGER_MS, PAUSE)
+        timer = clock.timeout(() => resolve(PAUSE), LINGER_MS)
       })
       const first = await Promise.race([next, pause])
-      clearTimeout(timer)
+      clock.cancel(timer)
       if (first === PAUSE) yield PAUSE
       const { done, value } = first === PAUSE ? await next : first
       if (done) return
       yield value
     }
   } finally {
-    clearTimeout(timer)
+    clock.cancel(timer)
     await iterator.return?.()
   }
 }

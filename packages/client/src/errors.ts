@@ -1,11 +1,12 @@
 /** Errors that a frontier can meet; the message says what to do next. */
+import { explainRefusal } from '@decorum/protocol/redis-refusal'
 
 /** Redis did not answer in time. Nothing is lost; enqueue the same candidates under the same ids again. */
 export class FrontierUnavailableError extends Error {
   override readonly name = 'FrontierUnavailableError'
   readonly code = 'FRONTIER_UNAVAILABLE'
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    super(`${what}: ${explainRefusal(cause instanceof Error ? cause.message : String(cause))}`, { cause })
   }
 }
 

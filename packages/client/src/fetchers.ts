@@ -2,16 +2,19 @@
  * Which addresses are fetchers of the fleet: those that have announced in Redis that they serve what they keep. The fleet's token
  * is for them alone, because anybody can write a reference.
  */
+
 import { contentKey, type RedisLink } from '@decorum/ledger'
+import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 
 const CALL_MS = 5_000
 
 /** @returns a question that throws while Redis is away. What was a fetcher once is not asked for again. */
-export function fetchersOf(redis: RedisLink): (base: string) => Promise<boolean> {
+export function fetchersOf(redis: RedisLink, clock: Clock): (base: string) => Promise<boolean> {
   const known = new Set<string>()
   const asking = new Map<string, Promise<boolean>>()
-  const ask = async (base: string): Promise<boolean> => (await within(redis.exists(contentKey(base)), CALL_MS)) === 1
+  const ask = async (base: string): Promise<boolean> =>
+    (await within(clock, redis.exists(contentKey(base)), CALL_MS)) === 1
   return async (base) => {
     if (known.has(base)) return true
     const answer = asking.get(base) ?? ask(base)

@@ -1,9 +1,9 @@
 /** A frontier's connection to the fleet: candidates go in, outcomes come out. */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { forgetReader, makeGroup, type RedisLink } from '@decorum/ledger'
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { type Clock, systemClock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { Acknowledger } from './acknowledge.ts'
 import { connectTo } from './connection.ts'
@@ -49,11 +49,15 @@ export async function openFrontier(options: FrontierOptions): Promise<Frontier> 
   return openWith(options)
 }
 
-/** @param patience  tests only: when a reader counts as dead */
-export async function openWith(options: FrontierOptions, patience?: Partial<Patience>): Promise<Frontier> {
-  const redis = await connectTo(options.redis as string | RedisLink)
+/** @param patience  tests only, as is the clock: when a reader counts as dead */
+export async function openWith(
+  options: FrontierOptions,
+  patience?: Partial<Patience>,
+  clock = systemClock,
+): Promise<Frontier> {
+  const redis = await connectTo(options.redis as string | RedisLink, clock)
   try {
-    return frontierOn(redis, await Partitions.read(redis, options.partitions), options, patience)
+    return frontierOn(redis, await Partitions.read(redis, options.partitions, clock), options, patience)
   } catch (error) {
     redis.disconnect()
     throw error
@@ -66,9 +70,10 @@ function frontierOn(
   { crawl: own = DEFAULT_CRAWL, patienceMs = 0, content = {} }: FrontierOptions,
   patience: Partial<Patience> | undefined,
 ): Frontier {
+  const { clock } = partitions
   const intake = new Intake(redis, partitions, patienceMs, own)
-  const acks = new Acknowledger(redis)
-  const reaching = content.token === undefined ? content : { ...content, isFetcher: fetchersOf(redis) }
+  const acks = new Acknowledger(redis, clock)
+  const reaching = { ...content, clock, ...(content.token !== undefined && { isFetcher: fetchersOf(redis, clock) }) }
   const closing = new AbortController()
   let closed: Promise<void> | undefined
 
@@ -76,7 +81,7 @@ function frontierOn(
   const loops = new Set<{ group: string; held: Held }>()
 
   async function* outcomes(options: Reading, ended: AbortSignal): AsyncGenerator<Delivery, void, undefined> {
-    const loop = { group: options.group, held: new Held() }
+    const loop = { group: options.group, held: new Held(clock) }
     loops.add(loop)
     try {
       yield* deliveries(options, loop.held, ended)
@@ -102,13 +107,15 @@ function frontierOn(
       const ending = new AbortController()
       const signal = AbortSignal.any([ended, ending.signal])
       again = false
-      const watch = setInterval(() => {
-        const seen = (): void => {
-          again = partitions.streamsOf(crawl).some((name) => !names.includes(name))
-          if (again) ending.abort()
-        }
-        partitions.look().then(seen, () => undefined)
-      }, LOOK_AGAIN_MS).unref()
+      const watch = clock
+        .interval(() => {
+          const seen = (): void => {
+            again = partitions.streamsOf(crawl).some((name) => !names.includes(name))
+            if (again) ending.abort()
+          }
+          partitions.look().then(seen, () => undefined)
+        }, LOOK_AGAIN_MS)
+        .unref()
       try {
         // One command reads many streams, but of a cluster only those of one node; and a partition of its own pauses alone.
         const parts = redis.isCluster ? names.map((name) => [name]) : [names]
@@ -121,7 +128,7 @@ function frontierOn(
             await room(names, options, held, ended)
           }
       } finally {
-        clearInterval(watch)
+        clock.cancel(watch)
         ending.abort()
       }
     }
@@ -140,7 +147,7 @@ function frontierOn(
       for (const stream of streams) {
         const entries = held.entriesOf(stream)
         if (entries.length === 0) continue
-        const left = await within(heldBy(redis, stream, group, consumer, max + GIVEN_AHEAD), CALL_MS).catch(
+        const left = await within(clock, heldBy(redis, stream, group, consumer, max + GIVEN_AHEAD), CALL_MS).catch(
           () => entries,
         )
         const known = new Set(left)
@@ -154,8 +161,8 @@ function frontierOn(
    * together. Readers that find it missing later make it again from the start.
    */
   async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
-    const make = (): Promise<true> => within(makeGroup(redis, streams, group, from), CALL_MS).then(() => true)
-    return (await untilDone(wait, ended, make)) === true
+    const make = (): Promise<true> => within(clock, makeGroup(redis, streams, group, from), CALL_MS).then(() => true)
+    return (await untilDone(clock, wait, ended, make)) === true
   }
 
   async function* readPart(
@@ -167,9 +174,10 @@ function frontierOn(
     // A blocking read needs a connection of its own, and ends only when that does
     const own = options.wait
       ? await untilDone(
+          clock,
           true,
           signal,
-          () => connectTo(redis),
+          () => connectTo(redis, clock),
           (late) => late.disconnect(),
         )
       : redis
@@ -197,14 +205,14 @@ function frontierOn(
       const stream = outcomesKey(tag, crawl)
       for (let at = 0; at < some.length; at += ACKS_AT_ONCE) {
         const entries = some.slice(at, at + ACKS_AT_ONCE).map(({ entry }) => entry)
-        count += await asked('outcomes could not be acknowledged', redis.xack(stream, group, ...entries))
+        count += await asked(clock, 'outcomes could not be acknowledged', redis.xack(stream, group, ...entries))
         for (const loop of loops)
           if (loop.group === group) for (const entry of entries) loop.held.delete(`${stream} ${entry}`)
       }
     }
     if (consumer === undefined) return count
     for (const stream of partitions.streamsOf(crawl))
-      await within(sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may be away
+      await within(clock, sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may be away
     return count
   }
 
@@ -212,7 +220,7 @@ function frontierOn(
   async function removeGroup(group: string, crawl: string): Promise<void> {
     await partitions.look()
     const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
-    const gone = partitions.allTags.map((tag) => within(forgetReader(redis, [tag], forgetting), CALL_MS))
+    const gone = partitions.allTags.map((tag) => within(clock, forgetReader(redis, [tag], forgetting), CALL_MS))
     for (const answer of await Promise.allSettled(gone)) {
       if (answer.status === 'fulfilled') continue
       throw new FrontierUnavailableError(`the group '${group}' could not be removed`, answer.reason)
@@ -248,7 +256,7 @@ function frontierOn(
       checkGroupOptions(options)
       const { group, crawl = own, from = 'start' } = options
       const made = partitions.look().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
-      await asked(`the group '${group}' could not be made`, made)
+      await asked(clock, `the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {
       checkGroup('removeGroup', group)
@@ -267,6 +275,7 @@ function frontierOn(
  * @param undo  what to do with a result that comes after the end
  */
 async function untilDone<T>(
+  clock: Clock,
   wait: boolean,
   signal: AbortSignal,
   work: () => Promise<T>,
@@ -282,14 +291,14 @@ async function untilDone<T>(
       void done.then(undo).catch(() => undefined)
     } catch (error) {
       if (!wait) throw error
-      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+      await clock.sleep(AGAIN_MS, { signal })
     }
   }
   return undefined
 }
 
-const asked = <T>(what: string, work: Promise<T>): Promise<T> =>
-  within(work, CALL_MS).catch((error: unknown) => {
+const asked = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
+  within(clock, work, CALL_MS).catch((error: unknown) => {
     throw new FrontierUnavailableError(what, error)
   })
 

@@ -1,8 +1,14 @@
 /** The deliveries that a loop over outcomes has handed out and that are not known to be acknowledged, as `stream id`. */
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '@decorum/protocol/time'
 
 export class Held extends Set<string> {
+  readonly #clock: Clock
   #freed: (() => void)[] = []
+
+  constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
 
   override delete(key: string): boolean {
     const isDeleted = super.delete(key)
@@ -15,7 +21,7 @@ export class Held extends Set<string> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#freed.push(resolve)
     const ending = new AbortController()
-    const late = sleep(ms, undefined, { signal: AbortSignal.any([signal, ending.signal]) }).catch(() => undefined)
+    const late = this.#clock.sleep(ms, { signal: AbortSignal.any([signal, ending.signal]) })
     await Promise.race([promise, late])
     ending.abort()
     this.#freed = this.#freed.filter((one) => one !== resolve)

@@ -3,9 +3,10 @@
  * not acknowledged comes again, to the same consumer when it starts again, to another one when this one is dead. A reader
  * that may no longer count as alive hands out nothing until Redis has confirmed which entries are still its own.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { contentOf, type FleetOptions } from '@decorum/content'
 import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger'
+import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import type { Acknowledger } from './acknowledge.ts'
 import { deliveryId } from './delivery-id.ts'
@@ -29,6 +30,7 @@ const PATIENCE: Patience = {
 }
 
 export class OutcomeReader {
+  readonly #clock: Clock
   readonly #own: RedisLink
   readonly #shared: RedisLink
   readonly #streams: string[]
@@ -47,7 +49,7 @@ export class OutcomeReader {
   /** When what was given to this consumer is asked for once more: a blocking read whose connection was lost may have been given some. */
   #lookAgainAt = Number.POSITIVE_INFINITY
   /** when the latest command was sent that told Redis that this consumer lives */
-  #aliveAt = performance.now()
+  #aliveAt: number
   #claimAt = 0
 
   /**
@@ -67,6 +69,8 @@ export class OutcomeReader {
     this.#own = links.own
     this.#shared = links.shared
     this.#acks = acks
+    this.#clock = acks.clock
+    this.#aliveAt = this.#clock.monotonic()
     this.#streams = streams
     this.#group = options.group
     this.#consumer = options.consumer
@@ -86,12 +90,12 @@ export class OutcomeReader {
    */
   async *read(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
     // By a timer: a reader that takes an hour over one outcome has not died
-    const beat = setInterval(() => void this.#beat(), this.#patience.beatMs).unref()
-    this.#closing.addEventListener('abort', () => clearInterval(beat), { once: true })
+    const beat = this.#clock.interval(() => void this.#beat(), this.#patience.beatMs).unref()
+    this.#closing.addEventListener('abort', () => this.#clock.cancel(beat), { once: true })
     try {
       while (!this.#closing.aborted) {
         try {
-          if (!this.#sure || performance.now() >= this.#lookAgainAt) yield* this.#given()
+          if (!this.#sure || this.#clock.monotonic() >= this.#lookAgainAt) yield* this.#given()
           yield this.#deliver(await this.#fromDead())
           if (!this.#sure) continue
           const fresh = await this.#fresh()
@@ -101,11 +105,11 @@ export class OutcomeReader {
           if (this.#closing.aborted) return
           if (!this.#wait) throw new FrontierUnavailableError('the outcomes could not be read', error)
           this.#sure = false
-          await sleep(AGAIN_MS, undefined, { signal: this.#closing }).catch(() => undefined)
+          await this.#clock.sleep(AGAIN_MS, { signal: this.#closing })
         }
       }
     } finally {
-      clearInterval(beat)
+      this.#clock.cancel(beat)
     }
   }
 
@@ -124,7 +128,9 @@ export class OutcomeReader {
 
   /** What this consumer was given before and never acknowledged, as far as it is still its own and was not handed out. */
   async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    this.#lookAgainAt = this.#sure ? Number.POSITIVE_INFINITY : performance.now() + this.#patience.lookAgainAfterMs
+    this.#lookAgainAt = this.#sure
+      ? Number.POSITIVE_INFINITY
+      : this.#clock.monotonic() + this.#patience.lookAgainAfterMs
     const handedOut = new Set(this.#held) // acknowledgements may overtake the pages that are asked for now
     // From the start: a group that is missing now was lost, or its stream is new. Where a new group begins is decided before.
     for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
@@ -154,12 +160,12 @@ export class OutcomeReader {
 
   /** With `wait: true` the read is tried again when the connection ends; with `wait: false` a Redis that hangs is an error. */
   #inTime<T>(work: Promise<T>): Promise<T> {
-    return this.#wait ? work : within(work, CALL_MS)
+    return this.#wait ? work : within(this.#clock, work, CALL_MS)
   }
 
   /** Redis counts a consumer as alive from the moment at which it asks, so the time before the call is the safe one. */
   async #heard(ask: () => Promise<unknown>): Promise<Entry[]> {
-    const at = performance.now()
+    const at = this.#clock.monotonic()
     const reply = await ask()
     this.#aliveAt = Math.max(this.#aliveAt, at)
     return entriesOf(reply as Reply)
@@ -167,8 +173,8 @@ export class OutcomeReader {
 
   async #fromDead(): Promise<Entry[]> {
     const { deadAfterMs, claimEveryMs } = this.#patience
-    if (performance.now() < this.#claimAt) return []
-    this.#claimAt = performance.now() + claimEveryMs
+    if (this.#clock.monotonic() < this.#claimAt) return []
+    this.#claimAt = this.#clock.monotonic() + claimEveryMs
     const most = Math.min(this.#most, TAKEN_OVER_AT_ONCE)
     const claiming = this.#streams.map((stream) =>
       claimFromDead(this.#own, stream, this.#group, this.#consumer, deadAfterMs, most),
@@ -181,7 +187,7 @@ export class OutcomeReader {
   async #beat(): Promise<void> {
     const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
     // Redis or the group is away: #countsAsAlive() tells when that has lasted too long
-    await this.#heard(() => within(say(), CALL_MS)).catch(() => undefined)
+    await this.#heard(() => within(this.#clock, say(), CALL_MS)).catch(() => undefined)
   }
 
   /**
@@ -189,7 +195,7 @@ export class OutcomeReader {
    * from Redis) what is still its own is asked for again, and the asking keeps it so.
    */
   #countsAsAlive(): boolean {
-    const isAlive = performance.now() - this.#aliveAt < this.#patience.deadAfterMs / 2
+    const isAlive = this.#clock.monotonic() - this.#aliveAt < this.#patience.deadAfterMs / 2
     this.#sure &&= isAlive
     return isAlive
   }

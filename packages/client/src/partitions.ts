@@ -1,6 +1,7 @@
 /** The partitions as last read: their number may be registered later, and may be changed. */
 import { checkOneServer, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { outcomesKey, partitionTags } from '@decorum/protocol'
+import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
@@ -9,22 +10,25 @@ const CALL_MS = 5_000
 export const LOOK_AGAIN_MS = 2_000
 
 export class Partitions {
+  /** of the frontier */
+  readonly clock: Clock
   readonly #redis: RedisLink
   #tags: readonly string[] = partitionTags(1)
   #retired: readonly string[] = []
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  private constructor(redis: RedisLink) {
+  private constructor(redis: RedisLink, clock: Clock) {
     this.#redis = redis
+    this.clock = clock
   }
 
   /**
    * @param wanted  must be the number that is registered, if there is one
    * @throws FrontierUnavailableError · FrontierUnfitError
    */
-  static async read(redis: RedisLink, wanted: number | undefined): Promise<Partitions> {
-    const partitions = new Partitions(redis)
-    await within(checkOneServer(redis), CALL_MS).catch((error: unknown) => {
+  static async read(redis: RedisLink, wanted: number | undefined, clock: Clock): Promise<Partitions> {
+    const partitions = new Partitions(redis, clock)
+    await within(clock, checkOneServer(redis), CALL_MS).catch((error: unknown) => {
       if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
       throw unreadable(error)
     })
@@ -54,10 +58,10 @@ export class Partitions {
 
   /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError, which changes nothing */
   async look(): Promise<number> {
-    const { tags, retired } = await within(readTags(this.#redis), CALL_MS).catch((error: unknown) => {
+    const { tags, retired } = await within(this.clock, readTags(this.#redis), CALL_MS).catch((error: unknown) => {
       throw unreadable(error)
     })
-    this.#lookedAt = performance.now()
+    this.#lookedAt = this.clock.monotonic()
     if (tags.length > 0) this.#tags = tags
     this.#retired = retired
     return tags.length
@@ -65,7 +69,7 @@ export class Partitions {
 
   /** Reads again when the last reading is old. A reading that fails changes nothing: queues of old partitions are still served. */
   async recent(): Promise<void> {
-    if (performance.now() - this.#lookedAt >= LOOK_AGAIN_MS) await this.look().catch(() => undefined)
+    if (this.clock.monotonic() - this.#lookedAt >= LOOK_AGAIN_MS) await this.look().catch(() => undefined)
   }
 }
 

@@ -3,7 +3,7 @@
  * script, because between two commands a consumer that seemed dead may read again.
  */
 import { libraryOf, type RedisLink } from '@decorum/ledger'
-import type { Outcome } from '@decorum/protocol'
+import { type Outcome, readOutcome } from '@decorum/protocol'
 
 /** What XREADGROUP answers: streams, their entries, an entry's fields (null when it has been trimmed). */
 export type Reply = [stream: string, entries: [id: string, fields: string[] | null][]][] | null
@@ -25,18 +25,9 @@ export function entriesOf(reply: Reply): Entry[] {
   return (reply ?? []).flatMap(([stream, list]) =>
     list.map(([id, fields]): Entry => {
       const at = fields === null ? -1 : fields.indexOf(FIELD)
-      return { stream, id, outcome: at >= 0 && at % 2 === 0 ? readOutcome(fields?.[at + 1]) : undefined }
+      return { stream, id, outcome: at >= 0 && at % 2 === 0 ? readOutcome(fields?.[at + 1] ?? '') : undefined }
     }),
   )
-}
-
-function readOutcome(text: string | undefined): Outcome | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '')
-    return typeof value === 'object' && value !== null && 'id' in value ? (value as Outcome) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })

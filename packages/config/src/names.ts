@@ -6,6 +6,7 @@ type Env = Record<string, string | undefined>
 
 /** Variables of this project that are not settings: of its tests, benches and launcher. */
 const NOT_SETTINGS: ReadonlySet<string> = new Set([
+  'DECORUM_BUNDLE', // packages/runtime/src/bundled.ts
   'DECORUM_CRASH_AT', // crash points: packages/runtime/src/crash-point.ts
   'DECORUM_FREEZE_AT',
   'DECORUM_LAUNCHER', // set by scripts/with-launcher.mjs: how the user calls us

@@ -21,6 +21,13 @@ const Entry = z.strictObject({
     .optional()
     .meta({ description: 'pools whose orders it may take; absent: all, unless `crawls` is given' }),
   maxWaiting: z.int().min(1).optional().meta({ description: 'callers of this token that wait at once' }),
+  maxRobotsFetches: z.int().min(1).optional().meta({
+    description: 'robots.txt files that the fleet fetches for this token at once; absent: its share',
+  }),
+  maxRetryAfterMs: z.int().min(1_000).max(86_400_000).optional().meta({
+    description:
+      'longest Retry-After that is believed of this token; absent: an hour where `agents`, `crawls` or `pools` is given, else a day, as of a site itself',
+  }),
 })
 export const PermitTokensFile = z.array(Entry).min(1).max(1_000)
 export type PermitToken = z.output<typeof Entry>

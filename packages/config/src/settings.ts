@@ -7,6 +7,7 @@ import { fetching } from './table/fetching.ts'
 import { limits } from './table/limits.ts'
 import { politeness } from './table/politeness.ts'
 import { processes } from './table/process.ts'
+import { proxying } from './table/proxying.ts'
 import type { Role, Setting } from './table/setting.ts'
 import { store } from './table/store.ts'
 
@@ -16,10 +17,11 @@ export const TABLE = {
   'Limits of what Redis keeps': limits,
   'Fetching and keeping pages': fetching,
   'Pages in an S3-compatible store': store,
+  'The proxy': proxying,
   'One process': processes,
 } as const
 
-const ALL = { ...politeness, ...limits, ...fetching, ...store, ...processes }
+const ALL = { ...politeness, ...limits, ...fetching, ...store, ...proxying, ...processes }
 export type SettingName = keyof typeof ALL
 export const SETTINGS: { readonly [N in SettingName]: (typeof ALL)[N] } = ALL
 

@@ -1,44 +1,112 @@
-/** Bytes to text as browsers do it: by byte order mark, header, meta; without them UTF-8 if it is valid, else windows-1252. */
-import { TextDecoder } from '@exodus/bytes/encoding.js'
-import htmlEncodingSniffer from 'html-encoding-sniffer'
+/**
+ * Bytes to text as Chromium does it: by byte order mark, header, `meta` to the end of the head, XML declaration; without them
+ * UTF-8 if it is valid, else windows-1252 (docs/decisions/0033-octets-become-text.md).
+ */
+import { isAscii, isUtf8 } from 'node:buffer'
+import { isHtmlType, isXmlType, mediaTypeOf } from '@decorum/protocol/headers'
+import { getBOMEncoding, labelToName, TextDecoder } from '@exodus/bytes/encoding.js'
 import { ContentError } from './errors.ts'
+import { type HeadTag, readTags } from './head-tags.ts'
 
 /** The encoding is decided by this many bytes; of a stream they are gathered first. */
-export const SAMPLE_BYTES = 16 * 1024
+export const SAMPLE_BYTES = 64 * 1024
 
 /**
  * @param sample  the first bytes
- * @param type    Content-Type as received
+ * @param header  Content-Type as received
  * @returns       the name that the WHATWG Encoding Standard gives
  */
-export function encodingOf(sample: Uint8Array, type: string | null): string {
-  const label = /;[ \t]*charset[ \t]*=[ \t]*"?([^\s;"]+)/i.exec(type ?? '')?.[1]
-  const isXml = /^[ \t]*[\w.+-]+\/([\w.-]+\+)?xml\b/i.test(type ?? '')
-  const declared = label ?? (isXml ? xmlDeclaration(sample) : undefined)
-  const said = htmlEncodingSniffer(sample, {
-    xml: isXml,
-    ...(declared === undefined ? {} : { transportLayerEncodingLabel: declared }),
-    defaultEncoding: UNSAID,
-  })
-  if (said !== UNSAID) return said
-  return isUtf8(sample) ? 'UTF-8' : 'windows-1252'
+export function encodingOf(sample: Uint8Array, header: string | null): string {
+  const declared = declaredEncoding(sample, header)
+  if (declared !== undefined) return declared
+  const type = mediaTypeOf(header)
+  const inMeta = !isXmlType(type) && isHtmlType(type) !== false ? metaEncoding(sample) : undefined
+  return inMeta ?? xmlEncoding(sample) ?? (isInUtf8(sample) ? 'UTF-8' : 'windows-1252')
 }
-/** No name of an encoding. */
-const UNSAID = ''
 
-const xmlDeclaration = (sample: Uint8Array): string | undefined =>
-  /^<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)/.exec(Buffer.from(sample.subarray(0, 1_024)).toString('latin1'))?.[1]
+/** What a byte order mark or the header says, for which the first three bytes are enough. */
+export const declaredEncoding = (sample: Uint8Array, header: string | null): string | undefined =>
+  nameOf(getBOMEncoding(sample)) ?? nameOf(mediaTypeOf(header).charset)
 
-function isUtf8(sample: Uint8Array): boolean {
-  try {
-    new globalThis.TextDecoder('utf-8', { fatal: true }).decode(sample, { stream: true })
-    return true
-  } catch {
-    return false
+/** The encoding of a label; some servers quote it as JavaScript would. */
+function nameOf(label: string | null | undefined): string | undefined {
+  if (label === null || label === undefined) return undefined
+  return labelToName(label) ?? labelToName(label.replace(/^'(.*)'$/, '$1')) ?? undefined
+}
+
+/** How much is looked at for `meta` whatever stands there; what is beyond, only while the head goes on. Chromium's figure. */
+const UNCONDITIONAL_BYTES = 1_024
+/** Other tags end the head for this search, as in Chromium's `HTMLMetaCharsetParser`. */
+const IN_HEAD: ReadonlySet<string> = new Set('script noscript style link meta object title base'.split(' '))
+
+function metaEncoding(sample: Uint8Array): string | undefined {
+  let found: string | undefined
+  let isInHead = true
+  const onTag = (tag: HeadTag): boolean => {
+    if (!isInHead && tag.at > UNCONDITIONAL_BYTES) return false
+    if (tag.name === 'meta' && !tag.isClosing) found = encodingInMeta(tag.attributes())
+    isInHead &&= IN_HEAD.has(tag.name) || (!tag.isClosing && (tag.name === 'html' || tag.name === 'head'))
+    return found === undefined
   }
+  for (let [at, bytes] = [0, UNCONDITIONAL_BYTES]; at >= 0; bytes *= 8) {
+    at = readTags(latin1(sample, bytes), at, onTag)
+    if (bytes >= sample.length || bytes >= SAMPLE_BYTES) break
+  }
+  return found
 }
 
-type Decoder = { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string }
+/** HTML standard, 13.2.3.2, and 4.2.5.4 for the form of `content`. */
+function encodingInMeta(attributes: ReadonlyMap<string, string>): string | undefined {
+  const isPragma = attributes.get('http-equiv')?.toLowerCase() === 'content-type'
+  const [, , quoted, bare] =
+    /charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:(["'])(.*?)\1|([^\t\n\f\r ;"'][^\t\n\f\r ;]*))/is.exec(
+      attributes.get('content') ?? '',
+    ) ?? []
+  const name = nameOf(attributes.get('charset') ?? (isPragma ? (quoted ?? bare) : undefined))
+  if (name === 'x-user-defined') return 'windows-1252'
+  return asReadable(name)
+}
+
+/** A declaration that can be read byte by byte is not in UTF-16, whatever it says. */
+const asReadable = (name: string | undefined): string | undefined =>
+  name === 'UTF-16LE' || name === 'UTF-16BE' ? 'UTF-8' : name
+
+/** HTML standard, "get an XML encoding"; UTF-16 without a byte order mark shows in its first characters (XML 1.0, appendix F). */
+function xmlEncoding(sample: Uint8Array): string | undefined {
+  const [first, second, third, fourth] = sample
+  if (first === LESS && second === 0 && third === QUESTION && fourth === 0) return 'UTF-16LE'
+  if (first === 0 && second === LESS && third === 0 && fourth === QUESTION) return 'UTF-16BE'
+  const start = latin1(sample, 1_024)
+  return asReadable(nameOf(/^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)/.exec(start)?.[1]))
+}
+const LESS = 0x3c
+const QUESTION = 0x3f
+
+/** A last character that is cut off is no error where the sample ends, and elsewhere not behind other characters of UTF-8. */
+function isInUtf8(sample: Uint8Array): boolean {
+  if (isUtf8(sample)) return true
+  const whole = sample.subarray(0, sample.length - cutBytes(sample))
+  return isUtf8(whole) && (sample.length >= SAMPLE_BYTES || !isAscii(whole))
+}
+
+/** Bytes at the end that begin a character. */
+function cutBytes(sample: Uint8Array): number {
+  for (let back = 1; back <= 3; back++) {
+    const byte = sample[sample.length - back] ?? 0
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back
+  }
+  return 0
+}
+
+/** Of a page without a media type: it begins with a tag. */
+export const looksLikeHtml = (sample: Uint8Array): boolean =>
+  /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*</.test(latin1(sample, 1_024))
+
+export const latin1 = (bytes: Uint8Array, most = bytes.length): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(most, bytes.length)).toString('latin1')
+
+export type Decoder = { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string }
 const utf8 = new globalThis.TextDecoder('utf-8')
 
 /** For a text as a whole: a decoder that remembers nothing from one to the next. @throws ContentError as decoderOf does */
@@ -55,4 +123,37 @@ export function decoderOf(encoding: string): Decoder {
       'the page is in an encoding that no browser reads (ISO-2022-KR, ISO-2022-CN or HZ)',
     )
   return new TextDecoder(encoding)
+}
+
+/**
+ * Text as its bytes come.
+ * @param begin  called once, with the first bytes: which encoding; undefined: nothing of it is wanted
+ */
+export async function* textOf(
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  begin: (sample: Uint8Array) => string | undefined,
+): AsyncGenerator<string, void, undefined> {
+  const sample: Uint8Array[] = []
+  let bytes = 0
+  let decoder: Decoder | undefined
+  for await (const piece of pieces) {
+    if (decoder === undefined) {
+      sample.push(piece)
+      bytes += piece.length
+      if (bytes < SAMPLE_BYTES) continue
+      decoder = decoderFor(sample, begin)
+      if (decoder === undefined) return
+      yield decoder.decode(Buffer.concat(sample.splice(0)), { stream: true })
+    } else yield decoder.decode(piece, { stream: true })
+  }
+  decoder ??= decoderFor(sample, begin)
+  if (decoder !== undefined) yield decoder.decode(Buffer.concat(sample))
+}
+
+function decoderFor(
+  sample: readonly Uint8Array[],
+  begin: (sample: Uint8Array) => string | undefined,
+): Decoder | undefined {
+  const encoding = begin(Buffer.concat(sample).subarray(0, SAMPLE_BYTES))
+  return encoding === undefined ? undefined : decoderOf(encoding)
 }

@@ -1,7 +1,8 @@
 /** What one kept page says. Its record is read when it is asked for. */
 import { Readable } from 'node:stream'
-import { codingsOf, decoded, decodedAtOnce } from './decode.ts'
-import type { Link } from './links.ts'
+import { codingsOf, contentTypeOf, isHtmlType, isXmlType, linesOf, mediaTypeOf } from '@decorum/protocol/headers'
+import { decoded, decodedAtOnce } from './decode.ts'
+import type { Link, LinkReader } from './links.ts'
 import type { PageRecord } from './record.ts'
 
 export type ContentHead = { url: string; status: number; headers: readonly (readonly [string, string])[] }
@@ -60,7 +61,7 @@ export class Content {
   async text(): Promise<string> {
     const bytes = await this.bytes()
     const { decoderOf, encodingOf, SAMPLE_BYTES } = await forReading()
-    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), this.headers.get('content-type'))).decode(bytes)
+    return decoderOf(encodingOf(bytes.subarray(0, SAMPLE_BYTES), contentTypeOf(this.#fields) ?? null)).decode(bytes)
   }
 
   /** The body without its content coding, piece by piece. Errors are ContentErrors of the stream. */
@@ -76,55 +77,49 @@ export class Content {
   }
 
   /**
-   * Links of an HTML page (a, area, iframe, frame), read as a stream; of anything else none. Whether it is HTML its Content-Type
-   * says, or, without one, its first byte. @throws ContentError
+   * Links of an HTML page (a, area, iframe, frame, and where a refresh leads), read as a stream; of anything else none. Whether it
+   * is HTML its Content-Type says, or, without one, its first byte. @throws ContentError
    */
   async links(): Promise<Link[]> {
-    const type = this.headers.get('content-type')
-    if (type !== null && !HTML.test(type)) return []
+    const type = contentTypeOf(this.#fields) ?? null
+    if (isHtmlType(mediaTypeOf(type)) === false) return []
     const record = await this.#record()
-    const { decoderOf, encodingOf, LinkReader, SAMPLE_BYTES } = await forReading()
-    const reader = new LinkReader(
-      this.url,
-      this.#fields.filter(([name]) => name.toLowerCase() === 'x-robots-tag').map(([, value]) => value),
-    )
-    let decoder: ReturnType<typeof decoderOf> | undefined
-    let sample: Uint8Array[] = []
-    let bytes = 0
-    const start = (): void => {
-      const first = Buffer.concat(sample)
-      sample = []
-      decoder = decoderOf(encodingOf(first.subarray(0, SAMPLE_BYTES), type))
-      if (type !== null || /^\s*</.test(first.toString('latin1', 0, 1_024).replace(/^\xef\xbb\xbf/, '')))
-        reader.write(decoder.decode(first, { stream: true }))
-      else bytes = Number.NEGATIVE_INFINITY // not HTML
-    }
-    const atOnce = this.#atOnce(record)
-    for await (const piece of atOnce === undefined ? this.#pieces(record) : [atOnce]) {
-      if (decoder !== undefined) reader.write(decoder.decode(piece, { stream: true }))
-      else {
-        sample.push(piece)
-        bytes += piece.length
-        if (bytes >= SAMPLE_BYTES) start()
-      }
-      if (bytes < 0) return []
-    }
-    if (decoder === undefined) start()
-    if (bytes < 0) return []
-    reader.write(decoder?.decode() ?? '')
-    return reader.end()
+    const first = await this.#readLinks(record, type)
+    const base = first?.lateBase
+    if (first === undefined || base === undefined) return first?.end() ?? []
+    return (await this.#readLinks(await this.#record(), type, base))?.end() ?? []
   }
 
-  /** A small record stays in memory for the next call. A record whose codings are unknown is not opened. */
+  /** @param base  of the page, where an earlier reading has found it behind links. @returns undefined: it is no HTML */
+  async #readLinks(record: PageRecord, type: string | null, base?: string): Promise<LinkReader | undefined> {
+    const { encodingOf, LinkReader, looksLikeHtml, textOf } = await forReading()
+    const atOnce = this.#atOnce(record)
+    let reader: LinkReader | undefined
+    const begin = (sample: Uint8Array): string | undefined => {
+      const media = mediaTypeOf(type)
+      if (isHtmlType(media) === undefined && !looksLikeHtml(sample)) return undefined
+      const encoding = encodingOf(sample, type)
+      const tags = linesOf(this.#fields, 'x-robots-tag')
+      const refresh = this.headers.get('refresh')
+      reader = new LinkReader(this.url, tags, { encoding, isXml: isXmlType(media), refresh, ...(base && { base }) })
+      return encoding
+    }
+    for await (const text of textOf(atOnce === undefined ? this.#pieces(record) : [atOnce], begin)) {
+      reader?.write(text)
+      if (reader?.lateBase !== undefined) break
+    }
+    return reader
+  }
+
+  /** A small record stays in memory for the next call. */
   async #record(): Promise<PageRecord> {
-    this.#codings()
     const record = this.#small ?? (await this.#open())
     if (Array.isArray(record.body)) this.#small = record
     return record
   }
 
   #codings(): string[] {
-    return codingsOf(this.headers.get('content-encoding'))
+    return codingsOf(this.#fields)
   }
 
   /** A small body in one call, which takes a third of the time of a stream; undefined: it is not small. */
@@ -133,11 +128,9 @@ export class Content {
   }
 
   #pieces({ body, truncated }: PageRecord): AsyncGenerator<Uint8Array> {
-    return decoded(body, this.#codings(), truncated === false, this.#maxBytes)
+    return decoded(body, this.#codings(), truncated === '', this.#maxBytes)
   }
 }
-
-const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 
 function headersOf(fields: ContentHead['headers']): Headers {
   const headers = new Headers()

@@ -1,25 +1,7 @@
-/** The body without its content codings, piece by piece and bounded: a few kilobytes can hold gigabytes. */
-import { pipeline, Readable, type Transform } from 'node:stream'
+/** The body of a kept page without its content codings, bounded: a few kilobytes can hold gigabytes. */
 import * as zlib from 'node:zlib'
+import { type Pieces, unpacked } from './coding/unpack.ts'
 import { ContentError } from './errors.ts'
-
-type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
-
-/** Codings on top of each other. More are an attack or a mistake. */
-const MOST_CODINGS = 3
-
-/** @returns names in the order in which they were applied. @throws ContentError `undecodable` */
-export function codingsOf(header: string | null): string[] {
-  const names = (header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
-  if (names.length > MOST_CODINGS) throw undecodable(`${names.length} content codings on top of each other`)
-  for (const name of names)
-    if (!decoders.has(name)) throw undecodable(`the content coding '${name.slice(0, 64)}' is not known`)
-  return names
-}
 
 /**
  * @param complete  false: the fetcher stopped reading, so what can be read of it is all there is
@@ -31,10 +13,11 @@ export async function* decoded(
   complete: boolean,
   maxBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  let pieces: Pieces = source
-  for (const coding of codings.toReversed()) pieces = through(pieces, coding, complete)
+  const overlooked = (mark: string): void => {
+    if (mark === 'coding-cut') throw new ContentError('undecodable', 'the body ends before its content coding does')
+  }
   let bytes = 0
-  for await (const piece of pieces) {
+  for await (const piece of unpacked(source, codings, { complete, mostBetween: maxBytes, overlooked })) {
     bytes += piece.length
     if (bytes > maxBytes) throw tooLarge(maxBytes)
     yield piece
@@ -64,59 +47,5 @@ export function decodedAtOnce(
 const AT_ONCE_MAX_BYTES = 1024 * 1024
 const EMPTY = new Uint8Array()
 
-async function* through(source: Pieces, coding: string, complete: boolean): AsyncGenerator<Uint8Array> {
-  let elsewhere: { error: unknown } | undefined
-  let decoder: Transform | undefined
-  const iterator = (async function* () {
-    try {
-      yield* source
-    } catch (error) {
-      elsewhere = { error }
-      throw error
-    }
-  })()
-  const first = await iterator.next()
-  if (first.done) return // no bytes at all: nothing to decode
-  const whole = (async function* () {
-    yield first.value
-    yield* iterator
-  })()
-  try {
-    decoder = (decoders.get(coding) as Decoder)(first.value)
-    pipeline(Readable.from(whole, { objectMode: false }), decoder, () => undefined) // errors arrive through the iteration
-    for await (const chunk of decoder as AsyncIterable<Uint8Array>) yield chunk
-  } catch (error) {
-    if (elsewhere !== undefined) throw elsewhere.error
-    if (error instanceof ContentError) throw error
-    if (!complete && isAbruptEnd(error)) return
-    throw undecodable(`the body is not what its content coding '${coding}' says: ${(error as Error).message}`, error)
-  } finally {
-    decoder?.destroy()
-  }
-}
-
-const isAbruptEnd = (error: unknown): boolean =>
-  ['Z_BUF_ERROR', 'ERR_BUFFER_OUT_OF_BOUNDS'].includes((error as NodeJS.ErrnoException).code ?? '')
-
-type Decoder = (first: Uint8Array) => Transform
-const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
-  ['gzip', () => zlib.createGunzip()],
-  ['x-gzip', () => zlib.createGunzip()],
-  // some servers send the bare stream
-  ['deflate', (first) => (isZlib(first) ? zlib.createInflate() : zlib.createInflateRaw())],
-  ['br', () => zlib.createBrotliDecompress()],
-  ['zstd', zstd],
-])
-
-function zstd(): Transform {
-  if (typeof zlib.createZstdDecompress !== 'function')
-    throw undecodable(`this Node (${process.version}) cannot read zstd: 22.15 and later can`)
-  // RFC 9659: a window of at most 8 MiB; the library would accept 128 MiB
-  return zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 } })
-}
-const isZlib = ([first = 0, second = 0]: Uint8Array): boolean =>
-  (first & 15) === 8 && ((first << 8) | second) % 31 === 0
-
-const undecodable = (message: string, cause?: unknown): ContentError => new ContentError('undecodable', message, cause)
 const tooLarge = (maxBytes: number): ContentError =>
   new ContentError('too-large', `the decoded body has more than ${maxBytes} bytes (option \`maxBytes\`)`)

@@ -29,14 +29,16 @@ const endsName = (c: number): boolean => c === GREATER || c === SLASH || isSpace
 const isLetter = (c: number): boolean => (c >= 97 && c <= 122) || (c >= 65 && c <= 90)
 
 /**
- * Tells every tag from `at` on that is whole; one whose content is text, when that is whole, too.
+ * Passes on every tag from `at` on that is whole; one whose content is text, when that is whole, too.
  * @param onTag  false: nothing behind this tag is read
+ * @param isXml  `<script/>` ends at once, and there is CDATA
  * @returns      where to go on when more of the text is there, at what is not whole yet; -1 when nothing more is to be read
  */
-export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean): number {
+export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean, isXml = false): number {
   for (let open = text.indexOf('<', at); open >= 0; open = text.indexOf('<', at)) {
     const c = text.charCodeAt(open + 1) // NaN behind the end
-    if (c === EXCLAMATION) at = endOfMarkup(text, open + 2)
+    if (c === EXCLAMATION)
+      at = isXml && text.startsWith('[CDATA[', open + 2) ? after(text, ']]>', open + 9) : endOfMarkup(text, open + 2)
     else if (c === QUESTION) at = after(text, '>', open + 2)
     else if (c === SLASH) {
       const isName = isLetter(text.charCodeAt(open + 2))
@@ -45,7 +47,8 @@ export function readTags(text: string, at: number, onTag: (tag: HeadTag) => bool
     } else if (isLetter(c)) {
       const tag = new HeadTag(text, open + 1, false)
       at = tag.end()
-      if (at > 0 && TEXT_ONLY.has(tag.name)) at = endOfText(text, tag.name, at)
+      const isText = at > 0 && TEXT_ONLY.has(tag.name) && !(isXml && text.charCodeAt(at - 2) === SLASH)
+      if (isText) at = endOfText(text, tag.name, at)
       if (at > 0 && !onTag(tag)) return -1
     } else if (open + 1 === text.length) return open
     else at = open + 1
@@ -55,16 +58,18 @@ export function readTags(text: string, at: number, onTag: (tag: HeadTag) => bool
 }
 
 export class HeadTag {
+  /** where its name begins */
+  readonly at: number
   readonly isClosing: boolean
   /** in lower case */
   readonly name: string
   readonly #text: string
   readonly #nameEnd: number
 
-  /** @param at  where its name begins */
   constructor(text: string, at: number, isClosing: boolean) {
     let end = at
     while (end < text.length && !endsName(text.charCodeAt(end))) end++
+    this.at = at
     this.isClosing = isClosing
     this.name = text.slice(at, end).toLowerCase()
     this.#text = text
@@ -73,49 +78,71 @@ export class HeadTag {
 
   /** Behind its `>`; 0 when that is not there yet. */
   end(): number {
-    return this.#walk(undefined)
+    for (let at = this.#nameEnd; readAttribute(this.#text, at); ) at = found.end
+    return found.end
   }
 
-  /** By name in lower case, the first of each name. */
-  attributes(): ReadonlyMap<string, string> {
-    const found = new Map<string, string>()
-    this.#walk(found)
-    return found
-  }
-
-  #walk(found: Map<string, string> | undefined): number {
+  /** The first of that name. @param name  in lower case. @param toText  of the value as it stands in the text */
+  attribute(name: string, toText = AS_IT_IS): string | undefined {
     const text = this.#text
-    for (let at = this.#nameEnd; ; ) {
-      let c = text.charCodeAt(at)
-      while (isSpace(c) || c === SLASH) c = text.charCodeAt(++at)
-      if (c === GREATER) return at + 1
-      const nameAt = at++ // whatever it is, '=' as well
-      for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length; ) c = text.charCodeAt(++at)
-      const nameEnd = at
-      while (isSpace(c)) c = text.charCodeAt(++at)
-      let [from, to] = [at, at]
-      if (c === EQUALS) {
-        do c = text.charCodeAt(++at)
-        while (isSpace(c))
-        if (c === DOUBLE_QUOTE || c === SINGLE_QUOTE) {
-          from = at + 1
-          to = text.indexOf(c === DOUBLE_QUOTE ? '"' : "'", from)
-          if (to < 0) return 0
-          at = to + 1
-        } else {
-          from = at
-          while (at < text.length && c !== GREATER && !isSpace(c)) c = text.charCodeAt(++at)
-          to = at
-        }
-      }
-      if (at >= text.length) return 0
-      if (found === undefined) continue
-      const name = text.slice(nameAt, nameEnd).toLowerCase()
-      if (!found.has(name)) found.set(name, decoded(text.slice(from, to)))
+    for (let at = this.#nameEnd; readAttribute(text, at); at = found.end) {
+      const { nameAt, nameEnd, valueAt, valueEnd } = found
+      if (nameEnd - nameAt === name.length && text.slice(nameAt, nameEnd).toLowerCase() === name)
+        return decoded(toText(text.slice(valueAt, valueEnd)))
     }
+    return undefined
+  }
+
+  /** All of them, by name in lower case. */
+  attributes(): ReadonlyMap<string, string> {
+    const all = new Map<string, string>()
+    const text = this.#text
+    for (let at = this.#nameEnd; readAttribute(text, at); at = found.end) {
+      const { nameAt, nameEnd, valueAt, valueEnd } = found
+      const name = text.slice(nameAt, nameEnd).toLowerCase()
+      if (!all.has(name)) all.set(name, decoded(text.slice(valueAt, valueEnd)))
+    }
+    return all
   }
 }
 
+/** Where the attribute that was read last stands. One for all: an object for each takes as long as reading it. */
+const found = { nameAt: 0, nameEnd: 0, valueAt: 0, valueEnd: 0, end: 0 }
+
+/** @returns false: there is none; `found.end` is behind the `>` of the tag then, or 0 when that is not there yet */
+function readAttribute(text: string, at: number): boolean {
+  found.end = 0
+  let c = text.charCodeAt(at)
+  while (isSpace(c) || c === SLASH) c = text.charCodeAt(++at)
+  if (c === GREATER) found.end = at + 1
+  if (c === GREATER || at >= text.length) return false
+  found.nameAt = at++ // whatever it is, '=' as well
+  for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length; ) c = text.charCodeAt(++at)
+  found.nameEnd = at
+  while (isSpace(c)) c = text.charCodeAt(++at)
+  let [from, to] = [at, at]
+  if (c === EQUALS) {
+    do c = text.charCodeAt(++at)
+    while (isSpace(c))
+    if (c === DOUBLE_QUOTE || c === SINGLE_QUOTE) {
+      from = at + 1
+      to = text.indexOf(c === DOUBLE_QUOTE ? '"' : "'", from)
+      if (to < 0) return false
+      at = to + 1
+    } else {
+      from = at
+      while (at < text.length && c !== GREATER && !isSpace(c)) c = text.charCodeAt(++at)
+      to = at
+    }
+  }
+  if (at >= text.length) return false
+  found.valueAt = from
+  found.valueEnd = to
+  found.end = at
+  return true
+}
+
+const AS_IT_IS = (raw: string): string => raw
 const decoded = (raw: string): string => (raw.includes('&') ? decodeHTMLAttribute(raw) : raw)
 
 /** Behind the next `what`; 0 when there is none. */

@@ -1,6 +1,7 @@
 /** Links of an HTML page: absolute, each once, in the order of the page. */
 import { parseRobotsMeta } from '@decorum/robots/meta'
-import { absolute } from './absolute.ts'
+import { absolute, baseOf } from './absolute.ts'
+import { refreshTarget } from './refresh.ts'
 import { TagReader } from './tags.ts'
 
 export type Link = {
@@ -12,32 +13,63 @@ export type Link = {
 
 /** A page with more links than this is not a useful source of links. */
 export const MAX_LINKS = 100_000
+/** The same for their addresses together, characters: a base of 8,192 makes a page of short links a large answer. */
+const MAX_LINK_CHARS = 32 * 1024 * 1024
 
 /** The attribute that holds the address, per element. */
 const LINKING: Record<string, string> = { a: 'href', area: 'href', iframe: 'src', frame: 'src' }
 const WANTED: ReadonlySet<string> = new Set([...Object.keys(LINKING), 'base', 'meta'])
+/** Relations are separated by blanks; Google reads commas as well, and so do the sites that write them. */
+const NOFOLLOW = /(^|[\s,])nofollow([\s,]|$)/i
+
+export type LinkOptions = {
+  /** of the page, in which the queries of its links are sent */
+  encoding?: string
+  isXml?: boolean
+  /** the value of that header */
+  refresh?: string | null
+  /** what an earlier reader has found to be the base of the page */
+  base?: string
+}
 
 export class LinkReader {
   readonly #found = new Map<string, boolean>()
   readonly #tags: TagReader
+  readonly #url: string
+  readonly #encoding: string
   #base: string
-  #hasBase = false
+  #hasBase: boolean
+  #lateBase: string | undefined
   #allNofollow: boolean
+  #chars = 0
 
-  /** @param base  the page's own URL. @param xRobotsTag  the values of that header */
-  constructor(base: string, xRobotsTag: readonly string[] = []) {
-    this.#base = base
-    this.#allNofollow = parseRobotsMeta(xRobotsTag).some(({ agent, nofollow }) => agent === '*' && nofollow)
-    this.#tags = new TagReader(WANTED, (element, attributes) => {
-      const rel = attributes.get('rel') ?? ''
+  /** @param url  of the page. @param xRobotsTag  the values of that header */
+  constructor(url: string, xRobotsTag: readonly string[] = [], options: LinkOptions = {}) {
+    const { encoding = 'UTF-8', isXml = false, refresh, base } = options
+    this.#url = url
+    this.#encoding = encoding
+    this.#base = base ?? url
+    this.#hasBase = base !== undefined
+    this.#allNofollow = parseRobotsMeta([...xRobotsTag]).some(({ agent, nofollow }) => agent === '*' && nofollow)
+    const onTag = (element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): void => {
       if (element === 'base') this.#setBase(attributes.get('href'))
       else if (element === 'meta') this.#meta(attributes)
-      else this.#add(attributes.get(LINKING[element] as string), /(^|\s)nofollow(\s|$)/i.test(rel))
-    })
+      else this.#add(addressIn(element, attributes, isForeign), NOFOLLOW.test(attributes.get('rel') ?? ''))
+    }
+    this.#tags = new TagReader(WANTED, { onTag }, { isXml })
+    if (refresh) this.#add(refreshTarget(refresh), false)
   }
 
   write(text: string): void {
-    if (this.#found.size < MAX_LINKS) this.#tags.write(text)
+    if (this.#lateBase === undefined && this.#hasRoom()) this.#tags.write(text)
+  }
+
+  /**
+   * A base that stands behind the first links counts for these as well. Nothing more is read then: the page is to be read
+   * again with it, because keeping the links as they were written would keep the page in memory.
+   */
+  get lateBase(): string | undefined {
+    return this.#lateBase
   }
 
   end(): Link[] {
@@ -45,25 +77,36 @@ export class LinkReader {
     return [...this.#found].map(([url, nofollow]) => ({ url, nofollow: nofollow || this.#allNofollow }))
   }
 
-  /** The first one that names an address counts. */
+  #hasRoom(): boolean {
+    return this.#found.size < MAX_LINKS && this.#chars < MAX_LINK_CHARS
+  }
+
+  /** The first one that has an address counts. */
   #setBase(href: string | undefined): void {
     if (href === undefined || this.#hasBase) return
     this.#hasBase = true
-    this.#base = absolute(href, this.#base)?.href ?? this.#base
+    this.#base = baseOf(href, this.#url, this.#encoding)
+    if (this.#found.size > 0 && this.#base !== this.#url) this.#lateBase = this.#base
   }
 
   #meta(attributes: ReadonlyMap<string, string>): void {
+    const content = attributes.get('content') ?? ''
+    if (attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh') this.#add(refreshTarget(content), false)
     if (attributes.get('name')?.trim().toLowerCase() !== 'robots') return
-    this.#allNofollow ||= parseRobotsMeta(attributes.get('content') ?? '').some(
-      ({ agent, nofollow }) => agent === '*' && nofollow,
-    )
+    this.#allNofollow ||= parseRobotsMeta(content).some(({ agent, nofollow }) => agent === '*' && nofollow)
   }
 
   #add(href: string | undefined, nofollow: boolean): void {
-    const url = href === undefined ? undefined : absolute(href, this.#base)
-    if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || this.#found.size >= MAX_LINKS)
-      return
+    const url = href === undefined ? undefined : absolute(href, this.#base, this.#encoding)
+    if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || !this.#hasRoom()) return
     if (url.hash !== '' || url.href.endsWith('#')) url.hash = ''
-    this.#found.set(url.href, (this.#found.get(url.href) ?? true) && nofollow)
+    const before = this.#found.get(url.href)
+    if (before === undefined) this.#chars += url.href.length
+    this.#found.set(url.href, (before ?? true) && nofollow)
   }
+}
+
+function addressIn(element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): string | undefined {
+  const address = attributes.get(LINKING[element] as string)
+  return address === undefined && isForeign && element === 'a' ? attributes.get('xlink:href') : address
 }

@@ -1,4 +1,7 @@
 /** The bytes of one gzip member from the process that keeps it, or from the console's API. */
+
+import type { ProblemBody } from '@decorum/protocol'
+import { type Clock, systemClock } from '@decorum/protocol/time'
 import { startOf } from './answer-start.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
 import { CONTENT_PATH } from './reference.ts'
@@ -20,9 +23,10 @@ export async function* fetchMember(
   { base, authorization }: Keeper,
   reference: string,
   length: number,
+  clock: Clock = systemClock,
 ): AsyncGenerator<Uint8Array> {
   const giveUp = new AbortController()
-  let timer = setTimeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
+  let timer = clock.timeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
   const unavailable = (error: unknown): ContentError => {
     const why = giveUp.signal.aborted ? (giveUp.signal.reason as Error) : (error as Error)
     return new ContentError(
@@ -43,11 +47,11 @@ export async function* fetchMember(
     let received = 0
     try {
       for await (const chunk of response.body ?? []) {
-        clearTimeout(timer)
+        clock.cancel(timer)
         received += chunk.length
         if (received > length) throw new Error(`more than ${length} bytes came`)
         yield chunk
-        timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
+        timer = clock.timeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
       }
     } catch (error) {
       throw unavailable(error)
@@ -55,7 +59,7 @@ export async function* fetchMember(
     if (received !== length)
       throw new ContentError('unavailable', `${base} sent ${received} of ${length} bytes of ${reference}`)
   } finally {
-    clearTimeout(timer)
+    clock.cancel(timer)
     giveUp.abort()
   }
 }
@@ -78,15 +82,15 @@ const CODES: Record<number, ContentErrorCode> = {
 
 async function problemOf(response: Response, base: string): Promise<ContentError> {
   const text = await startOf(response, MAX_PROBLEM_BYTES)
-  let problem: { error?: unknown; message?: unknown } = {}
+  let problem: Partial<Record<keyof ProblemBody, unknown>> = {}
   try {
     problem = JSON.parse(text) as typeof problem
   } catch {
     // the answer is not from a process of the fleet; only its status is known
   }
-  const code = TOLD.includes(problem.error)
-    ? (problem.error as ContentErrorCode)
+  const code = TOLD.includes(problem.type)
+    ? (problem.type as ContentErrorCode)
     : (CODES[response.status] ?? 'unavailable')
-  const said = typeof problem.message === 'string' ? `: ${problem.message}` : ''
+  const said = typeof problem.detail === 'string' ? `: ${problem.detail}` : ''
   return new ContentError(code, `${base} answers ${response.status}${said}`)
 }

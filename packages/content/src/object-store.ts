@@ -1,4 +1,5 @@
 /** An S3-compatible store: whole objects in, ranges of them out. Requests are signed by aws4fetch; addresses are path-style. */
+import { type Clock, systemClock } from '@decorum/protocol/time'
 import { AwsClient } from 'aws4fetch'
 import { startOf } from './answer-start.ts'
 import { ContentError } from './errors.ts'
@@ -46,13 +47,13 @@ const MAX_PROBLEM_CHARS = 300
 const stores = new WeakMap<StoreAccess, ObjectStore>()
 
 /** One per access: its signing key is made once a day. */
-export function storeAt(access: StoreAccess): ObjectStore {
-  const store = stores.get(access) ?? openStore(access)
+export function storeAt(access: StoreAccess, clock: Clock = systemClock): ObjectStore {
+  const store = stores.get(access) ?? openStore(access, clock)
   stores.set(access, store)
   return store
 }
 
-function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAccess): ObjectStore {
+function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAccess, clock: Clock): ObjectStore {
   // The caller decides when to try again
   const aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
   const base = new URL(endpoint).origin
@@ -92,7 +93,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
     },
     async *range(place, offset, length) {
       const giveUp = new AbortController()
-      let timer = setTimeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
+      let timer = clock.timeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
       const unavailable = (error: unknown): ContentError =>
         new ContentError('unavailable', `${place.bucket}/${place.key}: ${(error as Error).message}`, error)
       try {
@@ -107,18 +108,18 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
         let received = 0
         try {
           for await (const piece of answer.body ?? []) {
-            clearTimeout(timer)
+            clock.cancel(timer)
             received += piece.length
             if (received > length) throw new Error(`more than ${length} bytes came`)
             yield piece
-            timer = setTimeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
+            timer = clock.timeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
           }
         } catch (error) {
           throw unavailable(error)
         }
         if (received !== length) throw unavailable(new Error(`${received} of ${length} bytes came`))
       } finally {
-        clearTimeout(timer)
+        clock.cancel(timer)
         giveUp.abort()
       }
     },

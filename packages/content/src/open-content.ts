@@ -1,4 +1,5 @@
 /** From a reference to the page that it names. */
+import type { Clock } from '@decorum/protocol/time'
 import { Content, type ContentHead } from './content.ts'
 import { ContentError } from './errors.ts'
 import { type OpenMember, openMember, readMember } from './member-file.ts'
@@ -20,8 +21,8 @@ export type ContentOptions = {
   maxBytes?: number
 }
 
-/** What `openFrontier` adds: whether an address is that of a fetcher of the fleet. @throws when that cannot be found out */
-export type FleetOptions = ContentOptions & { isFetcher?: (base: string) => Promise<boolean> }
+/** What `openFrontier` adds: its clock, and whether an address is that of a fetcher of the fleet. @throws when that cannot be found out */
+export type FleetOptions = ContentOptions & { isFetcher?: (base: string) => Promise<boolean>; clock?: Clock }
 
 /** Members of this size are read in one call; what is larger, and what a small one unpacks to beyond 1 MiB, is streamed. */
 const SMALL_BYTES = 256 * 1024
@@ -65,7 +66,7 @@ async function readRecord(text: string, options: FleetOptions): Promise<PageReco
   const reference = readReference(text)
   const { via } = options
   const ask = (keeper: Keeper): Promise<PageRecord> =>
-    readFrom(fetchMember(keeper, text, reference.length), reference.length)
+    readFrom(fetchMember(keeper, text, reference.length, options.clock), reference.length)
   if (reference.kind === 's3') return readStored(reference, options, ask)
   if (reference.kind === 'http')
     return ask(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))
@@ -100,13 +101,13 @@ async function readStored(
   options: FleetOptions,
   ask: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
 ): Promise<PageRecord & { close?(): void }> {
-  const { via, s3 } = options
+  const { via, s3, clock } = options
   const { bucket, prefix, name, offset, length, until } = reference
   const place = { bucket, key: prefix + name }
   const ways: (() => Promise<PageRecord & { close?(): void }>)[] = []
   if (until.kind === 'file')
     ways.push(async () => readOpened(await openMember(until.folder, { ...until, name, offset, length })))
-  const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3).range(place, offset, length), length)]
+  const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3, clock).range(place, offset, length), length)]
   ways.push(...stored)
   if (via !== undefined) ways.push(() => ask(consoleAt(via)))
   else if (until.kind === 'http') ways.push(async () => ask(await fetcherAt(until.base, options)))

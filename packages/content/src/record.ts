@@ -4,6 +4,7 @@
  */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
+import { trimmedPart } from '@decorum/protocol/headers'
 import { ContentError } from './errors.ts'
 
 export type PageRecord = {
@@ -11,13 +12,13 @@ export type PageRecord = {
   status: number
   /** as received, in order, with their case; bytes as Latin-1 */
   headers: [string, string][]
-  /** why the fetcher stopped reading: `length`, `time`, `disconnect`; false: the body is whole */
-  truncated: false | string
+  /** why the fetcher stopped reading: `length`, `time`, `disconnect`; '': the body is whole */
+  truncated: string
   body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
 }
 
-/** Of the record and of the answer, each: the fetcher reads at most 16 KiB of an answer's head. */
-const HEAD_MAX_BYTES = 64 * 1024
+/** Of the record and of the answer, each: the fetcher reads at most 256 KiB of an answer's head, and may give fields longer names. */
+const HEAD_MAX_BYTES = 512 * 1024
 /** Records that come out of one call at most this large; what is larger is read as a stream. */
 const AT_ONCE_MAX_BYTES = 1024 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -123,7 +124,7 @@ function headsIn(bytes: Buffer): Heads | undefined {
       url: warc.get('warc-target-uri') ?? '',
       status: Number(status),
       headers: fieldsOf(bytes, warcEnd, httpEnd),
-      truncated: warc.get('warc-truncated') ?? false,
+      truncated: warc.get('warc-truncated') ?? '',
     },
     bodyAt: httpEnd,
     bodyBytes,
@@ -138,12 +139,12 @@ function endOfHead(bytes: Buffer, from: number): number | undefined {
   return at < 0 ? undefined : at + HEAD_END.length
 }
 
-/** The lines behind the first one; the value's blanks on both sides are not part of it. */
+/** The lines behind the first one. */
 function fieldsOf(bytes: Buffer, from: number, to: number): [string, string][] {
   const fields: [string, string][] = []
   for (const line of bytes.toString('latin1', from, to).split('\r\n').slice(1)) {
     const colon = line.indexOf(':')
-    if (colon > 0) fields.push([line.slice(0, colon), line.slice(colon + 1).trim()])
+    if (colon > 0) fields.push([line.slice(0, colon), trimmedPart(line, colon + 1, line.length)])
   }
   return fields
 }

@@ -1,40 +1,39 @@
 /**
  * What a site says about a page: in its headers and, of an HTML page, in its head, of which at most the first 64 KiB are read.
- * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page.
+ * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page. All of it
+ * runs for each page that is fetched (docs/decisions/0013-what-a-page-costs.md).
  */
+import {
+  contentTypeOf,
+  type Fields,
+  isHtmlType,
+  isXmlType,
+  linesOf,
+  mediaTypeOf,
+  membersOf,
+  octetsEncoded,
+} from '@decorum/protocol/headers'
 import type { PageSays } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
-import { absolute } from './absolute.ts'
-import { encodingOf, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
+import { absolute, baseOf } from './absolute.ts'
+import { declaredEncoding, encodingOf, latin1, looksLikeHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
 /** Decoded bytes of an HTML page that are looked at. */
-export const HEAD_BYTES = 64 * 1024
-/** Decoded at first. */
+export const HEAD_BYTES = SAMPLE_BYTES
+/** Looked at first. */
 const FIRST_BYTES = 1_024
+/** Of the longest byte order mark. */
+const BOM_BYTES = 3
 
-const HTML = /^[ \t]*(text\/html|application\/xhtml\+xml)[ \t]*(;|$)/i
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
-const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*"?([\w.:+-]{1,40})/i
-const WANTED: ReadonlySet<string> = new Set(['html', 'base', 'meta', 'link'])
 /** Elements after which a head may go on; any other one begins the body, also where no `body` is written (HTML standard, 13.2.6.4.4). */
 const IN_HEAD: ReadonlySet<string> = new Set(
   'html head base basefont bgsound link meta noframes noscript script style template title'.split(' '),
 )
-/** What these contain is no part of the head, and ends none: `<noscript><img></noscript>` is common there. */
-const APART: ReadonlySet<string> = new Set(['noscript', 'template'])
 
-type Fields = readonly (readonly [string, string])[]
-/** Runs for each page several times: a name of another length is not compared. */
-function valuesOf(headers: Fields, name: string): string[] {
-  const values: string[] = []
-  for (const [given, value] of headers)
-    if (given.length === name.length && given.toLowerCase() === name) values.push(value)
-  return values
-}
-
-/** Whether the body of an answer with these headers says more than they do. */
-export const isHtml = (headers: Fields): boolean => HTML.test(valuesOf(headers, 'content-type')[0] ?? '')
+/** Whether the body of an answer with these headers says more than they do; undefined: its first bytes show it. */
+export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(mediaTypeOf(contentTypeOf(headers)))
 
 /**
  * @param headers  as received
@@ -48,88 +47,113 @@ export function readSaid(
   start: readonly Uint8Array[],
 ): PageSays | undefined {
   const said: PageSays = {}
-  const type = valuesOf(headers, 'content-type')[0] ?? null
-  const rules = parseRobotsMeta(valuesOf(headers, 'x-robots-tag')).filter((one) => isMeant(one.agent, names))
-  const canonical = canonicalIn(valuesOf(headers, 'link'), url)
-  const language = languageIn(valuesOf(headers, 'content-language'))
-  const charset = CHARSET.exec(type ?? '')?.[1]?.toLowerCase()
+  const header = contentTypeOf(headers) ?? null
+  const type = mediaTypeOf(header)
+  const rules: RobotsMeta[] = []
+  const tags = linesOf(headers, 'x-robots-tag')
+  if (tags.length > 0) rules.push(...parseRobotsMeta(tags).filter((one) => isMeant(one.agent, names)))
+  const canonical = canonicalIn(linesOf(headers, 'link'), url)
+  const language = languageIn(membersOf(headers, 'content-language'))
+  const charset = type.charset?.toLowerCase()
   if (canonical !== undefined) said.canonical = canonical
-  if (charset !== undefined) said.charset = charset
+  if (charset !== undefined && CHARSET.test(charset)) said.charset = charset
   if (language !== undefined) said.language = language
-  if (start.some(({ length }) => length > 0)) readHead(url, start, type, names, said, rules)
+  const isPage = start.some(({ length }) => length > 0) && (isHtmlType(type) ?? startsAsHtml(start))
+  if (isPage) readHead(url, start, header, names, said, rules)
   const robots = wordsOf(rules)
   if (robots.length > 0) said.robots = robots
   return Object.keys(said).length === 0 ? undefined : said
 }
+const CHARSET = /^[\w.:+-]{1,40}$/
+
+/** A page without a media type: what its first bytes show. */
+const startsAsHtml = (start: readonly Uint8Array[]): boolean => looksLikeHtml(prefixOf(start, FIRST_BYTES))
 
 function readHead(
   url: string,
   start: readonly Uint8Array[],
-  type: string | null,
+  header: string | null,
   names: readonly string[],
   said: PageSays,
   rules: RobotsMeta[],
 ): void {
-  const encoding = encodingOf(prefixOf(start, SAMPLE_BYTES), type)
+  const encoding =
+    declaredEncoding(prefixOf(start, BOM_BYTES), header) ?? encodingOf(prefixOf(start, SAMPLE_BYTES), header)
   said.charset = encoding.toLowerCase()
   if (encoding === 'replacement') return // hides markup; no browser reads it
+  const canonical: string[] = []
   let base: string | undefined
   let apart = 0
-  const isInHead = ({ name, isClosing }: HeadTag): boolean => {
-    if (APART.has(name)) apart = Math.max(0, apart + (isClosing ? -1 : 1))
-    return isClosing || apart > 0 || IN_HEAD.has(name) // behind any other element stands what readers see
-  }
-  readHeadTags(start, encoding, (tag) => {
-    if (!isInHead(tag)) return false
-    if (tag.isClosing || !WANTED.has(tag.name)) return true
-    const attributes = tag.attributes()
-    const of = (name: string): string => attributes.get(name)?.trim() ?? ''
-    switch (tag.name) {
-      case 'html': {
-        const language = languageIn([of('lang')])
-        if (language !== undefined) said.language = language
-        break
-      }
-      case 'base':
-        base ??= absolute(of('href'), url)?.href
-        break
-      case 'meta':
-        if (isMeant(of('name').toLowerCase(), names))
-          rules.push(...parseRobotsMeta(of('content')).filter(({ agent }) => agent === '*'))
-        break
-      case 'link': {
-        const isFirst = said.canonical === undefined && isCanonical(of('rel'))
-        const canonical = isFirst && of('href') !== '' ? pageUrl(of('href'), base ?? url) : undefined
-        if (canonical !== undefined) said.canonical = canonical
-        break
-      }
-    }
+  readHeadTags(start, encoding, isXmlType(mediaTypeOf(header)), (tag, toText) => {
+    const { name, isClosing } = tag
+    if (name === 'noscript' || name === 'template') apart = Math.max(0, apart + (isClosing ? -1 : 1))
+    if (isClosing) return true
+    // behind any other element stands what readers see; what these two contain is no part of the head, and ends none
+    if (apart === 0 && !IN_HEAD.has(name)) return false
+    if (name === 'meta') {
+      if (isMeant(tag.attribute('name', toText)?.trim().toLowerCase() ?? '', names))
+        rules.push(
+          ...parseRobotsMeta(tag.attribute('content', toText)?.trim() ?? '').filter(({ agent }) => agent === '*'),
+        )
+    } else if (name === 'link') {
+      if (isCanonical(tag.attribute('rel', toText) ?? '')) canonical.push(tag.attribute('href', toText)?.trim() ?? '')
+    } else if (name === 'html') {
+      const language = languageIn([tag.attribute('lang', toText) ?? ''])
+      if (language !== undefined) said.language = language
+    } else if (name === 'base') base ??= tag.attribute('href', toText)
     return true
   })
+  const from = base === undefined ? url : baseOf(base, url, encoding)
+  for (const href of said.canonical === undefined ? canonical : []) {
+    const page = href === '' ? undefined : pageUrl(href, from, encoding)
+    if (page === undefined) continue
+    said.canonical = page
+    break
+  }
 }
 
-/** Most heads are short, so little is decoded at first, and then four times as much as before. */
-function readHeadTags(start: readonly Uint8Array[], encoding: string, onTag: (tag: HeadTag) => boolean): void {
-  const decoder = wholeDecoderOf(encoding)
+/** Encodings whose bytes below 128 are not always ASCII: the markup shows when the text is decoded. */
+const NOT_BY_BYTES: ReadonlySet<string> = new Set(['UTF-16LE', 'UTF-16BE', 'ISO-2022-JP'])
+
+/**
+ * Most heads are short, so little is read at first, and then four times as much as before. Markup is ASCII: it is looked for in the
+ * bytes as they are, and only values that are wanted are decoded.
+ */
+function readHeadTags(
+  start: readonly Uint8Array[],
+  encoding: string,
+  isXml: boolean,
+  onTag: (tag: HeadTag, toText?: (raw: string) => string) => boolean,
+): void {
+  const isByBytes = !NOT_BY_BYTES.has(encoding)
+  const toText = (raw: string): string =>
+    isAscii(raw) ? raw : wholeDecoderOf(encoding).decode(Buffer.from(raw, 'latin1'))
+  const read = isByBytes ? (tag: HeadTag) => onTag(tag, toText) : (tag: HeadTag) => onTag(tag)
   for (let [at, bytes] = [0, FIRST_BYTES]; at >= 0; bytes *= 4) {
     const most = Math.min(bytes, HEAD_BYTES)
     const piece = prefixOf(start, most)
-    at = readTags(decoder.decode(piece), at, onTag)
+    at = readTags(isByBytes ? latin1(piece) : wholeDecoderOf(encoding).decode(piece), at, read, isXml)
     if (piece.length < most || most === HEAD_BYTES) return
   }
 }
 
+const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
+
 function prefixOf(start: readonly Uint8Array[], bytes: number): Uint8Array {
-  const [first] = start
-  const isEnough = first !== undefined && (start.length === 1 || first.length >= bytes)
-  return (isEnough ? first : Buffer.concat(start)).subarray(0, bytes)
+  const [first = EMPTY] = start
+  if (start.length <= 1 || first.length >= bytes) return first.length <= bytes ? first : first.subarray(0, bytes)
+  let [wanted, length] = [0, 0]
+  for (; wanted < start.length && length < bytes; wanted++) length += start[wanted]?.length ?? 0
+  return Buffer.concat(start.slice(0, wanted)).subarray(0, bytes)
 }
+const EMPTY = new Uint8Array()
 
 const isMeant = (agent: string, names: readonly string[]): boolean =>
   agent === '*' || agent === 'robots' || names.includes(agent)
 
 /** Flags without those that only repeat the default; `none` is what it stands for. */
 function wordsOf(rules: readonly RobotsMeta[]): string[] {
+  if (rules.length === 0) return []
   const words = new Set<string>()
   for (const { flags, noindex, nofollow } of rules) {
     if (noindex) words.add('noindex')
@@ -139,24 +163,27 @@ function wordsOf(rules: readonly RobotsMeta[]): string[] {
   return [...words].sort()
 }
 
-/** The first `rel=canonical` of Link headers (RFC 8288). */
+/** The first `rel=canonical` of Link headers (RFC 8288). Octets beyond ASCII are those of the URL, as in a Location. */
 function canonicalIn(links: readonly string[], url: string): string | undefined {
   for (const link of links)
     for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))
       for (const [, quoted, bare = ''] of parameters.matchAll(/;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi))
-        if (isCanonical(quoted ?? bare)) return pageUrl(href, url)
+        if (isCanonical(quoted ?? bare)) return pageUrl(octetsEncoded(href), url)
   return undefined
 }
 
-const isCanonical = (relations: string): boolean => /(^|\s)canonical(\s|$)/i.test(relations)
+const isCanonical = (relations: string): boolean =>
+  relations.length >= 'canonical'.length && /(^|\s)canonical(\s|$)/i.test(relations)
 
-function pageUrl(href: string, base: string): string | undefined {
-  const url = absolute(href, base)
+function pageUrl(href: string, base: string, encoding?: string): string | undefined {
+  const url = absolute(href, base, encoding)
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
   if (url.href.includes('#')) url.hash = '' // setting it costs as much as reading the address
   return url.href
 }
 
-/** One language; a list is about several audiences and not about the text. */
-const languageIn = (values: readonly string[]): string | undefined =>
-  values.length === 1 && LANGUAGE.test(values[0]?.trim() ?? '') ? values[0]?.trim().toLowerCase() : undefined
+/** One language, perhaps said twice; a list is about several audiences and not about the text. */
+function languageIn(values: readonly string[]): string | undefined {
+  const [language, ...others] = new Set(values.map((value) => value.trim().toLowerCase()))
+  return language !== undefined && others.length === 0 && LANGUAGE.test(language) ? language : undefined
+}

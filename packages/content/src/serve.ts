@@ -2,9 +2,11 @@
  * `GET /v1/content?ref=`: the bytes of one record, for a fetcher's health server and the console. What was written never
  * changes, so it may be cached for ever and asked for in ranges.
  */
+
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import { PROBLEM_TYPE, problemBody } from '@decorum/protocol'
 import { Content } from './content.ts'
 import { ContentError, type ContentErrorCode } from './errors.ts'
 import { type OpenMember, openMember } from './member-file.ts'
@@ -47,7 +49,7 @@ export function contentServer({ folders, token }: ContentServerOptions) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const allowed = mayRead(request, token)
-      if (allowed !== true) return problem(response, allowed.status, allowed.error, allowed.message)
+      if (allowed !== true) return problem(response, allowed.status, allowed.type, allowed.detail)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem(response, 405, 'method', 'only GET and HEAD are answered')
       await sendMember(await findMember(referenceIn(request.url ?? ''), await folders()), request, response)
@@ -156,7 +158,7 @@ export async function sendBytes(
     .slice(0, 22)}"`
   const ifRange = request.headers['if-range']
   const range = ifRange === undefined || ifRange === tag ? rangeOf(request.headers.range, length) : undefined
-  const isKnown = request.headers['if-none-match']?.split(/\s*,\s*/).includes(tag) === true
+  const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === tag) === true
   const [from, to] = range === undefined || range === 'outside' ? [0, length - 1] : range
   const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
   const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
@@ -198,22 +200,22 @@ function rangeOf(header: string | undefined, length: number): [number, number] |
 function mayRead(
   { headers, socket }: IncomingMessage,
   token: string | undefined,
-): true | { status: number; error: string; message: string } {
+): true | { status: number; type: string; detail: string } {
   if (token !== undefined) {
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
     if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
     return {
       status: 401,
-      error: 'token-needed',
-      message: 'Authorization: Bearer with the CONTENT_TOKEN of the fleet is needed',
+      type: 'token-needed',
+      detail: 'Authorization: Bearer with the CONTENT_TOKEN of the fleet is needed',
     }
   }
   const isPage = headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
   if (isLoopback(socket.remoteAddress) && !isPage && isLoopback(hostnameOf(headers.host))) return true
   return {
     status: 403,
-    error: 'not-loopback',
-    message: 'without CONTENT_TOKEN only programs of this machine are answered',
+    type: 'not-loopback',
+    detail: 'without CONTENT_TOKEN only programs of this machine are answered',
   }
 }
 
@@ -234,9 +236,9 @@ export function answerError(response: ServerResponse, error: unknown): void {
   )
 }
 
-function problem(response: ServerResponse, status: number, error: string, message: string): void {
-  const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
+function problem(response: ServerResponse, status: number, type: string, detail: string): void {
+  const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store' }
   for (const name of ['etag', 'accept-ranges', 'content-length']) response.removeHeader(name)
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="Decorum content"')
-  response.writeHead(status, headers).end(`${JSON.stringify({ error, message })}\n`)
+  response.writeHead(status, headers).end(`${JSON.stringify(problemBody(status, type, detail))}\n`)
 }

@@ -1,163 +1,135 @@
 /**
- * A sitemap as a stream (sitemaps.org): the pages of an urlset, the sitemaps of an index, or a text with one URL per line. The
- * tokenizer of htmlparser2 alone, so that memory does not grow with what the file holds.
+ * A sitemap as a stream (sitemaps.org): an urlset, an index, an RSS or Atom feed, or a text with one URL per line; packed or
+ * not, in any encoding that its bytes, its header or its declaration name.
  */
 
-import { Readable } from 'node:stream'
-import { createGunzip, type Gunzip } from 'node:zlib'
-import { Tokenizer } from 'htmlparser2'
+import { MAX_URL_CHARS } from '@decorum/protocol/origin'
+import { encodingOf, latin1, textOf } from './charset.ts'
+import { gunzip, isGzip } from './coding/decoders.ts'
+import { OctetsIn } from './coding/octets-in.ts'
 import { ContentError } from './errors.ts'
+import { entryOf, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
 
-export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
+export type SitemapSource = {
+  /** Content-Type as received */
+  type?: string | null
+  /** of the file itself: what relative addresses of an Atom feed are relative to */
+  url?: string
+  /** the body is known to be cut, so that its last line may be half of one */
+  isCut?: boolean
+}
+
+/** What came is no sitemap; the message says what it is. */
+export class SitemapError extends Error {
+  override readonly name = 'SitemapError'
+}
 
 /** What the protocol allows one file to have: 50 MB and 50,000 URLs; what is beyond is not read. */
 export const SITEMAP_MAX_BYTES = 52_428_800
 export const SITEMAP_MAX_ENTRIES = 50_000
-const MAX_URL_CHARS = 8_192
+/** A packed file that is served packed once more. */
+const MOST_LAYERS = 2
 
 /**
+ * What came before an error is read, and then it is thrown.
  * @param body  without its content coding; a file that is itself packed with gzip is unpacked
- * @throws ContentError `damaged` when it is cut off inside gzip; what `body` throws
+ * @throws SitemapError, ContentError `damaged` when it is cut off inside gzip; what `body` throws
  */
-export async function* readSitemap(body: AsyncIterable<Uint8Array>): AsyncGenerator<SitemapEntry> {
-  const decoder = new TextDecoder('utf-8')
+export async function* readSitemap(
+  body: AsyncIterable<Uint8Array>,
+  { type = null, url, isCut = false }: SitemapSource = {},
+): AsyncGenerator<SitemapEntry> {
   let reader: XmlReader | TextReader | undefined
-  let bytes = 0
   let entries = 0
-  for await (const piece of unpacked(body)) {
-    const room = SITEMAP_MAX_BYTES - bytes
-    bytes += piece.length
-    const text = decoder.decode(piece.length > room ? piece.subarray(0, room) : piece, { stream: true })
+  let start = ''
+  let pieces = body
+  for (let layer = 0; layer < MOST_LAYERS; layer++) pieces = unpacked(pieces)
+  const bounded = new Bounded(pieces)
+  for await (const text of textOf(bounded.pieces(), (sample) => encodingIn(sample, type))) {
     if (reader === undefined && text.trim() === '') continue
-    reader ??= text.trimStart().startsWith('<') ? new XmlReader() : new TextReader()
+    if (reader === undefined) {
+      start = text.slice(0, 65_536)
+      reader = isMarkup(start) ? new XmlReader(url) : new TextReader()
+    }
     for (const entry of reader.read(text)) {
       yield entry
       if (++entries >= SITEMAP_MAX_ENTRIES) return
     }
-    if (bytes >= SITEMAP_MAX_BYTES) return
   }
-  for (const entry of reader?.read('\n') ?? []) if (entries++ < SITEMAP_MAX_ENTRIES) yield entry
+  if (bounded.failure !== undefined) throw bounded.failure.error
+  if (!isCut && !bounded.isCut)
+    for (const entry of reader?.read('\n') ?? []) if (entries++ < SITEMAP_MAX_ENTRIES) yield entry
+  if (entries === 0 && reader?.isKnown !== true) throw new SitemapError(whatElse(start))
 }
 
-/** By its first bytes, because servers name such files in every way. */
-async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const pieces = body[Symbol.asyncIterator]()
-  let start: Uint8Array = new Uint8Array()
-  while (start.length < 2) {
-    const next = await pieces.next()
-    if (next.done === true) break
-    start = start.length === 0 ? next.value : Buffer.concat([start, next.value])
+/** A declaration counts also where something stands before it, as a warning of PHP does. */
+function encodingIn(sample: Uint8Array, type: string | null): string {
+  const at = latin1(sample).indexOf('<?xml')
+  return encodingOf(at > 0 ? sample.subarray(at) : sample, type)
+}
+
+const isMarkup = (start: string): boolean =>
+  /^\s*<|<\?xml|<([\w.-]{1,32}:)?(urlset|sitemapindex|rss|rdf|feed)[\s>]/i.test(start)
+
+function whatElse(start: string): string {
+  if (start === '') return 'the file is empty'
+  if (/<!doctype\s+html|<html[\s>]/i.test(start)) return 'this is an HTML page, and no sitemap'
+  if (start.includes('\0')) return 'this is neither text nor packed with gzip'
+  return isMarkup(start)
+    ? 'this is no sitemap: neither an urlset, an index of sitemaps, RSS nor Atom'
+    : 'this is no sitemap: neither XML nor a text with one URL per line'
+}
+
+/** The first bytes of a file, as many as are read; they end also where the file cannot be read further. */
+class Bounded {
+  /** there was more */
+  isCut = false
+  failure: { error: unknown } | undefined
+  readonly #source: AsyncIterable<Uint8Array>
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source
   }
-  if (start.length === 0) return
-  const rest = (async function* () {
-    yield start
-    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value
-  })()
-  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* rest
-  const gunzip: Gunzip = createGunzip()
-  let elsewhere: Error | undefined
-  const source = Readable.from(rest, { objectMode: false }).on('error', (error: Error) => {
-    elsewhere = error
-    gunzip.destroy(error)
-  })
-  source.pipe(gunzip)
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    let room = SITEMAP_MAX_BYTES
+    try {
+      for await (const piece of this.#source) {
+        this.isCut = piece.length > room
+        yield this.isCut ? piece.subarray(0, room) : piece
+        room -= piece.length
+        if (this.isCut) return
+      }
+    } catch (error) {
+      this.failure = { error }
+    }
+  }
+}
+
+/** By its first bytes, because servers name such files in every way. What browsers overlook at the end of gzip is overlooked. */
+async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const input = new OctetsIn(body)
   try {
-    for await (const piece of gunzip) yield piece as Uint8Array
+    if (isGzip(await input.peek(2))) yield* gunzip(input, () => undefined)
+    else for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
   } catch (error) {
-    if (elsewhere !== undefined) throw elsewhere
+    if (input.failure !== undefined) throw input.failure.error
     throw new ContentError('damaged', `the sitemap cannot be unpacked: ${(error as Error).message}`, error)
   } finally {
-    source.destroy()
-    gunzip.destroy()
+    await input.close()
   }
 }
 
 class TextReader {
+  isKnown = false
   #rest = ''
 
   read(text: string): SitemapEntry[] {
     const lines = (this.#rest + text).split(/\r\n|\n|\r/)
     this.#rest = (lines.pop() ?? '').slice(0, MAX_URL_CHARS + 1)
-    return lines.flatMap((line) => entryOf('page', line))
+    return lines.map((line) => entryOf('page', urlIn(line))).filter((entry) => entry !== undefined)
   }
 }
 
-class XmlReader {
-  readonly #tokenizer: Tokenizer
-  #window = ''
-  #windowAt = 0
-  #dealtWith = 0
-  #kind: SitemapEntry['kind'] = 'page'
-  /** the text of the `loc` that is open */
-  #loc: string | undefined
-  #found: SitemapEntry[] = []
-
-  constructor() {
-    const text = (start: number, end: number): string => {
-      this.#dealtWith = end
-      return this.#window.slice(start - this.#windowAt, end - this.#windowAt)
-    }
-    const past = (_start: number, end: number): void => {
-      this.#dealtWith = end
-    }
-    const add = (more: string): void => {
-      if (this.#loc !== undefined && this.#loc.length <= MAX_URL_CHARS) this.#loc += more
-    }
-    this.#tokenizer = new Tokenizer(
-      { decodeEntities: true, xmlMode: true },
-      {
-        onopentagname: (start, end) => {
-          const name = end - start > 16 ? '' : text(start, end)
-          if (name === 'url' || name === 'sitemap') this.#kind = name === 'url' ? 'page' : 'sitemap'
-          this.#loc = name === 'loc' ? '' : undefined
-        },
-        onclosetag: (start, end) => {
-          if (this.#loc !== undefined && end - start === 3 && text(start, end) === 'loc')
-            this.#found.push(...entryOf(this.#kind, this.#loc))
-          this.#loc = undefined
-          this.#dealtWith = end
-        },
-        ontext: (start, end) => {
-          if (this.#loc !== undefined) add(text(start, end))
-          this.#dealtWith = end
-        },
-        ontextentity: (codepoint, end) => {
-          add(String.fromCodePoint(codepoint))
-          this.#dealtWith = end
-        },
-        oncdata: (start, end, endOffset) => {
-          if (this.#loc !== undefined) add(text(start, end - endOffset))
-          this.#dealtWith = end
-        },
-        onattribname: past,
-        onattribdata: past,
-        onattribentity: () => undefined,
-        onattribend: (_quote, end) => {
-          this.#dealtWith = end
-        },
-        onopentagend: () => undefined,
-        onselfclosingtag: () => undefined,
-        oncomment: past,
-        ondeclaration: past,
-        onprocessinginstruction: past,
-        onend: () => undefined,
-      },
-    )
-  }
-
-  read(text: string): SitemapEntry[] {
-    this.#window = this.#window.slice(this.#dealtWith - this.#windowAt) + text
-    this.#windowAt = this.#dealtWith
-    this.#tokenizer.write(text)
-    const found = this.#found
-    this.#found = []
-    return found
-  }
-}
-
-function entryOf(kind: SitemapEntry['kind'], text: string): SitemapEntry[] {
-  const url = text.length > MAX_URL_CHARS ? null : URL.parse(text.trim())
-  if (url === null || !/^https?:$/.test(url.protocol)) return []
-  url.hash = ''
-  return [{ kind, url: url.href }]
-}
+/** Without what stands behind it: another column, or a comment. The parser of URLs would join either to the address. */
+const urlIn = (line: string): string => line.trim().split(/\t|\s#/, 1)[0] as string

@@ -1,21 +1,35 @@
 /**
- * The tags of an HTML page with the attributes that are wanted, as a stream. The tokenizer of htmlparser2 alone: a parser that
- * keeps the open elements takes seconds for a page of unclosed ones.
+ * The tags of a page with the attributes that are wanted, as a stream, and text where it is wanted. The tokenizer of htmlparser2
+ * alone: a parser that keeps the open elements takes seconds for a page of unclosed ones.
  */
 import { decodeHTMLAttribute } from 'entities/decode'
 import { Tokenizer } from 'htmlparser2'
 import { MAX_VALUE_CHARS } from './absolute.ts'
+import { ForeignElements } from './foreign.ts'
 
 /** Longest name of an element and of an attribute that can be wanted, characters. */
-const MAX_ELEMENT_CHARS = 8
+const MAX_ELEMENT_CHARS = 32
 const MAX_ATTRIBUTE_CHARS = 16
 
-/** @param attributes  by name in lower case; the first of each name */
-type OnTag = (element: string, attributes: ReadonlyMap<string, string>) => void
+export type TagEvents = {
+  /** @param attributes  by name in lower case; the first of each name. @param isForeign  of SVG or MathML */
+  onTag(element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): void
+  /** an element has ended, also one that was never open */
+  onEnd?(element: string): void
+  /** where `wantsText` is set: as it stands there, and CDATA as it would stand there without */
+  onText?(text: string): void
+}
+export type TagOptions = {
+  /** `<script/>` ends at once, elements have prefixes, and there is CDATA */
+  isXml?: boolean
+}
 
 export class TagReader {
+  wantsText = false
   readonly #wanted: ReadonlySet<string>
-  readonly #onTag: OnTag
+  readonly #events: TagEvents
+  readonly #isXml: boolean
+  readonly #foreign: ForeignElements | undefined
   readonly #tokenizer: Tokenizer
   /** text that has not been dealt with yet, and where it begins in the whole */
   #window = ''
@@ -26,11 +40,13 @@ export class TagReader {
   #value = ''
   #attributes = new Map<string, string>()
 
-  /** @param wanted  names of elements, in lower case */
-  constructor(wanted: ReadonlySet<string>, onTag: OnTag) {
+  /** @param wanted  names of elements, in lower case; in XML without their prefix */
+  constructor(wanted: ReadonlySet<string>, events: TagEvents, { isXml = false }: TagOptions = {}) {
     this.#wanted = wanted
-    this.#onTag = onTag
-    this.#tokenizer = new Tokenizer({ decodeEntities: false, xmlMode: false }, this.#callbacks())
+    this.#events = events
+    this.#isXml = isXml
+    this.#foreign = isXml ? undefined : new ForeignElements()
+    this.#tokenizer = new Tokenizer({ decodeEntities: false, xmlMode: isXml }, this.#callbacks())
   }
 
   write(text: string): void {
@@ -53,10 +69,13 @@ export class TagReader {
     }
     const elementName = (start: number, end: number): string =>
       end - start > MAX_ELEMENT_CHARS ? '' : text(start, end).toLowerCase()
+    const isWanted = (name: string): boolean => this.#wanted.has(this.#isXml ? name.slice(name.indexOf(':') + 1) : name)
     return {
+      isInForeignContext: () => this.#foreign?.isInside === true,
       onopentagname: (start, end) => {
         const name = elementName(start, end)
-        this.#element = this.#wanted.has(name) ? name : ''
+        this.#foreign?.open(name)
+        this.#element = isWanted(name) ? name : ''
         this.#attributes.clear()
       },
       onattribname: (start, end) => {
@@ -80,13 +99,31 @@ export class TagReader {
         this.#attribute = ''
       },
       onopentagend: () => this.#tagEnds(),
-      onselfclosingtag: () => this.#tagEnds(),
-      onclosetag: past,
+      onselfclosingtag: () => {
+        const element = this.#element
+        const isClosed = this.#isXml || this.#foreign?.isInside === true
+        this.#tagEnds()
+        this.#foreign?.closeItself()
+        if (isClosed && element !== '') this.#events.onEnd?.(element)
+      },
+      onclosetag: (start, end) => {
+        if (this.#foreign?.isEmpty === true && this.#events.onEnd === undefined) return past(start, end)
+        const name = elementName(start, end)
+        this.#dealtWith = end
+        this.#foreign?.close(name)
+        if (isWanted(name)) this.#events.onEnd?.(name)
+      },
+      ontext: (start, end) => {
+        if (this.wantsText) this.#events.onText?.(text(start, end))
+        this.#dealtWith = end
+      },
+      oncdata: (start, end, endOffset) => {
+        if (this.wantsText) this.#events.onText?.(text(start, end - endOffset).replaceAll('&', '&amp;'))
+        this.#dealtWith = end
+      },
       oncomment: past,
-      oncdata: past,
       ondeclaration: past,
       onprocessinginstruction: past,
-      ontext: past,
       ontextentity: past,
       onend: () => undefined,
     }
@@ -95,6 +132,6 @@ export class TagReader {
   #tagEnds(): void {
     const element = this.#element
     this.#element = ''
-    if (element !== '') this.#onTag(element, this.#attributes)
+    if (element !== '') this.#events.onTag(element, this.#attributes, this.#foreign?.isInside === true)
   }
 }

@@ -1,4 +1,5 @@
 /** How a process agrees with the fleet's document: it takes settings that it was not given, adds those that were not decided yet, or does not start. */
+
 import {
   checkDocument,
   contradictions,
@@ -12,6 +13,7 @@ import {
   wrongSettings,
 } from '@decorum/config'
 import { checkRedis, linkTo, PARTITIONS_KEY, type RedisLink, reachRedis, withDeadline } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import { OvertakenError, readCurrent, type Version, write } from './store.ts'
 
 export type Env = Record<string, string | undefined>
@@ -35,7 +37,7 @@ export type AgreeOptions = {
   isWholeFleet?: boolean
 }
 
-const CALL_MS = 2_000
+const deadline = { clock: systemClock, ms: 2_000 }
 /** Each of several processes that start at once may be overtaken by each other one. */
 const TRIES = 50
 
@@ -45,8 +47,8 @@ const TRIES = 50
  */
 export async function connectForConfig(address: string): Promise<RedisLink> {
   const redis = linkTo(address, { away: 'fail', lazyConnect: true })
-  return reachRedis(redis, { callDeadlineMs: CALL_MS, isOwn: true }, async () => {
-    await checkRedis(redis, CALL_MS)
+  return reachRedis(redis, { deadline, isOwn: true }, async () => {
+    await checkRedis(redis, deadline)
     return redis
   })
 }
@@ -59,7 +61,7 @@ export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Ag
   const { env, defaults = {}, reads, by, isWholeFleet = false } = options
   const given = readingSettings(() => valuesOfEnvironment(env))
   const decides = { ...valuesOfEnvironment(defaults), ...given }
-  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, CALL_MS, 'config')
+  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, deadline, 'config')
   for (let tries = 0; ; tries++) {
     const current = await timed(readCurrent(redis))
     const partitions = await timed(redis.llen(PARTITIONS_KEY))

@@ -1,7 +1,8 @@
 /** A running process follows the document: by polling its version, on a connection that fails instead of waiting. */
-import { setTimeout as sleep } from 'node:timers/promises'
+
 import { type Agents, type Difference, differences, environmentOf, type SettingName } from '@decorum/config'
 import { keeperOf, type Ledger, LedgerUnfitError, type RedisLink } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import type { Env } from './agree.ts'
 import { ratesOf } from './rates.ts'
 import { configPlace, readCurrent, readHead, type Version } from './store.ts'
@@ -18,7 +19,7 @@ export type Followed = {
 
 export type FollowOptions = {
   redis: RedisLink
-  ledger: Pick<Ledger, 'setRates'>
+  ledger: Pick<Ledger, 'setRates' | 'clock'>
   /** the document that the process has started with, and its own environment */
   document: Version
   env: Env
@@ -38,6 +39,7 @@ export type Following = { now(): Followed; stop(): void }
 
 export function follow(options: FollowOptions): Following {
   const { redis, log } = options
+  const { clock } = options.ledger
   const started = options.document
   let current = started
   let pending: Difference[] = []
@@ -84,11 +86,11 @@ export function follow(options: FollowOptions): Following {
     const { version, at } = await readHead(redis)
     keeper.report(0, version, version === keeper.known.version && at !== keeper.known.at)
   }
-  const timer = setInterval(() => void look().catch(() => undefined), POLL_MS) // while Redis is away nothing is sent either
+  const timer = clock.interval(() => void look().catch(() => undefined), POLL_MS) // while Redis is away nothing is sent either
   return {
     now: () => ({ version: current.version, pending }),
     stop() {
-      clearInterval(timer)
+      clock.cancel(timer)
       redis.disconnect()
     },
   }
@@ -99,6 +101,6 @@ export function follow(options: FollowOptions): Following {
  * resolves.
  */
 export async function readLatest(redis: RedisLink): Promise<Version | undefined> {
-  await sleep(2 * POLL_MS + 200)
+  await systemClock.sleep(2 * POLL_MS + 200)
   return readCurrent(redis)
 }

@@ -2,8 +2,9 @@
  * What the whole fleet must agree on: one versioned document in Redis (docs/configuration.md). Role processes start at
  * `startJoined`, commands at `agree`; `write` changes the document and `readHistory` tells who changed it.
  */
-export { aboutThisProcess, VERSION } from './about.ts'
+export { aboutThisProcess, BUILD, VERSION } from './about.ts'
 export { type Agreement, agree, connectForConfig } from './agree.ts'
+export { readBuild } from './build.ts'
 export { type Following, POLL_MS, readLatest } from './follow.ts'
 export { type Joined, startJoined } from './join.ts'
 export { openFleetLedger } from './ledger.ts'

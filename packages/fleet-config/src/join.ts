@@ -1,7 +1,6 @@
 /** How a role process starts: agreed with the fleet's document first, its settings read second, and then it follows. */
 
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Agents, fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '@decorum/config'
 import type { Ledger, RedisLink } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
@@ -14,7 +13,7 @@ export type Joined<Config> = {
   config: Config
   document: Version
   /** Least delays and policies are in force in the ledger, in every partition that answers soon. To be called before anything is granted. */
-  enforce(ledger: Pick<Ledger, 'setRates'>): Promise<void>
+  enforce(ledger: Pick<Ledger, 'setRates' | 'clock'>): Promise<void>
   /** applies what is live from now on; until then, and without it, the connection is to be closed by `leave` */
   follow(
     options: Pick<FollowOptions, 'ledger' | 'log' | 'onUnfit'> & { apply(config: Config): void | Promise<void> },
@@ -52,7 +51,8 @@ async function joinFleetConfig<Config extends { agents: Agents }>(
     return {
       config,
       document,
-      enforce: (ledger) => Promise.race([ledger.setRates(ratesOf(document, config.agents)), sleep(PATIENCE_MS)]),
+      enforce: (ledger) =>
+        Promise.race([ledger.setRates(ratesOf(document, config.agents)), ledger.clock.sleep(PATIENCE_MS)]),
       follow: ({ apply, ...options }) =>
         follow({
           ...{ ...options, redis, document, env, reads },

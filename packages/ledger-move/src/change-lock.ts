@@ -3,8 +3,10 @@
  * has a number that only rises. The epoch of each partition keeps the number of the change that took it, and every write there checks it
  * in the same script. So a run that was frozen, lost its lock and was overtaken changes nothing any more, wherever it wakes up.
  */
+
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { type Arg, CHANGE_LOCK_KEY, CHANGES_KEY, keysOf, PARTITIONS_KEY, RETIRED_KEY } from '@decorum/ledger/stored'
+import { systemClock } from '@decorum/protocol'
 import { type Args, changeScripts, type Step } from './scripts.ts'
 
 const LIFE_MS = 10_000
@@ -29,14 +31,14 @@ export async function holdingChange<T>(redis: RedisLink, work: (change: Change) 
     throw new LedgerUnfitError(
       `another 'decorum partitions' or 'decorum upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
     )
-  const renew = setInterval(() => {
+  const renew = systemClock.interval(() => {
     const args = { change: number, lifeMs: LIFE_MS }
     changeScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next one, or it runs out
   }, LIFE_MS / 5)
   try {
     return await work(changeOf(redis, number))
   } finally {
-    clearInterval(renew)
+    systemClock.cancel(renew)
     await changeScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it runs out by itself
   }
 }

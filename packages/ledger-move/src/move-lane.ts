@@ -35,8 +35,10 @@ const INSTANTS = (Object.keys(MEMORY_INSTANTS) as (keyof typeof MEMORY_INSTANTS)
 export async function moveLane(mover: Mover, from: string, to: string, lane: string, aheadMs: number): Promise<number> {
   const { redis, change } = mover
   const [here, there] = [keysOf(from), keysOf(to)]
-  const due = await redis.zscore(here.due, lane)
-  if (due === null) return 0
+  const score = await redis.zscore(here.due, lane)
+  if (score === null) return 0
+  // A place in the line of due lanes means nothing in another partition: there it is due from now on.
+  const due = Number(score) >= 0 ? Number(score) : Number(await redis.hget(here.epoch, EPOCH.now))
   const { memory, ...urlsOfRecord } = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
   for (const name of INSTANTS) if (memory?.[name]) memory[name] = (Number(memory[name]) + aheadMs).toFixed(3)
   const lists = await listsIn(redis, here, lane)
@@ -70,7 +72,7 @@ export async function moveLane(mover: Mover, from: string, to: string, lane: str
   await change.write(
     to,
     ...(record === '' ? [] : [['HSET', there.lanes, lane, record]]),
-    ['ZADD', there.due, String(Number(due) + aheadMs), lane],
+    ['ZADD', there.due, String(due + aheadMs), lane],
     ...crawls.flatMap(([crawl]): Arg[][] => [
       ['HSET', there.epoch, EPOCH.layout, LAYOUT.withCrawls],
       ['HSETNX', there.crawls, crawl, '0'],

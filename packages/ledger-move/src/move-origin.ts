@@ -35,9 +35,12 @@ async function copyBody(mover: Mover, from: string, to: string, host: string, ha
   const { redis } = mover
   const [here, there] = [keysOf(from), keysOf(to)]
   const bytes = await redis.strlen(here.body(hash))
-  const isSpent = bytes <= BODY.freeBytes || (await redis.exists(there.body(hash))) === 1
+  const isSpent = (await redis.exists(there.body(hash))) === 1
   const counters = isSpent ? [] : [there.spent, `${there.spent}:${registrableDomain(host) ?? host}`]
   await copyKey(mover, here.body(hash), to, there.body(hash), (lifeMs) =>
-    counters.flatMap((counter): Arg[][] => [['INCRBY', counter, bytes], ...liveAtLeast(counter, lifeMs)]),
+    counters.flatMap((counter): Arg[][] => [
+      ['INCRBY', counter, bytes + BODY.besideBytes],
+      ...liveAtLeast(counter, lifeMs),
+    ]),
   )
 }

@@ -5,7 +5,7 @@
  */
 import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
 import { ANNOUNCED, type Arg, carryGroups, defineVerbs, EPOCH, KEY, keysOf, outboxMark } from '@decorum/ledger/stored'
-import { partitionTags, readUrl } from '@decorum/protocol'
+import { partitionTags, readUrl, systemClock } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
 import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
 import { homeOf, moveKeys, type Place } from './move-keys.ts'
@@ -50,7 +50,7 @@ const PAGE = 500
  *         change is under way
  */
 export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
-  await checkRedis(options.redis, CALL_MS)
+  await checkRedis(options.redis, { clock: systemClock, ms: CALL_MS })
   defineVerbs(options.redis)
   return holdingChange(options.redis, (change) => underLock(options, change))
 }

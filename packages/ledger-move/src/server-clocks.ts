@@ -1,6 +1,8 @@
 /** How far apart the times of partitions are, for instants that move from one to another. */
+
 import { mastersOf, type RedisLink } from '@decorum/ledger'
 import { EPOCH, keysOf } from '@decorum/ledger/stored'
+import { systemClock } from '@decorum/protocol'
 import { changeScripts } from './scripts.ts'
 
 /**
@@ -16,10 +18,10 @@ export async function measureClocks(redis: RedisLink, tags: readonly string[]): 
   for (const tag of tags) {
     const { epoch } = keysOf(tag)
     const shift = Number((await redis.hget(epoch, EPOCH.shift)) ?? 0)
-    const sentAt = performance.now()
+    const sentAt = systemClock.monotonic()
     const [seconds = 0, micros = 0] = ((await changeScripts.serverTime.run(redis, [epoch], {})) as string[]).map(Number)
     const time = seconds * 1_000 + micros / 1_000
-    const [least, most] = isOneServer ? [0, 0] : [time - performance.now(), time - sentAt]
+    const [least, most] = isOneServer ? [0, 0] : [time - systemClock.monotonic(), time - sentAt]
     clocks.set(tag, { least, most, shift })
   }
   return (from, to) => {

@@ -1,8 +1,7 @@
 /** What must hold before hosts move to other partitions: no process runs, no job is half done, no lease is left. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '@decorum/ledger/stored'
-import { CANDIDATES } from '@decorum/protocol'
+import { CANDIDATES, systemClock } from '@decorum/protocol'
 
 type Fleet = { redis: RedisLink; leaseMs: number; quarantineMs: number }
 
@@ -41,16 +40,16 @@ export async function quiet(
   onEnding: (processes: number) => void = () => undefined,
 ): Promise<void> {
   const before = await announced(fleet, tags, partitions)
-  const giveUpAt = performance.now() + FORGOTTEN_MS
+  const giveUpAt = systemClock.monotonic() + FORGOTTEN_MS
   for (let now = before; now.size > 0; now = await announced(fleet, tags, partitions)) {
     const running = [...now].filter(([name, until]) => until > (before.get(name) ?? 0)).map(([name]) => name)
-    const alive = performance.now() < giveUpAt ? running : [...now.keys()]
+    const alive = systemClock.monotonic() < giveUpAt ? running : [...now.keys()]
     if (alive.length > 0)
       throw new LedgerUnfitError(
         `processes of the fleet still run (${alive.join(', ')}): stop all gateways and fetchers first`,
       )
     onEnding(now.size)
-    await sleep(LOOK_MS)
+    await systemClock.sleep(LOOK_MS)
   }
   for (const tag of tags) {
     const started = await begunJobs(fleet.redis, tag)
@@ -121,7 +120,7 @@ export async function leasesEnd(
       const holdMs = Math.max(0, Number(holdUntil ?? 0) - scripts.now())
       if (leases === 0 && holdMs === 0 && doubt === null) break
       onWaiting(leases, holdMs)
-      await sleep(LOOK_MS)
+      await systemClock.sleep(LOOK_MS)
     }
   }
 }

@@ -9,7 +9,7 @@
  */
 import { checkRedis, LedgerUnfitError, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { EPOCH, KEY, keysOf, LAYOUT } from '@decorum/ledger/stored'
-import { ORDERS } from '@decorum/protocol'
+import { ORDERS, systemClock } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
 import { upgradeScripts as steps } from './scripts.ts'
 
@@ -69,7 +69,7 @@ export async function canUpgradeAlone(redis: RedisLink): Promise<boolean> {
  */
 export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const { redis, back } = options
-  await checkRedis(redis, CALL_MS)
+  await checkRedis(redis, { clock: systemClock, ms: CALL_MS })
   const to = LAYOUT.version
   const from = await otherLayout(redis)
   const done = { from: from ?? to, to, processes: 0, leases: 0, lanes: 0, closedMs: 0 }
@@ -84,7 +84,7 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
 async function underLock(options: UpgradeOptions, change: Change, done: Upgraded): Promise<Upgraded> {
   const tags = await allTags(options.redis)
   done.processes = await processesOf(options.redis, tags)
-  const closedAt = performance.now()
+  const closedAt = systemClock.monotonic()
   const closed: string[] = []
   const switched: string[] = []
   for (const tag of tags) {
@@ -103,7 +103,7 @@ async function underLock(options: UpgradeOptions, change: Change, done: Upgraded
   }
   await prepare(options, change, closed, done)
   for (const tag of closed) await change.run(tag, steps.switch, {})
-  done.closedMs = Math.round(performance.now() - closedAt)
+  done.closedMs = Math.round(systemClock.monotonic() - closedAt)
   return done
 }
 

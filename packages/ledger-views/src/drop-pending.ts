@@ -1,6 +1,5 @@
 /** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { LaneRef, Pending, RedisLink } from '@decorum/ledger'
 import {
   firstUrlsOf,
@@ -12,7 +11,7 @@ import {
   type Scripts,
   type Verbs,
 } from '@decorum/ledger/stored'
-import { crawlField, type Outcome } from '@decorum/protocol'
+import { type Clock, crawlField, type Outcome } from '@decorum/protocol'
 import { writeOperation } from './operate.ts'
 
 /** URLs of one call. */
@@ -21,7 +20,13 @@ const DROP_AT_ONCE = 100
 const LANE_BUSY_MS = 100
 const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek: 1 }
 
-export type Dropping = { redis: RedisLink; keys: Keys; scripts: Scripts; verbs: Pick<Verbs, 'reserve' | 'resolve'> }
+export type Dropping = {
+  clock: Clock
+  redis: RedisLink
+  keys: Keys
+  scripts: Scripts
+  verbs: Pick<Verbs, 'reserve' | 'resolve'>
+}
 
 /** @returns how many URLs were dropped */
 export async function dropPending(
@@ -45,7 +50,7 @@ export async function dropPending(
 
 /** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
 async function* dropUpTo(
-  { redis, keys, verbs }: Dropping,
+  { clock, redis, keys, scripts, verbs }: Dropping,
   lane: LaneRef,
   list: List,
   last: string,
@@ -57,7 +62,7 @@ async function* dropUpTo(
     const reserved = await verbs.reserve({ ...ALONE, lane, list })
     const [held] = reserved.kind === 'reserved' ? reserved.lanes : []
     if (held === undefined) {
-      await sleep(LANE_BUSY_MS)
+      await clock.sleep(LANE_BUSY_MS)
       continue
     }
     const holding = { ...lane, fence: held.fence }
@@ -68,7 +73,8 @@ async function* dropUpTo(
       while (left > 0) {
         signal?.throwIfAborted()
         const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
-        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0))
+        const at = scripts.now() - scripts.aheadMs() // Redis's clock
+        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0, at))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
         if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
         yield outcomes.length
@@ -81,14 +87,14 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number, at: number): Outcome {
   return {
     id,
     url: lane.origin + path,
     agent: lane.agent,
     kind: 'refused',
     reason: 'backlog-dropped',
-    at: Date.now(),
+    at,
     attempts,
     ...crawlField(crawl),
     ...(meta === undefined ? {} : { meta }),

@@ -5,7 +5,7 @@
 
 import type { LaneRef, RedisLink } from '@decorum/ledger'
 import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '@decorum/ledger/stored'
-import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
+import { DEFAULT_CRAWL, type Outcome, outcomesKey, readOutcome } from '@decorum/protocol'
 import type { PendingUrl, WantedCandidate } from './types.ts'
 
 /** URLs that are read by one command. */
@@ -108,12 +108,4 @@ export async function findOutcome(
     if ((wanted.id ?? outcome.id) === outcome.id && (wanted.url ?? outcome.url) === outcome.url) return outcome
   }
   return undefined
-}
-
-function readOutcome(text: string): Outcome | undefined {
-  try {
-    return JSON.parse(text) as Outcome
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,7 @@
  * `openLedgerWithViews` (open.ts): its calls are in operator-calls.ts.
  */
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './find-candidate.ts'
-export type { Intake } from './intake.ts'
+export { type Intake, type QueueName, targetName } from './intake.ts'
 export { type LedgerWithViews, openLedgerWithViews } from './open.ts'
 export { sitemapsOf } from './sitemaps.ts'
 export {

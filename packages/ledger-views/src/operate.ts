@@ -2,7 +2,7 @@
 
 import { type RedisLink, withDeadline } from '@decorum/ledger'
 import { type Keys, OPERATION, type Scripts } from '@decorum/ledger/stored'
-import { FOREVER } from '@decorum/protocol'
+import { type Deadline, FOREVER } from '@decorum/protocol'
 import { callView } from './calls.ts'
 import type { Operation, OperationRecord } from './types.ts'
 
@@ -37,13 +37,9 @@ export async function listOperations(
   redis: RedisLink,
   keys: Keys,
   most: number,
-  callDeadlineMs: number,
+  deadline: Deadline,
 ): Promise<OperationRecord[]> {
-  const rows = await withDeadline(
-    redis.xrevrange(keys.operations, '+', '-', 'COUNT', most),
-    callDeadlineMs,
-    'operations',
-  )
+  const rows = await withDeadline(redis.xrevrange(keys.operations, '+', '-', 'COUNT', most), deadline, 'operations')
   return rows.map(([, fields]) => operationOf(fields ?? []))
 }
 

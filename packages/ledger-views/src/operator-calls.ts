@@ -6,7 +6,7 @@ import type { Outcome } from '@decorum/protocol'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { dropPending } from './drop-pending.ts'
 import { type FoundPending, findInJobs, findOutcome, findPending } from './find-candidate.ts'
-import { areStored, type Intake, intakeOf, waitingForIntake } from './intake.ts'
+import { areStored, type Intake, intakeOf, laterTargets, waitingForIntake } from './intake.ts'
 import { listOperations, operate } from './operate.ts'
 import type {
   ClosedList,
@@ -26,7 +26,7 @@ import { viewPartition } from './view-partition.ts'
 
 /** @param notes  undefined: none are written */
 export function operatorCalls(partitions: Partitions, notes: Notes | undefined) {
-  const { redis, tags, all, active, of, ofOrigin, placeOf, callDeadlineMs, timed, wall, stops } = partitions
+  const { redis, tags, all, active, of, ofOrigin, placeOf, deadline, timed, wall, stops } = partitions
   return {
     viewOrigin: (origin: string, agents: string[]) => viewOrigin(ofOrigin(origin).scripts, origin, agents),
     /** A bounded number of lanes in order; a lane without URLs is listed until its delay is over. */
@@ -54,7 +54,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const { keys } = of(partition)
       const pipeline = redis.pipeline()
       for (const reason of reasons) pipeline.lrange(keys.examples(reason), 0, KEPT.examples - 1)
-      const lists = (await answersOf(pipeline, callDeadlineMs, 'examples')) as string[][]
+      const lists = (await answersOf(pipeline, deadline, 'examples')) as string[][]
       return lists.map((texts) => texts.map((text) => JSON.parse(text) as Note))
     },
     /** How the partition was in the last hours, newest first. */
@@ -70,17 +70,21 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     },
     /** What operators did, newest first. A partition that is used no longer has what was done before its hosts moved. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>
-      listOperations(redis, of(partition).keys, most, callDeadlineMs),
+      listOperations(redis, of(partition).keys, most, deadline),
     /** Ends what is pending in a lane now. @returns how many URLs */
     dropBacklog: (lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number> =>
-      dropPending(ofOrigin(lane.origin), lane, by, reason, signal),
+      dropPending({ clock: deadline.clock, ...ofOrigin(lane.origin) }, lane, by, reason, signal),
     /** Candidates that no gateway has stored in lanes yet. */
-    intake: (partition: number): Promise<Intake> =>
-      intakeOf(redis, of(partition).keys, wall(partition), callDeadlineMs),
+    intake: (partition: number): Promise<Intake> => intakeOf(redis, of(partition).keys, wall(partition), deadline),
     /** Jobs of candidates and targets of redirects that no gateway has stored in lanes yet, retired partitions included. */
     async waitingForIntake(): Promise<number> {
-      const counts = all.map(({ keys }) => waitingForIntake(redis, keys, callDeadlineMs))
+      const counts = all.map(({ keys }) => waitingForIntake(redis, keys, deadline))
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+    },
+    /** Targets of redirects that wait because the redirect asked for it, of all partitions: `targetName` of each. */
+    async laterTargets(): Promise<Set<string>> {
+      const found = await Promise.all(all.map(({ keys }) => timed(laterTargets(redis, keys), 'laterTargets')))
+      return new Set(found.flat())
     },
     /** Whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others. */
     findInJobs: (
@@ -104,7 +108,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
     async storedIn(id: string, crawl = DEFAULT_CRAWL): Promise<number[]> {
       const found = await thatAnswer(
         active.map(async ({ keys }, partition) => {
-          const [isStored] = await areStored(redis, keys, [{ id, crawl }], callDeadlineMs)
+          const [isStored] = await areStored(redis, keys, [{ id, crawl }], deadline)
           return isStored === true ? partition : -1
         }),
       )
@@ -116,7 +120,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const found: boolean[] = []
       for (const [partition, places] of byPartition) {
         const ids = places.map((at) => candidates[at] ?? { id: '' })
-        const stored = await areStored(redis, of(partition).keys, ids, callDeadlineMs)
+        const stored = await areStored(redis, of(partition).keys, ids, deadline)
         for (const [n, at] of places.entries()) found[at] = stored[n] === true
       }
       return found

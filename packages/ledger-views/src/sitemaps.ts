@@ -6,12 +6,13 @@ import type { OriginView } from './types.ts'
 /** A robots.txt may name tens of thousands. */
 export const MAX_SITEMAPS = 1_000
 
-/** @returns as written, each once, in their order; undefined: no robots.txt is stored */
+/** @returns absolute URLs, each once, in their order; undefined: no robots.txt is stored */
 export async function sitemapsOf(
   ledger: Pick<Ledger, 'body' | 'partitionOf'>,
   { origin, state }: Pick<OriginView, 'origin' | 'state'>,
 ): Promise<string[] | undefined> {
   if (state.copy === undefined) return undefined
   const body = await ledger.body(ledger.partitionOf(origin), state.copy.hash)
-  return body === undefined ? undefined : [...new Set(parseRobots(body).sitemaps)].slice(0, MAX_SITEMAPS)
+  if (body === undefined) return undefined
+  return [...new Set(parseRobots(body).sitemapsAt(origin))].slice(0, MAX_SITEMAPS)
 }

@@ -23,7 +23,7 @@ export const ARGS = {
   reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
   start: ['leaseMs', 'aheadMs'],
   confirm: [],
-  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'requester'],
+  acquire: ['leaseMs', 'delayMs', 'kind', 'of', 'isRobots', 'requester', 'paceLane'],
   next: ['lane', 'kind', 'elapsedMs', 'delayMs', 'isRobots', 'turn', 'endedAt'],
   grant: ['aheadMs'],
   extend: ['leaseMs'],
@@ -35,7 +35,9 @@ export const ARGS = {
   record: [
     ...['lane', 'fence', 'origin', 'state', 'lifeMs', 'hashes', 'body', 'beyondLifeMs', 'delayMs', 'elapsedMs'],
     ...['load', 'backOffMs', 'backOffMaxMs', 'backOffQuietMs', 'domain', 'domainBytes', 'allBytes'],
+    ...['unclaimedMs', 'asker', 'askerBytes'],
   ],
+  keep: ['origin', 'hashes', 'lifeMs', 'beyondLifeMs', 'domain', 'domainBytes', 'allBytes', 'asker', 'askerBytes'],
   reap: ['quarantineMs'],
   fleet: ['member', 'lifeMs'],
   rates: ['expected', 'version', 'agents'],
@@ -90,7 +92,7 @@ export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'jso
 export const OVER = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs')
 export const RESTORE_ITEM = item('lane', 'endedAt', 'delayMs', 'load')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
-/** `json`, `kind` and `id` are an item of LEAVING. */
+/** `json`, `kind` and `id` are an item of LEAVING, of which `leaving.lua` says what they hold. */
 export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
@@ -108,7 +110,7 @@ export const FACT = joined('fence', 'notBefore', 'attempts', 'list', 'version', 
 export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchUntil', 'refetch', 'blocked')
 /** A reply of start to one order. */
 export const START_ANSWER = joined('answer', 'waitMs', 'paceFence', 'paceDelayMs')
-export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane')
+export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane', 'paceFence', 'paceDelayMs')
 export const NEXT_ANSWER = row('answer', 'waitMs', 'gate', 'turn', 'endedAt')
 /** Joined by '|' in a reply of grant; GRANT_WAIT where the answer is wait. */
 export const GRANTED = row('answer', 'waitMs', 'fence', 'delayMs', 'paceFence', 'paceDelayMs')

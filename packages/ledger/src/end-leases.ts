@@ -1,5 +1,4 @@
 /** Ends leases whose holder did not come back, for every service that reaps. */
-import { randomInt } from 'node:crypto'
 import { step } from '@decorum/robots'
 import type { Ledger } from './ledger.ts'
 import type { Reaped } from './types.ts'
@@ -16,7 +15,7 @@ export type EndingLeases = {
  * @throws LedgerUnavailableError; what was not recorded by then ends by its own time
  */
 export async function endLeases(
-  ledger: Pick<Ledger, 'reap' | 'record' | 'now'>,
+  ledger: Pick<Ledger, 'reap' | 'record' | 'now' | 'clock'>,
   partition: number,
   { onReaped, onRobotsFetch }: EndingLeases = {},
 ): Promise<void> {
@@ -25,7 +24,7 @@ export async function endLeases(
     onReaped?.(reaped)
     for (const fetch of reaped.robotsFetches) {
       onRobotsFetch?.()
-      const event = { kind: 'unanswered' as const, reason: 'timeout' as const, jitter: randomInt(1_000) / 1_000 }
+      const event = { kind: 'unanswered' as const, reason: 'timeout' as const, jitter: ledger.clock.random() }
       const state = step(fetch.state, event, ledger.now(partition))
       await ledger.record({ ...fetch, state, withPage: true, delays: [], delayMs: 0, elapsedMs: 0 })
     }

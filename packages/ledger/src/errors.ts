@@ -1,11 +1,13 @@
 /** Errors that interrupt the work. Ordinary refusals are values. */
+import { explainRefusal } from '@decorum/protocol/redis-refusal'
 
 /** Redis did not answer a ledger command. Nothing was granted, so nothing may be fetched; asking again is safe. */
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError'
   readonly code = 'LEDGER_UNAVAILABLE'
   constructor(verb: string, cause: unknown) {
-    super(`the ledger did not answer '${verb}': ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`the ledger did not answer '${verb}': ${explainRefusal(why)}`, { cause })
   }
 }
 

@@ -1,17 +1,20 @@
 /** Checks once, at start, that this Redis can keep the promises; errors and warnings are for the person who set it up. */
+import type { Deadline } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { Redis } from 'ioredis'
 import { LedgerUnfitError } from './errors.ts'
+import { infoField } from './info.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 
-const OLDEST = 7
+/** Its major version: `redis_version` of INFO, which Valkey has as well. The one place that says so. */
+export const OLDEST_REDIS = 7
 
 /**
  * In a cluster each master is checked; one that does not answer is left out, as long as another one does.
  * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
  */
-export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<string[]> {
-  const asked = mastersOf(redis).map((server) => within(checkServer(server, redis.isCluster), deadlineMs))
+export async function checkRedis(redis: RedisLink, { clock, ms }: Deadline): Promise<string[]> {
+  const asked = mastersOf(redis).map((server) => within(clock, checkServer(server, redis.isCluster), ms))
   const answers = await Promise.allSettled(asked)
   const warnings = new Set<string>()
   for (const answer of answers) {
@@ -24,10 +27,10 @@ export async function checkRedis(redis: RedisLink, deadlineMs: number): Promise<
 
 async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> {
   const info = await redis.info()
-  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const field = (name: string): string => infoField(info, name)
   const version = field('redis_version')
-  if (Number.parseInt(version, 10) < OLDEST) {
-    throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST}.0 or newer is needed`)
+  if (Number.parseInt(version, 10) < OLDEST_REDIS) {
+    throw new LedgerUnfitError(`Redis ${version} is too old: ${OLDEST_REDIS}.0 or newer is needed`)
   }
   if (!ofCluster && isNode(info)) throw new LedgerUnfitError(ONE_NODE)
   const policy = field('maxmemory_policy')
@@ -48,7 +51,8 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
 
 /** @param info  what INFO says */
 const isNode = (info: string): boolean => info.includes('cluster_enabled:1')
-const ONE_NODE = 'this Redis is a node of a cluster: name two or more of its nodes in REDIS_URL, separated by commas'
+const ONE_NODE =
+  'this Redis is a node of a cluster: write ?cluster behind REDIS_URL, or name several of its nodes, separated by commas'
 
 /** @throws LedgerUnfitError when a connection to one server has met a node of a cluster */
 export async function checkOneServer(redis: RedisLink): Promise<void> {
@@ -72,7 +76,7 @@ const TAKES_AWAY =
  * @returns     ms; undefined when it may have held one since
  */
 export function emptySinceMs(info: string): number | undefined {
-  const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const field = (name: string): string => infoField(info, name)
   const hasServed = field('role') === 'master' && /^0*$/.test(field('master_replid2'))
   const uptime = field('uptime_in_seconds')
   if (!hasServed || !/^\d+$/.test(uptime) || !info.includes('# Commandstats') || TAKES_AWAY.test(info)) return undefined

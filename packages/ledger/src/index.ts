@@ -19,9 +19,11 @@ export {
   MOST_WEIGHT,
   USUAL,
 } from './crawls/record.ts'
+export { isBeyondShare, type StoredUrls, shareToCome, storedUrls } from './crawls/shares.ts'
 export { type EndingLeases, endLeases } from './end-leases.ts'
 export { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-export { checkOneServer, checkRedis } from './fit.ts'
+export { checkOneServer, checkRedis, OLDEST_REDIS } from './fit.ts'
+export { infoField } from './info.ts'
 export {
   contentKey,
   GATE as LEDGER_GATES,
@@ -33,9 +35,19 @@ export {
 } from './layout.ts'
 export type { OutboxEntry } from './ledger/journey.ts'
 export { type Ledger, openLedger } from './ledger.ts'
-export { another, connectLink, type LinkOptions, linkTo, mastersOf, placesOf, type RedisLink } from './link.ts'
+export {
+  addressOf,
+  another,
+  connectLink,
+  type LinkOptions,
+  linkTo,
+  mastersOf,
+  placesOf,
+  type RedisLink,
+} from './link.ts'
 export { libraryOf } from './lua-library.ts'
-export { countedAs, type Note } from './notes.ts'
+export { HEADROOM, memoryOf, outcomesAllowed, type RedisMemory } from './memory.ts'
+export { countedAs, type Note, toleratedIn } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'
@@ -55,8 +67,9 @@ export { keeperOf } from './record/keeper.ts'
 export type { Place, Written } from './record/place.ts'
 export { ratesVersion } from './record/rates.ts'
 export { announceNew, readTags } from './record/tags.ts'
+export { whyRefused } from './refusal.ts'
 export { withDeadline } from './scripts.ts'
-export type { LedgerOptions } from './settings.ts'
+export { type LedgerOptions, LONGEST_BACK_OFF_MS } from './settings.ts'
 export { readStopName } from './stops/names.ts'
 export {
   EVERYTHING,
@@ -106,5 +119,5 @@ export type {
   StoreResult,
 } from './types.ts'
 export { MAX_ITEMS } from './verbs/batch.ts'
-export type { About, Member, PoolDemand } from './verbs/fleet.ts'
+export { type About, type Member, type Passing, type PoolDemand, passingText } from './verbs/fleet.ts'
 export type { Rates } from './verbs/rates.ts'

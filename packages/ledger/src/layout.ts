@@ -35,6 +35,9 @@ export const KEY = {
    */
   partitions: 'of:',
   due: 'due',
+  /** the order of due lanes while more are due than can be reserved: lib/line.lua */
+  line: 'line',
+  lined: 'lined',
   inFlight: 'inflight',
   slotless: 'slotless',
   queues: 'queues',
@@ -62,8 +65,11 @@ export const KEY = {
   body: 'b:',
   spent: 'spent',
   spentBeyond: 'spent-beyond',
+  spentUnclaimed: 'spent-unclaimed',
   outcomes: 'outcomes',
   outbox: 'outbox',
+  /** candidates that a redirect asked to wait: they enter the outbox when they are due */
+  later: 'later',
   operations: 'operations',
   stops: 'stops',
   policies: 'policies',
@@ -74,6 +80,8 @@ export const KEY = {
   counts: 'counts',
   fleet: 'fleet',
   pool: 'pool:',
+  /** followed by a host: a robots fetch of another one was redirected to it lately (hop-turns.ts) */
+  hopTurn: 'hop:',
   wake: 'wake',
   /** what an operator may want to see later: bounded, and each ends by itself (lib/notes.lua) */
   notes: 'n:',
@@ -227,8 +235,8 @@ export const KEPT = {
 /** A date in a Retry-After counts for no longer than a length may. */
 export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
-/** Bodies of robots.txt up to this size cost no more than what else is known of an origin: lib/body-budget.lua. */
-export const BODY = { freeBytes: 4_096 } as const
+/** What a body of a robots.txt takes up in Redis beside its bytes, about: lib/body-budget.lua. */
+export const BODY = { besideBytes: 100 } as const
 
 /** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
 export const LIST = { normal: 'q', high: 'h' } as const
@@ -255,6 +263,9 @@ export const OTHERS = { high: '1', crawls: '2' } as const
 
 /** Its name among the turns of a lane. */
 export const CRAWLS = { default: DEFAULT_CRAWL } as const
+
+/** The place in `due` of the first turn in a line. */
+export const LINE = { first: -1e11 } as const
 
 /** Fields of what is known of a crawl in one partition. Beside them: how many of its outcomes there were, by kind. */
 export const CRAWL = {
@@ -307,6 +318,8 @@ export const GATE = {
   crawlHeld: 'crawl-held',
   rulesChanged: 'rules-changed',
   refetch: 'refetch',
+  share: 'share',
+  pool: 'pool',
 } as const satisfies Record<string, GateName>
 
 /** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
@@ -428,6 +441,8 @@ export const keysOf = (tag: string) => ({
   epoch: `${tag}:${KEY.epoch}`,
   count: (partitions: number | string) => `${tag}:${KEY.partitions}${partitions}`,
   due: `${tag}:${KEY.due}`,
+  line: `${tag}:${KEY.line}`,
+  lined: `${tag}:${KEY.lined}`,
   inFlight: `${tag}:${KEY.inFlight}`,
   slotless: `${tag}:${KEY.slotless}`,
   queues: `${tag}:${KEY.queues}`,
@@ -437,6 +452,8 @@ export const keysOf = (tag: string) => ({
   changed: `${tag}:${KEY.changed}`,
   outcomes: `${tag}:${KEY.outcomes}`,
   outbox: `${tag}:${KEY.outbox}`,
+  later: `${tag}:${KEY.later}`,
+  hopTurn: (name: string) => `${tag}:${KEY.hopTurn}${name}`,
   pool: (name: string) => `${tag}:${KEY.pool}${name}`,
   operations: `${tag}:${KEY.operations}`,
   stops: `${tag}:${KEY.stops}`,
@@ -453,6 +470,7 @@ export const keysOf = (tag: string) => ({
   moved: `${tag}:${KEY.moved}`,
   list: (list: List, lane: string) => `${tag}:${list}:${lane}`,
   turns: (lane: string) => `${tag}:${KEY.turns}${lane}`,
+  permitTurns: (lane: string) => `${tag}:${KEY.permitTurns}${lane}`,
   crawls: `${tag}:${KEY.crawls}`,
   crawl: (name: string) => `${tag}:${KEY.crawl}${name}`,
   forgotten: `${tag}:${KEY.forgotten}`,

@@ -2,6 +2,7 @@
  * `openLedger`: all that the fleet shares, one function per call. The calls are in ledger/, by what they are about: `journey.ts` has those
  * that carry a URL, `crawls.ts` and `fleet.ts` what concerns all partitions.
  */
+import { type Clock, type Deadline, systemClock } from '@decorum/protocol'
 import { type CrawlBook, crawlBook } from './crawls/book.ts'
 import { crawlCalls, crawlPlaces } from './ledger/crawls.ts'
 import { fleetCalls } from './ledger/fleet.ts'
@@ -19,6 +20,8 @@ import { followWakes, type Wakes } from './wakes.ts'
 export type Ledger = ReturnType<typeof journeyCalls> &
   ReturnType<typeof crawlCalls> &
   ReturnType<typeof fleetCalls> & {
+    /** of the process that has opened it: whatever has the ledger takes its time, timers and chance from here */
+    readonly clock: Clock
     readonly tags: string[]
     /**
      * Tags from before the number of partitions was changed, counted on behind the others: no host lives there any more, but
@@ -60,12 +63,13 @@ export async function openLedgerWith<More extends object>(
   options: LedgerOptions,
   more: MoreCalls<More>,
 ): Promise<Ledger & More> {
-  const callDeadlineMs = options.callDeadlineMs ?? 2_000
+  const { clock = systemClock, callDeadlineMs: ms = 2_000 } = options
+  const deadline = { clock, ms }
   const own = typeof options.redis === 'string'
   const redis = typeof options.redis === 'string' ? linkTo(options.redis, CONNECTION) : options.redis
-  return reachRedis(redis, { callDeadlineMs, isOwn: own }, () => {
+  return reachRedis(redis, { deadline, isOwn: own }, () => {
     defineVerbs(redis)
-    return compose(redis, own, options, callDeadlineMs, more)
+    return compose(redis, own, options, deadline, more)
   })
 }
 
@@ -73,21 +77,24 @@ async function compose<More extends object>(
   redis: RedisLink,
   own: boolean,
   options: LedgerOptions,
-  callDeadlineMs: number,
+  deadline: Deadline,
   more: MoreCalls<More>,
 ): Promise<Ledger & More> {
-  const partitions = await openPartitions(redis, options, callDeadlineMs)
+  const partitions = await openPartitions(redis, options, deadline)
   const { tags, retired, warnings, all, of, placeOf, settings, stops, now, wall } = partitions
   const book = crawlBook(crawlPlaces(partitions))
   // With virtual time the test writes the notes that it needs itself.
   const isVirtual = options.nowMs !== undefined
-  const notes = isVirtual ? undefined : notesOf(placeOf, (partition, items) => of(partition).verbs.note(items))
+  const notes = isVirtual
+    ? undefined
+    : notesOf(deadline.clock, placeOf, (partition, items) => of(partition).verbs.note(items), wall)
   let wakes: Wakes | undefined
   return {
     ...journeyCalls(partitions, book, notes),
     ...crawlCalls(partitions, book),
     ...fleetCalls(partitions),
     ...more(partitions, notes),
+    clock: deadline.clock,
     tags,
     retired,
     warnings,
@@ -104,7 +111,7 @@ async function compose<More extends object>(
       }
       wakes?.close()
       const open = (): RedisLink => another(redis, { away: 'wait' })
-      wakes = followWakes(open, [...places.keys()], ring, { deadlineMs: callDeadlineMs })
+      wakes = followWakes(open, [...places.keys()], ring, { deadline })
       await wakes.tried
     },
     setLimits({ bodies, ...limits }) {

@@ -1,6 +1,8 @@
 /** Connections to the fleet's Redis, whatever REDIS_URL names: one server, a cluster, or what Sentinel calls the master. */
-import { type RedisAddress, readRedisAddress } from '@decorum/protocol'
+import { readFileSync } from 'node:fs'
+import { type Deadline, type RedisAddress, RedisAddressError, type RedisTls, readRedisAddress } from '@decorum/protocol'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { MasterConnector } from './sentinel-master.ts'
 
 /** What a connection is used through: a cluster knows the same commands, and finds the node by the key. */
 export type RedisLink = Redis | Cluster
@@ -37,32 +39,73 @@ const OF_THIS_SERVER = /^(?:ERR [^\n]*-)?(READONLY|MASTERDOWN|UNBLOCKED|NOREPLIC
 /** The command itself fails: ioredis would send one of a transaction again without the others. */
 const reconnectOnError = ({ message }: Error): boolean => OF_THIS_SERVER.test(message)
 
-/** @throws RedisAddressError for an address that is none */
+/** What a connection was made from, to look there when it fails. */
+const ADDRESSES = new WeakMap<RedisLink, RedisAddress>()
+export const addressOf = (link: RedisLink): RedisAddress | undefined => ADDRESSES.get(link)
+
+/** @throws RedisAddressError for an address that is none, and for a file of it that cannot be read */
 export function linkTo(address: string | RedisAddress, options: LinkOptions): RedisLink {
   const at = typeof address === 'string' ? readRedisAddress(address) : address
+  const link = linkAt(at, options)
+  ADDRESSES.set(link, at)
+  return link
+}
+
+function linkAt(at: RedisAddress, options: LinkOptions): RedisLink {
+  const { tls: files, ...login } = at.login
+  const tls = files === undefined ? undefined : tlsOf(files)
+  const secure = tls === undefined ? login : { ...login, tls }
   switch (at.kind) {
     case 'server':
-      return new Redis(at.url, serverOptions(options))
+      return new Redis({ ...serverOptions(options), ...at.node, db: at.db, ...secure })
+    case 'socket':
+      return new Redis({ ...serverOptions(options), path: at.path, db: at.db, ...login })
     case 'sentinel': {
-      const { tls: _none, ...login } = at.login
-      return new Redis({ ...serverOptions(options), ...login, sentinels: at.sentinels, name: at.master })
+      const { sentinels, master: name, db, ofSentinels } = at
+      return new Redis({
+        ...serverOptions(options),
+        ...secure,
+        ...(ofSentinels.username === undefined ? {} : { sentinelUsername: ofSentinels.username }),
+        ...(ofSentinels.password === undefined ? {} : { sentinelPassword: ofSentinels.password }),
+        ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+        Connector: MasterConnector as NonNullable<RedisOptions['Connector']>,
+        sentinels,
+        name,
+        db,
+      })
     }
-    case 'cluster': {
-      const { tls, ...login } = at.login
-      return new Cluster(at.nodes, clusterOptions(options, { ...login, ...(tls ? { tls: {} } : {}) }))
-    }
+    case 'cluster':
+      return new Cluster(at.nodes, {
+        ...clusterOptions(options, secure),
+        // ioredis would connect to the address that it has looked up, which no certificate names
+        ...(tls === undefined ? {} : { dnsLookup: (host, found) => found(null, host) }),
+      })
     default:
       return at satisfies never
   }
 }
 
+function tlsOf({ servername, ...files }: RedisTls): NonNullable<RedisOptions['tls']> {
+  const read = Object.entries(files).map(([what, path]) => {
+    try {
+      return [what, readFileSync(path)]
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw new RedisAddressError(`${what} of REDIS_URL names the file '${path}', which cannot be read (${code})`)
+    }
+  })
+  return { ...Object.fromEntries(read), ...(servername === undefined ? {} : { servername }) }
+}
+
 /** Another connection to the same Redis with the same settings (TLS, password, database). */
 export function another(link: RedisLink, options: LinkOptions): RedisLink {
-  if (link.isCluster) {
-    const cluster = link as Cluster
-    return cluster.duplicate([], clusterOptions(options, cluster.options.redisOptions ?? {}))
-  }
-  return (link as Redis).duplicate(serverOptions(options))
+  const cluster = link as Cluster
+  const one: RedisLink = link.isCluster
+    ? cluster.duplicate([], clusterOptions(options, cluster.options.redisOptions ?? {}))
+    : (link as Redis).duplicate(serverOptions(options))
+  const address = addressOf(link)
+  if (address !== undefined) ADDRESSES.set(one, address)
+  return one
 }
 
 /** Where a connection leads, for messages. */
@@ -75,12 +118,12 @@ export function placesOf(link: RedisLink): string {
 
 /**
  * Connects; in a cluster to every master, because a first command to one that is still connecting would fail.
- * @param patienceMs  how long masters are waited for; the partitions of one that does not answer fail later
+ * @param deadline  how long masters are waited for; the partitions of one that does not answer fail later
  */
-export async function connectLink(link: RedisLink, patienceMs: number): Promise<void> {
+export async function connectLink(link: RedisLink, { clock, ms }: Deadline): Promise<void> {
   if (link.status === 'wait') await link.connect()
   if (!link.isCluster) return
-  const late = new Promise((resolve) => setTimeout(resolve, patienceMs).unref())
+  const late = clock.sleep(ms, { ref: false })
   await Promise.race([Promise.allSettled(mastersOf(link).map((master) => master.ping())), late])
 }
 

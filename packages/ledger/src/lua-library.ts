@@ -11,7 +11,8 @@ export type Constants = Record<string, Record<string, string | number | Verbatim
 
 /**
  * First line of a script that runs in a Redis which has reached its maxmemory: leases must be able to end there too, or their requests
- * would be made again; and an operator must still be able to look and pause. The slots of the fleet bound how much that writes.
+ * would be made again; pages must be fetched, or no memory would become free; and an operator must still be able to look and pause. The
+ * slots of the fleet and the unread outcomes that are allowed then (memory.ts) bound how much that writes.
  */
 export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 

@@ -3,7 +3,7 @@
  * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
  * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
-import type { Outcome } from '@decorum/protocol'
+import { type Clock, type Outcome, printable, type Timer, type Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { SiteLoad } from './types.ts'
 import type { NoteItem } from './verbs/note.ts'
@@ -29,22 +29,26 @@ export type Note = { at: number } & (
       detail?: string
       /** of the exchange */
       ms?: number
+      /** faults of the answer that were overlooked */
+      tolerated?: Tolerated[]
       /** what decided a disallowed one */
       rule?: string
       line?: number
     }
-  /** the origin asked for less, turned a request away, or did not answer; what it came to */
+  /** the origin asked for less or to wait, turned a request away, or did not answer; what it came to */
   | {
       what: 'back-off'
-      cause: 'asked-for-less' | 'turned-away' | 'no-answer'
+      cause: 'asked-for-less' | 'asked-to-wait' | 'turned-away' | 'no-answer'
       agent: string
       retryAfterMs?: number
+      /** a Retry-After that could not be read, as the site wrote it */
+      retryAfterUnread?: string
       until?: number
       incidents?: number
       failures?: number
     }
   /** its robots.txt was answered, or was unreachable */
-  | { what: 'robots'; answer: string; status?: number; reason?: string }
+  | { what: 'robots'; answer: string; status?: number; reason?: string; detail?: string; tolerated?: Tolerated[] }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
@@ -53,7 +57,12 @@ export type Notes = {
   /** @param known  its origin, where the caller has it */
   outcome(outcome: Outcome, known?: string): void
   backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
-  robots(origin: string, answer: NonNullable<RobotsState['answer']>): void
+  /** @param found  what of the answer was overlooked, and why some of its file may not do what its site meant */
+  robots(
+    origin: string,
+    answer: NonNullable<RobotsState['answer']>,
+    found?: { tolerated?: Tolerated[] | undefined; remark?: string | undefined },
+  ): void
   close(): void
 }
 
@@ -61,15 +70,28 @@ export type Notes = {
 export const countedAs = (outcome: Outcome): string =>
   'reason' in outcome ? `${outcome.kind}/${outcome.reason}` : outcome.kind
 
+/** How many of these notes, which are a sample, have each mark of an overlooked fault; the most frequent first. */
+export function toleratedIn(notes: readonly Note[]): [mark: Tolerated, times: number][] {
+  const times = new Map<Tolerated, number>()
+  for (const note of notes)
+    if ('tolerated' in note) for (const mark of note.tolerated ?? []) times.set(mark, (times.get(mark) ?? 0) + 1)
+  return [...times].sort(([a, n], [b, m]) => m - n || a.localeCompare(b))
+}
+
 type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
 
-/** @param write  what was gathered for one partition; it may fail, and is not tried again */
+/**
+ * @param write  what was gathered for one partition; it may fail, and is not tried again
+ * @param wall   Redis's clock, which the instant of a Retry-After is of
+ */
 export function notesOf(
+  clock: Clock,
   place: (origin: string) => number,
   write: (partition: number, items: NoteItem[]) => Promise<void>,
+  wall: (partition: number) => number,
 ): Notes {
   let gathered = new Map<number, Gathered>()
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const flush = (): void => {
     timer = undefined
     const all = gathered
@@ -80,7 +102,7 @@ export function notesOf(
     const partition = place(origin)
     const found = gathered.get(partition) ?? { troubles: [], usual: [], ofOrigin: new Map() }
     gathered.set(partition, found)
-    timer ??= setTimeout(flush, EVERY_MS).unref()
+    timer ??= clock.timeout(flush, EVERY_MS).unref()
     return found
   }
   const trouble = (origin: string, note: Note, more: Partial<NoteItem> = {}): void => {
@@ -100,18 +122,26 @@ export function notesOf(
       usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
     },
     backOff(origin, agent, load) {
-      const at = Date.now()
-      const { retryAfterAt = Number.NaN, retryAfterMs = retryAfterAt - at }: RetryAfter =
-        load.kind === 'asked-for-less' ? load : {}
-      const more = retryAfterMs > 0 ? { retryAfterMs } : {}
+      const at = wall(place(origin))
+      const { retryAfterAt = 0, retryAfterMs = 0, retryAfterUnread }: RetryAfter = load.kind === 'no-answer' ? {} : load
+      const asked = Math.max(retryAfterMs, retryAfterAt - at)
+      const more = {
+        ...(asked > 0 ? { retryAfterMs: asked } : {}),
+        ...(retryAfterUnread === undefined ? {} : { retryAfterUnread: printable(retryAfterUnread) }),
+      }
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
-    robots(origin, { kind, at, status, reason }) {
-      const more = { ...(status === undefined ? {} : { status }), ...(reason === undefined ? {} : { reason }) }
+    robots(origin, { kind, at, status, reason }, { tolerated, remark } = {}) {
+      const more = {
+        ...(status === undefined ? {} : { status }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(remark === undefined ? {} : { detail: remark.slice(0, TEXT_CHARS) }),
+        ...(tolerated === undefined ? {} : { tolerated }),
+      }
       trouble(origin, { at, what: 'robots', answer: kind, ...more })
     },
     close() {
-      clearTimeout(timer)
+      clock.cancel(timer)
       flush()
     },
   }
@@ -122,6 +152,7 @@ function noteOf(outcome: Outcome): Note {
   const said = outcome as Partial<Record<'reason' | 'detail', string>> & {
     status?: number
     ms?: number
+    tolerated?: Tolerated[]
     rule?: string
     line?: number
   }
@@ -136,6 +167,7 @@ function noteOf(outcome: Outcome): Note {
     ...(said.status === undefined ? {} : { status: said.status }),
     ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, TEXT_CHARS) }),
     ...(said.ms === undefined ? {} : { ms: said.ms }),
+    ...(said.tolerated === undefined ? {} : { tolerated: said.tolerated }),
     ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, TEXT_CHARS) }),
     ...(said.line === undefined ? {} : { line: said.line }),
   }

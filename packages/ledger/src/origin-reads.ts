@@ -1,4 +1,5 @@
 /** What is read of origins without a script. */
+import type { Deadline } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { FIELD, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
@@ -10,9 +11,9 @@ export async function bodyOf(
   redis: RedisLink,
   keys: Keys,
   hash: string,
-  callDeadlineMs: number,
+  deadline: Deadline,
 ): Promise<Uint8Array | undefined> {
-  const stored = await withDeadline(redis.getBuffer(keys.body(hash)), callDeadlineMs, 'body')
+  const stored = await withDeadline(redis.getBuffer(keys.body(hash)), deadline, 'body')
   return stored === null ? undefined : readBody(stored)
 }
 
@@ -27,12 +28,12 @@ export async function robotsStatesOf(
   keys: Keys,
   scripts: Scripts,
   origins: string[],
-  callDeadlineMs: number,
+  deadline: Deadline,
 ): Promise<{ version: number; state: RobotsState }[]> {
   if (origins.length === 0) return []
   const pipeline = redis.pipeline()
   for (const origin of origins) pipeline.hmget(keys.origin(origin), ...STATE_FIELDS)
-  const answers = await answersOf(pipeline, callDeadlineMs, 'states')
+  const answers = await answersOf(pipeline, deadline, 'states')
   return answers.map((value) => {
     const [state, version, fence, until, ends] = value as (string | null)[]
     const now = scripts.now()

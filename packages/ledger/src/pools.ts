@@ -2,6 +2,7 @@
  * Orders on their way to the workers of a pool: a list in each partition. The process that takes an order starts its lease by the fence in it, so
  * an order that is lost here, or taken by a process that dies, comes again when its reservation has ended.
  */
+import type { Deadline } from '@decorum/protocol'
 import type { Keys, List } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { firstUrlsOf } from './records/lane-lists.ts'
@@ -21,10 +22,10 @@ export function poolLists(
   redis: RedisLink,
   keys: Keys,
   pool: string,
-  { lifeMs, callDeadlineMs }: { lifeMs: number; callDeadlineMs: number },
+  { lifeMs, deadline }: { lifeMs: number; deadline: Deadline },
 ): PoolLists {
   const key = keys.pool(pool)
-  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, callDeadlineMs, 'pool')
+  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, deadline, 'pool')
   return {
     async offer(orders) {
       if (orders.length === 0) return
@@ -32,7 +33,7 @@ export function poolLists(
         .multi()
         .rpush(key, ...orders)
         .pexpire(key, Math.ceil(lifeMs))
-      await answersOf(transaction, callDeadlineMs, 'pool')
+      await answersOf(transaction, deadline, 'pool')
     },
     take: async (most) => (await timed(redis.lpop(key, most))) ?? [],
     waiting: () => timed(redis.llen(key)),
@@ -45,8 +46,8 @@ export async function firstUrlOf(
   keys: Keys,
   lane: LaneRef,
   list: List,
-  callDeadlineMs: number,
+  deadline: Deadline,
 ): Promise<Pending | undefined> {
-  const [head] = await withDeadline(firstUrlsOf(redis, keys, lane, list, 1), callDeadlineMs, 'firstUrlOf')
+  const [head] = await withDeadline(firstUrlsOf(redis, keys, lane, list, 1), deadline, 'firstUrlOf')
   return head
 }

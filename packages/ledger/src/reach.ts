@@ -1,13 +1,18 @@
 /** Connects to Redis, and says why that fails in words for the person who wrote REDIS_URL. */
+import type { Deadline } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
-import { connectLink, placesOf, type RedisLink } from './link.ts'
+import { addressOf, connectLink, placesOf, type RedisLink } from './link.ts'
+import { whyRefused } from './refusal.ts'
 
 /**
  * A refusal is an error at once. A server that does not answer yet, or this machine, may be busy: it has until its connection has failed by the
  * defaults of ioredis (10 s), and longer where one was made and the first answer is missing.
  */
 const CONNECT_MS = 15_000
+
+/** Of a cluster whose nodes are none, and of a database that there is not: the next attempt would end alike. */
+const UNFIT = /cluster support disabled|DB index is out of range/
 
 /**
  * Connects, and does what needs the connection.
@@ -16,32 +21,42 @@ const CONNECT_MS = 15_000
  */
 export async function reachRedis<T>(
   redis: RedisLink,
-  { callDeadlineMs, isOwn }: { callDeadlineMs: number; isOwn: boolean },
+  { deadline, isOwn }: { deadline: Deadline; isOwn: boolean },
   work: () => Promise<T>,
 ): Promise<T> {
-  let refusal: Error | undefined // why a connection ended (password, host, port), which the error of `connect` does not say
-  redis.on('error', (error: Error) => {
-    refusal = error // calls have their own errors; without a listener the process would end
-  })
-  let noCluster = false
-  redis.on('node error', ({ message }: Error) => {
-    noCluster ||= message.includes('cluster support disabled')
-  })
   try {
-    const connecting = connectLink(redis, callDeadlineMs).catch((error: Error) => {
-      throw refusal ?? error
-    })
-    const ms = Math.max(callDeadlineMs, CONNECT_MS)
-    const late = (): Error => new Error(`no answer from ${placesOf(redis)} within ${ms} ms`)
-    await within(connecting, ms, late).catch((error: unknown) => {
-      throw new LedgerUnavailableError('connect', error)
-    })
+    await reach(redis, deadline)
     return await work()
   } catch (error) {
     if (isOwn) redis.disconnect()
-    if (noCluster)
-      throw new LedgerUnfitError('REDIS_URL names several servers, but they are not nodes of a cluster: name only one')
     if (error instanceof LedgerUnfitError || error instanceof LedgerUnavailableError) throw error
     throw new LedgerUnavailableError('open', error)
   }
 }
+
+async function reach(redis: RedisLink, deadline: Deadline): Promise<void> {
+  const errors: Error[] = [] // why a connection ended (password, host, port), which the error of `connect` does not say
+  const { promise: refused, reject: refuse } = Promise.withResolvers<never>()
+  refused.catch(() => undefined)
+  redis.on('error', (error: Error) => {
+    errors[Math.min(errors.length, MOST)] = error // calls have their own errors; without a listener the process would end
+    if (error.message.startsWith('All sentinels are unreachable')) refuse(error) // which ioredis asks for ever
+  })
+  redis.on('node error', (error: Error) => {
+    errors[Math.min(errors.length, MOST)] = error
+  })
+  const ms = Math.max(deadline.ms, CONNECT_MS)
+  const late = (): Error => new Error(`no answer from ${placesOf(redis)} within ${ms} ms`)
+  const failure = await within(deadline.clock, Promise.race([connectLink(redis, deadline), refused]), ms, late).then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  const unfit = errors.find(({ message }) => UNFIT.test(message))
+  if (failure === undefined && unfit === undefined) return
+  const why = await whyRefused(unfit === undefined ? [failure as Error, ...errors] : [unfit], addressOf(redis))
+  if (unfit !== undefined) throw new LedgerUnfitError(why)
+  throw new LedgerUnavailableError('connect', new Error(why, { cause: failure }))
+}
+
+/** As many errors as are kept of one start, the last one besides. */
+const MOST = 8

@@ -4,6 +4,8 @@
  * A bound that is kept holds until a reply shows that it cannot be right; then the reply's own bound takes its place.
  */
 
+import type { Clock } from '@decorum/protocol'
+
 /** How fast two clocks may drift apart: a bound loosens by this share of the time since it was seen (NTP slews by 0.05 %). */
 const DRIFT = 0.001
 /**
@@ -24,8 +26,7 @@ export type RedisClock = {
   most(): number | undefined
 }
 
-/** @param monotonic  ms; `performance.now()` but in tests */
-export function redisClock(monotonic: () => number = () => performance.now()): RedisClock {
+export function redisClock(clock: Pick<Clock, 'monotonic'>): RedisClock {
   let least = Number.NEGATIVE_INFINITY
   let most = Number.POSITIVE_INFINITY
   let at = 0
@@ -36,7 +37,7 @@ export function redisClock(monotonic: () => number = () => performance.now()): R
   }
   return {
     seen(redisMs, askedAt) {
-      const now = monotonic()
+      const now = clock.monotonic()
       firstAt ??= now
       const kept = loosened(now)
       const [low, high] = [redisMs - now, redisMs - askedAt]
@@ -45,11 +46,11 @@ export function redisClock(monotonic: () => number = () => performance.now()): R
       at = now
     },
     now() {
-      const now = monotonic()
+      const now = clock.monotonic()
       return firstAt === undefined ? 0 : loosened(now).least + now
     },
     most() {
-      const now = monotonic()
+      const now = clock.monotonic()
       return firstAt === undefined || now - firstAt < KNOWN_MS ? undefined : loosened(now).most + now
     },
   }
@@ -75,13 +76,13 @@ export type ClockRate = {
  * How much faster Redis's clock runs than the process's monotonic one. Only what the replies prove counts, so one that comes late shows
  * nothing. Two stretches in a row have to show it, because a clock that steps once looks fast in one of them.
  */
-export function clockRate(monotonic: () => number = () => performance.now()): ClockRate {
+export function clockRate(clock: Pick<Clock, 'monotonic'>): ClockRate {
   let from: Reading | undefined
   let before = 0
   let latest = 0
   return {
     seen(redisMs, askedAt) {
-      const at = monotonic()
+      const at = clock.monotonic()
       const reading = { at, least: redisMs - at, most: redisMs - askedAt }
       if (from === undefined || width(reading) * 2 < width(from)) {
         from = reading

@@ -18,6 +18,7 @@ import {
   LAYOUT,
   LEASE,
   LEAST_DELAY,
+  LINE,
   LIST,
   MEMORY,
   OPERATION,
@@ -41,7 +42,7 @@ const parts = {
 const CONSTANTS: Constants = {
   ...{ LAYOUT, KEY, KEPT, EPOCH, LEAST_DELAY, FIELD, OPERATION, LIST, KIND, GATE, LEASE, MEMORY },
   ...{ FACTS, GATES, LIFE, LAST },
-  ...{ STOPS, POLICY, CRAWL, CRAWLS, OTHERS, ANNOUNCED, BODY, RETRY_AFTER },
+  ...{ STOPS, POLICY, CRAWL, CRAWLS, LINE, OTHERS, ANNOUNCED, BODY, RETRY_AFTER },
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 
@@ -57,9 +58,6 @@ export const LEDGER_LUA = libraryOf({
   },
 })
 
-/** Verbs that store or grant something: a Redis that has reached its maxmemory refuses them. */
-const REFUSED_WHEN_FULL: ReadonlySet<Verb> = new Set(['store', 'reserve', 'start', 'acquire', 'grant', 'claim'])
-
 /** @param file  below lua/, such as `lib/clock` */
 export const readPart = LEDGER_LUA.read
 
@@ -69,8 +67,18 @@ export const readPart = LEDGER_LUA.read
  * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have, or for a gate that it reads by itself
  */
 export function scriptText(verb: Verb, read = readPart, table?: GateTable): string {
-  const text = finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table)
-  return REFUSED_WHEN_FULL.has(verb) ? text : whenFull(text)
+  if (read !== readPart || table !== undefined) return textAnew(verb, read, table)
+  const text = texts.get(verb) ?? textAnew(verb, read, table)
+  texts.set(verb, text)
+  return text
+}
+
+/** As they stand: a process may open several ledgers. */
+const texts = new Map<Verb, string>()
+
+function textAnew(verb: Verb, read: typeof readPart, table: GateTable | undefined): string {
+  // Fetching frees memory, so everything that it takes is done in a full Redis, too: memory.ts says who is refused before.
+  return whenFull(finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table))
 }
 
 /** A script with the functions that are made of the table of gates, and without those that it does not use. */

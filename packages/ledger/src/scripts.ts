@@ -1,4 +1,5 @@
 /** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time in its reply are remembered. */
+import { type Clock, type Deadline, systemClock } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { ChainableCommander } from 'ioredis'
 import { ARGS, type Arg, type ArgsOf, VERBS, type Verb } from './calls.ts'
@@ -34,6 +35,8 @@ export type ScriptSettings = {
   /** the longest lease: part of `holdMs` */
   longestLeaseMs: number
   callDeadlineMs: number
+  /** of the process; default: the real one */
+  clock?: Clock
   /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
   onCall?: OnCall | undefined
@@ -78,35 +81,37 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   const count = keys.count(settings.partitions ?? 1)
   let known = '' // epoch id; '' until the first reply
   let ahead = 0
-  const clock = redisClock()
-  const rate = clockRate()
+  const { clock = systemClock } = settings
+  const deadline = { clock, ms: settings.callDeadlineMs }
+  const redisTime = redisClock(clock)
+  const rate = clockRate(clock)
   /** EVERY_CALL in calls.ts */
   const time = (): string => {
     const excess = settings.nowMs === undefined ? rate.excess() : (settings.excess?.() ?? 0)
     const fast = excess > 0 ? `/${excess.toFixed(4)}` : ''
-    if (settings.nowMs === undefined) return `${fast && '/'}${clock.most()?.toFixed(3) ?? ''}${fast}`
+    if (settings.nowMs === undefined) return `${fast && '/'}${redisTime.most()?.toFixed(3) ?? ''}${fast}`
     const vouched = settings.mostMs === undefined ? settings.nowMs() + ahead : settings.mostMs()
     return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}${fast}`
   }
   const send = async (verb: string, args: readonly Arg[]): Promise<Reply> => {
-    const askedAt = performance.now()
+    const askedAt = clock.monotonic()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answering = withDeadline(
       command.call(redis, keys.epoch, count, time(), settings.holdMs, settings.longestLeaseMs, known, ...args),
-      settings.callDeadlineMs,
+      deadline,
       verb,
     )
     const answer = await (settings.onCall === undefined
       ? answering
-      : observed(answering, verb, askedAt, settings.onCall))
+      : observed(answering, verb, clock, askedAt, settings.onCall))
     const before = known
     const [head = '', versions = NO_VERSIONS] = (answer[0] as string).split('#')
     const [epoch, shift = '0'] = head.split('@')
     known = epoch as string
     ahead = Number(shift)
     const now = Number(answer[1])
-    clock.seen(now, askedAt)
+    redisTime.seen(now, askedAt)
     rate.seen(now - ahead, askedAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
     if (settings.records !== undefined && versions !== settings.records.versions) settings.records.report(versions)
@@ -115,19 +120,19 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   return {
     call: (verb, args, items = []) => send(verb, [...argsInOrder<string>(ARGS[verb], args), ...items]),
     send,
-    now: () => (settings.nowMs === undefined ? clock.now() : settings.nowMs() + ahead),
+    now: () => (settings.nowMs === undefined ? redisTime.now() : settings.nowMs() + ahead),
     aheadMs: () => ahead,
   }
 }
 
-async function observed<T>(work: Promise<T>, verb: string, askedAt: number, onCall: OnCall): Promise<T> {
+async function observed<T>(work: Promise<T>, verb: string, clock: Clock, askedAt: number, onCall: OnCall): Promise<T> {
   let isAnswered = false
   try {
     const answer = await work
     isAnswered = true
     return answer
   } finally {
-    onCall(verb, (performance.now() - askedAt) / 1_000, isAnswered)
+    onCall(verb, (clock.monotonic() - askedAt) / 1_000, isAnswered)
   }
 }
 
@@ -155,9 +160,9 @@ function otherLayout(layout: string): string {
  * A reply that comes too late is treated as none.
  * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger is another version's
  */
-export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, what: string): Promise<T> {
+export async function withDeadline<T>(work: Promise<T>, { clock, ms }: Deadline, what: string): Promise<T> {
   try {
-    return await within(work, deadlineMs)
+    return await within(clock, work, ms)
   } catch (error) {
     const [code, count = ''] = error instanceof Error ? error.message.split(' ') : []
     if (code === 'PARTITIONS') throw new LedgerUnfitError(otherCount(count))
@@ -174,9 +179,9 @@ const NOT_HERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN|NOREPLICA
  * @throws LedgerUnavailableError also when the connection was lost, of which each command of a pipeline gets an error of its own ·
  *         the first error that Redis answered a command with
  */
-export async function answersOf(pipeline: ChainableCommander, deadlineMs: number, what: string): Promise<unknown[]> {
+export async function answersOf(pipeline: ChainableCommander, deadline: Deadline, what: string): Promise<unknown[]> {
   const asked = pipeline.length
-  const answers = await withDeadline(pipeline.exec(), deadlineMs, what)
+  const answers = await withDeadline(pipeline.exec(), deadline, what)
   // Of commands that a cluster redirects too often, ioredis 6.0.0 loses the errors: its answer is empty.
   if (asked > 0 && answers?.length === 0)
     throw new LedgerUnavailableError(what, 'its slot is on its way to another server')

@@ -1,5 +1,5 @@
 /** The settings of a ledger, and what holds without them. */
-import { randomInt } from 'node:crypto'
+import { type Clock, systemClock } from '@decorum/protocol'
 import type { RedisLink } from './link.ts'
 
 export type OnCall = (verb: string, seconds: number, isAnswered: boolean) => void
@@ -22,7 +22,7 @@ export type LedgerOptions = {
   backOffMs?: number
   backOffMaxMs?: number
   backOffQuietMs?: number
-  /** what robots.txt bodies may take up; those of usual size are free */
+  /** what robots.txt bodies may take up */
   bodies?: Partial<BodyBudget>
   /** Redis answers within this or the call fails with LedgerUnavailableError */
   callDeadlineMs?: number
@@ -38,14 +38,11 @@ export type LedgerOptions = {
   mostMs?: () => number | undefined
   /** tests only, with `nowMs`: the share of the time on Redis's clock that has not passed on this process's (redis-clock.ts) */
   excess?: () => number
-  /** tests only: the share of itself that a back-off is lengthened by, [0, 1), in place of a random one */
-  jitter?: () => number
+  /** time, timers and chance of this process; default: the real ones */
+  clock?: Clock
 }
 
-/**
- * What bodies of more than 4 KiB, as they are stored, may take up in one partition. Each life that a body is given counts, so
- * what is stored at once is at most twice a budget.
- */
+/** What robots.txt bodies may take up in one partition. Each life that a body is given counts, so what is stored at once is at most twice a budget. */
 export type BodyBudget = {
   /** of the origins of one registrable domain, bytes; and as much again for short lives */
   domainBytes: number
@@ -56,10 +53,14 @@ export type BodyBudget = {
 }
 
 /** Limits that may change while the ledger is open. */
+/** Of a site that goes on answering 429 or 503 and says nothing of how long. */
+export const LONGEST_BACK_OFF_MS = 3_600_000
+
 export type LiveLimits = Pick<LedgerOptions, 'laneLimit' | 'outcomesLimit' | 'backOffMs' | 'bodies'>
 
 /** What the verbs need to know. */
 export type VerbSettings = {
+  clock: Clock
   leaseMs: number
   quarantineMs: number
   grantAheadMs: number
@@ -82,7 +83,7 @@ export type VerbSettings = {
 const BODIES: BodyBudget = { domainBytes: 8 * 1024 * 1024, allBytes: 512 * 1024 * 1024, beyondLifeMs: 3_600_000 }
 
 export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'> = {}): VerbSettings {
-  const leaseMs = options.leaseMs ?? 45_000
+  const { clock = systemClock, leaseMs = 45_000 } = options
   return {
     leaseMs,
     quarantineMs: options.quarantineMs ?? 10_000,
@@ -93,9 +94,10 @@ export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'
     laneLimit: options.laneLimit ?? 100_000,
     outcomesLimit: options.outcomesLimit ?? 1_000_000,
     backOffMs: options.backOffMs ?? 60_000,
-    backOffMaxMs: options.backOffMaxMs ?? 3_600_000,
+    backOffMaxMs: options.backOffMaxMs ?? LONGEST_BACK_OFF_MS,
     backOffQuietMs: options.backOffQuietMs ?? 1_800_000,
     bodies: { ...BODIES, ...options.bodies },
-    jitter: options.jitter ?? (() => randomInt(1_000) / 1_000),
+    clock,
+    jitter: () => Math.floor(clock.random() * 1_000) / 1_000,
   }
 }

@@ -1,5 +1,5 @@
 /** What goes into the ledger and comes out of it, as its callers see it. calls.ts has the form in which the scripts see it. */
-import type { Candidate, Gate, Instant, Outcome, OutcomeBody, RequestShape } from '@decorum/protocol'
+import type { Gate, Instant, Outcome, OutcomeBody, RedirectTarget, RequestShape, Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { GATE, List } from './layout.ts'
@@ -16,6 +16,8 @@ export type Pending = {
   path: string
   expiresAt: Instant
   hops: number
+  /** the registrable domain or host whose redirects led here */
+  from?: string
   priority: 'high' | 'normal'
   /** absent: of the crawl `default` */
   crawl?: string
@@ -147,6 +149,8 @@ export type SecondaryRequest = {
   isRobots?: boolean
   /** whose request it is for: it keeps its place in line. Without it, the request comes behind all that wait */
   by?: LaneRef
+  /** of a hop: a lane that shares its pace with this one; both are leased, or neither */
+  paceLane?: LaneRef
 }
 export type AcquireAnswer =
   /** of a hop: an operator has blocked the origin */
@@ -157,6 +161,7 @@ export type AcquireAnswer =
       fence: number /** delay owed afterwards, ms */
       delayMs: number
       leaseMs: number
+      paceLane?: { fence: number; delayMs: number }
     }
   | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number; gate: LedgerGateName }
 
@@ -243,9 +248,14 @@ export type ClaimAnswer =
 /** What an answer says about the load of its origin. */
 export type SiteLoad =
   | { kind: 'normal' }
-  | ({ kind: 'asked-for-less' } & RetryAfter) // 429, 503: closes the origin's lanes; of a length and a date the later end counts
-  | { kind: 'turned-away' } // 403: several in a row do so for a while that grows
-  | { kind: 'no-answer' } //                                                    connection failures in a row do too
+  /** 429, 503: closes the origin's lanes, as Retry-After says or for a while that grows; of a length and a date the later end counts */
+  | ({ kind: 'asked-for-less' } & RetryAfter)
+  /** 403: several in a row close them for a while that grows, and one for as long as Retry-After says */
+  | ({ kind: 'turned-away' } & RetryAfter)
+  /** any other answer with a Retry-After: closes them for as long, and is a good answer in all else */
+  | ({ kind: 'asked-to-wait' } & RetryAfter)
+  /** connection failures in a row close them, too */
+  | { kind: 'no-answer' }
 
 /** The end of one exchange, by the fetcher: lane, outcome, next due time in one script. */
 export type Completion = LaneRef & {
@@ -258,8 +268,9 @@ export type Completion = LaneRef & {
   outcome?: Outcome
   /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
   secondary?: true
-  /** a redirect's target, to become a candidate of its own */
-  candidate?: Candidate & { id: string }
+  /** a redirect's target, to become a candidate of its own, and what the redirect asks to wait before */
+  candidate?: RedirectTarget
+  candidateAfter?: RetryAfter
 }
 
 /** What becomes of a reservation. `release` also ends a secondary lease that was not used, and `unused` a lease that was started. */
@@ -291,6 +302,8 @@ export type RobotsRecord = LaneRef & {
   withPage?: boolean
   state: RobotsState
   body?: { hash: string; octets: Uint8Array }
+  /** why some of the body may not do what its site meant; for the note of the origin */
+  remark?: string
   /** delay of each agent under the new rules: a longer one counts at once, also for delays that run */
   delays: {
     agent: string
@@ -302,8 +315,12 @@ export type RobotsRecord = LaneRef & {
   /** delay owed by the lane that fetched, ms */
   delayMs: number
   elapsedMs: number
+  /** the token whose question brought it: it is kept for a short while, unless somebody has URLs of the origin, or a permit */
+  unclaimedBy?: string
   /** what the site asked for by its answers, whatever they say of the rules; absent: normal */
   load?: SiteLoad
+  /** faults of the answers that were overlooked, for the note */
+  tolerated?: Tolerated[] | undefined
 }
 
 export type Reaped = {

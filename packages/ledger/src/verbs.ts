@@ -2,6 +2,7 @@
  * The verbs of one partition. Each has a script in lua/verbs/, its arguments in calls.ts, and a codec of the same name, which is
  * called here: a verb without a codec does not compile.
  */
+import type { RobotsState } from '@decorum/robots'
 import type { Verb } from './calls.ts'
 import type { CrawlRecord } from './crawls/record.ts'
 import type { List } from './layout.ts'
@@ -38,7 +39,7 @@ import { next } from './verbs/next.ts'
 import { type NoteItem, note } from './verbs/note.ts'
 import { type Rates, rates } from './verbs/rates.ts'
 import { reap } from './verbs/reap.ts'
-import { endRobotsFetch, record } from './verbs/record.ts'
+import { endRobotsFetch, keep, record } from './verbs/record.ts'
 import { reserve } from './verbs/reserve.ts'
 import { resolve } from './verbs/resolve.ts'
 import { type Closing, restore } from './verbs/restore.ts'
@@ -54,12 +55,14 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     store: (items: StoreItem[], mark?: StoreMark, elsewhere?: Elsewhere) =>
       store(scripts, settings, items, mark, elsewhere),
     reserve: (request: ReserveRequest) => reserve(scripts, settings, request),
-    start: batched('start', (requests: StartRequest[]) => start(scripts, settings, requests)),
-    confirm: batched('confirm', (requests: LeasedLane[][]) => confirm(scripts, requests), {
+    start: batched(settings.clock, 'start', (requests: StartRequest[]) => start(scripts, settings, requests)),
+    confirm: batched(settings.clock, 'confirm', (requests: LeasedLane[][]) => confirm(scripts, requests), {
       sizeOf: ({ length }) => length,
     }),
     acquire: (request: SecondaryRequest) => acquire(scripts, settings, request),
-    grant: batched('grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), { most: MAX_ITEMS / 2 }),
+    grant: batched(settings.clock, 'grant', (requests: GrantRequest[]) => grant(scripts, settings, requests), {
+      most: MAX_ITEMS / 2,
+    }),
     next: (request: NextRequest) => next(scripts, request),
     extend: (held: LeasedLane[], leaseMs: number) => extend(scripts, held, leaseMs),
     claim: (request: ClaimRequest) => claim(scripts, settings, request),
@@ -69,6 +72,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     cancel: (list: LaneRef & { list: List }, urls: readonly { entry: string; outcome: Outcome }[]) =>
       cancel(scripts, list, urls),
     record: (robotsRecord: RobotsRecord) => record(scripts, settings, robotsRecord),
+    keep: (origin: string, state: RobotsState) => keep(scripts, settings, origin, state),
     endRobotsFetch: (end: RobotsFetchEnd) => endRobotsFetch(scripts, settings, end),
     reap: () => reap(scripts, settings),
     fleet: (announced?: { member: Member; lifeMs: number }) => fleet(scripts, announced),

@@ -2,7 +2,7 @@
  * Wake-ups, followed on a connection of their own. A process that only listens does not notice when the network has dropped the connection, so
  * it subscribes again and again; when no answer comes, it makes another connection.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Deadline } from '@decorum/protocol'
 import type { RedisLink } from './link.ts'
 import { withDeadline } from './scripts.ts'
 
@@ -23,7 +23,7 @@ export function followWakes(
   open: () => RedisLink,
   channels: readonly string[],
   listener: (channel: string) => void,
-  { deadlineMs, againMs = LISTEN_AGAIN_MS }: { deadlineMs: number; againMs?: number },
+  { deadline, againMs = LISTEN_AGAIN_MS }: { deadline: Deadline; againMs?: number },
 ): Wakes {
   const closing = new AbortController()
   const tried = Promise.withResolvers<void>()
@@ -37,7 +37,7 @@ export function followWakes(
   let link = opened()
   const listen = async (): Promise<void> => {
     while (!closing.signal.aborted) {
-      const isSubscribed = await withDeadline(link.subscribe(...channels), deadlineMs, 'subscribe').then(
+      const isSubscribed = await withDeadline(link.subscribe(...channels), deadline, 'subscribe').then(
         () => true,
         () => false,
       )
@@ -47,9 +47,7 @@ export function followWakes(
         link.disconnect()
         link = opened()
       }
-      await sleep(isSubscribed ? againMs : TROUBLE_MS, undefined, { ref: false, signal: closing.signal }).catch(
-        () => {},
-      )
+      await deadline.clock.sleep(isSubscribed ? againMs : TROUBLE_MS, { ref: false, signal: closing.signal })
     }
   }
   void listen()

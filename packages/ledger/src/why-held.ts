@@ -1,4 +1,8 @@
 /** Why a partition grants nothing for a while, as a sentence for the operator. */
+import type { Instant } from '@decorum/protocol'
+
+const ANNOUNCED_RESTART =
+  "a restart that is announced costs nothing: stop the fleet, 'decorum partitions --restart', restart Redis (docs/operating.md)"
 
 /** A shorter hold is not worth a line: the second of a new ledger, an announced restart. */
 const WORTH_SAYING_MS = 1_500
@@ -7,13 +11,16 @@ const WORTH_SAYING_MS = 1_500
  * @param why     what began the epoch (epoch.lua)
  * @param leftMs  of the hold
  * @param tag     of the partition, or '' where there is only one
+ * @param now     by the clock of the log, ms since 1970
  */
-export function whyHeld(why: string, leftMs: number, tag: string): string | undefined {
+export function whyHeld(why: string, leftMs: number, tag: string, now: Instant): string | undefined {
   if (!(leftMs > WORTH_SAYING_MS)) return undefined
   const reason = reasonOf(why)
   if (reason === undefined) return undefined
   const where = tag === '' ? '' : ` (partition ${tag})`
-  return `${reason}: nothing is fetched for ${Math.ceil(leftMs / 1_000)} s, until every request that may be out has ended${where}`
+  const end = new Date(now + leftMs + 999).toISOString().slice(11, 19)
+  const avoided = why.startsWith('restart') ? `; ${ANNOUNCED_RESTART}` : ''
+  return `${reason}: nothing is fetched for ${Math.ceil(leftMs / 1_000)} s, until ${end} UTC, when every request that may be out has ended${where}${avoided}`
 }
 
 function reasonOf(why: string): string | undefined {

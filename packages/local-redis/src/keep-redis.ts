@@ -6,11 +6,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { withoutLogin } from '@decorum/protocol/redis-address'
 import { canHoldNames, holdName } from './kernel-name.ts'
 import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
-import { placeOf, redisUrl } from './redis-note.ts'
+import { redisUrl } from './redis-note.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 const LOOK_EVERY_MS = 1_000
@@ -70,7 +71,7 @@ export async function keepRedis(
   let stopping: Promise<void> | undefined
   return {
     url,
-    place: placeOf(url),
+    place: withoutLogin(url),
     kind: running === undefined ? 'embedded' : 'joined',
     dir: task.dir,
     ...(first?.kind === 'ready' ? { pid: first.pid } : {}),

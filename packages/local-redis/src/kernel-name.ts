@@ -2,16 +2,23 @@
  * Names that at most one process of this machine holds at a time. The kernel frees a name however its holder ends,
  * so no stale lock is ever left. Linux only (an abstract socket address); elsewhere every name counts as free.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export const canHoldNames = process.platform === 'linux'
 
-/** @returns a function that frees the name, or undefined while another process holds it */
-export function holdName(purpose: string, path: string): Promise<(() => Promise<void>) | undefined> {
+/**
+ * @param folder  what is held, by its real path
+ * @returns a function that frees the name, or undefined while another process holds it
+ */
+export function holdName(purpose: string, folder: string): Promise<(() => Promise<void>) | undefined> {
   if (!canHoldNames) return Promise.resolve(async () => {})
-  const name = createHash('sha256').update(path).digest('hex')
+  const name = createHash('sha256')
+    .update(`${keyOf(folder)} ${folder}`)
+    .digest('hex')
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve) => {
     server.once('error', () => resolve(undefined))
@@ -22,16 +29,46 @@ export function holdName(purpose: string, path: string): Promise<(() => Promise<
   })
 }
 
+const KEY = '.lock-key'
+
+/**
+ * Abstract addresses have no owner: any user of the machine who could work out a name could hold it, and so keep its folder from being
+ * used. A key in the folder, for its owner alone, makes the name one that only those can work out who may use the folder.
+ * @returns '' where there can be none: whoever cannot read or write it has no use of the folder either
+ */
+function keyOf(folder: string): string {
+  const file = join(folder, KEY)
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    // the first of this folder
+  }
+  try {
+    writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' })
+    try {
+      linkSync(draft, file) // of several processes one succeeds, with a whole file
+    } catch {
+      // another one did
+    }
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
 const LOOK_EVERY_MS = 50
 
 /** The same, waiting for the holder to free it. @returns undefined when the holder keeps it for longer than `patienceMs` */
 export async function awaitName(
   purpose: string,
-  path: string,
+  folder: string,
   patienceMs: number,
 ): Promise<(() => Promise<void>) | undefined> {
   for (const until = performance.now() + patienceMs; ; ) {
-    const release = await holdName(purpose, path)
+    const release = await holdName(purpose, folder)
     if (release !== undefined || performance.now() > until) return release
     await sleep(LOOK_EVERY_MS)
   }

@@ -8,6 +8,8 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { OLDEST_REDIS } from '@decorum/ledger'
+import { redisEnvironment } from './redis-environment.ts'
 import { fetchedRedis, installRedis } from './redis-package.ts'
 
 /** A server program that has been run once (`--version`) and is new enough. */
@@ -25,15 +27,12 @@ export class NoRedisError extends Error {
   readonly code = 'NO_REDIS'
   constructor(tried: string[]) {
     super(
-      `no Redis could be had (${tried.join('; ')}). Do one of these: set REDIS_URL to a Redis ${OLDEST.join('.')} or newer, ` +
+      `no Redis could be had (${tried.join('; ')}). Do one of these: set REDIS_URL to a Redis ${OLDEST_REDIS}.0 or newer, ` +
         'install redis-server or valkey-server so that it is on PATH, ' +
-        'or use Debian or Ubuntu with a reachable package mirror, where it is fetched without root',
+        'or use Debian 12, Ubuntu 24.04 or later with a reachable package mirror, where it is fetched without root',
     )
   }
 }
-
-/** BullMQ asks for 6.2, and so do the ledger's scripts. */
-const OLDEST = [6, 2] as const
 
 const run = promisify(execFile)
 
@@ -81,9 +80,9 @@ async function probe(
     const { stdout } = await run(candidate.path, ['--version'], { env: redisEnvironment(candidate), timeout: 10_000 })
     const version = /\bv=(\d+)\.(\d+)\S*/.exec(stdout)
     if (!version) throw new Error('its --version names no version')
-    const [major, minor] = [Number(version[1]), Number(version[2])]
-    if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-      throw new Error(`its version is ${major}.${minor}, older than ${OLDEST.join('.')}`)
+    const [, major, minor] = version
+    if (Number(major) < OLDEST_REDIS) {
+      throw new Error(`its version is ${major}.${minor}, older than ${OLDEST_REDIS}.0`)
     }
     return { ...candidate, version: version[0].slice(2) }
   } catch (error) {
@@ -92,9 +91,4 @@ async function probe(
     )
     return undefined
   }
-}
-
-/** The environment that a server program is run with: that of this process, and the program's own libraries if it has any. */
-export function redisEnvironment(binary: { libraries?: string }): NodeJS.ProcessEnv {
-  return binary.libraries ? { ...process.env, LD_LIBRARY_PATH: binary.libraries } : process.env
 }

@@ -10,10 +10,11 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { withoutLogin } from '@decorum/protocol/redis-address'
 import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
 import type { RedisBinary } from './redis-binary.ts'
 import { shutDownRedis, usersOfRedis } from './redis-line.ts'
-import { placeOf, redisRunningOn, removeNote, writeNote } from './redis-note.ts'
+import { redisRunningOn, removeNote, writeNote } from './redis-note.ts'
 import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {
@@ -158,17 +159,17 @@ async function otherGuardian(): Promise<string | undefined> {
   for (const until = performance.now() + NAME_MS; !alone && performance.now() < until; ) {
     alone = (await awaitName('redis', task.dir, LOOK_EVERY_MS)) !== undefined
     const kept = alone ? undefined : await redisRunningOn(task.dir)
-    if (kept !== undefined) return placeOf(kept.url)
+    if (kept !== undefined) return withoutLogin(kept.url)
   }
   if (!alone) return 'an address not known yet'
   const running = await redisRunningOn(task.dir)
   if (running === undefined) return undefined
-  if (!canHoldNames) return placeOf(running.url)
+  if (!canHoldNames) return withoutLogin(running.url)
   await shutDownRedis(running)
   for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
     if ((await redisRunningOn(task.dir)) === undefined) return undefined
   }
-  return placeOf(running.url)
+  return withoutLogin(running.url)
 }
 
 /**

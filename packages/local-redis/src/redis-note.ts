@@ -45,16 +45,3 @@ export async function redisRunningOn(folder: string): Promise<RunningHere | unde
 }
 
 export const redisUrl = (port: number, password: string): string => `redis://:${password}@127.0.0.1:${port}`
-
-/** A Redis address without user and password, for messages and files. */
-export function placeOf(address: string): string {
-  return address
-    .split(',')
-    .map((part) => {
-      const url = new URL(part.trim())
-      url.username = ''
-      url.password = ''
-      return url.href
-    })
-    .join(',')
-}

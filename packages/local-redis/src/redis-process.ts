@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
-import { type RedisBinary, redisEnvironment } from './redis-binary.ts'
+import type { RedisBinary } from './redis-binary.ts'
+import { redisEnvironment } from './redis-environment.ts'
 
 export type RedisProcess = {
   child: ChildProcess
@@ -51,7 +52,7 @@ export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptio
 
 async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisProcess> {
   const [wrapper, ...its] = options.wrapper ?? []
-  const args = redisArguments(binary, options)
+  const args = redisArguments(options)
   const child = spawn(wrapper ?? binary.path, wrapper === undefined ? args : [...its, binary.path, ...args], {
     env: redisEnvironment(binary),
     cwd: options.dir,
@@ -78,9 +79,7 @@ async function spawnOnce(binary: RedisBinary, options: Started): Promise<RedisPr
   return { child, pid: child.pid as number, port, url: `redis://127.0.0.1:${port}`, exited }
 }
 
-function redisArguments(binary: RedisBinary, options: Started): string[] {
-  // Redis 7 renamed ziplists; an unknown setting stops the start.
-  const listpack = Number.parseInt(binary.version, 10) >= 7 ? 'hash-max-listpack-value' : 'hash-max-ziplist-value'
+function redisArguments(options: Started): string[] {
   const settings: Record<string, string> = {
     bind: '127.0.0.1',
     port: String(options.port),
@@ -91,7 +90,7 @@ function redisArguments(binary: RedisBinary, options: Started): string[] {
     appendonly: options.appendonly ? 'yes' : 'no',
     appendfsync: 'everysec',
     'maxmemory-policy': 'noeviction', // evicting a lane would forget its delay
-    [listpack]: '1024', // a BullMQ job of 747 bytes becomes 418 at the same CPU
+    'hash-max-listpack-value': '1024', // a BullMQ job of 747 bytes becomes 418 at the same CPU
     'set-max-intset-entries': '4096',
     ...options.more,
   }

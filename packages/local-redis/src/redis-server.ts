@@ -4,13 +4,12 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { announceNew, linkTo } from '@decorum/ledger'
-import { type RedisNode, readRedisAddress, redisPlaces } from '@decorum/protocol'
+import { placeName, type RedisPlace, readRedisAddress, redisPlaces, withoutLogin } from '@decorum/protocol'
 import { keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
 import { fleetAt, underLock, writeFleet } from './meeting-place.ts'
 import { findRedis } from './redis-binary.ts'
 import { DataFolderTakenError, EmbeddedRedisError, RedisUrlError } from './redis-errors.ts'
-import { placeOf } from './redis-note.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 export type EnsureRedisOptions = {
@@ -42,7 +41,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
   const { url, meeting, log } = options
   if (url) {
     await answers(url)
-    return { url, place: placeOf(url), kind: 'given', isShared: async () => true, stop: async () => {} }
+    return { url, place: withoutLogin(url), kind: 'given', isShared: async () => true, stop: async () => {} }
   }
   const binary = await findRedis(log)
   const start = async (): Promise<RunningRedis & { dir: string }> => {
@@ -65,7 +64,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
       await writeFleet(place, { dir: redis.dir })
       return redis
     }
-    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, placeOf(running.url))
+    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, withoutLogin(running.url))
     return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
   })
 }
@@ -94,14 +93,14 @@ async function answers(url: string): Promise<void> {
   for (const place of placesOf(url)) {
     const why = await refusalOf(place)
     if (why === undefined) return
-    refusals.push(`${place.host}:${place.port}, where no Redis answers (${why})`)
+    refusals.push(`${placeName(place)}, where no Redis answers (${why})`)
   }
   throw new RedisUrlError(
     `REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`,
   )
 }
 
-function placesOf(url: string): RedisNode[] {
+function placesOf(url: string): RedisPlace[] {
   try {
     return redisPlaces(readRedisAddress(url))
   } catch (error) {
@@ -110,9 +109,9 @@ function placesOf(url: string): RedisNode[] {
   }
 }
 
-async function refusalOf({ host, port }: RedisNode): Promise<string | undefined> {
+async function refusalOf(place: RedisPlace): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port }, () => resolve(undefined))
+    const socket = connect(place, () => resolve(undefined))
     socket.setTimeout(CONNECT_MS, () => resolve(`no answer in ${CONNECT_MS / 1000} s`))
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
     socket.on('connect', () => socket.destroy())

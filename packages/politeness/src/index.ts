@@ -1,11 +1,12 @@
 /**
  * How long a lane waits after each exchange, what decided it, and which lanes share a delay. Everything here is pure; nothing
  * else computes a delay. Start at `effectiveDelay` (what an agent owes under given rules); `delayOwed` says what the ledger
- * knows of a lane, and `loadPaceGroups` which lanes share a delay.
+ * knows of a lane, `loadPaceGroups` which lanes share a delay, and `Shares` who may take the next of some slots.
  */
 export { type DelayOwed, delayOwed, delaySentence } from './delay-owed.ts'
 export { type Delay, delayAfter, delayByRules, effectiveDelay, tokensOf } from './effective-delay.ts'
 export { loadPaceGroups, type PaceGroups, type PaceLanes } from './pace-groups.ts'
 export { type PolicyVersion, policyHistory } from './policy-history.ts'
+export { type Groups, type Share, Shares } from './shares.ts'
 export { delayUnder, opensAt, type PolicyOfSite, policyOf, policySentence, sitesOf } from './site-policy.ts'
 export { visitTimeOpensAt } from './visit-time.ts'

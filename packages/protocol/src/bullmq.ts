@@ -23,6 +23,19 @@ export const { UnrecoverableError } = require('bullmq/dist/cjs/classes/errors/un
 >
 export type { ConnectionOptions, Job } from 'bullmq'
 
+type Commands = { defineCommand(name: string, definition: { lua: string; numberOfKeys?: number }): void }
+
+/**
+ * Lets BullMQ's scripts run on this connection in a Redis that has reached its maxmemory: with orders and the end of jobs the memory of
+ * URLs becomes free. Not for those who add candidates.
+ */
+export function servingWhenFull<Link extends Commands>(link: Link): Link {
+  const define = link.defineCommand.bind(link)
+  link.defineCommand = (name, { lua, ...rest }) =>
+    define(name, { ...rest, lua: lua.startsWith('#!') ? lua : `#!lua flags=allow-oom\n${lua}` })
+  return link
+}
+
 /**
  * Adds jobs to a queue: they are there when it resolves.
  * @throws what Redis answers, and when it has not given each job its id: of commands that a cluster redirects too often, ioredis 6.0.0 loses the

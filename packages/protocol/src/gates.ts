@@ -128,7 +128,7 @@ const LEDGER_GATES = {
   },
   'back-off': {
     means:
-      'The site has asked for less (429, 503, Retry-After), has turned requests away several times (403), or its connections failed.',
+      'The site has asked for less (429, 503) or to wait (Retry-After beside any answer), has turned requests away several times (403), or its connections failed.',
     knownBy: 'ledger',
     scope: 'host',
     manner: 'waits',
@@ -403,12 +403,28 @@ const SENDER_GATES = {
     send: none('the connection is made by then'),
     underWay: none('the connection is made by then'),
   },
+  share: {
+    means:
+      'The crawl, the permit token or the domain holds its share of the slots of a fetcher, and others need the rest.',
+    knownBy: 'sender',
+    scope: 'fleet',
+    manner: 'waits',
+    lane: 'is looked at again after a second, and later the more orders are given back for this reason; for the URLs of other crawls after a tenth of a second',
+    wakes: 'nobody: the lane is looked at again',
+    reserve: reserved(
+      'the fetcher finds it when an order asks for a slot',
+      'permits look for themselves how many they order',
+    ),
+    grant: none('its order has a slot'),
+    send: none('its order has a slot'),
+    underWay: none('its order has a slot'),
+  },
   pool: {
     means: 'No worker of the pool asks for orders, or all of them are busy.',
     knownBy: 'sender',
     scope: 'fleet',
     manner: 'waits',
-    lane: 'is looked at again after growing intervals of half a minute at most',
+    lane: 'is looked at again after growing intervals of half a minute at most; for the URLs of other crawls after a tenth of a second',
     wakes: 'nobody: the lane is looked at again',
     reserve: reserved('the gateway finds it when it makes the order'),
     grant: none('its worker is there', { page: true }),

@@ -3,6 +3,7 @@
  * it (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins,
  * partitions, queues, the address of Redis.
  */
+export { aborted } from './aborted.ts'
 export { base32 } from './base32.ts'
 export {
   assignedId,
@@ -22,6 +23,7 @@ export {
 } from './candidate.ts'
 export { CrawlName, crawlField, outcomesKey, POOL_NAME, PoolName } from './crawl.ts'
 export { DEFAULT_CRAWL } from './crawl-name.ts'
+export { codingsOf, contentTypeOf, type Fields, linesOf, mediaTypeOf, membersOf, single } from './headers.ts'
 export { HOP_EXAMPLE, hopId } from './hop-id.ts'
 export { nearestName } from './nearest-name.ts'
 export {
@@ -36,11 +38,13 @@ export {
 } from './order.ts'
 export {
   type CrawlUrl,
+  domainOf,
   hostOf,
   MAX_PATH_BYTES,
   MAX_URL_CHARS,
   namesRobotsTxt,
   printableUrl,
+  REQUEST_HEAD_BYTES,
   readUrl,
   registrableDomain,
   type UrlRefusal,
@@ -53,9 +57,13 @@ export {
   outcomeOf,
   type PageSays,
   type RuleRef,
+  readOutcome,
+  TRUNCATED,
+  type Truncated,
 } from './outcome.ts'
 export { MAX_PARTITIONS, partitionOf, partitionTags, slotOf, tagName } from './partition.ts'
 export { printable, printableAll, printableJson, printableLog } from './printable.ts'
+export { PROBLEM_TYPE, type ProblemBody, problemBody } from './problem.ts'
 export { CANDIDATES, JOB_NAMES, ORDERS, queueOptions } from './queues.ts'
 export {
   type Explained,
@@ -81,17 +89,21 @@ export {
   meaningOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
-  single,
+  type RedirectTarget,
   type Target,
   targetOf,
 } from './redirect.ts'
 export {
+  placeName,
   type RedisAddress,
   RedisAddressError,
   type RedisLogin,
   type RedisNode,
+  type RedisPlace,
+  type RedisTls,
   readRedisAddress,
   redisPlaces,
+  withoutLogin,
 } from './redis-address.ts'
 export { OrderedShape } from './request-fields.ts'
 export {
@@ -104,5 +116,19 @@ export {
   shapeOfTarget,
   traceOf,
 } from './request-shape.ts'
-export { DAY, FOREVER, HOUR, type Instant, isForever, LAST_INSTANT, MINUTE, SECOND } from './time.ts'
+export {
+  abortAfter,
+  type Clock,
+  DAY,
+  type Deadline,
+  FOREVER,
+  HOUR,
+  type Instant,
+  isForever,
+  LAST_INSTANT,
+  MINUTE,
+  SECOND,
+  systemClock,
+  type Timer,
+} from './time.ts'
 export { TOLERATED, type Tolerated } from './tolerated.ts'

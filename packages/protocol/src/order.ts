@@ -28,6 +28,12 @@ const Order = z.object({
   id: z.string(),
   /** whose candidate it is */
   crawl: CrawlName.default(DEFAULT_CRAWL),
+  /** the permit token whose holder asked for this robots fetch; absent: the crawl did */
+  by: z.string().optional(),
+  /** of a robots fetch: nobody is known to have a permit or a URL of the origin */
+  isUnclaimed: z.boolean().optional(),
+  /** the registrable domain or host whose redirect led here */
+  from: z.string().optional(),
   /** 1 for the first try */
   attempt: z.number().int().default(1),
   hops: z.number().int().default(0),
@@ -77,10 +83,13 @@ function readOrder(data: unknown): ReadOrder {
  * @param now  Redis's clock, ms: a due time in the past is left out
  */
 export function writtenOrder(order: Order, now: number): WrittenOrder {
-  const { agent, origin, path, fence, version, delayMs, id, expiresAt, meta, request } = order
+  const { agent, origin, path, fence, version, delayMs, id, by, from, expiresAt, meta, request } = order
   const written: WrittenOrder = { agent, origin, path, fence, version, delayMs, id }
   if (order.kind !== 'page') written.kind = order.kind
   if (order.crawl !== DEFAULT_CRAWL) written.crawl = order.crawl
+  if (by !== undefined) written.by = by
+  if (order.isUnclaimed === true) written.isUnclaimed = true
+  if (from !== undefined) written.from = from
   if (order.notBefore > now) written.notBefore = order.notBefore
   if (order.attempt !== 1) written.attempt = order.attempt
   if (order.hops !== 0) written.hops = order.hops

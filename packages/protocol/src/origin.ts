@@ -6,10 +6,15 @@ import { createRequire } from 'node:module'
 import type * as Tldts from 'tldts'
 import { printable } from './printable.ts'
 
-/** Longest path + query that is requested, in bytes: what common servers accept as a request line. */
-export const MAX_PATH_BYTES = 2_048
-/** Longest text that is looked at at all; a longer one is refused unread. */
-export const MAX_URL_CHARS = 8_192
+/**
+ * Longest path + query that is requested, in bytes. RFC 9110 §4.1 asks for at least 8,000 of a whole URI, and common servers take a request
+ * line of 8 KiB; nine octets a letter, as Thai or Japanese are encoded, are soon 2,000. Every other bound of a URL follows from this one.
+ */
+export const MAX_PATH_BYTES = 8_192
+/** Longest text that is looked at at all; a longer one is refused unread. Scheme, host and port take 267 at most. */
+export const MAX_URL_CHARS = MAX_PATH_BYTES + 512
+/** Longest head of a request to a server of ours: a URL as a value of its query, each character encoded, beside the usual headers. */
+export const REQUEST_HEAD_BYTES = 3 * MAX_URL_CHARS + 16_384
 
 export type UrlRefusal =
   | 'not-a-url'
@@ -42,9 +47,16 @@ export function readUrl(text: string): CrawlUrl | { refused: UrlRefusal } {
   if (url.username !== '' || url.password !== '') return { refused: 'user-info' }
   const host = hostIn(url.hostname)
   if (!isHost(host)) return { refused: 'bad-host' }
-  const path = url.pathname + url.search
+  const path = url.pathname + queryOf(url, text)
   if (path.length > MAX_PATH_BYTES) return { refused: 'url-too-long' } // ASCII by now: characters are bytes
   return { origin: `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`, path, host }
+}
+
+/** `search` is '' of `/a?` as well, which browsers request as it is written, and which `Disallow: /*?` forbids. @param url  loses its fragment */
+function queryOf(url: URL, text: string): string {
+  if (url.search !== '' || !text.includes('?')) return url.search
+  url.hash = ''
+  return url.href.endsWith('?') ? '?' : ''
 }
 
 /** `::ffff:a.b.c.d` as the URL standard writes it */
@@ -90,6 +102,12 @@ let tldts: typeof Tldts | undefined
 export const registrableDomain = (host: string): string | undefined => {
   tldts ??= require('tldts') as typeof Tldts
   return tldts.getDomain(host, { allowPrivateDomains: true }) ?? undefined
+}
+
+/** Whose an origin is, as far as its name says it: its registrable domain; its host where that has none. */
+export function domainOf(origin: string): string {
+  const host = hostOf(origin)
+  return registrableDomain(host) ?? host
 }
 
 /** Longest spelling of `/robots.txt` that is looked at: each byte encoded. */

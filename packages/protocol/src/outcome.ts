@@ -1,8 +1,11 @@
 /** ⑥ What became of a candidate: exactly one terminal outcome each (stream `outcomes`, field `o` = this as JSON). */
 
 import { DEFAULT_CRAWL } from './crawl-name.ts'
+import { isRecord } from './json.ts'
 import type { FailureReason, Gate, InvalidReason, OutcomeKind, RefusedReason } from './reasons.ts'
 import type { Tolerated } from './tolerated.ts'
+
+export type { Tolerated }
 
 export type RuleRef = { rule: string; line: number; group: string[] }
 /**
@@ -11,6 +14,10 @@ export type RuleRef = { rule: string; line: number; group: string[] }
  * archives give one; outcomes of older fetchers have none.
  */
 export type ArchiveRef = { file: string; offset: number; length: number; ref?: string }
+
+/** Each key of an outcome has values of one JSON type, because programs that read tables take the type from the first lines. */
+export const TRUNCATED = ['', 'length', 'time', 'disconnect', 'type'] as const
+export type Truncated = (typeof TRUNCATED)[number]
 
 /** What the site says about a page in its headers and, of HTML, in the head of the page. Absent: it says nothing. */
 export type PageSays = {
@@ -37,11 +44,11 @@ export type OutcomeBody =
        * Absent when it does not decode, its coding is none of gzip, deflate, br, zstd, or it grew a hundredfold
        */
       decodedBytes?: number
-      /** type: its Content-Type is none of the candidate's `accept`, so its body was not read */
-      truncated: false | 'length' | 'time' | 'disconnect' | 'type'
+      /** '': the body is whole; else why not. type: its Content-Type is none of the candidate's `accept`, so its body was not read */
+      truncated: Truncated
       /** `sha1:` + base32 of the body's bytes on the wire, as WARC payload digests are written */
       digest: string
-      /** instant, ms since 1970 UTC, of the fetcher's clock */
+      /** instant, ms since 1970 UTC, of the clock of `at` */
       startedAt: number
       ms: number
       address: string
@@ -53,16 +60,17 @@ export type OutcomeBody =
       unchanged?: true
       /** where a redirect leads that the candidate wanted reported */
       to?: string
-      /** where the time went, ms; a phase is absent when it did not take place (kept connection, IP literal) */
+      /** where the time went, whole ms; a phase is absent when it did not take place (kept connection, IP literal) */
       timing?: { dnsMs?: number; connectMs?: number; tlsMs?: number; firstByteMs?: number; totalMs: number }
-      /** `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
+      /** `http/1.0`, `http/1.1` or `h2`; over TLS also its version, e.g. `TLSv1.3` */
       protocol?: string
       tls?: string
     }
   /** `candidate` is the id of the candidate that `to` has become */
-  | { kind: 'redirected'; status: number; to: string; candidate: string }
+  | { kind: 'redirected'; status: number; to: string; candidate: string; tolerated?: Tolerated[] }
   | ({ kind: 'disallowed' } & RuleRef)
-  | { kind: 'failed'; reason: FailureReason; status?: number; detail: string }
+  /** with the status of the answer, if there was one, and its faults that were overlooked */
+  | { kind: 'failed'; reason: FailureReason; status?: number; detail: string; tolerated?: Tolerated[] }
   | { kind: 'expired'; reason: Gate }
   | { kind: 'invalid'; reason: InvalidReason; detail?: string }
   | { kind: 'refused'; reason: RefusedReason }
@@ -96,8 +104,21 @@ export type OutcomeAbout = Omit<Outcome, keyof OutcomeBody | 'meta' | 'crawl'> &
 
 /** The outcome of one candidate. `body` is given up: the fields are added to it. */
 export function outcomeOf({ id, url, agent, at, attempts, crawl, meta }: OutcomeAbout, body: OutcomeBody): Outcome {
-  const outcome: Outcome = Object.assign(body, { id, url, agent, at, attempts })
+  const outcome: Outcome = Object.assign(body, { id, url, agent, at: Math.round(at), attempts })
   if (crawl !== undefined && crawl !== DEFAULT_CRAWL) outcome.crawl = crawl
   if (meta !== undefined) outcome.meta = meta
   return outcome
+}
+
+/** One that was written as JSON, also by an earlier version, in which `truncated` was false for a whole body; undefined: the text holds none. */
+export function readOutcome(text: string): Outcome | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isRecord(value) || !('id' in value)) return undefined
+  if (value.truncated === false) value.truncated = ''
+  return value as Outcome
 }

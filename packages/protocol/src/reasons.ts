@@ -3,6 +3,7 @@
  * here. A new reason is one entry; until the other places know it, they do not compile, or their tests fail.
  */
 import { HOP_EXAMPLE } from './hop-id.ts'
+import { MAX_PATH_BYTES, MAX_URL_CHARS } from './origin.ts'
 
 export type Explained = {
   /** what happened */
@@ -33,7 +34,10 @@ export const FAILURES = explained({
   },
   reset: { means: 'The server closed the connection before its answer.', todo: 'Enqueue it again later.' },
   protocol: { means: 'What came back is neither HTTP/1.1 nor HTTP/2.', todo: 'Drop it; look at `detail`.' },
-  'too-many-redirects': { means: 'More than ten redirects led from one to the next.', todo: 'Drop it.' },
+  'too-many-redirects': {
+    means: 'More than ten redirects led from one to the next, or the URL redirects to itself.',
+    todo: 'Drop it.',
+  },
   'bad-redirect': {
     means: 'A redirect without a target that could be fetched.',
     todo: 'Drop it; `detail` shows the target.',
@@ -70,8 +74,13 @@ export const HOLDING_GATES = explained({
     todo: 'Enqueue it again with a later `expiresAt`.',
   },
   'back-off': {
-    means: 'The site had asked for less (429, 503), or had turned requests away (403) or failed several times.',
+    means:
+      'The site had asked for less (429, 503) or to wait (Retry-After), or had turned requests away (403) or failed several times.',
     todo: 'Enqueue it again once the back-off has ended.',
+  },
+  share: {
+    means: 'Its crawl, or the domain that it goes to or was redirected from, held its share of the fetch slots.',
+    todo: 'Start more fetchers, or enqueue it again with a later `expiresAt`; `decorum top` shows the slots.',
   },
   'lane-busy': {
     means: 'Other URLs of its lane came first, each with its delay.',
@@ -187,12 +196,18 @@ export const INVALIDS = explained({
     means: 'No agent of that name is in DECORUM_AGENTS.',
     todo: '`detail` lists the names that exist.',
   },
-  'not-a-url': { means: 'The text is not an absolute URL.', todo: 'Fix the producer.' },
+  'not-a-url': {
+    means: 'The text is not an absolute URL.',
+    todo: 'Fix the producer; a URL begins with its scheme, as in `https://example.com/x`.',
+  },
   'not-well-formed': {
     means: 'The URL holds half of a surrogate pair, so it is unknown which page is meant.',
     todo: 'Fix the producer.',
   },
-  'url-too-long': { means: 'The URL is longer than 8,192 characters, or its path is.', todo: 'Drop it.' },
+  'url-too-long': {
+    means: `Path and query are longer than ${MAX_PATH_BYTES.toLocaleString('en')} bytes once encoded, or the whole text than ${MAX_URL_CHARS.toLocaleString('en')} characters.`,
+    todo: 'Drop it.',
+  },
   'scheme-not-supported': { means: 'The URL is neither http nor https.', todo: 'Drop it.' },
   'ftp-not-supported': { means: 'The URL is an FTP URL.', todo: 'Drop it.' },
   'user-info': {

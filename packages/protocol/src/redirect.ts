@@ -1,10 +1,10 @@
 /** What a status means for a page, where its answer points (the Location header as browsers read it), and the candidate that this becomes. */
-import { isUtf8 } from 'node:buffer'
 import type { Candidate } from './candidate.ts'
 import { crawlField } from './crawl.ts'
+import { octetsEncoded, single } from './headers.ts'
 import { hopId } from './hop-id.ts'
 import type { Order } from './order.ts'
-import { type CrawlUrl, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
+import { type CrawlUrl, domainOf, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
 import { shapeOfTarget } from './request-shape.ts'
 
 /** Redirects of a page, each a request of its own (docs/spec/design.md §5). */
@@ -21,17 +21,6 @@ export function meaningOf(status: number): Meaning {
 export const isRedirect = (status: number): boolean =>
   status === 301 || status === 302 || status === 303 || status === 307 || status === 308
 
-/** The value of a header that may be given once; `undefined` when absent, `null` when given with two different values. */
-export function single(headers: readonly [string, string][], name: string): string | undefined | null {
-  let found: string | undefined
-  for (const [given, value] of headers) {
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (found !== undefined && found !== value) return null
-    found = value
-  }
-  return found
-}
-
 export type Target =
   | { kind: 'none' }
   | { kind: 'target'; at: CrawlUrl; url: string }
@@ -47,26 +36,32 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
   if (location === null) return { kind: 'unusable', why: 'two different Location headers', refused: 'not-a-url' }
   if (location.length > MAX_URL_CHARS)
     return { kind: 'unusable', why: `a Location of ${location.length} bytes`, refused: 'url-too-long' }
-  // Raw bytes in Location are UTF-8 in practice; others are taken as they are.
-  const bytes = Buffer.from(location, 'latin1')
-  const text = isUtf8(bytes) ? bytes.toString('utf8') : location
-  const url = URL.parse(text, base)
+  const url = URL.parse(octetsEncoded(location), base)
   const at = url === null ? { refused: 'not-a-url' as const } : readUrl(url.href)
   if ('refused' in at)
-    return { kind: 'unusable', why: `Location: ${printableUrl(text, 256)} (${at.refused})`, refused: at.refused }
+    return { kind: 'unusable', why: `Location: ${printableUrl(location, 256)} (${at.refused})`, refused: at.refused }
   return { kind: 'target', at, url: at.origin + at.path }
 }
 
 /** What a redirect's target takes over from the order that was redirected. */
-export type RedirectedOrder = Pick<Order, 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'> & {
+export type RedirectedOrder = Pick<
+  Order,
+  'from' | 'origin' | 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'
+> & {
   crawl?: string | undefined
 }
 
+/** `from`: the domain that chose where the redirects lead, which no frontier says. */
+export type RedirectTarget = Candidate & { id: string; from?: string }
+
 /** The candidate that a redirect's target becomes: like the one that was redirected, one hop further. */
-export function candidateOf(order: RedirectedOrder, agent: string, url: string): Candidate & { id: string } {
+export function candidateOf(order: RedirectedOrder, agent: string, at: CrawlUrl): RedirectTarget {
+  const own = domainOf(order.origin)
+  const from = order.from ?? (domainOf(at.origin) === own ? undefined : own)
   return {
+    ...(from === undefined ? {} : { from }),
     id: hopId(order.id, order.hops, order.fence),
-    url,
+    url: at.origin + at.path,
     agent,
     hops: order.hops + 1,
     priority: order.priority,

@@ -4,6 +4,7 @@
  * shaped. What a frontier asks for can only make a request smaller: limits of the fleet stay in force.
  */
 
+import { mediaTypeOf } from './media-type.ts'
 export type RequestShape = {
   /** default GET */
   method?: 'GET' | 'HEAD' | undefined
@@ -125,7 +126,7 @@ export function wrongHeaders(headers: unknown): string | undefined {
 
 /** Whether `accept` wants an answer of this Content-Type. Without one it is of no type that is wanted. */
 export function isAccepted(accept: readonly string[], contentType: string | null | undefined): boolean {
-  const type = /^[ \t]*([^\s;,/]+\/[^\s;,]+)/.exec(contentType ?? '')?.[1]?.toLowerCase()
+  const type = mediaTypeOf(contentType).essence
   if (type === undefined) return false
   const any = `${type.slice(0, type.indexOf('/'))}/*`
   return accept.some((wanted) => wanted === type || wanted === any)

@@ -1,7 +1,70 @@
-/** Instants and lengths. `…At` is an instant, `…Ms` a length; both are milliseconds. */
+/** Instants and lengths, and the clock of a process. `…At` is an instant, `…Ms` a length; both are milliseconds. */
+import { setTimeout as sleepUnless } from 'node:timers/promises'
 
 /** Milliseconds since 1970 UTC; fractions are microseconds of Redis's clock. */
 export type Instant = number
+
+/** What `timeout` and `interval` return, for `cancel`. */
+export interface Timer {
+  /** The process may end while the timer runs. */
+  unref(): Timer
+}
+
+/**
+ * Time, timers and chance as one process sees them. A process takes them from here alone (the linter refuses `Date.now`, `setTimeout`
+ * and the like), so that a test can run a whole fleet on a clock and from a seed of its own. Whoever opens a ledger hands the clock in,
+ * and what has the ledger takes it from there (`ledger.clock`); everything else gets it as an argument.
+ */
+export interface Clock {
+  /**
+   * The clock of this machine, for people, traces and what never leaves the machine. An instant that is stored, sent, or compared with
+   * one that was, is of Redis's clock (`ledger.wall()`): clocks of machines differ by hours.
+   */
+  machine(): Instant
+  /** Only goes forward, from a start of its own, ms; stands still while the machine is suspended. */
+  monotonic(): number
+  /** Calls `act` once, after `ms`: whole milliseconds, a fraction is cut off. */
+  timeout(act: () => void, ms: number): Timer
+  /** Calls `act` every `ms`. */
+  interval(act: () => void, ms: number): Timer
+  /** Calls `act` when everything that is ready by now has been worked on, sockets included. */
+  soon(act: () => void): void
+  cancel(timer: Timer | undefined): void
+  /**
+   * Resolves when at least `ms` have passed, or as soon as `signal` aborts; it never rejects.
+   * @param options.ref  false: the process may end meanwhile
+   */
+  sleep(ms: number, options?: { signal?: AbortSignal; ref?: false }): Promise<void>
+  /** [0, 1), for jitter: not for anything that nobody may guess */
+  random(): number
+}
+
+/** The real one. Each function reads what Node has at that moment, so that a test may replace one of them. */
+export const systemClock: Clock = {
+  machine: () => Date.now(),
+  monotonic: () => performance.now(),
+  timeout: (act, ms) => setTimeout(act, ms),
+  interval: (act, ms) => setInterval(act, ms),
+  soon: (act) => void setImmediate(act),
+  cancel: (timer) => clearTimeout(timer as NodeJS.Timeout | undefined),
+  sleep: (ms, options) =>
+    options === undefined
+      ? new Promise((resolve) => setTimeout(resolve, Math.ceil(ms)))
+      : sleepUnless(Math.ceil(ms), undefined, options).catch(() => undefined),
+  random: () => Math.random(),
+}
+
+/** How long a call may take, and by which clock. */
+export type Deadline = { clock: Clock; ms: number }
+
+/** A signal that aborts after `ms`. The process may end meanwhile. */
+export function abortAfter(clock: Clock, ms: number): AbortSignal {
+  const late = new AbortController()
+  clock
+    .timeout(() => late.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), ms)
+    .unref()
+  return late.signal
+}
 
 /** The last instant that is understood: the last one that a Date can hold, in the year 275760. */
 export const LAST_INSTANT: Instant = 8_640_000_000_000_000

@@ -1,4 +1,5 @@
 /** The deadline of a wait for another process. It is here because every package that waits for one depends on this package. */
+import type { Clock } from './time.ts'
 
 /**
  * Settles as `work` does, or fails after `ms` with the error that `late` returns; `work` itself goes on. When this process has stood
@@ -6,19 +7,18 @@
  * @param late  called only when it is too late
  */
 export async function within<T>(
+  clock: Clock,
   work: Promise<T>,
   ms: number,
   late: () => Error = () => new Error(`no answer within ${ms} ms`),
 ): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  let lastLook: NodeJS.Immediate | undefined
-  const timer = setTimeout(() => {
-    lastLook = setImmediate(() => reject(late()))
-  }, ms)
+  let isOver = false
+  const timer = clock.timeout(() => clock.soon(() => isOver || reject(late())), ms)
   try {
     return await Promise.race([work, promise])
   } finally {
-    clearTimeout(timer)
-    clearImmediate(lastLook)
+    isOver = true
+    clock.cancel(timer)
   }
 }

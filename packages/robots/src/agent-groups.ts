@@ -159,7 +159,7 @@ export class AgentGroups {
     const token = tokens[best] ?? ''
     // Two names that lead to the same blocks share their index.
     const other = this.#remembered.find((one) => String(one.ranges) === String(ranges))
-    this.#patterns ??= normalised(file, reading.encoding)
+    this.#patterns ??= normalised(file, reading)
     const rules = other?.rules ?? new GroupRules(this.#patterns, reading, ranges)
     return { agent, token, ranges, rules, delay: null }
   }

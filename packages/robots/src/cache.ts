@@ -7,6 +7,7 @@ import { productToken } from './agent.ts'
 import { type Judgement, judge, needsRules } from './judge.ts'
 import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { type RobotsEvent, type RobotsState, step, unknownOrigin } from './origin-state.ts'
+import { isCutShort } from './packed.ts'
 import { parseRobots } from './parse.ts'
 import { type Policy, policies } from './policies.ts'
 import { readRetryAfter } from './retry-after.ts'
@@ -101,12 +102,16 @@ async function request(
   now: () => number,
 ): Promise<{ event: RobotsEvent; body: Uint8Array }> {
   const jitter = Math.random()
-  const failed = (reason: 'too-many-redirects' | 'timeout' | 'connect' | 'blocked-scheme') =>
-    ({ event: { kind: 'unanswered', reason, jitter }, body: new Uint8Array() }) as const
+  const failed = (
+    reason: 'too-many-redirects' | 'redirect-loop' | 'decoding' | 'timeout' | 'connect' | 'blocked-scheme',
+  ) => ({ event: { kind: 'unanswered', reason, jitter }, body: new Uint8Array() }) as const
   const signal = AbortSignal.timeout(timeoutMs)
   try {
     let at = `${origin}/robots.txt`
+    const seen = new Set<string>()
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+      if (seen.has(at)) return failed('redirect-loop')
+      seen.add(at)
       const response = await fetch(at, { headers: { 'user-agent': userAgent }, redirect: 'manual', signal })
       const { status, headers } = response
       const to = headers.get('location')
@@ -114,12 +119,14 @@ async function request(
         await response.body?.cancel()
         const target = URL.canParse(to, at) ? new URL(to, at) : undefined
         if (target === undefined || !/^https?:$/.test(target.protocol)) return failed('blocked-scheme')
+        target.hash = ''
         at = target.href
         continue
       }
       const body = await bodyOf(response)
       const maxAge = /(?:^|,)\s*max-age=(\d{1,9})/i.exec(headers.get('cache-control') ?? '')?.[1]
       const good = status >= 200 && status < 300
+      if (good && isCutShort(body)) return failed('decoding')
       return {
         body,
         event: {

@@ -59,7 +59,7 @@ export function explainCheck(question: CheckQuestion): CheckExplanation {
     agent: typeof agent === 'string' ? [agent] : agent,
     verdicts,
     differ: new Set(verdicts.map(substance)).size > 1,
-    sitemaps: file.sitemaps,
+    sitemaps: file.sitemapsAt(url),
     records: file.records,
     warnings: file.warnings,
   }

@@ -1,17 +1,15 @@
 /** Whether the first octets of a file look like something else than a robots.txt. */
 import { bytesOf, standsAt } from './fields.ts'
 import { isBlank, isLineEnd } from './line.ts'
-import { GZIP, IMAGE, LOOKS_LIKE_HTML, UTF_16 } from './notes.ts'
+import { IMAGE, LOOKS_LIKE_HTML } from './notes.ts'
 
 const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(bytesOf)
 
-/** What the first octets say about the whole, if it is no text: UTF-16, something compressed or binary, a page of HTML. */
+/** What the first octets say about the whole, if it is something else: an image, a page of HTML. */
 export function contentOf(octets: Uint8Array, at: number, end: number): number | undefined {
   const a = octets[at] as number
   const b = octets[at + 1] as number
   if (end - at < 2 || (a > 32 && a < 0x7f && a !== 60)) return undefined
-  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return UTF_16
-  if (a === 0x1f && b === 0x8b) return GZIP
   if (a === 0x89 && b === 0x50) return IMAGE
   while (at < end && (isBlank(octets[at]) || isLineEnd(octets[at]))) at++
   return HTML.some((start) => standsAt(octets, at, start)) ? LOOKS_LIKE_HTML : undefined

@@ -90,5 +90,13 @@ export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boole
   )
 }
 
+/** Does a URL without a scheme stand at `at`: anything, unless a colon comes before the first '/', '?' or '#'? */
+export function isRelativeUrl(octets: Uint8Array, at: number, end: number): boolean {
+  if (at >= end) return false
+  for (let octet = octets[at]; at < end && octet !== 47 && octet !== 63 && octet !== 35; octet = octets[++at])
+    if (octet === 58) return false
+  return true
+}
+
 const HTTP = /* @__PURE__ */ bytesOf('http')
 const AUTHORITY = /* @__PURE__ */ bytesOf('://')

@@ -5,7 +5,7 @@
  * most paths by a mask of octets each, and many are indexed by pairs of octets (gram-index.ts).
  */
 import { type GramIndex, indexByPairs, searchPairs } from './gram-index.ts'
-import { matches } from './match.ts'
+import { matches, staysOpen } from './match.ts'
 import { SLASH } from './octets.ts'
 import type { Path } from './path.ts'
 import type { Patterns } from './patterns.ts'
@@ -96,14 +96,16 @@ export function allows({ patterns }: GroupRules, rule: number): boolean {
   return kindOf(patterns, rule) === ALLOW
 }
 
-/** What a rule weighs when it matches the path, else 0. */
+/** What a rule weighs when it matches the path, else 0. Where that stays open, a disallow matches and an allow does not. */
 export function weightIfMatching(group: GroupRules, rule: number, path: Path): number {
   const { octets, marks } = group.patterns
   const start = marks[2 * rule] as number
   const end = marks[2 * rule + 2] as number
   if (start === end) return 0
   const anchored = octets[end - 1] === DOLLAR
-  if (matches(octets, start, anchored ? end - 1 : end, anchored, path)) return weightOf(group, rule)
+  const last = anchored ? end - 1 : end
+  if (matches(octets, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
+    return weightOf(group, rule)
   // The folder, with an end anchor.
   const folder = folderEnd(group, rule)
   return folder > 0 && matches(octets, start, folder, true, path) ? folder - start + 1 : 0

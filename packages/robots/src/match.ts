@@ -15,18 +15,32 @@ const STAR = 42
 /** Steps of plain search per path before an index of its substrings is worth its making (about 0.2 ms). */
 const PLAIN_STEPS = 100_000
 
+/**
+ * The same for a path that is too long for an index: then whether a pattern matches stays open (about 0.1 s). A path of 2,000 patterns that
+ * are each sought in 24 KiB of it is still decided.
+ */
+const MOST_STEPS = 50_000_000
+
 let steps = 0
 let indexed: EndOfNext | undefined
+/** Where the pattern ends that was not sought to the end. */
+let open = -1
 
 /** To be called when a new path was read. */
 export function startPath(): void {
   steps = 0
   indexed = undefined
+  open = -1
 }
 
 /** Octets looked at for the path at hand: what a test holds against a bound, since times depend on the machine. */
 export function stepsTaken(): number {
   return steps
+}
+
+/** Was the pattern with this end, the one that was tried last, not sought to the end because MOST_STEPS were spent? */
+export function staysOpen(end: number): boolean {
+  return open === end
 }
 
 /** Does the pattern match the whole path from its first octet? */
@@ -53,6 +67,7 @@ function matchesFromStar(
 ): boolean {
   const target = path.octets
   let limit = path.length
+  const whole = end
   steps += at
   if (anchored) {
     let tail = end
@@ -68,15 +83,20 @@ function matchesFromStar(
     let segmentEnd = start + 1
     while (segmentEnd < end && octets[segmentEnd] !== STAR) segmentEnd++
     at = seek(octets, start, segmentEnd, path, at, limit)
+    if (at === UNKNOWN) open = whole
     if (at < 0) return false
     start = segmentEnd
   }
 }
 
-/** The index behind the first occurrence of a segment within [at, limit), or -1. */
+/** MOST_STEPS are spent. */
+const UNKNOWN = -2
+
+/** The index behind the first occurrence of a segment within [at, limit), or -1, or UNKNOWN. */
 function seek(octets: Uint8Array, start: number, end: number, path: Path, at: number, limit: number): number {
   const target = path.octets
-  const spent = path.length > MAX_INDEXED_PATH ? Infinity : PLAIN_STEPS
+  const isLong = path.length > MAX_INDEXED_PATH
+  const spent = isLong ? MOST_STEPS : PLAIN_STEPS
   const first = octets[start] as number
   const lastAt = limit - (end - start)
   const from = at
@@ -98,6 +118,7 @@ function seek(octets: Uint8Array, start: number, end: number, path: Path, at: nu
       return j
     }
   }
+  if (isLong) return UNKNOWN
   indexed ??= occurrencesIn(target, path.length)
   const next = indexed(octets, start, end, at)
   steps += end - start + (((next < 0 ? limit : next) - at) >> 5)

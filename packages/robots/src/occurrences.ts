@@ -11,7 +11,10 @@ import { sortedBy } from './sorted-by.ts'
 
 const ROOT = 1
 
-/** Longer paths would need more room than a verdict is worth (states × bitmap); they are searched plainly. */
+/**
+ * Longer paths would need more room than a verdict is worth (states × bitmap, 17 MB at this length); they are searched plainly, for so
+ * many steps. A URL of 8,192 octets becomes longer where it holds octets that are compared encoded, such as '|'.
+ */
 export const MAX_INDEXED_PATH = 8_192
 
 /** The index behind the next occurrence of the segment [start, end) of `octets` at `at` or later, or -1. */

@@ -13,6 +13,7 @@ export const PERCENT = 37
 export const STAR = 42
 export const SLASH = 47
 export const COLON = 58
+export const QUERY = 63
 
 /** Value of a hexadecimal digit, -1 for any other octet. */
 export function hexValue(code: number | undefined): number {
@@ -31,6 +32,20 @@ export function isTokenOctet(code: number): boolean {
 /** ALPHA, DIGIT, '-', '.', '_', '~': these mean the same encoded or not (RFC 3986 §2.3). */
 export function isUnreserved(code: number): boolean {
   return isTokenOctet(code) || (code >= 48 && code <= 57) || code === 46 || code === 126
+}
+
+/**
+ * By octet, 1: stands for itself in the path and the query of a URI. Those are the unreserved and reserved octets of RFC 3986, less `[`, `]`
+ * and `#`, which have no place there (§3.3, §3.4), and less `'`, which a URL holds encoded in its query (WHATWG). All others can only be
+ * meant encoded, so under 'unreserved' both sides of a comparison write them so.
+ */
+export const PLAIN: Uint8Array = /* @__PURE__ */ plainOctets()
+
+function plainOctets(): Uint8Array {
+  const plain = new Uint8Array(256)
+  for (const sign of '/?:@!$&()*+,;=') plain[sign.charCodeAt(0)] = 1
+  for (let octet = 0; octet < 256; octet++) if (isUnreserved(octet)) plain[octet] = 1
+  return plain
 }
 
 /** The upper-case digit of 0–15. */

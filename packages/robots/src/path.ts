@@ -1,5 +1,5 @@
 /** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
-import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, STAR, textOf } from './octets.ts'
+import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, PLAIN, STAR, textOf } from './octets.ts'
 import type { Reading } from './readings.ts'
 
 // Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
@@ -47,18 +47,22 @@ export function isRobotsTxt(url: string): boolean {
   return url.length === end || url.charCodeAt(end) === HASH
 }
 
-/** '.', '..' (also as %2e) as a segment of the path, or what WHATWG reads as something else: back-slash, tab, line end. */
-const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|[\\\t\n\r]/i
+/** '.', '..' (also as %2e) as a segment of the path, or what WHATWG reads as something else there: a back-slash. */
+const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|\\/i
+/** What WHATWG drops wherever it stands: tab, line end, blanks and controls at the end. */
+// oxlint-disable-next-line no-control-regex -- these are meant
+const DROPPED = /[\t\n\r]|[\0-\x20]$/
 
 function isUntidy(url: string): boolean {
-  return UNTIDY.test(url.split('?', 1)[0] as string)
+  return UNTIDY.test(url.split('?', 1)[0] as string) || DROPPED.test(url)
 }
 
 /** The URL in WHATWG form when it is not already: a rule for /b must hold for /a/../b, which is what would be fetched. */
 function tidied(url: string): string {
   try {
-    const { pathname, search } = new URL(url, 'http://host')
-    return `http://host${pathname}${search}`
+    const tidy = new URL(url, 'http://host')
+    tidy.hash = ''
+    return tidy.href
   } catch {
     return url // not a URL by the WHATWG standard, so it cannot be fetched; it is matched as written
   }
@@ -70,6 +74,11 @@ const END = 0xfe
 const DOT = 46
 const BACKSLASH = 92
 
+/** By octet of ASCII, 1: taken over as it is, whatever the encoding and whatever stands beside it. One look here is a quarter faster than a few comparisons. */
+const TAKEN = /* @__PURE__ */ PLAIN.slice(0, 0x80)
+  .fill(0, STAR, STAR + 1)
+  .fill(0, DOT, DOT + 1)
+
 /** Room for the longest path that most sites have; a longer one's room is given up with the next path. */
 const USUAL_ROOM = 4_096
 
@@ -79,8 +88,8 @@ export class Path {
   length = 0
 
   /**
-   * Reads the path of a URL. 'unreserved', as RFC 9309 §2.2.2: octets outside ASCII encoded, unreserved ones decoded,
-   * hexadecimal digits in upper case. 'as-written', as google/robotstxt: the octets of the URL, untouched.
+   * Reads the path of a URL. 'unreserved', as RFC 9309 §2.2.2: unreserved octets decoded, reserved ones as they are, all
+   * others encoded, hexadecimal digits in upper case. 'as-written', as google/robotstxt: the octets of the URL, untouched.
    * Cost: one pass over the URL, and no allocation.
    */
   read(url: string, encoding: Reading['encoding']): void {
@@ -96,7 +105,7 @@ export class Path {
     let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
     for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
-      if (code > DOT && code < 0x80 && code !== BACKSLASH) octets[length++] = code
+      if (code < 0x80 && TAKEN[code] === 1) octets[length++] = code
       else if (code === HASH || (raw && code === 0))
         break // a NUL ends it, as it ends a C string
       else if (code >= 0x80) {
@@ -109,20 +118,25 @@ export class Path {
         }
       } else if (raw) octets[length++] = code
       else if (code === STAR) octets[length++] = LITERAL_STAR
-      else if (code === PERCENT) {
+      else if (code === DOT) {
+        octets[length++] = DOT
+        // A dot behind a slash, a back-slash, a blank or a control: rare enough to look at the whole URL then.
+        if (octets[length - 2] === SLASH) doubtful = true
+      } else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
-        if (high < 0 || low < 0)
-          octets[length++] = PERCENT // '%G1' is just a percent sign
+        if (high < 0)
+          length = putPercent(octets, length, PERCENT) // '%G1' is just a percent sign, so it is one that is encoded
+        else if (low < 0)
+          octets[length++] = PERCENT // '%1' too; it stays, for a pattern may end where an encoded octet has begun
         else {
           length = putEncoded(octets, length, high * 16 + low)
           if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true
           at += 2
         }
       } else {
-        octets[length++] = code
-        // A dot behind a slash, a back-slash or a control: rare enough to look at the whole URL then.
-        if (code < 32 || code === BACKSLASH || (code === DOT && octets[length - 2] === SLASH)) doubtful = true
+        length = putPercent(octets, length, code)
+        if (code <= 32 || code === BACKSLASH) doubtful = true
       }
     }
     this.length = length

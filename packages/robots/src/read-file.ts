@@ -5,7 +5,7 @@
  * with no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
  * Never throws, whatever the octets. Reading is synchronous, so its state belongs to the module and is used again.
  */
-import { delaySeconds, isSitemapUrl, spellingAt } from './fields.ts'
+import { delaySeconds, isRelativeUrl, isSitemapUrl, spellingAt } from './fields.ts'
 import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
 import { type Grammar, isBlank, isLineEnd, readLine } from './line.ts'
 import {
@@ -18,13 +18,16 @@ import {
   MISSPELT_FIELD,
   NO_FIELD,
   OVER_LIMIT,
+  PATTERN_NOT_ENCODED,
   PATTERN_WITHOUT_SLASH,
   RULE_BEFORE_GROUP,
+  SITEMAP_RELATIVE,
   SITEMAP_UNUSABLE,
   TOO_MANY_RULES,
   UNREACHABLE_GROUP,
 } from './notes.ts'
-import { COLON, FF, isTokenOctet, NUL, SLASH, STAR, textOf, VT } from './octets.ts'
+import { COLON, FF, isTokenOctet, NUL, PLAIN, STAR, textOf, VT } from './octets.ts'
+import { holdsNoUrl, lacksSlash } from './patterns.ts'
 import {
   AGENT,
   ALLOW,
@@ -44,12 +47,15 @@ import { load, type RobotsSource } from './source.ts'
 const CR = 13
 const HASH = 35
 const LF = 10
-const PERCENT = 37
+const QUOTE = 39
 const SPACE = 32
 const TAB = 9
 
 /** Octets of a line that a note keeps: one more than is quoted, so that a quote knows that it was cut. */
 export const MAX_NOTED = 61
+
+/** Each octet above a quote that is not PLAIN has one of these as its lowest five bits; of the others only a few have. */
+const MAY_BE_SPECIAL = 1 | (1 << 27) | (1 << 28) | (1 << 29) | (1 << 30) | (1 << 31)
 
 // The source; it ends with a line end at `length`.
 let octets: Uint8Array
@@ -63,7 +69,7 @@ let used: number
 let entries: number
 let encoded: boolean
 let disputed: boolean
-/** What was copied last may hold '%' or an octet outside ASCII. */
+/** What was copied last may hold '%' or an octet that no URL holds. */
 let special: boolean
 
 /** The line at hand, 1-based. */
@@ -76,6 +82,8 @@ let runEnd: number
 let noted: number
 let rules: number
 let records: number
+/** Sitemaps that are no absolute URLs. */
+let relatives: number
 /** The line where the last block begins, 0 above the first; while it is open, user-agent lines still join it. */
 let blockLine: number
 let open: boolean
@@ -93,14 +101,14 @@ export type ContentOf = (octets: Uint8Array, at: number, end: number) => number 
  * @param contentOf  given where warnings are wanted
  */
 export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, contentOf?: ContentOf): RobotsFile {
-  const loaded = load(source, truncated)
+  const loaded = load(source, truncated, by)
   const { length } = loaded
   octets = loaded.octets
   words = loaded.words
   grammar = by
   const room = octets.length + MAX_NOTED * MAX_WARNINGS
   if (texts.length < room) texts = new Uint8Array(room)
-  used = entries = noted = rules = records = blockLine = empties = 0
+  used = entries = noted = rules = records = relatives = blockLine = empties = 0
   runEnd = -3
   encoded = disputed = open = false
   reachable = true
@@ -112,7 +120,8 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
     if (at < length && octets[at] === mark) at++
     else break
   const content = contentOf?.(octets, at, length)
-  quiet = content !== undefined
+  quiet = content !== undefined || (loaded.form !== undefined && by === 'google')
+  if (loaded.form !== undefined) note(loaded.form)
   if (content !== undefined) note(content)
   readLines(at, length)
   if (loaded.cut) note(OVER_LIMIT)
@@ -121,7 +130,8 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
 
   return {
     grammar,
-    source: disputed ? octets.slice(0, length) : undefined,
+    source: loaded.packed ?? (disputed ? octets.slice(0, length) : undefined),
+    truncated: loaded.packed !== undefined && truncated,
     octets: texts.slice(0, used),
     marks: marks.slice(0, 2 * entries + 1),
     encoded,
@@ -196,14 +206,21 @@ function recordAt(lineAt: number, at: number, first: number): number {
     return end
   }
   let encodes = false
+  /** Where the first blank of the value stands, or behind it. */
+  let blankAt = lineAt + MAX_LINE_OCTETS
+  /** By the lowest five bits, which octets were seen. */
+  let seen = 0
   const to = texts
   let stop = used
   for (;;) {
-    if (octet > PERCENT && octet < 0x80) to[stop++] = octet
-    else if (octet === LF || octet === CR || octet === HASH) break
+    if (octet > QUOTE && octet < 0x80) {
+      to[stop++] = octet
+      seen |= 1 << octet
+    } else if (octet === LF || octet === CR || octet === HASH) break
     else if (octet < SPACE && octet !== TAB) return anyLine(lineAt)
     else {
-      if (octet >= PERCENT) encodes = true
+      if (octet > SPACE) encodes ||= PLAIN[octet] === 0
+      else if (at < blankAt) blankAt = at
       to[stop++] = octet
     }
     octet = from[++at] as number
@@ -211,9 +228,14 @@ function recordAt(lineAt: number, at: number, first: number): number {
   const end = octet === HASH ? lineEnd(at) : at
   if (end - lineAt > MAX_LINE_OCTETS) return anyLine(lineAt)
   while (at > valueAt && isBlank(from[at - 1])) at--
-  special = encodes
+  special = encodes || blankAt < at || ((seen & MAY_BE_SPECIAL) !== 0 && isSpecial(valueAt, at))
   take(spelling.field, valueAt, at)
   return end
+}
+
+function isSpecial(start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (PLAIN[octets[at] as number] === 0) return true
+  return false
 }
 
 /** Any line, read by the definition. Returns the index of its end. */
@@ -247,6 +269,11 @@ function take(field: number, start: number, end: number): void {
     if (isSitemapUrl(octets, start, end)) {
       endRun()
       add(SITEMAP, copied(start, end))
+    } else if (isRelativeUrl(octets, start, end)) {
+      if (relatives++ >= MAX_RECORDS) return
+      endRun()
+      add(SITEMAP, copied(start, end))
+      note(SITEMAP_RELATIVE, start, end)
     } else note(SITEMAP_UNUSABLE, start, end)
   else if (blockLine === 0) note(DELAY_BEFORE_GROUP)
   else if (delaySeconds(textOf(octets, start, end)) < Infinity) add(DELAY, length)
@@ -272,7 +299,10 @@ function rule(allows: number, start: number, end: number): void {
   rules++
   if (special) encoded = true
   add(allows, end - start)
-  if (start < end && octets[start] !== SLASH && octets[start] !== STAR) note(PATTERN_WITHOUT_SLASH, start, end)
+  if (lacksSlash(octets, start, end)) {
+    encoded = true
+    note(PATTERN_WITHOUT_SLASH, start, end)
+  } else if (special && holdsNoUrl(octets, start, end)) note(PATTERN_NOT_ENCODED, start, end)
 }
 
 function agent(start: number, end: number): void {
@@ -323,7 +353,7 @@ function copied(start: number, end: number): number {
   else
     for (let at = start; at < end; at++) {
       const octet = octets[at] as number
-      if (octet === PERCENT || octet > 0x7f) special = true
+      if (PLAIN[octet] === 0) special = true
       texts[used + at - start] = octet
     }
   return end - start

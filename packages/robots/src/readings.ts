@@ -4,17 +4,20 @@ import type { Grammar } from './line.ts'
 /** How a file is read. A `Policy` is one, and knows more besides. */
 export interface Reading {
   /**
-   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, and a key that begins
-   * with a known one (`disallowed:`) is taken for it.
+   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, a key that begins
+   * with a known one (`disallowed:`) is taken for it, and octets that are no UTF-8 text are read as they are. 'rfc9309': UTF-16, and
+   * gzip that nothing names, are read for what is inside.
    */
   readonly grammar: Grammar
   /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
   readonly agentFallback: 'exact' | 'dashes'
   /**
-   * 'unreserved': both sides decode %-encoded unreserved octets, and %2A, %24 are the literal characters (RFC 9309 §2.2.2,
-   * §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
+   * 'unreserved': both sides decode %-encoded unreserved octets and encode those that no URL holds, and %2A, %24 are the literal
+   * characters (RFC 9309 §2.2.2, §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
    */
   readonly encoding: 'unreserved' | 'as-written'
+  /** Is `disallow: about` read as `disallow: /about`? By the letter of RFC 9309 it is no rule (docs/decisions/0030-written-otherwise.md). */
+  readonly slashIsMeant: boolean
   /** Do trailing `*` count as octets of a pattern? google/robotstxt counts them, which decides ties. */
   readonly trailingStarCounts: boolean
   /** `allow: …/index.htm[l]` also opens its folder (google/robotstxt). */
@@ -29,17 +32,19 @@ const rfc9309: Reading = {
   grammar: 'rfc9309',
   agentFallback: 'exact',
   encoding: 'unreserved',
+  slashIsMeant: false,
   trailingStarCounts: false,
   indexOpensFolder: false,
   crawlDelay: true,
 }
 
-const decorum: Reading = { ...rfc9309, agentFallback: 'dashes' }
+const decorum: Reading = { ...rfc9309, agentFallback: 'dashes', slashIsMeant: true }
 
 const google: Reading = {
   grammar: 'google',
   agentFallback: 'exact',
   encoding: 'as-written',
+  slashIsMeant: false,
   trailingStarCounts: true,
   indexOpensFolder: true,
   crawlDelay: false,

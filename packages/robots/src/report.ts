@@ -28,7 +28,7 @@ export function reportLines(
   source: RobotsSource,
   { policy = policies.decorum }: { policy?: Policy } = {},
 ): LineReport[] {
-  const loaded = load(source, false)
+  const loaded = load(source, false, policy.grammar)
   const { length } = loaded
   const octets = loaded.octets.slice(0, length + 1) // the parser's own room is used again by the next parse
   const report: LineReport[] = []

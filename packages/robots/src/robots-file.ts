@@ -27,13 +27,15 @@ export const NOTE_BITS = 5
 
 export interface RobotsFile {
   readonly grammar: Grammar
-  /** The source, kept only when some line of it is read differently by the other grammar. */
+  /** The source, kept only when some of it is read differently by the other grammar. */
   readonly source: Uint8Array | undefined
+  /** The source was cut by its reader. */
+  readonly truncated: boolean
   /** The texts of the entries, one behind the other. */
   readonly octets: Uint8Array
   /** Entry e: octets [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
   readonly marks: Int32Array
-  /** Some pattern holds '%' or an octet outside ASCII: patterns must be normalised before they are compared. */
+  /** Some pattern holds '%' or an octet that no URL holds, or lacks its slash: patterns must be normalised before they are compared. */
   readonly encoded: boolean
   /** How many warnings there were; there are notes of the first of them. */
   readonly noted: number
@@ -108,6 +110,7 @@ export function ruleOf(file: RobotsFile, rule: number): Rule {
   }
 }
 
+/** As they are written: absolute http(s) URLs, and relative ones. */
 export function sitemapsOf(file: RobotsFile): string[] {
   const { octets, marks } = file
   const urls: string[] = []
@@ -122,6 +125,9 @@ export function sitemapsOf(file: RobotsFile): string[] {
   }
   return urls
 }
+
+export const absoluteSitemapsOf = (file: RobotsFile): string[] =>
+  sitemapsOf(file).filter((url) => /^https?:\/\//i.test(url))
 
 /** The records that are reported only. */
 export function recordsOf(file: RobotsFile): OtherRecord[] {

@@ -74,14 +74,15 @@ export type WarningKind =
   | 'agent-without-name' // a user-agent line that no crawler can mean
   | 'agent-with-extra' // only the leading token of a user-agent line counts
   | 'unreachable-group' // none of a group's names can be a crawler's
-  | 'pattern-without-slash' // begins with neither '/' nor '*', so it matches nothing
+  | 'pattern-without-slash' // begins with neither '/' nor '*'
+  | 'pattern-not-encoded' // holds octets that no URL holds as they are
   | 'crawl-delay-unusable' // no number of seconds
-  | 'sitemap-unusable' // no absolute http(s) URL
+  | 'sitemap-unusable' // no absolute http(s) URL; `sitemapsAt` reads relative ones
   | 'line-too-long' // what is beyond 16,663 octets of a line does not exist
   | 'over-limit' // what is beyond 500 KiB is not read
   | 'too-many-rules' // what is beyond 20,000 rules does not count
   | 'looks-like-html' // a page rather than a robots.txt
-  | 'not-text' // UTF-16, or something compressed or binary
+  | 'not-text' // UTF-16, gzip without Content-Encoding, or something binary
   | 'more-warnings' // how many were left out
 
 /** Something that the owner of the site should know. `line` is 1-based, 0 for the file as a whole. */
@@ -121,7 +122,7 @@ export interface RobotsRules {
   decide(url: string | URL, agent: Agent): Verdict
   /** Seconds as the site wrote them, the largest when there are several; undefined when there is none for this agent. */
   crawlDelay(agent: Agent): number | undefined
-  /** Absolute http(s) URLs, in the order of the file. */
+  /** Absolute http(s) URLs as written, in the order of the file. */
   readonly sitemaps: string[]
 }
 
@@ -140,6 +141,11 @@ export interface RobotsTxt extends RobotsRules {
   rules(agent: Agent): IterableIterator<Rule>
   /** The same file for one origin (`https://host[:port]`, or any URL of it). @throws TypeError  no such URL */
   forOrigin(origin: string | URL): OriginRobots
+  /**
+   * All sitemaps as absolute URLs, in the order of the file: relative ones are read against its URL.
+   * @param url  of the file, or of any page that it is for
+   */
+  sitemapsAt(url: string | URL): string[]
   /** What the owner of the site should know, at most 100 and the count of the others; `kind` is a closed list. */
   readonly warnings: Warning[]
   /** Records that are reported and not acted on, at most 1,000, each with the user-agent lines above it. */

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts'
 import { AgentGroups } from './agent-groups.ts'
 import { readFile } from './read-file.ts'
 import { type Reading, readings } from './readings.ts'
-import { sitemapsOf } from './robots-file.ts'
+import { absoluteSitemapsOf } from './robots-file.ts'
 import type { RobotsRules, Verdict } from './robots-txt.ts'
 import type { RobotsSource } from './source.ts'
 
@@ -47,6 +47,6 @@ class RulesView implements RobotsRules {
   }
 
   get sitemaps(): string[] {
-    return sitemapsOf(this.#groups.file)
+    return absoluteSitemapsOf(this.#groups.file)
   }
 }

@@ -1,7 +1,8 @@
 /** The source of a file in octets that can be read past their end, cut at the limit. */
 import { ROBOTS_MAX_BYTES } from './limits.ts'
-import { isLineEnd } from './line.ts'
+import { type Grammar, isLineEnd } from './line.ts'
 import { LF } from './octets.ts'
+import { formOf, plainOf } from './packed.ts'
 
 /** What a robots.txt may be given as: octets in any of their forms, or text, which counts as its UTF-8. */
 export type RobotsSource = string | ArrayBuffer | ArrayBufferView
@@ -17,32 +18,46 @@ export interface Loaded {
   /** The same, four at a time. */
   readonly words: Int32Array
   readonly length: number
-  /** There was more than ROBOTS_MAX_BYTES. */
+  /** There was more than ROBOTS_MAX_BYTES, of what is inside too. */
   readonly cut: boolean
+  /** The warning about a form that is not UTF-8 text, and the octets in that form, which are read differently by another grammar. */
+  readonly form: number | undefined
+  readonly packed: Uint8Array | undefined
 }
 
 /** Copies the source. A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`. */
-export function load(source: RobotsSource, truncated: boolean): Loaded {
+export function load(source: RobotsSource, truncated: boolean, grammar: Grammar): Loaded {
   let length = 0
+  let form: number | undefined
+  let packed: Uint8Array | undefined
   if (typeof source === 'string') {
     // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
     const text = source.length > ROBOTS_MAX_BYTES ? source.slice(0, ROBOTS_MAX_BYTES + 1) : source
     reserve(text.length * 3)
     length = encoder.encodeInto(text, input).written
   } else {
-    const octets = octetsOfSource(source)
+    let octets = octetsOfSource(source)
+    form = formOf(octets)
+    if (form !== undefined) {
+      packed = octets.slice(0, ROBOTS_MAX_BYTES + 1)
+      if (grammar !== 'google') {
+        const plain = plainOf(packed, ROBOTS_MAX_BYTES + 1, truncated || octets.length > ROBOTS_MAX_BYTES)
+        octets = plain.octets
+        truncated = plain.cut
+      }
+    }
     length = Math.min(octets.length, ROBOTS_MAX_BYTES + 1)
     reserve(length)
     input.set(length < octets.length ? octets.subarray(0, length) : octets)
   }
-  const cut = length > ROBOTS_MAX_BYTES
-  if (cut && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
+  const cut = length > ROBOTS_MAX_BYTES || (packed?.length ?? 0) > ROBOTS_MAX_BYTES
+  if (length > ROBOTS_MAX_BYTES && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
   else if (cut || truncated) {
     length = Math.min(length, ROBOTS_MAX_BYTES)
     while (length > 0 && !isLineEnd(input[length - 1])) length--
   }
   input[length] = LF
-  return { octets: input, words, length, cut }
+  return { octets: input, words, length, cut, form, packed }
 }
 
 function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {

@@ -11,6 +11,7 @@ import { readFile } from './read-file.ts'
 import { type Reading, readings } from './readings.ts'
 import {
   ALLOW,
+  absoluteSitemapsOf,
   blocksOf,
   groupOf,
   kindOf,
@@ -140,7 +141,15 @@ export class RobotsView implements RobotsTxt {
   }
 
   get sitemaps(): string[] {
-    return sitemapsOf(this.#groups.file)
+    return absoluteSitemapsOf(this.#groups.file)
+  }
+
+  sitemapsAt(url: string | URL): string[] {
+    const base = URL.canParse('/robots.txt', String(url)) ? new URL('/robots.txt', url) : undefined
+    return sitemapsOf(this.#groups.file).flatMap((text) => {
+      if (/^https?:\/\//i.test(text)) return [text]
+      return base !== undefined && URL.canParse(text, base.href) ? [new URL(text, base).href] : []
+    })
   }
 
   get warnings(): Warning[] {
@@ -166,7 +175,7 @@ export class RobotsView implements RobotsTxt {
     const { file } = this.#groups
     if (file.source === undefined || grammar === file.grammar) return file
     const other = this.#others.find((view) => view.policy.grammar === grammar)
-    return other === undefined ? readFile(file.source, false, grammar, contentOf) : other.#groups.file
+    return other === undefined ? readFile(file.source, file.truncated, grammar, contentOf) : other.#groups.file
   }
 
   toString(): string {

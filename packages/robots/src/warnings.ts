@@ -24,16 +24,18 @@ delay-before-group no user-agent line above
 agent-without-name %q is no name
 agent-with-extra of %q only %t counts
 unreachable-group nobody has such a name
-pattern-without-slash %q has no '/' in front
+pattern-without-slash %q has no '/' in front: decorum and coccoc read a disallow with one, the others match it with no URL
 crawl-delay-unusable %q is no number
 sitemap-unusable %q is not http(s)
 line-too-long only ${MAX_LINE_OCTETS} octets of a line are read
 over-limit only ${ROBOTS_MAX_BYTES} octets are read
 too-many-rules only ${MAX_RULES} rules are read
 looks-like-html this looks like HTML
-not-text UTF-16
-not-text gzip
-not-text an image`.split('\n')
+not-text UTF-16: the google profiles find no rule in it
+not-text gzip without Content-Encoding: the google profiles find no rule in it
+not-text an image
+pattern-not-encoded %q holds octets that stand percent-encoded in every URL: the google profiles match it with none
+sitemap-unusable %q is no whole URL: it is read against that of this file`.split('\n')
 
 /** The warnings of a file, with the count of those left out. */
 export function warningsOf(file: RobotsFile): Warning[] {

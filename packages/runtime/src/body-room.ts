@@ -8,7 +8,7 @@ const ALL = 4
 const OF_ONE = 2
 
 /**
- * @param mostBytes  the largest body that is taken; a body of unknown length counts as one
+ * @param mostBytes  the largest body that is taken
  * @returns `acquire`: whether there is room; what was taken is free again when the answer is closed
  */
 export function bodyRoom(mostBytes: number) {
@@ -22,8 +22,7 @@ export function bodyRoom(mostBytes: number) {
   }
   return {
     /** @param caller  whose body it is: one caller leaves room for others */
-    acquire(contentLength: string | undefined, until: ServerResponse, caller = ''): boolean {
-      const bytes = contentLength === undefined ? mostBytes : Math.min(Number(contentLength), mostBytes)
+    acquire(bytes: number, until: ServerResponse, caller = ''): boolean {
       if (bytes <= SMALL_BYTES) return true
       const isFull = all + bytes > ALL * mostBytes
       if (isFull || (caller !== '' && (taken.get(caller) ?? 0) + bytes > OF_ONE * mostBytes)) return false

@@ -4,7 +4,9 @@
  * stderr. With both it stands still first, and the passes of the other point are counted from then on. When neither is set, a pass
  * costs one comparison.
  */
+
 import { writeSync } from 'node:fs'
+import { systemClock } from '@decorum/protocol/time'
 
 export const CRASH_POINTS = {
   gateway: [
@@ -46,7 +48,14 @@ let wanted = readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
 let afterwards = readPoint('DECORUM_CRASH_AT', 'SIGKILL')
 if (wanted === undefined) [wanted, afterwards] = [afterwards, undefined]
 
+/** Tests that run a fleet as objects of one process are told each pass instead. */
+let watch: ((name: CrashPoint) => void) | undefined
+export function watchCrashPoints(act: ((name: CrashPoint) => void) | undefined): void {
+  watch = act
+}
+
 export function crashPoint(name: CrashPoint): void {
+  watch?.(name)
   if (wanted === undefined) return
   if (wanted.name !== name || --wanted.passes !== 0) return
   const { signal } = wanted
@@ -57,8 +66,9 @@ export function crashPoint(name: CrashPoint): void {
 
 /** The same, after what this tick writes has been handed to the kernel. */
 export function crashPointSoon(name: CrashPoint): void {
+  watch?.(name)
   if (wanted === undefined) return
-  setImmediate(() => crashPoint(name))
+  systemClock.soon(() => crashPoint(name))
 }
 
 /** @throws Error naming what is wrong: with a point that is never passed a test would prove nothing */

@@ -26,25 +26,10 @@ export async function openHealthServer({
   ready,
   also = () => false,
 }: HealthServerOptions): Promise<HealthServer> {
+  const health = answersHealth(registry, ready)
   const server = http.createServer((request, response) => {
-    if (also(request, response)) return
-    const answer = (status: number, text: string, type = 'text/plain'): void => {
-      response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)
-    }
-    switch (request.url) {
-      case '/livez':
-        return answer(200, 'alive\n')
-      case '/readyz':
-        return ready() ? answer(200, 'ready\n') : answer(503, 'Redis does not answer\n')
-      case '/metrics':
-        registry.metrics().then(
-          (text) => answer(200, text, 'text/plain; version=0.0.4'),
-          (error: unknown) => answer(500, `${String(error)}\n`),
-        )
-        return
-      default:
-        return answer(404, 'there are /livez, /readyz and /metrics\n')
-    }
+    if (also(request, response) || health(request, response)) return
+    response.writeHead(404, TEXT).end('there are /livez, /readyz and /metrics\n')
   })
   server.listen(port, host)
   await once(server, 'listening').catch((error: unknown) => {
@@ -57,5 +42,24 @@ export async function openHealthServer({
         server.close(() => resolve())
         server.closeAllConnections()
       }),
+  }
+}
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' }
+const METRICS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+
+/** Answers the three requests about a process. @returns answers one; false: it is another request */
+export function answersHealth(registry: Registry, ready: () => boolean) {
+  return ({ url }: IncomingMessage, response: ServerResponse): boolean => {
+    if (url === '/livez') response.writeHead(200, TEXT).end('alive\n')
+    else if (url === '/readyz' && ready()) response.writeHead(200, TEXT).end('ready\n')
+    else if (url === '/readyz') response.writeHead(503, TEXT).end('Redis does not answer\n')
+    else if (url === '/metrics')
+      registry.metrics().then(
+        (text) => response.writeHead(200, METRICS).end(text),
+        (error: unknown) => response.writeHead(500, TEXT).end(`${String(error)}\n`),
+      )
+    else return false
+    return true
   }
 }

@@ -1,15 +1,17 @@
 /** Work that a process does again and again beside its requests. */
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '@decorum/protocol/time'
 import type { Logger } from 'pino'
+import { outages } from './outage.ts'
 import { endIfUnfit } from './unfit.ts'
 
 /**
- * Works at once, and again `everyMs` after each end. A failure is logged unless the one before it was; a ledger that does not fit ends
+ * Works at once, and again `everyMs` after each end. A failure is logged once an outage; a ledger that does not fit ends
  * the process.
  * @param what  fields of the line in the log
  * @returns what stops it, after the work that is under way
  */
 export function keepDoing(
+  clock: Clock,
   work: (time: number) => Promise<void>,
   everyMs: number,
   log: Logger,
@@ -18,17 +20,15 @@ export function keepDoing(
   const stopping = new AbortController()
   const { signal } = stopping
   const loop = async (): Promise<void> => {
-    let troubled = false
+    const begins = outages(clock)
     for (let time = 0; !signal.aborted; time++) {
       try {
         await work(time)
-        troubled = false
       } catch (error) {
         endIfUnfit(error, log)
-        if (!troubled) log.warn({ ...what, err: (error as Error).message }, 'housekeeping waits')
-        troubled = true
+        if (begins()) log.warn({ ...what, err: (error as Error).message }, 'housekeeping waits')
       }
-      await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+      await clock.sleep(everyMs, { signal })
     }
   }
   const done = loop()

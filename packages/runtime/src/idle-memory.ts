@@ -3,8 +3,10 @@
  * is asked for, and an idle process asks for none: it would keep what its start alone has filled (measured: a fetching process 162 MB, 124
  * after one collection, docs/decisions/0010-compiled-code-is-kept.md).
  */
+
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { systemClock } from '@decorum/protocol/time'
 
 const LOOK_EVERY_MS = 30_000
 /** Of a core, between two looks. A role that only keeps itself alive takes a third of it at most. */
@@ -32,11 +34,13 @@ export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1_000
     },
-    () => performance.now(),
+    () => systemClock.monotonic(),
   )
-  setInterval(() => {
-    if (isOver()) collectGarbage()
-  }, lookEveryMs).unref()
+  systemClock
+    .interval(() => {
+      if (isOver()) collectGarbage()
+    }, lookEveryMs)
+    .unref()
 }
 
 let collect: (() => void) | undefined

@@ -4,7 +4,7 @@
  */
 import { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import { printable, printableLog } from '@decorum/protocol'
+import { printable, printableLog, systemClock } from '@decorum/protocol'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { defined } from './defined.ts'
 
@@ -47,7 +47,7 @@ export function lineForPeople(json: string): string {
     return printable(json)
   }
   const level = textOf(line.level ?? 'info')
-  const time = new Date(Number(line.time ?? Date.now())).toTimeString().slice(0, 8)
+  const time = new Date(Number(line.time ?? systemClock.machine())).toTimeString().slice(0, 8)
   const colour = COLOURS[level]
   const word = level.toUpperCase().padEnd(5)
   const more = Object.entries(line)

@@ -14,15 +14,19 @@ const LOOP_LOOK_MS = 20
  * Of every process: Node's own metrics, among them the delay of the event loop, and which software and configuration it runs.
  * @param configVersion  of the fleet's configuration that it goes by now; undefined: not known yet
  */
-export function processMetrics(registry: Registry, version: string, configVersion: () => number | undefined): void {
+export function processMetrics(
+  registry: Registry,
+  build: { version: string; commit: string },
+  configVersion: () => number | undefined,
+): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
   new Gauge({
     name: 'decorum_build_info',
-    help: 'Always 1; the label is the version of the software',
-    labelNames: ['version'],
+    help: 'Always 1; the labels are the version of the software and the commit that it was made from',
+    labelNames: ['version', 'commit'],
     aggregator: 'first',
     registers: [registry],
-  }).set({ version }, 1)
+  }).set(build, 1)
   new Gauge({
     name: 'decorum_config_version',
     help: 'Version of the configuration of the fleet that the process goes by; of several processes the earliest',
@@ -64,6 +68,26 @@ export function gaugeOf(registry: Registry, name: string, help: string, read: ()
     registers: [registry],
     collect() {
       this.set(read())
+    },
+  })
+}
+
+/** Several such values, each with the value of one label, and only those that there are now. */
+export function gaugesOf(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<[label: string, value: number]>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [of, value] of read()) this.set({ [label]: of }, value)
     },
   })
 }

@@ -1,17 +1,17 @@
-/** The connection of BullMQ: it waits for Redis to come back instead of failing. */
+/** Outages of Redis in the log. */
+import { explainRefusal } from '@decorum/protocol/redis-refusal'
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 /**
  * Logs when Redis goes away and when it is back; of a cluster, which node.
- * @param link  a connection that waits (`linkTo(address, { away: 'wait' })`)
  */
-export function queueConnection<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
+export function logOutages<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
   const away = new Set<string>()
   const gone = (error: Error, node = ''): void => {
     if (!away.has(node))
       log.warn(
-        { err: error.message, ...(node === '' ? {} : { node }) },
+        { err: explainRefusal(error.message), ...(node === '' ? {} : { node }) },
         'Redis is away: nothing new is sent until it answers',
       )
     away.add(node)

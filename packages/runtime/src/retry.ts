@@ -1,7 +1,5 @@
-/** Waiting, and trying again. */
-
-/** Waits at least `ms`, rounded up to a whole millisecond. */
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.ceil(ms)))
+/** Trying again. */
+import type { Clock } from '@decorum/protocol/time'
 
 /**
  * Runs `work` until it succeeds, with a pause of `everyMs` after each failure.
@@ -9,6 +7,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
  * @returns      what `work` returned; undefined after giving up
  */
 export async function retry<T>(
+  clock: Clock,
   work: () => Promise<T>,
   everyMs: number,
   again: (error: unknown, failures: number) => boolean,
@@ -19,6 +18,6 @@ export async function retry<T>(
     } catch (error) {
       if (!again(error, failures)) return undefined
     }
-    await pause(everyMs)
+    await clock.sleep(everyMs)
   }
 }

@@ -2,6 +2,7 @@
  * The supervisor of several processes of one role. A process that is frozen or whose event loop is blocked still holds open
  * requests: it is killed long before its leases end, and the kernel closes its sockets.
  */
+import type { Clock } from '@decorum/protocol/time'
 import type { Logger } from 'pino'
 import type { EarlyProcess, Env } from './early-process.ts'
 import { SILENCE_MS } from './heartbeat.ts'
@@ -26,6 +27,7 @@ export type SuperviseOptions = {
   /** prefix of the metrics about the processes, e.g. `decorum_fetcher` */
   metrics: string
   log: Logger
+  clock: Clock
 }
 
 export type SupervisedRole = Role & { /** of the processes that run */ pids(): number[] }
@@ -48,9 +50,10 @@ export async function supervise({
     for (const child of children) child.kill()
     throw error
   }
-  let lookedAt = performance.now()
-  const watch = setInterval(() => {
-    const now = performance.now()
+  const { clock } = shared
+  let lookedAt = clock.monotonic()
+  const watch = clock.interval(() => {
+    const now = clock.monotonic()
     // When this process was suspended itself, messages of its children wait to be read, so none of them is killed.
     const wasSuspended = now - lookedAt > 4 * WATCH_EVERY_MS
     lookedAt = now
@@ -65,7 +68,7 @@ export async function supervise({
     isReady: () => children.every((child) => child.isReady()),
     async stop() {
       await Promise.all(children.map((child) => child.stop(patienceMs))) // a silent one is killed meanwhile, too
-      clearInterval(watch)
+      clock.cancel(watch)
     },
   }
 }

@@ -1,6 +1,7 @@
 /** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
 
 import type { ChildProcess } from 'node:child_process'
+import type { Clock, Timer } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import type { Logger } from 'pino'
 import { defined } from './defined.ts'
@@ -24,6 +25,7 @@ export type SupervisedProcessOptions = {
   /** its first start has begun already */
   early?: EarlyProcess
   log: Logger
+  clock: Clock
 }
 
 /** Starts a process that `supervise` takes over, before its environment is known. */
@@ -44,7 +46,7 @@ export class SupervisedProcess {
   #ready = false
   #stopping = false
   #pauseMs = FIRST_PAUSE_MS
-  #restart: NodeJS.Timeout | undefined
+  #restart: Timer | undefined
   #metricsAsked: ((metrics: MetricsJson) => void)[] = []
 
   constructor(options: SupervisedProcessOptions) {
@@ -55,7 +57,7 @@ export class SupervisedProcess {
   /** Resolves when the process works. @throws what the process says when it cannot */
   async start(): Promise<void> {
     const { name, env } = this.#options
-    this.#startedAt = performance.now()
+    this.#startedAt = this.#options.clock.monotonic()
     const { child, ended, begin } = this.#early ?? this.#fork()
     this.#early = undefined
     this.#child = child
@@ -63,7 +65,7 @@ export class SupervisedProcess {
     this.#heardAt = this.#startedAt + START_MS
     await new Promise<void>((resolve, reject) => {
       child.on('message', (message: FromChild) => {
-        this.#heardAt = performance.now()
+        this.#heardAt = this.#options.clock.monotonic()
         if (message.kind === 'beat') this.#ready = message.ready
         else if (message.kind === 'metrics') for (const tell of this.#metricsAsked.splice(0)) tell(message.metrics)
         else if (message.kind === 'failed') reject(errorOf(message))
@@ -86,12 +88,12 @@ export class SupervisedProcess {
   }
 
   silentForMs(): number {
-    return this.#child === undefined ? 0 : performance.now() - this.#heardAt
+    return this.#child === undefined ? 0 : this.#options.clock.monotonic() - this.#heardAt
   }
 
   /** Counts its silence from now on. */
   forgetSilence(): void {
-    this.#heardAt = Math.max(this.#heardAt, performance.now())
+    this.#heardAt = Math.max(this.#heardAt, this.#options.clock.monotonic())
   }
 
   killSilent(): void {
@@ -108,13 +110,13 @@ export class SupervisedProcess {
   /** Lets the process end what it has begun; kills it after `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopping = true
-    clearTimeout(this.#restart)
+    this.#options.clock.cancel(this.#restart)
     const child = this.#child
     if (child === undefined) return
     this.#say({ kind: 'stop' })
-    const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+    const timer = this.#options.clock.timeout(() => child.kill('SIGKILL'), patienceMs)
     await this.#gone
-    clearTimeout(timer)
+    this.#options.clock.cancel(timer)
   }
 
   /** Its metrics; undefined when it does not answer in time. */
@@ -122,7 +124,12 @@ export class SupervisedProcess {
     if (this.#child === undefined || !this.#ready) return Promise.resolve(undefined)
     const answer = new Promise<MetricsJson>((resolve) => void this.#metricsAsked.push(resolve))
     this.#say({ kind: 'metrics' })
-    return within<MetricsJson | undefined>(answer, METRICS_MS, () => new Error('no metrics')).catch(() => undefined)
+    return within<MetricsJson | undefined>(
+      this.#options.clock,
+      answer,
+      METRICS_MS,
+      () => new Error('no metrics'),
+    ).catch(() => undefined)
   }
 
   #say(message: ToChild): void {
@@ -147,10 +154,10 @@ export class SupervisedProcess {
     this.#child = undefined
     this.#ready = false
     if (this.#stopping || (!worked && this.restarts === 0)) return // a failed first start is the caller's to handle
-    if (performance.now() - this.#startedAt > MINUTE_MS) this.#pauseMs = FIRST_PAUSE_MS
+    if (this.#options.clock.monotonic() - this.#startedAt > MINUTE_MS) this.#pauseMs = FIRST_PAUSE_MS
     const how = error === undefined ? { code, signal } : { err: error }
     log.warn({ ...how, againInMs: this.#pauseMs }, `a ${name} ended; its leases end by themselves`)
-    this.#restart = setTimeout(() => {
+    this.#restart = this.#options.clock.timeout(() => {
       this.restarts++
       this.start().catch((error: unknown) => log.error({ err: error }, `a ${name} did not start`))
     }, this.#pauseMs)

@@ -1,5 +1,6 @@
 /** The inside of a supervised process: it beats, answers for its metrics, stops when told, and ends with its supervisor. */
 
+import { systemClock } from '@decorum/protocol/time'
 import { ownEnvironment } from './early-process.ts'
 import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
 import { giveMemoryBack } from './idle-memory.ts'
@@ -50,7 +51,7 @@ export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<R
       turned()
       say({ kind: 'beat', ready: role.isReady() })
     }
-    setInterval(beat, BEAT_EVERY_MS)
+    systemClock.interval(beat, BEAT_EVERY_MS)
     beat()
     say({ kind: 'working' })
     giveMemoryBack()
@@ -58,6 +59,6 @@ export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<R
     const { name, message, stack, code } = error as NodeJS.ErrnoException
     // An error with a code has a message for people; any other is a fault of the program, and its stack is needed.
     say({ kind: 'failed', name, message: code === undefined ? (stack ?? message) : message, code })
-    setTimeout(() => process.exit(1), 100) // time for the message to leave
+    systemClock.timeout(() => process.exit(1), 100) // time for the message to leave
   }
 }

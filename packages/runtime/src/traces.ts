@@ -3,6 +3,7 @@
  * the `traceparent` of a candidate, which travels with it through lane and order; every process adds its spans to that trace. Off unless
  * OTEL_EXPORTER_OTLP_ENDPOINT is set: then nothing of OpenTelemetry is loaded, and a span costs one comparison.
  */
+import { systemClock } from '@decorum/protocol/time'
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import { defined } from './defined.ts'
 
@@ -69,7 +70,7 @@ export async function openTraces(service: string, version: string, endpoint: str
       }
     },
     async stop() {
-      const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref())
+      const late = systemClock.sleep(STOP_MS, { ref: false })
       await Promise.race([provider.shutdown(), late]).catch(() => undefined)
     },
   }

@@ -30,7 +30,7 @@ export {
   releaseOrder,
 } from './ledger.ts'
 export { DECODED_MAX_BYTES, HEADERS_MAX_BYTES, KEEP_LEAST_MS } from './limits.ts'
-export { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
+export { bothLoads, loadOf, loadReported, NORMAL_LOAD, waitOf } from './load.ts'
 export {
   type AboutPage,
   type FetchedBody,

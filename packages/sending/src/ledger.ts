@@ -22,15 +22,16 @@ import {
   type SiteLoad,
   type StartAnswer,
 } from '@decorum/ledger'
-import type { Candidate, Gate, Outcome } from '@decorum/protocol'
+import type { Gate, Outcome, RedirectTarget } from '@decorum/protocol'
+import type { RetryAfter } from '@decorum/robots'
 import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
-import { NORMAL_LOAD } from './load.ts'
+import { loadOfHost, NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
 /** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
 export type LeaseLedger = Pick<
   Ledger,
-  'acquire' | 'next' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf'
+  'acquire' | 'next' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf' | 'clock'
 >
 
 /** The lease of the lane that a request goes to. */
@@ -60,7 +61,7 @@ export type Leases = { own: OwnLease; paceLeases: readonly PaceLease[] }
 
 /** What happened under the leases of a request that was sent. */
 export type Happened = {
-  /** the last byte or the failure, on `performance.now()`: delays run from here */
+  /** the last byte or the failure, on `clock.monotonic()`: delays run from here */
   endedAt: number
   load: SiteLoad
   /** the delay that the agent's adaptive delay asks for after this exchange, ms */
@@ -70,7 +71,9 @@ export type Happened = {
   /** undefined: the URL stays at the head of its lane */
   outcome?: Outcome | undefined
   /** the target of a redirect, to become a candidate of its own */
-  candidate?: (Candidate & { id: string }) | undefined
+  candidate?: RedirectTarget | undefined
+  /** what the redirect asks to wait before it */
+  candidateAfter?: RetryAfter | undefined
   /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */
   record?: Recorded | undefined
 }
@@ -99,7 +102,7 @@ export async function acquireAll(
   by: LaneRef,
   reporter: Reporter,
 ): Promise<Acquired | NotFree> {
-  const since = sinceNow()
+  const since = sinceNow(ledger.clock)
   const leases: PaceLease[] = []
   let leaseMs = Number.POSITIVE_INFINITY
   const releaseAll = () => release(ledger, leases, reporter(since, leaseMs))
@@ -115,6 +118,8 @@ export async function acquireAll(
     crashPoint(request.kind === 'hop' ? 'hop.acquired' : 'pace-group.acquired')
     const { lane, fence, delayMs } = answer
     leaseMs = Math.min(leaseMs, answer.leaseMs)
+    if (request.paceLane !== undefined && answer.paceLane !== undefined)
+      leases.push({ ...request.paceLane, ...answer.paceLane, ofSite })
     leases.push({ ...lane, fence, delayMs, ofSite })
   }
   return { kind: 'acquired', leases, leaseMs, since }
@@ -294,7 +299,8 @@ function owedBy({ agent, delayMs }: OwnLease, { adaptiveMs, furtherMs = 0, recor
 export const betweenMs = ({ own, paceLeases }: Leases, { adaptiveMs = 0, furtherMs = 0 } = {}): number =>
   Math.max(adaptiveMs, furtherMs, own.delayMs, ...paceLeases.map(({ delayMs }) => delayMs))
 
-const elapsedSince = (endedAt: number): number => Math.max(0, performance.now() - endedAt)
+const elapsedSince = ({ clock }: Pick<Ledger, 'clock'>, endedAt: number): number =>
+  Math.max(0, clock.monotonic() - endedAt)
 
 /**
  * The delays of the lanes that a request holds besides its own begin.
@@ -308,14 +314,13 @@ export async function endPaceLeases(
   report: Report,
 ): Promise<void> {
   if (leases.length === 0) return
-  // A request for less is about the whole host. A port that does not answer says nothing about the others.
-  const hostLoad = load.kind === 'asked-for-less' ? load : NORMAL_LOAD
+  const hostLoad = loadOfHost(load) // a port that does not answer says nothing about the others
   await Promise.all(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
       const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL_LOAD }
       return report.send(async () => {
-        await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(endedAt), secondary: true })
+        await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(ledger, endedAt), secondary: true })
       })
     }),
   )
@@ -327,7 +332,7 @@ async function endOwn(
   ledger: LeaseLedger,
   own: OwnLease,
   delayMs: number,
-  { endedAt, load, outcome, candidate, record }: Happened,
+  { endedAt, load, outcome, candidate, candidateAfter, record }: Happened,
   report: Report,
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
@@ -336,16 +341,17 @@ async function endOwn(
     const result = await report.send(() => {
       // A process that was frozen for longer than its lease would record an old answer as a new one.
       if (report.isOver()) return Promise.resolve('stale' as const)
-      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(endedAt), load }, onNoRoom)
+      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(ledger, endedAt), load }, onNoRoom)
     })
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...defined({ outcome, candidate }) }
+  const left = defined({ outcome, candidate, candidateAfter })
+  const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
   if (record === undefined) crashPoint('complete.before')
   const result = await report.send(() => {
-    completion.elapsedMs = elapsedSince(endedAt)
+    completion.elapsedMs = elapsedSince(ledger, endedAt)
     return ledger.complete(completion)
   })
   if (record === undefined) crashPoint('complete.after')

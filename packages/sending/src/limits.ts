@@ -28,13 +28,22 @@ export const OWN_STALL_MS = SECOND
 export const STALL_LOOK_MS = SECOND / 2
 /** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
 export const KEEP_ALIVE_MS = 4 * SECOND
-/** Status line and header fields together: what Node's own client accepts. */
-export const HEADERS_MAX_BYTES = 16 * 1024
-/** Informational answers (1xx) before the real one; more are taken for a flood. */
-export const MAX_INFORMATIONAL = 16
+/** Status line and header fields together, those of 1xx answers included: what Chromium reads (kMaxHeaderBufSize). */
+export const HEADERS_MAX_BYTES = 256 * 1024
+/** Of the lines of a head; a line has 16 bytes or more on average. Bounds the memory of a head of tiny lines. */
+export const HEAD_MAX_FIELDS = HEADERS_MAX_BYTES / 16
+/**
+ * A longer head is read by the second reader (lenient/), because undici spends two objects on each field. What an outcome keeps of the
+ * fields of a head, as they would be written in HTTP/1.1.
+ */
+export const LARGE_HEAD_BYTES = 16 * 1024
+/** A line between two chunks, or all trailers, for the second reader (Chromium: kMaxLineBufLen). */
+export const BETWEEN_CHUNKS_MAX_BYTES = 16 * 1024
+/** Informational answers (1xx) before the real one; more are taken for a flood. Some servers send 102 each second. */
+export const MAX_INFORMATIONAL = 100
 
 /**
- * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire. Chunks of one byte take
+ * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire, and its head besides when it is large. Chunks of one byte take
  * six bytes each, and all the time of their parser.
  */
 export const FRAMING_FACTOR = 2

@@ -1,15 +1,54 @@
 /** What an answer says about the load of its site. */
 import type { SiteLoad } from '@decorum/ledger'
-import { meaningOf } from '@decorum/protocol'
-import { readRetryAfter } from '@decorum/robots'
+import { isRedirect, meaningOf } from '@decorum/protocol'
+import { type RetryAfter, readRetryAfter } from '@decorum/robots'
 
 export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
 
-export function loadOf(status: number, retryAfter: string | null | undefined): SiteLoad {
-  if (meaningOf(status) !== 'asked-for-less') return NORMAL_LOAD
-  return { kind: 'asked-for-less', ...readRetryAfter(retryAfter ?? undefined) }
+/** The header as received, one line or several. */
+type Lines = string | readonly string[] | undefined
+
+/** Of an answer that leads nowhere else: a Retry-After counts beside any status (RFC 9110 §10.2.3). */
+export function loadOf(status: number, retryAfter: Lines): SiteLoad {
+  const asked = readRetryAfter(retryAfter)
+  if (meaningOf(status) === 'asked-for-less') return { kind: 'asked-for-less', ...asked }
+  return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
 }
 
 /** The same of a page: one 403 may be about the page, several in a row are about the crawler. */
 export const loadOfPage: typeof loadOf = (status, retryAfter) =>
-  status === 403 ? { kind: 'turned-away' } : loadOf(status, retryAfter)
+  status === 403 ? { kind: 'turned-away', ...readRetryAfter(retryAfter) } : loadOf(status, retryAfter)
+
+/** Of an answer that somebody else has received: beside a redirect, Retry-After concerns the request that they make next. */
+export const loadReported = (status: number, retryAfter: Lines, read = loadOfPage): SiteLoad =>
+  isRedirect(status) ? NORMAL_LOAD : read(status, retryAfter)
+
+/** What a load asks to wait. */
+export const waitOf = (load: SiteLoad): RetryAfter => {
+  if (load.kind === 'normal' || load.kind === 'no-answer') return {}
+  const { kind: _, ...asked } = load
+  return asked
+}
+
+/** What is said about a host by an answer of one of its origins: a request for less or to wait is about all of it. */
+export function loadOfHost(load: SiteLoad): SiteLoad {
+  if (load.kind === 'asked-for-less' || load.kind === 'asked-to-wait') return load
+  const asked = waitOf(load)
+  return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
+}
+
+/** Both of them: what says more of the load counts, and the longest wait. */
+export function bothLoads(a: SiteLoad, b: SiteLoad): SiteLoad {
+  const waits = [waitOf(a), waitOf(b)]
+  const longest = (name: 'retryAfterMs' | 'retryAfterAt'): number => Math.max(...waits.map((wait) => wait[name] ?? 0))
+  const both: RetryAfter = {}
+  if (longest('retryAfterMs') > 0) both.retryAfterMs = longest('retryAfterMs')
+  if (longest('retryAfterAt') > 0) both.retryAfterAt = longest('retryAfterAt')
+  const unread = waits.find(({ retryAfterUnread }) => retryAfterUnread !== undefined)?.retryAfterUnread
+  if (unread !== undefined) both.retryAfterUnread = unread
+  const kind = SAYS_MORE.find((one) => a.kind === one || b.kind === one)
+  if (kind !== undefined) return { kind, ...both }
+  if (Object.keys(both).length > 0) return { kind: 'asked-to-wait', ...both }
+  return a.kind === 'no-answer' ? a : b
+}
+const SAYS_MORE = ['asked-for-less', 'turned-away'] as const

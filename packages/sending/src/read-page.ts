@@ -16,11 +16,13 @@ import {
   outcomeOf,
   PAGE_MAX_HOPS,
   type RedirectedOrder,
+  type Tolerated,
   targetOf,
 } from '@decorum/protocol'
+import { readRetryAfter } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
-import { loadOfPage, NORMAL_LOAD } from './load.ts'
+import { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 
 /** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
 export const NO_ANSWER = [
@@ -43,10 +45,14 @@ export type AboutPage = {
   maxAttempts: number
   /** Redis's clock, ms */
   now(): number
+  /** the lines of Retry-After, where there is an answer */
+  retryAfter?: readonly string[]
+  /** faults of the answer that were overlooked; absent: none */
+  tolerated?: Tolerated[]
 }
 
 /** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for counting */
-export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate'> & { what: string }
+export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate' | 'candidateAfter'> & { what: string }
 
 export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
 
@@ -79,7 +85,8 @@ export function readFailure(what: Failure, why: string, about: AboutPage): PageR
 }
 
 /** 429 or 503: the rate was wrong, not the page. */
-export function readAskedForLess(status: number, load: SiteLoad, about: AboutPage): PageRead {
+export function readAskedForLess(status: number, about: AboutPage): PageRead {
+  const load = loadOf(status, about.retryAfter)
   const { attempt } = about.order
   const what = status === 429 ? 'rate-limited' : 'server-error'
   if (attempt < about.maxAttempts) return { what, load }
@@ -98,10 +105,14 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
     outcome: failed(about, what, why, status),
   })
   if (target.kind === 'unusable') return failing('bad-redirect', target.why)
+  // No cookie is kept, so the same request would be answered the same way again (docs/decisions/0030-written-otherwise.md).
+  if (target.url === orderUrl(order)) return failing('too-many-redirects', 'it redirects to itself')
   if (order.hops >= PAGE_MAX_HOPS) return failing('too-many-redirects', `${order.hops} redirects before this one`)
-  const candidate = candidateOf(order, agent.name, target.url)
-  const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id } as const
-  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate }
+  const candidate = candidateOf(order, agent.name, target.at)
+  const marks = defined({ tolerated: about.tolerated })
+  const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id, ...marks } as const
+  const candidateAfter = readRetryAfter(about.retryAfter) // it delays the redirected request and nothing else (RFC 9110 §10.2.3)
+  return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }
 }
 
 /** Any other answer, whatever its status. @param body  is given up: where a reported redirect leads is added to it */
@@ -109,16 +120,16 @@ export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outc
   const { kind, status, headers } = body
   const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined
   if (target?.kind === 'target') body.to = target.url
-  return { what: kind, load: loadOfPage(status, undefined), outcome: outcome(about, body) }
+  const load = target === undefined || target.kind === 'none' ? loadOfPage(status, about.retryAfter) : NORMAL_LOAD
+  return { what: kind, load, outcome: outcome(about, body) }
 }
 
 function failed(about: AboutPage, reason: FailureReason, why: string, status?: number): Outcome {
   const detail = why.slice(0, 512)
-  return outcome(about, { kind: 'failed', reason, detail, ...defined({ status }) })
+  return outcome(about, { kind: 'failed', reason, detail, ...defined({ status, tolerated: about.tolerated }) })
 }
 
 function outcome({ order, agent, now }: AboutPage, body: OutcomeBody): Outcome {
   const { id, attempt, crawl, meta } = order
-  const at = Math.round(now())
-  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at, attempts: attempt, crawl, meta }, body)
+  return outcomeOf({ id, url: orderUrl(order), agent: agent.name, at: now(), attempts: attempt, crawl, meta }, body)
 }

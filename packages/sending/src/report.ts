@@ -1,5 +1,7 @@
 /** How the end of a lease is reported to a ledger that may not answer. The fence makes a repeated report harmless. */
+
 import { LedgerUnavailableError } from '@decorum/ledger'
+import type { Clock } from '@decorum/protocol'
 import { passed, retry, type Since } from '@decorum/runtime'
 
 export type Report = {
@@ -23,12 +25,12 @@ const AGAIN_MS = 250
  * @param counts  calls that had to be repeated, and leases that had ended before they were completed
  */
 export const untilOver =
-  (counts: { unheard: number; stale: number }): Reporter =>
+  (clock: Clock, counts: { unheard: number; stale: number }): Reporter =>
   (since, leaseMs) => {
-    const isOver = (): boolean => passed(since) >= leaseMs
+    const isOver = (): boolean => passed(clock, since) >= leaseMs
     const send = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
       let isFirst = true
-      const result = await retry(call, AGAIN_MS, (error) => {
+      const result = await retry(clock, call, AGAIN_MS, (error) => {
         if (!(error instanceof LedgerUnavailableError)) throw error
         counts.unheard++
         isFirst = false

@@ -5,6 +5,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import { heardLate, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { now } from './clock.ts'
@@ -23,6 +24,8 @@ export type WebOptions = {
   skipAddresses?: number
   /** all sites at this one address instead, as `name.test`, told apart by their Host header */
   address?: string
+  /** certificate and key of all sites, PEM: they speak HTTP/1.1 over TLS then; absent: in the clear */
+  tls?: { cert: string; key: string }
 }
 
 /** What a site with `announce` reports at once. */
@@ -56,14 +59,15 @@ export async function startWeb(
   announce: (word: Announcement) => void = () => undefined,
 ): Promise<Web> {
   const recorder = await openRecorder(options.record)
-  const { address, skipAddresses = 0 } = options
+  const { address, skipAddresses = 0, tls } = options
+  const scheme = tls === undefined ? 'http' : 'https'
   const places =
     address === undefined ? options.sites.map((_, index) => addressOf(skipAddresses + index + 1)) : [address]
   const { servers, port } = await listen(places, options.port)
   const origins: Record<string, string> = {}
   for (const [index, site] of options.sites.entries()) {
     if (site.name in origins) throw new Error(`two sites are called ${site.name}`)
-    origins[site.name] = `http://${address === undefined ? places[index] : `${site.name}.test`}:${port}`
+    origins[site.name] = `${scheme}://${address === undefined ? places[index] : `${site.name}.test`}:${port}`
   }
   // The placeholders are filled once, in the data, so that answering costs nothing for them.
   const sites = JSON.parse(
@@ -129,8 +133,14 @@ export async function startWeb(
   const http = createHttpServer({ keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 })
   http.on('request', (request, response) => bySocket.get(request.socket)?.(request, response))
   const bySocket = new WeakMap<Socket, (request: IncomingMessage, response: ServerResponse) => void>()
+  const secureContext = tls && createSecureContext(tls)
   for (const [index, server] of servers.entries()) {
-    server.on('connection', (socket) => {
+    server.on('connection', (accepted) => {
+      const socket =
+        secureContext === undefined
+          ? accepted
+          : new TLSSocket(accepted, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] })
+      if (secureContext !== undefined) socket.on('error', () => undefined) // of a handshake; its close is what counts
       const handler = address === undefined ? handlers[index] : byName
       if (handler === undefined) return void socket.destroy()
       bySocket.set(socket, handler)

@@ -183,7 +183,15 @@ export async function cancelCandidate(
     const one = await findOne(ledger, which)
     if (one === undefined) continue
     const { id, path, crawl, meta } = one.pending
-    const about = { id, url: one.origin + path, agent: one.agent, at: Date.now(), attempts: 0, crawl, meta }
+    const about = {
+      id,
+      url: one.origin + path,
+      agent: one.agent,
+      at: ledger.wall(ledger.partitionOf(one.origin)),
+      attempts: 0,
+      crawl,
+      meta,
+    }
     const outcome = outcomeOf(about, { kind: 'refused', reason: 'cancelled' })
     const answer = await ledger.cancel(one, outcome)
     if (answer === 'cancelled') return { kind: answer, outcome }

@@ -8,7 +8,6 @@ export {
   OperationsAnswer,
   OriginAnswer,
   PartitionsAnswer,
-  ProblemAnswer,
   ReadersAnswer,
 } from './api/answers.ts'
 export { routes } from './api/contract.ts'
@@ -16,7 +15,7 @@ export type { DescribedLane, DescribedOrigin } from './api/describe-origin.ts'
 export { readBody } from './api/intake.ts'
 export { CandidateAnswer, OutcomeEvent } from './api/outcome-event.ts'
 export { readConfig } from './config.ts'
-export { headline, totalsOf } from './pages/headline.ts'
+export { headline, TROUBLES, totalsOf } from './pages/headline.ts'
 export { html } from './pages/html.ts'
 export { originHeadline } from './pages/origin-headline.ts'
 export { siteOwnersPage } from './pages/site-owners-page.ts'
@@ -24,5 +23,6 @@ export { buildServer } from './server.ts'
 export { historyOf } from './watch/history.ts'
 export { type Look, looker } from './watch/looks.ts'
 export { Pace } from './watch/pace.ts'
+export { recentOf } from './watch/recent.ts'
 export { opensIn, robotsWord, type Why, whyItWaits } from './why.ts'
 export { count, length, some } from './words.ts'

@@ -6,12 +6,20 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, BUILD, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
 import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
-import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions } from '@decorum/protocol'
+import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
-import { endIfUnfit, ledgerMetrics, listenError, processMetrics, type RunningService, roleLog } from '@decorum/runtime'
+import {
+  endIfUnfit,
+  ledgerMetrics,
+  listenError,
+  logOutages,
+  processMetrics,
+  type RunningService,
+  roleLog,
+} from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prom-client'
 import { type ConsoleConfig, readConfig } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
@@ -52,9 +60,8 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     onCall: ledgerMetrics(registry),
   })
   // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
-  const redis = linkTo(config.redisUrl, { away: 'fail', lazyConnect: true })
-  redis.on('error', (error) => log.warn({ err: error.message }, 'redis'))
-  await connectLink(redis, PING_MS).catch(() => undefined) // it goes on trying; readyz tells
+  const redis = logOutages(linkTo(config.redisUrl, { away: 'fail', lazyConnect: true }), log)
+  await connectLink(redis, { clock: systemClock, ms: PING_MS }).catch(() => undefined) // it goes on trying; readyz tells
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {
       const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
@@ -63,7 +70,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   )
   const pace = new Pace()
   const look = looker(ledger)
-  const sampler = setInterval(() => void sample(ledger, look, pace), SAMPLE_MS)
+  const sampler = systemClock.interval(() => void sample(ledger, look, pace), SAMPLE_MS)
   sampler.unref()
 
   await joined.enforce(ledger)
@@ -77,17 +84,17 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
       ledger.setLimits({ outcomesLimit: next.outcomesLimit })
     },
   })
-  processMetrics(registry, VERSION, () => following.now().version)
+  processMetrics(registry, BUILD, () => following.now().version)
   const id = randomUUID()
   const member = () => ({ role: 'console', id, slots: 0, about: aboutThisProcess(following) })
   const announce = (): void => void ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
-  const announcing = setInterval(announce, ANNOUNCE_MS)
+  const announcing = systemClock.interval(announce, ANNOUNCE_MS)
   announcing.unref()
   announce()
   async function stop(): Promise<void> {
     following.stop()
-    clearInterval(sampler)
-    clearInterval(announcing)
+    systemClock.cancel(sampler)
+    systemClock.cancel(announcing)
     await ledger.announce(member(), 0).catch(() => undefined)
     await server.close()
     await Promise.allSettled(queues.map((queue) => queue.close()))
@@ -128,13 +135,12 @@ async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: 
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
-  const takenIn = seen.partitions.reduce((n, { counts }) => n + (counts.parked ?? 0) + (counts.absorbed ?? 0), 0)
-  pace.add(outcomes, performance.now(), takenIn + outcomes)
+  pace.add(outcomes, systemClock.monotonic())
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {
   if (redis.status !== 'ready') return false
-  const late = new Promise<boolean>((resolve) => setTimeout(resolve, PING_MS, false).unref())
+  const late = systemClock.sleep(PING_MS, { ref: false }).then(() => false)
   return Promise.race([
     redis.ping().then(
       () => true,

@@ -22,7 +22,7 @@ export async function fleetStatus(ledger: LedgerWithViews, outcomesLimit: number
   const totals =
     look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS)
   return {
-    headline: headline(look, totals, undefined, outcomesLimit),
+    headline: headline(look, totals, outcomesLimit),
     totals,
     readers: look.kind === 'seen' ? [...look.readers, ...look.otherReaders] : [],
   }
@@ -38,7 +38,7 @@ export async function fleetLook(ledger: LedgerWithViews, outcomesLimit: number):
   const look = await looker(ledger)()
   if (look.kind === 'blind') {
     const totals = totalsOf([], OUTCOME_KINDS)
-    return { headline: headline(look, totals, undefined, outcomesLimit), totals, readers: [], members: [], lanes: [] }
+    return { headline: headline(look, totals, outcomesLimit), totals, readers: [], members: [], lanes: [] }
   }
   const totals = totalsOf(look.partitions, OUTCOME_KINDS, look.intake)
   const lanes = look.lanes.flatMap(({ partition, lane, origin }) => {
@@ -48,6 +48,6 @@ export async function fleetLook(ledger: LedgerWithViews, outcomesLimit: number):
     return [{ name: `${lane.origin} (${lane.agent})`, state, waiting: lane.waiting }]
   })
   const members = look.members.toSorted((a, b) => `${a.role} ${a.id}`.localeCompare(`${b.role} ${b.id}`))
-  const top = headline(look, totals, undefined, outcomesLimit)
+  const top = headline(look, totals, outcomesLimit)
   return { headline: top, totals, readers: [...look.readers, ...look.otherReaders], members, lanes }
 }

@@ -86,6 +86,7 @@ const STATES: Record<Gate | LedgerGate, WaitState> = {
   'lane-busy': 'delay',
   'pace-group': 'delay',
   pool: 'due',
+  share: 'due',
   'unknown-agent': 'startup-hold',
   egress: 'startup-hold',
 }
@@ -109,6 +110,7 @@ const WORDS: Record<Gate | LedgerGate, (origin: OriginView, allStopped: string |
   refetch: () => 'its robots.txt is fetched again first',
   'lane-busy': () => 'waits for its turn',
   'pace-group': () => 'waits for its turn in its pace group',
+  share: () => 'waits for a slot: its crawl or its domain has its share of them, and others need the rest',
   pool: () => 'waits for a worker of its pool to ask for orders',
   'unknown-agent': () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
   egress: () => 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',

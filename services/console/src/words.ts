@@ -1,5 +1,5 @@
 /** Numbers and instants as people read them. */
-import { isForever } from '@decorum/protocol'
+import { isForever, systemClock } from '@decorum/protocol'
 
 /** 0.8 s · 12 s · 3 min 20 s · 2 h 5 min · 3 d 4 h */
 export function length(ms: number): string {
@@ -29,7 +29,7 @@ export function some(n: number, one: string, many = `${one}s`): string {
 export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
 /** 20 Nov 14:03 UTC; instants of another year would be read wrong without it: 2027-01-05 14:03 UTC */
-export function day(at: number, now = Date.now()): string {
+export function day(at: number, now = systemClock.machine()): string {
   const iso = new Date(at).toISOString()
   const time = `${iso.slice(11, 16)} UTC`
   if (iso.slice(0, 4) !== new Date(now).toISOString().slice(0, 4)) return `${iso.slice(0, 10)} ${time}`

@@ -1,11 +1,14 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
-import { VERSION } from '@decorum/fleet-config'
-import { counterOf, gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
+
+import { BUILD } from '@decorum/fleet-config'
+import type { Shares } from '@decorum/politeness'
+import { systemClock } from '@decorum/protocol'
+import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Histogram, Registry } from '@decorum/runtime/prom-client'
 import type { StartRefusal, Unused } from '@decorum/sending'
 
 /** Why an order sent nothing. */
-export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress'
+export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress' | 'share'
 
 export type Stats = ReturnType<typeof openStats>
 
@@ -14,8 +17,16 @@ const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5,
 /** To the usual deadline, 30 s, and beyond. */
 const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
+/** Crawls, tokens and domains that the metrics name: a label each. */
+const MOST_SHARES = 20
+
 /** @param slots  of the fetcher, read whenever the metrics are */
-export function openStats(slots: { readonly size: number; readonly taken: number; readonly waiting: number }) {
+export function openStats(slots: {
+  readonly size: number
+  readonly taken: number
+  readonly waiting: number
+  readonly shares?: Pick<Shares, 'most'>
+}) {
   const registry = new Registry()
   const refusals = new Map<string, number>()
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
@@ -31,11 +42,12 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     [],
   )
   const durations = histogram('fetch_seconds', 'from the lease to the end of the exchange', FETCH_SECONDS, ['kind'])
+  const durationsOf = { page: durations.labels('page'), robots: durations.labels('robots') }
   const stats = {
     /** how long an order that was due waited here until its lease was started, ms */
     late: (ms: number) => lateness.observe(ms / 1_000),
     /** how long the lease of an exchange was held, ms */
-    took: (kind: 'page' | 'robots', ms: number) => durations.observe({ kind }, ms / 1_000),
+    took: (kind: 'page' | 'robots', ms: number) => durationsOf[kind].observe(ms / 1_000),
     /** for `openLedger` */
     onCall: ledgerMetrics(registry),
     /** version of the configuration that this process goes by */
@@ -55,17 +67,21 @@ export function openStats(slots: { readonly size: number; readonly taken: number
     },
     sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void {
       sinkFailures++
-      if (performance.now() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
-      sinkSaidAt = performance.now()
+      if (systemClock.monotonic() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
+      sinkSaidAt = systemClock.monotonic()
       log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
     },
   }
 
-  processMetrics(registry, VERSION, () => stats.configVersion)
+  processMetrics(registry, BUILD, () => stats.configVersion)
   const gauge = gaugeOf.bind(undefined, registry)
   const counter = counterOf.bind(undefined, registry)
   gauge('decorum_fetcher_slots', 'requests that may run at once', () => slots.size)
   gauge('decorum_fetcher_slots_used', 'slots taken', () => slots.taken)
+  const help = 'slots by crawl, permit token, domain and kind of order: those that hold most'
+  gaugesOf(registry, 'decorum_fetcher_share_slots', help, 'group', () =>
+    (slots.shares?.most(MOST_SHARES) ?? []).map(({ group, held }) => [group, held]),
+  )
   gauge('decorum_fetcher_orders_waiting', 'orders that wait for a slot', () => slots.waiting)
   gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
   counter('decorum_fetcher_stale_total', 'leases that had ended before they were completed', () => stats.stale)

@@ -48,7 +48,7 @@ export function admitter(
         crawl: read.crawl ?? ownCrawl,
         meta: read.meta,
       }
-      const item = known(base, { kind: 'invalid', reason, ...defined({ detail }) })
+      const item = known(base, now(), { kind: 'invalid', reason, ...defined({ detail }) })
       return { origin: undefined, item }
     }
     const { candidate, at } = read
@@ -63,7 +63,7 @@ export function admitter(
       crawl,
       meta: candidate.meta,
     }
-    const ends = (body: OutcomeBody, about = base): ReturnType<Admit> => ({ origin, item: known(about, body) })
+    const ends = (body: OutcomeBody, about = base): ReturnType<Admit> => ({ origin, item: known(about, now(), body) })
     if (agent === undefined) {
       const names = agents.list.map(({ name }) => name).join(', ')
       return ends({ kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` })
@@ -99,8 +99,9 @@ export function admitter(
   }
 }
 
-const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, body: OutcomeBody): StoreItem => ({
-  outcome: outcomeOf({ ...about, at: Date.now(), attempts: 0 }, body),
+/** @param at  Redis's clock */
+const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, at: number, body: OutcomeBody): StoreItem => ({
+  outcome: outcomeOf({ ...about, at, attempts: 0 }, body),
 })
 
 /**

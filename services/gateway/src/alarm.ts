@@ -1,5 +1,7 @@
+import type { Clock } from '@decorum/protocol'
+
 /** A sleep that can be cut short by `ring`. A ring outside of a sleep ends the next sleep at once. */
-export function alarm() {
+export function alarm(clock: Clock) {
   let rung = false
   let wake: (() => void) | undefined
   return {
@@ -10,11 +12,11 @@ export function alarm() {
       }
       return new Promise((resolve) => {
         const end = (): void => {
-          clearTimeout(timer)
+          clock.cancel(timer)
           wake = undefined
           resolve()
         }
-        const timer = setTimeout(end, Math.max(1, ms))
+        const timer = clock.timeout(end, Math.max(1, ms))
         wake = end
       })
     },

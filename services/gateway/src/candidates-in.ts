@@ -38,6 +38,8 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
+  /** before a job is stored; undefined: at once */
+  turn?: () => Promise<void> | undefined
   concurrency: number
   /** a job is delivered again after so long without a sign of life, ms */
   lockMs: number
@@ -59,10 +61,10 @@ export function startIntake(options: IntakeOptions): Worker {
   let closing = false
   /** Goes on as long as this process does. A fault of this program is logged once, and so is a Redis that is away for long. */
   const logged = (job: Job<unknown>): ((error: unknown) => boolean) => {
-    const since = performance.now()
+    const since = ledger.clock.monotonic()
     let isLogged = false
     return (err) => {
-      if (!isLogged && (!(err instanceof LedgerUnavailableError) || performance.now() - since >= MUTE_MS)) {
+      if (!isLogged && (!(err instanceof LedgerUnavailableError) || ledger.clock.monotonic() - since >= MUTE_MS)) {
         isLogged = true
         log.error({ err, job: job.id, partition }, 'candidates cannot be stored; this is tried again and again')
       }
@@ -73,6 +75,8 @@ export function startIntake(options: IntakeOptions): Worker {
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
     // The settings of a crawl apply from its first URL on; a look once a second would miss URLs that come right after them.
+    await options.turn?.()
+    if (closing) return false
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
@@ -84,7 +88,9 @@ export function startIntake(options: IntakeOptions): Worker {
       crashPoint('intake.before-store')
       const store = (): Promise<StoreResult> => ledger.store(target, items, mark)
       // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
-      const result = await (target === partition ? retry(store, AGAIN_MS, logged(job)) : store().catch(() => undefined))
+      const result = await (target === partition
+        ? retry(ledger.clock, store, AGAIN_MS, logged(job))
+        : store().catch(() => undefined))
       for (const span of spans)
         span?.end(
           result === undefined ? 'the partition did not answer' : result === 'outcomes-full' ? result : undefined,
@@ -111,7 +117,7 @@ export function startIntake(options: IntakeOptions): Worker {
     // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
     // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
     const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
-    await job.moveToDelayed(Date.now() + laterMs, token).catch(() => {})
+    await job.moveToDelayed(ledger.clock.machine() + laterMs, token).catch(() => {})
     throw new DelayedError()
   }
   const worker = new Worker(CANDIDATES, work, {
@@ -168,7 +174,7 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
   const members = candidatesOf(job.data)
   const crawl = crawlOfJob(job.data)
   if (!Array.isArray(members)) {
-    const about = { id: idOf(0), url: '', agent: '', at: Date.now(), attempts: 0, crawl }
+    const about = { id: idOf(0), url: '', agent: '', at: ledger.wall(partition), attempts: 0, crawl }
     const outcome = outcomeOf(about, { kind: 'invalid', ...members })
     return [{ target: partition, items: [{ outcome }], mark: { job: jobId, token, chunk: 0 } }]
   }

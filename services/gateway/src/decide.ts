@@ -64,7 +64,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
           expiresAt: first.expiresAt,
           priority: first.priority,
           crawl: first.crawl ?? DEFAULT_CRAWL,
-          ...defined({ maxAttempts: wanted, meta: first.meta, request }),
+          ...defined({ maxAttempts: wanted, meta: first.meta, from: first.from, request }),
         },
       }
     }

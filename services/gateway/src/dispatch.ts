@@ -15,7 +15,7 @@ import {
 } from '@decorum/ledger'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
 import { addJobs, type Queue } from '@decorum/protocol/bullmq'
-import { crashPoint, defined, type Traces } from '@decorum/runtime'
+import { crashPoint, defined, outages, type Traces } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import { alarm } from './alarm.ts'
 import { type Decision, decide, decideUnknown } from './decide.ts'
@@ -66,10 +66,11 @@ export type DispatchOptions = {
 
 export function startDispatch(options: DispatchOptions) {
   const { ledger, partition, log, metrics, fleet } = options
-  const bell = alarm()
+  const bell = alarm(ledger.clock)
   const pools = openPools({ ledger, partition, agents: options.agents, demand: () => fleet().pools })
   let running = true
   let troubled = false
+  let isIdle = false
   let peek = PEEK
   let limit = MAX_ITEMS
 
@@ -97,6 +98,7 @@ export function startDispatch(options: DispatchOptions) {
     for (const { wanted } of demand.values()) most += wanted
     const inFlightLimit = shareOf(most, partition, ledger.inFlight())
     const reserved = await reserve(inFlightLimit)
+    isIdle = reserved.kind === 'wait' && reserved.why === 'nothing-due' && reserved.waitMs === undefined
     if (reserved.kind === 'wait') {
       metrics.waits.inc({ why: reserved.why })
       if (reserved.why === 'slots-full') return SLOTS_FULL_MS
@@ -120,6 +122,7 @@ export function startDispatch(options: DispatchOptions) {
     return reserved.lanes.some(({ notBefore, now }) => notBefore <= now) ? LATE_ROUND_MS : ROUND_MS
   }
 
+  const begins = outages(ledger.clock)
   const loop = async (): Promise<void> => {
     while (running) {
       let sleepMs: number
@@ -128,7 +131,7 @@ export function startDispatch(options: DispatchOptions) {
         if (troubled) log.info({ partition }, 'dispatch goes on')
         troubled = false
       } catch (error) {
-        if (!troubled) log.warn({ partition, err: (error as Error).message }, 'dispatch waits')
+        if (begins()) log.warn({ partition, err: (error as Error).message }, 'dispatch waits')
         troubled = true
         sleepMs = TROUBLE_MS
       }
@@ -138,6 +141,8 @@ export function startDispatch(options: DispatchOptions) {
   const done = loop()
   return {
     wake: bell.ring,
+    /** whether no URL waited in a lane at the latest look */
+    isIdle: () => isIdle,
     async stop(): Promise<void> {
       running = false
       bell.ring()
@@ -184,13 +189,14 @@ function recordDropped({ traces }: DispatchOptions, dropped: readonly Outcome[],
 }
 
 async function decideLane(
-  { agents, robots, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
+  { ledger, partition, agents, robots, maxAttempts, attemptsOf, reserveMs }: DispatchOptions,
   lane: ReservedLane,
 ): Promise<Decision> {
+  const wallNow = (): number => ledger.wall(partition)
   const agent = agents.find(lane.agent)
   const { origin, now } = lane
   const { state } = lane.robots
-  if (agent === undefined) return decideUnknown(lane, Date.now)
+  if (agent === undefined) return decideUnknown(lane, wallNow)
   robots.remember(origin, state, now)
   const opens = Math.max(now, lane.notBefore)
   const found = robots.rules(agent, origin, state, opens)
@@ -201,7 +207,7 @@ async function decideLane(
     maxAttempts,
     reserveMs,
     ...defined({ attemptsOf }),
-    wallNow: Date.now,
+    wallNow,
   })
 }
 

@@ -27,6 +27,8 @@ export type HousekeepingOptions = {
   log: Logger
   /** groups of readers that have been silent for so long are forgotten, ms; 0: never */
   readonly forgetReadersAfterMs?: number
+  /** little memory is left, which outcomes that are read make free */
+  isLow?: () => boolean
   onFleet(members: Member[]): void
 }
 
@@ -36,7 +38,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
   /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [emptyOutbox(options, partition)]
-    if (tick % TRIM_TICKS === 0) works.push(ledger.trimOutcomes(partition))
+    if (tick % TRIM_TICKS === 0 || options.isLow?.()) works.push(ledger.trimOutcomes(partition))
     const isSecond = tick % TICKS_PER_SECOND === 0
     for (const { work, partitions } of whereSome) if (isSecond || partitions.has(partition)) works.push(work(partition))
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
@@ -54,6 +56,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
   })
   const loops = [
     keepDoing(
+      ledger.clock,
       async (tick) => {
         // While no fetcher runs, every URL waits for the next look.
         if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
@@ -61,10 +64,10 @@ export async function startHousekeeping(options: HousekeepingOptions) {
       TICK_MS,
       log,
     ),
-    keepDoing(() => lookAtCrawls(ledger), CRAWLS_MS, log),
-    keepDoing(() => forgetReaders(options), READERS_MS, log),
+    keepDoing(ledger.clock, () => lookAtCrawls(ledger), CRAWLS_MS, log),
+    keepDoing(ledger.clock, () => forgetReaders(options), READERS_MS, log),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) =>
-      keepDoing((tick) => keep(partition, tick), TICK_MS, log, { partition }),
+      keepDoing(ledger.clock, (tick) => keep(partition, tick), TICK_MS, log, { partition }),
     ),
   ]
   return {
@@ -153,8 +156,9 @@ async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: nu
     const entries = await ledger.outbox(partition, OUTBOX_ITEMS, after)
     const done: string[] = []
     for (const { id, candidate } of entries) {
-      const { id: assigned, ...rest } = candidate
+      const { id: assigned, from, ...rest } = candidate
       const { origin, item } = admit(rest, assigned)
+      if (from !== undefined && 'pending' in item) item.pending.from = from
       const target = origin === undefined ? partition : ledger.partitionOf(origin)
       if (away.has(target)) continue
       try {

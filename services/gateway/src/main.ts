@@ -4,14 +4,14 @@ import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
 import { linkTo } from '@decorum/ledger'
-import { ORDERS, queueOptions } from '@decorum/protocol'
-import { Queue } from '@decorum/protocol/bullmq'
+import { ORDERS, queueOptions, systemClock } from '@decorum/protocol'
+import { Queue, servingWhenFull } from '@decorum/protocol/bullmq'
 import {
   closeWithin,
   endIfUnfit,
+  logOutages,
   openHealthServer,
   openTraces,
-  queueConnection,
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
@@ -19,6 +19,7 @@ import { admitter } from './admit.ts'
 import { startIntake } from './candidates-in.ts'
 import { type GatewayConfig, readConfig } from './config.ts'
 import { type FleetSize, startDispatch } from './dispatch.ts'
+import { openHeadroom } from './headroom.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
 import { demandOf } from './pools.ts'
@@ -33,9 +34,13 @@ export const main = (env: Record<string, string | undefined> = process.env): Pro
 async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const { config } = joined
   const log = roleLog(config.LOG_LEVEL)
-  const metrics = gatewayMetrics(() => following.now().version)
+  const metrics = gatewayMetrics(
+    () => following.now().version,
+    () => headroom.memory.share,
+  )
   const traces = await openTraces('gateway', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const ledger = await openFleetLedger(joined, log, {
+    clock: systemClock,
     reserveMs: config.RESERVE_MS,
     ...limitsOf(config),
     onCall: metrics.onCall,
@@ -47,7 +52,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     registry: metrics.registry,
     ready: () => ledger.isReady(),
   })
-  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
+  const connection = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'wait' })), log)
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
@@ -74,6 +79,13 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     })
     return { orders, ...dispatch }
   })
+  let limits = limitsOf(config)
+  const headroom = openHeadroom({
+    ledger,
+    log,
+    outcomesLimit: () => limits.outcomesLimit,
+    isIdle: (partition) => dispatches[partition]?.isIdle() ?? true,
+  })
   const following = joined.follow({
     ledger,
     log,
@@ -83,7 +95,8 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
-      ledger.setLimits(limitsOf(next))
+      limits = limitsOf(next)
+      ledger.setLimits(limits)
     },
   })
   const housekeeping = await startHousekeeping({
@@ -93,6 +106,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     admit,
     metrics,
     log,
+    isLow: headroom.isLow,
     get forgetReadersAfterMs() {
       return config.FORGET_READERS_AFTER_MS
     },
@@ -114,6 +128,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       metrics,
       traces,
       log,
+      turn: () => headroom.turn(partition),
       concurrency: config.INTAKE_CONCURRENCY,
       lockMs: config.INTAKE_LOCK_MS,
     }),
@@ -128,10 +143,17 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
     async stop() {
       following.stop()
-      await closeWithin(intakes.map((worker) => worker.close()))
+      await headroom.stop()
+      await closeWithin(
+        systemClock,
+        intakes.map((worker) => worker.close()),
+      )
       await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
       await housekeeping.stop()
-      await closeWithin(dispatches.map(({ orders }) => orders.close()))
+      await closeWithin(
+        systemClock,
+        dispatches.map(({ orders }) => orders.close()),
+      )
       await health.close()
       connection.disconnect()
       await ledger.close()

@@ -1,16 +1,20 @@
 /** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
-import { VERSION } from '@decorum/fleet-config'
-import { ledgerMetrics, processMetrics } from '@decorum/runtime'
+import { BUILD } from '@decorum/fleet-config'
+import { gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Counter, Registry } from '@decorum/runtime/prom-client'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 
 /** @param configVersion  of the configuration that this process goes by */
-export function gatewayMetrics(configVersion: () => number | undefined = () => undefined) {
+export function gatewayMetrics(
+  configVersion: () => number | undefined = () => undefined,
+  memoryShare: () => number = () => 0,
+) {
   const registry = new Registry()
-  processMetrics(registry, VERSION, configVersion)
+  processMetrics(registry, BUILD, configVersion)
   const counter = <T extends string>(name: string, help: string, labelNames: T[]): Counter<T> =>
     new Counter({ name: `decorum_gateway_${name}`, help, labelNames, registers: [registry] })
+  gaugeOf(registry, 'decorum_gateway_redis_memory_ratio', 'memory of Redis in use, of its maxmemory', memoryShare)
   return {
     registry,
     onCall: ledgerMetrics(registry),

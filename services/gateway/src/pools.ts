@@ -35,12 +35,12 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
     return wanted === 0 ? 0 : wanted - (await ledger.pool(partition, pool).waiting())
   }
   const waitMsFor = (pool: string): number => {
-    const about = known.get(pool) ?? { turnedAway: 0, seenAt: performance.now() }
+    const about = known.get(pool) ?? { turnedAway: 0, seenAt: ledger.clock.monotonic() }
     known.set(pool, about)
     const wanted = demand().get(pool)?.wanted ?? 0
-    if (wanted > 0) about.seenAt = performance.now()
+    if (wanted > 0) about.seenAt = ledger.clock.monotonic()
     about.turnedAway++
-    return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: performance.now() - about.seenAt })
+    return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: ledger.clock.monotonic() - about.seenAt })
   }
   return {
     /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
@@ -51,7 +51,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
       for (const pool of pools) {
         const room = await roomIn(pool)
         rooms.set(pool, room)
-        if (room > 0) known.set(pool, { turnedAway: 0, seenAt: performance.now() })
+        if (room > 0) known.set(pool, { turnedAway: 0, seenAt: ledger.clock.monotonic() })
       }
       return decisions.map((decision, at) => {
         const pool = poolOf(decision.order)

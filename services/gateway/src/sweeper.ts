@@ -54,7 +54,7 @@ async function sweepOne(
     return broken.length > 0
   }
   const assigned = assignedId(tagName(tag), { id, timestamp: Number(timestamp ?? 0) }, 0)
-  const about = { id: assigned, url: '', agent: '', at: Date.now(), attempts: 0 }
+  const about = { id: assigned, url: '', agent: '', at: ledger.wall(partition), attempts: 0 }
   const detail = `job ${id}: its data is not JSON`
   const outcome = outcomeOf(about, { kind: 'invalid', reason: 'undecodable-job', detail })
   // The outcome is written first: after a crash in between the job is found again, and the mark keeps the outcome single. The

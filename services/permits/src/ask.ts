@@ -1,16 +1,25 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
+import {
+  admit,
+  type Caller,
+  checkCrawl,
+  closedSince,
+  GoneError,
+  type Lines,
+  openLines,
+  Problem,
+  type Refusal,
+  STOPPED_WAIT_MS,
+  type Token,
+  type Wish,
+} from '@decorum/granting'
 import { defined, sinceNow } from '@decorum/runtime'
-import { exactly, release } from '@decorum/sending'
-import { admit, type Wish } from './admission.ts'
-import { attempt, closedSince, forbidden, type Granted, STOPPED_WAIT_MS } from './attempt.ts'
-import type { Token } from './config.ts'
+import { exactly } from '@decorum/sending'
 import { type Desk, tooLate } from './desk.ts'
 import { leftOf } from './end.ts'
-import type { Permit } from './permit-id.ts'
-import { Problem } from './problem.ts'
+import { grantedLeases, type Permit } from './permit-id.ts'
 import type { AskBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
-import { type Caller, GoneError, Lines, type Refusal } from './waiting.ts'
 
 export type Asked = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
 
@@ -18,20 +27,11 @@ export class Asking {
   readonly #desk: Desk
   readonly #shadow: ShadowPermits
   readonly #lines: Lines
-  /** by the name of their token */
-  readonly #waiting = new Map<string, number>()
 
   constructor(desk: Desk, shadow: ShadowPermits) {
     this.#desk = desk
     this.#shadow = shadow
-    this.#lines = new Lines({
-      attempt: (wish, leaseMs) => attempt(wish, leaseMs + desk.marginMs, desk),
-      release: (granted) => void this.#release(granted),
-      refusedAlready: ({ agent, origin, path, url }) => {
-        const known = desk.origins.robots.atIntake(agent, origin, path)
-        return known && forbidden(known, url)
-      },
-    })
+    this.#lines = openLines(desk, desk.config.PERMITS_MAX_WAITING, desk.marginMs)
   }
 
   get waiting(): number {
@@ -52,15 +52,16 @@ export class Asking {
     const wishes: Wish[] = []
     const refusals: Refusal[] = []
     for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
-      const admitted = admit(text, agent, desk.config.guard, index)
+      const admitted = admit(text, agent, token, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
       else wishes.push({ ...admitted, ...defined({ crawl: asked.crawl }) })
     }
-    if (wishes.length === 0) throw allRefused(refusals)
+    const [first, ...others] = wishes
+    if (first === undefined) throw allRefused(refusals)
     await desk.ids.ready()
     if (caller.isGone) throw new GoneError()
     const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
-    const answer = await this.#inRoom(token, () => this.#lines.ask(wishes, leaseMs, asked.waitMs, caller))
+    const answer = await this.#lines.ask([first, ...others], leaseMs, asked.waitMs, caller)
     refusals.push(...answer.refused)
     if (answer.kind === 'refused') throw allRefused(refusals)
     const ofSeveral =
@@ -71,12 +72,14 @@ export class Asking {
       const { kind, wish, waitMs, refused: _, ...more } = answer
       return { status: 200, body: { decision: kind, url: wish.url, retryAfterMs: waitMs, ...more, ...ofSeveral } }
     }
-    const { waitMs, wish, leases } = answer
-    if (waitMs > 0) await exactly(waitMs)
+    const { turn, wish } = answer
+    if (turn.waitMs > 0) await exactly(desk.ledger.clock, turn.waitMs)
+    const leases = grantedLeases(turn)
     const permit: Permit = { ...leases, holder: token.name, grantedAt: desk.now(leases) }
     const id = await desk.ids.write(permit)
-    if (desk.isTooLate(answer.since)) {
-      await this.#release(answer)
+    const since = turn.asked.first
+    if (desk.isTooLate(since)) {
+      await this.#lines.release(answer)
       throw tooLate()
     }
     return {
@@ -88,7 +91,7 @@ export class Asking {
         url: wish.url,
         agent: agent.name,
         userAgent: agent.userAgent,
-        sendWithinMs: desk.sendWithinMs(answer.since, leaseMs),
+        sendWithinMs: desk.sendWithinMs(since, leaseMs),
         leaseMs,
         delayMs: permit.delayMs,
         ...ofSeveral,
@@ -105,13 +108,13 @@ export class Asking {
     const desk = this.#desk
     if (answer.status !== 201 || answer.permit === undefined) return answer // shadow mode takes no lane
     const { permit, body } = answer
-    const since = sinceNow()
+    const since = sinceNow(desk.ledger.clock)
     const left = await leftOf(permit, desk.ledger)
     if (left.kind === 'stale') return desk.gone(body.permit)
     const endsAt = Math.min(left.endsAt - desk.marginMs, permit.grantedAt + desk.config.PERMIT_MAX_MS)
     const leaseMs = Math.floor(endsAt - desk.now(permit))
     if (leaseMs <= 0) return desk.gone(body.permit)
-    const wish = admit(body.url, desk.agentOf(body.agent, token), desk.config.guard)
+    const wish = admit(body.url, desk.agentOf(body.agent, token), token, desk.config.guard)
     if (wish instanceof Problem) return wish
     const gate = left.stop ?? (await closedSince(wish, desk)) ?? (await desk.stopAt(wish))
     if (gate instanceof Problem) return gate
@@ -121,30 +124,6 @@ export class Asking {
     const retryAfterMs = Math.min(leaseMs, STOPPED_WAIT_MS)
     return { status: 200, body: { decision: 'wait', url: body.url, retryAfterMs, gate, ahead: 0 } }
   }
-
-  /** @throws Problem when too many callers wait, of this token or of all */
-  async #inRoom<T>({ name, maxWaiting }: Token, wait: () => Promise<T>): Promise<T> {
-    const own = this.#waiting.get(name) ?? 0
-    if (maxWaiting !== undefined && own >= maxWaiting)
-      throw new Problem('quota', `${maxWaiting} callers of this token wait already`, { retryAfterMs: 1_000 })
-    const most = this.#desk.config.PERMITS_MAX_WAITING
-    if (this.waiting >= most) throw new Problem('busy', `${most} callers wait already`, { retryAfterMs: 1_000 })
-    this.#waiting.set(name, own + 1)
-    return wait().finally(() => {
-      this.#waiting.set(name, (this.#waiting.get(name) ?? 1) - 1)
-    })
-  }
-
-  async #release({ leases }: Granted): Promise<void> {
-    await release(this.#desk.ledger, [leases, ...leases.paceLeases])
-    this.ended(leases, 0)
-  }
-}
-
-/** @throws Problem */
-function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
-  if (crawls === undefined || (crawl !== undefined && crawls.includes(crawl))) return
-  throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
 const refusedField = (refusals: Refusal[]): { refused: RefusedAnswer[] } => ({

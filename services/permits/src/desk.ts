@@ -1,20 +1,17 @@
 /** What every verb of the service works with, and what all of them check. */
-import { randomUUID } from 'node:crypto'
+
 import { lookup } from 'node:dns/promises'
 import { Recent } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
+import { agentOf, grantingTools, mayBe, Problem, type RobotsOrders, type Token } from '@decorum/granting'
 import type { Ledger } from '@decorum/ledger'
 import { hostOf } from '@decorum/protocol'
 import { passed, type Since, type Traces } from '@decorum/runtime'
-import { endUnused, once } from '@decorum/sending'
-import { mayBe } from './access.ts'
-import type { PermitsConfig, Token } from './config.ts'
+import { endUnused } from '@decorum/sending'
+import type { PermitsConfig } from './config.ts'
 import { leasesOf } from './end.ts'
-import { Origins } from './origins.ts'
 import type { Pages } from './pages.ts'
 import type { GrantedLeases, Permit, PermitIds } from './permit-id.ts'
-import { Problem } from './problem.ts'
-import type { RobotsOrders } from './robots-orders.ts'
 import type { Ended } from './schemas.ts'
 
 /** An answer of the ledger (rules, pauses, stops, fence) is relied on for so long, as the fleet's fetchers do. */
@@ -39,19 +36,12 @@ export type Desk = ReturnType<typeof openDesk>
 
 export function openDesk(options: DeskOptions) {
   const { config, ledger, ids } = options
-  const { agents, paceGroups } = config
   const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
   const ended = new Recent<string, Ended>(MOST_ENDED)
   return {
     ...options,
+    ...grantingTools({ ...options, addressOf: (_agent, origin) => addressOf(origin, ledger) }),
     marginMs,
-    origins: new Origins(ledger, config.ROBOTS_RETRY_MS),
-    /** of this process, in the queues of lanes */
-    id: randomUUID().slice(0, 8),
-    agents,
-    groups: paceGroups,
-    reporter: () => once,
-    addressOf: (_agent: Agent, origin: string) => addressOf(origin, ledger),
 
     /** of a permit, until it is extended, ms */
     get longestLeaseMs(): number {
@@ -59,13 +49,7 @@ export function openDesk(options: DeskOptions) {
     },
 
     /** @throws Problem */
-    agentOf(name: string | undefined, token: Token): Agent {
-      const agent = name === undefined ? agents.list.find(({ key }) => mayBe(token, key)) : agents.find(name)
-      if (agent === undefined)
-        throw new Problem('unknown-agent', `agents are: ${agents.list.map((one) => one.name).join(', ')}`)
-      if (!mayBe(token, agent.key)) throw new Problem('forbidden', `this token is not for the agent ${agent.name}`)
-      return agent
-    },
+    agentOf: (name: string | undefined, token: Token): Agent => agentOf(name, token, config.agents),
 
     /** @throws Problem: a permit that was not given to this holder is none */
     async read(id: string, token: Token): Promise<Permit> {
@@ -82,18 +66,18 @@ export function openDesk(options: DeskOptions) {
       return stops.why(origin, await addressOf(origin, ledger)) === undefined ? undefined : 'stopped'
     },
 
-    /** the ledger's time in the partition of a lane */
-    now: ({ origin }: { origin: string }): number => ledger.now(ledger.partitionOf(origin)),
+    /** Redis's clock, for a date that a site sends */
+    wall: (): number => ledger.wall(),
 
     /**
      * The holder counts its lease from our answer, the ledger from its own. When the ledger's came so late, or this process was
      * frozen, that more than the margin has passed, the holder would rely on a lease that has ended.
      */
-    isTooLate: (since: Since): boolean => passed(since) > Math.min(marginMs, SEND_WITHIN_MS),
+    isTooLate: (since: Since): boolean => passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS),
 
     /** How long after our answer the holder may send, whole ms: what is left of the time for which the ledger's answer is relied on. */
     sendWithinMs: (since: Since, leaseMs: number): number =>
-      Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(since)), leaseMs)),
+      Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(ledger.clock, since)), leaseMs)),
 
     /** The answer did not reach its caller, so nothing was sent: a lease that cannot be given back ends by itself. */
     async giveBack(permit: GrantedLeases): Promise<void> {

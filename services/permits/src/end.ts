@@ -1,14 +1,33 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
-import type { Ledger, SiteLoad } from '@decorum/ledger'
+import type { Token } from '@decorum/granting'
+import { type Ledger, LONGEST_BACK_OFF_MS, type SiteLoad } from '@decorum/ledger'
+import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
-import { confirm, extend, type Leases, laneOf, lanesOf, loadOfPage, NORMAL_LOAD } from '@decorum/sending'
+import { confirm, extend, type Leases, laneOf, lanesOf, loadReported, NORMAL_LOAD } from '@decorum/sending'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
 
-/** What the answer says about the load of its origin. 429, 503, and 403 and failures in a row lead to a back-off, as with the fleet's fetchers. */
+/** What the answer says about the load of its origin: as of one to a fetcher of the fleet. */
 export function loadOf({ status, retryAfter, error }: CompletionBody): SiteLoad {
-  if (status !== undefined) return loadOfPage(status, retryAfter)
+  if (status !== undefined) return loadReported(status, retryAfter)
   return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
+}
+
+/**
+ * As much of it as this token may say. A back-off closes the site for all agents of the fleet, so a token that is limited closes it for no
+ * longer than the fleet itself would close a site that says nothing of how long: then one request finds out what the site says.
+ * @param now  ms since 1970, of the clock that dates are compared with
+ */
+export function believedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfterMs }: Token, now: number): SiteLoad {
+  const isLimited = agents !== undefined || crawls !== undefined || pools !== undefined
+  const mostMs = maxRetryAfterMs ?? (isLimited ? LONGEST_BACK_OFF_MS : MAX_RETRY_AFTER_MS)
+  if (load.kind === 'normal' || load.kind === 'no-answer') return load
+  const { retryAfterMs, retryAfterAt } = load
+  return {
+    ...load,
+    ...(retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, mostMs) }),
+    ...(retryAfterAt !== undefined && { retryAfterAt: Math.min(retryAfterAt, now + mostMs) }),
+  }
 }
 
 /** What a permit holds. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */

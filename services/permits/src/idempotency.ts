@@ -3,8 +3,8 @@
  * joins what is under way, which goes on while any of its callers is connected. An answer that granted something is never given
  * again as it stands: what is left of it is worked out anew.
  */
-import { Problem } from './problem.ts'
-import type { Caller } from './waiting.ts'
+import { type Caller, Problem } from '@decorum/granting'
+import type { Clock } from '@decorum/protocol'
 
 export type KeyedWork<Answer> = {
   /** @param caller  gone once every connection that waits under the key is closed */
@@ -26,7 +26,12 @@ type Entry<Answer> = {
 const MOST_KEYS = 50_000
 
 export class Keys<Answer> {
+  readonly #clock: Clock
   readonly #entries = new Map<string, Entry<Answer>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /**
    * @param body  what was asked, as text
@@ -35,7 +40,7 @@ export class Keys<Answer> {
   async once(key: string, body: string, caller: Caller, work: KeyedWork<Answer>): Promise<Answer> {
     const known = this.#entries.get(key)
     if (known === undefined) return this.#join(key, this.#begin(key, body, work), caller)
-    const isKept = (): boolean => known.until > performance.now()
+    const isKept = (): boolean => known.until > this.#clock.monotonic()
     if (known.body !== body && isKept())
       throw new Problem('key-reused', 'use another Idempotency-Key for another request')
     if (known.answer === undefined) return this.#join(key, known, caller)
@@ -58,7 +63,7 @@ export class Keys<Answer> {
       (answer) => {
         const ms = keepMs(answer)
         if (ms === 0) this.#forget(key, entry)
-        else Object.assign(entry, { answer, until: performance.now() + ms })
+        else Object.assign(entry, { answer, until: this.#clock.monotonic() + ms })
       },
       () => this.#forget(key, entry),
     )

@@ -1,15 +1,15 @@
 /** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
+
 import type { Agent } from '@decorum/config'
+import { Problem, type Token } from '@decorum/granting'
 import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { defined, sinceNow } from '@decorum/runtime'
 import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
-import type { Token } from './config.ts'
 import { type Desk, tooLate } from './desk.ts'
-import { leasesOf, loadOf } from './end.ts'
+import { believedOf, leasesOf, loadOf } from './end.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
-import { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
 import { CompletionBody, type Ended, type HeldAnswer, orderCompletionBody } from './schemas.ts'
 import { traceOrder } from './traced.ts'
@@ -42,7 +42,8 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         : await endOfOrder(id, permit, permit.order, body, heldMs, desk)
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
       // The delay starts when the completion arrives, because an earlier end cannot be checked.
-      const happened = { ...end, endedAt: performance.now(), adaptiveMs: delayMs }
+      const load = believedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
+      const happened = { ...end, load, endedAt: ledger.clock.monotonic(), adaptiveMs: delayMs }
       if ((await endExchange(ledger, leasesOf(permit, awaitedBy), happened)) === 'stale') throw desk.gone(id)
       desk.note(id, 'completed')
       trace?.()
@@ -67,7 +68,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
       const leaseMs = Math.floor(Math.min(asked ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
       if (leaseMs <= 0)
         throw new Problem('gone', `a permit lasts ${config.PERMIT_MAX_MS} ms at most, however often it is extended`)
-      const since = sinceNow()
+      const since = sinceNow(ledger.clock)
       const answer = await extend(ledger, leasesOf(permit), leaseMs + desk.marginMs)
       if (answer.kind === 'stale') throw desk.gone(id)
       const stop = answer.stop ?? (await desk.stopAt(permit))
@@ -117,7 +118,7 @@ async function endOfOrder(
   const about = { order: { ...pending, origin, fence, attempt }, agent, maxAttempts, now: () => now, heldMs }
   const end = endOfOrder(said, about)
   await keepPage(origin, pending, agent, said.body, end.outcome, desk)
-  const trace = (): void => traceOrder(desk.traces, pool, about, end)
+  const trace = (): void => traceOrder(ledger.clock, desk.traces, pool, about, end)
   const awaitedBy = namesRobotsTxt(pending.path) ? config.agents.list.map(({ key }) => key) : undefined
   return { ...end, tookMs: said.tookMs, trace, awaitedBy }
 }
@@ -132,6 +133,7 @@ async function keepPage(
   { config, pages }: Desk,
 ): Promise<void> {
   if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
+  if (outcome.unchanged) return // a 304 has no page
   if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
   const { status, headers, truncated, startedAt, ms, address } = outcome
   const answer = { status, headers, body, truncated, startedAt, ms, address }

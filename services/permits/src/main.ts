@@ -2,13 +2,16 @@
  * The permits service as a process: leases for crawlers that fetch by themselves, over HTTP. Any number of them share one Redis.
  * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
  */
+
 import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
-import { connectLink, linkTo } from '@decorum/ledger'
+import { aboutThisProcess, BUILD, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { openRobotsOrders, startHousekeeping } from '@decorum/granting'
+import { systemClock } from '@decorum/protocol'
 import {
   endIfUnfit,
   gaugeOf,
+  gaugesOf,
   ledgerMetrics,
   listenError,
   openTraces,
@@ -18,15 +21,14 @@ import {
 } from '@decorum/runtime'
 import { Counter, Registry } from '@decorum/runtime/prom-client'
 import { type PermitsConfig, readConfig } from './config.ts'
-import { startHousekeeping } from './housekeeping.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
 import { openPermits } from './permits.ts'
-import { robotsOrders } from './robots-orders.ts'
 import { buildServer } from './server.ts'
 
 const GRANT_AHEAD_MS = 8 // as the fleet's fetchers: the round trip to the ledger lies before the opening, not behind it
-const CONNECT_MS = 2_000
+/** Tokens that a metric names. */
+const MOST_TOKENS = 20
 
 /**
  * Starts the service. It listens on loopback unless HOST says otherwise.
@@ -41,23 +43,27 @@ export const main = (
 async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefined): Promise<RunningService> {
   const { config } = joined
   const { agents } = config
+  const clock = systemClock
   const log = roleLog(config.LOG_LEVEL)
   const registry = new Registry()
   const traces = await openTraces('permits', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const ledger = await openFleetLedger(joined, log, {
+    clock,
     reserveMs: config.RESERVE_MS,
     backOffMs: config.BACK_OFF_MS,
     grantAheadMs: GRANT_AHEAD_MS,
     onCall: ledgerMetrics(registry),
   })
-  // Orders and the key: it fails at once while Redis is away, instead of queueing requests whose callers have gone.
-  const redis = linkTo(config.REDIS_URL, { away: 'fail', lazyConnect: true })
-  redis.on('error', (error: Error) => log.warn({ err: error.message }, 'redis'))
-  await connectLink(redis, CONNECT_MS).catch(() => undefined)
-  const robots = robotsOrders(ledger, redis)
-  const key = sharedKey(redis)
+  const { redis, room, robots } = await openRobotsOrders({
+    ledger,
+    redisUrl: config.REDIS_URL,
+    reserveMs: config.RESERVE_MS,
+    housekeeping: () => housekeeping,
+    log,
+  })
+  const key = sharedKey(redis, clock)
   await key().catch((error: unknown) => log.warn({ err: (error as Error).message }, 'permits wait for Redis'))
-  const pages = await openPages(config, pagesBy, log)
+  const pages = await openPages(config, pagesBy, log, clock)
   const permits = openPermits({
     pages,
     config,
@@ -81,12 +87,15 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })
     },
   })
-  const housekeeping = await startHousekeeping(ledger, log, () => {
+  const housekeeping = await startHousekeeping('permits', ledger, log, () => {
     const pools = permits.pools.demand()
     return aboutThisProcess(following, pools === undefined ? {} : { pools })
   })
   permits.pools.onDemand = () => housekeeping.announce()
-  processMetrics(registry, VERSION, () => following.now().version)
+  gaugesOf(registry, 'decorum_permits_robots_fetches', 'robots fetches under way, by token', 'token', () =>
+    room.shares.most(MOST_TOKENS).map(({ group, held }) => [group.slice(group.indexOf(':') + 1), held]),
+  )
+  processMetrics(registry, BUILD, () => following.now().version)
   const server = buildServer({
     permits,
     tokens: config.tokens,

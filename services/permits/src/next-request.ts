@@ -2,14 +2,11 @@
  * Further requests under an order: a page that a worker renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
+import { admit, closedSince, Problem, type Token } from '@decorum/granting'
 import { confirm, exactly, lanesOf, type NextTurns, next } from '@decorum/sending'
-import { admit } from './admission.ts'
-import { closedSince } from './attempt.ts'
-import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
 import type { Holding } from './leased.ts'
-import { Problem } from './problem.ts'
 import type { Gate, RequestAnswer } from './schemas.ts'
 
 /**
@@ -33,7 +30,7 @@ export async function nextRequest(
   const agent = desk.agentOf(permit.agent, token)
   const { origin, delayMs } = permit
   if (permit.order === undefined) throw new Problem('bad-request', 'this permit is for one request')
-  const wish = admit(url, agent, desk.config.guard)
+  const wish = admit(url, agent, token, desk.config.guard)
   if (wish instanceof Problem) throw wish
   if (wish.origin !== origin)
     throw new Problem('bad-request', `this order is of ${origin}: ask for a permit of ${wish.origin}`)
@@ -49,7 +46,7 @@ export async function nextRequest(
       throw noMore(asked.kind === 'busy' ? 'lane-busy' : asked.kind)
     if (asked.waitMs >= desk.longestLeaseMs)
       throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
-    await exactly(asked.waitMs)
+    await exactly(desk.ledger.clock, asked.waitMs)
     isGranted = asked.kind === 'granted'
   }
   const closed = await closedSince({ ...wish, url }, desk)

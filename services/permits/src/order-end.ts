@@ -1,20 +1,24 @@
 /** What the worker of a pool says of its order → what becomes of the URL, as with a fetcher of the fleet. Pure. */
+
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
+import { Problem } from '@decorum/granting'
 import { tokensOf } from '@decorum/politeness'
-import { base32, isConditional, meaningOf, orderUrl, single } from '@decorum/protocol'
+import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type AboutPage,
+  bothLoads,
   type FetchedBody,
   loadOf,
+  loadReported,
   type PageRead,
   readAskedForLess,
   readFailure,
   readPage,
   readRedirect,
 } from '@decorum/sending'
-import { Problem } from './problem.ts'
+import { fieldsThatFit } from '@decorum/sending/bodies'
 import type { OrderSaid } from './schemas.ts'
 
 /** `heldMs`: since the order was handed out */
@@ -24,17 +28,16 @@ export type AboutOrder = AboutPage & { heldMs: number }
 export function endOfOrder(said: OrderSaid, about: AboutOrder): PageRead {
   const read = readSaidOf(said, about)
   // A further request under the order says more of the site than its page does.
-  return said.load === undefined ? read : { ...read, load: loadOf(said.load.status, said.load.retryAfter) }
+  if (said.load === undefined) return read
+  return { ...read, load: bothLoads(loadReported(said.load.status, said.load.retryAfter, loadOf), read.load) }
 }
 
-function readSaidOf(said: OrderSaid, about: AboutOrder): PageRead {
+function readSaidOf(said: OrderSaid, order: AboutOrder): PageRead {
   const { status, headers = [], reason, error } = said
-  if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', about)
+  if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', order)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
-  if (meaningOf(status) === 'asked-for-less') {
-    const load = loadOf(status, said.retryAfter ?? single(headers, 'retry-after'))
-    return readAskedForLess(status, load, about)
-  }
+  const about = { ...order, retryAfter: [...linesOf(headers, 'retry-after'), said.retryAfter ?? ''] }
+  if (meaningOf(status) === 'asked-for-less') return readAskedForLess(status, about)
   return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, said, about), about)
 }
 
@@ -42,20 +45,22 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
   const { order, agent, heldMs, now } = about
   const ms = Math.round(Math.min(said.tookMs ?? heldMs, heldMs))
   const names = tokensOf(agent).map((name) => name.toLowerCase())
-  const start = said.body !== undefined && isHtml(headers) ? [said.body.subarray(0, HEAD_BYTES)] : []
+  const start = said.body !== undefined && isHtml(headers) !== false ? [said.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(orderUrl(order), headers, names, start)
+  const kept = fieldsThatFit(headers)
+  const tolerated: Tolerated[] | undefined = kept.length < headers.length ? ['large-head'] : undefined
   const unchanged = status === 304 && isConditional(order.request) ? true : undefined
   return {
     kind: 'fetched',
     status,
-    headers,
+    headers: kept,
     bytes: said.bytes ?? said.body?.length ?? 0,
     truncated: said.truncated,
     digest: digestOf(said),
     startedAt: Math.round(now() - ms),
     ms,
     address: said.address,
-    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged }),
+    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged, tolerated }),
   }
 }
 

@@ -1,6 +1,8 @@
 /** Where the pages of orders are kept. The fetcher's sinks do it; the program that starts this process passes them in, because services do not import each other. */
+
 import { type Agents, type StoreOptions, storeOptions } from '@decorum/config'
 import type { ArchiveRef } from '@decorum/protocol'
+import { abortAfter, type Clock } from '@decorum/protocol'
 import type { PageOfWorker, PagesOfWorkers } from '@decorum/sending'
 import type { Logger } from 'pino'
 import type { PermitsConfig } from './config.ts'
@@ -22,7 +24,7 @@ const KEEP_MS = 5_000
  * happen at any time, opens it with its first page.
  * @throws SettingsError
  */
-export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger) {
+export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger, clock: Clock) {
   let opened: Promise<PagesOfWorkers | undefined> | undefined
   let keeper: PagesOfWorkers | undefined
   const opening = (): Promise<PagesOfWorkers | undefined> => {
@@ -35,7 +37,7 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
     /** @returns where it lies; undefined when it is not kept, which is only logged */
     async keep(page: PageOfWorker): Promise<ArchiveRef | undefined> {
       try {
-        return await (await opening())?.keep(page, AbortSignal.timeout(KEEP_MS))
+        return await (await opening())?.keep(page, abortAfter(clock, KEEP_MS))
       } catch (error) {
         log.error({ err: error }, 'a page could not be kept')
         return undefined

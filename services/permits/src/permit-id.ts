@@ -4,8 +4,8 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type LeasedLane, type RedisLink, withDeadline } from '@decorum/ledger'
-import { DEFAULT_CRAWL, type Order } from '@decorum/protocol'
-import type { PaceLease } from '@decorum/sending'
+import { type Clock, DEFAULT_CRAWL, type Order } from '@decorum/protocol'
+import type { PaceLease, Turn } from '@decorum/sending'
 
 /** What the permit of an order of a pool knows besides; its URL is at the head of its lane until it ends. */
 export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & { pool: string }
@@ -18,6 +18,12 @@ export type GrantedLeases = LeasedLane & {
   /** absent: the permit of a crawler that has its URL from elsewhere */
   order?: OrderOfPermit
 }
+
+export function grantedLeases({ leases: { own, paceLeases } }: Turn): GrantedLeases {
+  const { agent, origin, fence, delayMs } = own
+  return { agent, origin, fence, delayMs, paceLeases }
+}
+
 export type Permit = GrantedLeases & {
   /** ms on the ledger's clock */
   grantedAt: number
@@ -105,7 +111,7 @@ const AGAIN_MS = 5_000
 const KEY_WITHIN_MS = 2_000
 
 /** The fleet's own key, made by the first process that needs one. Throws LedgerUnavailableError until Redis has answered once. */
-export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
+export function sharedKey(redis: RedisLink, clock: Clock): () => Promise<Buffer> {
   let known: Buffer | undefined
   let asked = 0
   let asking: Promise<Buffer> | undefined
@@ -114,11 +120,11 @@ export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
     const set = await redis.set(KEY, own.toString('hex'), 'NX')
     const key = set === 'OK' ? own : Buffer.from((await redis.get(KEY)) ?? own.toString('hex'), 'hex')
     known = key
-    asked = performance.now()
+    asked = clock.monotonic()
     return key
   }
   const again = (): Promise<Buffer> => {
-    asking ??= withDeadline(ask(), KEY_WITHIN_MS, 'permits-key').finally(() => {
+    asking ??= withDeadline(ask(), { clock, ms: KEY_WITHIN_MS }, 'permits-key').finally(() => {
       asking = undefined
     })
     return asking
@@ -126,7 +132,7 @@ export function sharedKey(redis: RedisLink): () => Promise<Buffer> {
   return () => {
     if (known === undefined) return again()
     // Nothing is granted or ended without Redis, so the key in memory is enough meanwhile.
-    if (performance.now() - asked >= AGAIN_MS) again().catch(() => undefined)
+    if (clock.monotonic() - asked >= AGAIN_MS) again().catch(() => undefined)
     return Promise.resolve(known)
   }
 }

@@ -2,16 +2,14 @@
  * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
  * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
  */
+import { type Caller, GoneError, mayBe, Problem, type Token } from '@decorum/granting'
 import { LedgerUnavailableError, type PoolDemand } from '@decorum/ledger'
-import { defined, pause } from '@decorum/runtime'
+import type { Clock } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { headersFor } from '@decorum/sending'
-import { mayBe } from './access.ts'
-import type { Token } from './config.ts'
 import type { Desk } from './desk.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
-import { Problem } from './problem.ts'
 import type { OrderGiven } from './schemas.ts'
-import { type Caller, GoneError } from './waiting.ts'
 
 /** How often the lists are looked at while a worker waits. */
 const LOOK_MS = 20
@@ -33,12 +31,14 @@ type Pool = {
 
 export class Pools {
   readonly #desk: Desk
+  readonly #clock: Clock
   readonly #pools = new Map<string, Pool>()
   /** tells the gateways at once */
   onDemand: () => void = () => undefined
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#clock = desk.ledger.clock
   }
 
   get waiting(): number {
@@ -49,7 +49,7 @@ export class Pools {
 
   /** What this process announces about its workers; undefined: there are none. */
   demand(): Record<string, PoolDemand> | undefined {
-    const now = performance.now()
+    const now = this.#clock.monotonic()
     const demands: Record<string, PoolDemand> = {}
     for (const pool of this.#pools.values()) {
       pool.peaks = pool.peaks.filter(({ at }) => now - at < REMEMBER_MS)
@@ -74,7 +74,7 @@ export class Pools {
     const end = (tell: () => void): void => {
       if (worker.isDone) return
       worker.isDone = true
-      clearTimeout(timer)
+      this.#clock.cancel(timer)
       pool.workers.delete(worker)
       tell()
     }
@@ -84,7 +84,7 @@ export class Pools {
       give: (orders) => end(() => give(orders)),
       fail: (error) => end(() => fail(error)),
     }
-    const timer = setTimeout(() => worker.give([]), waitMs)
+    const timer = this.#clock.timeout(() => worker.give([]), waitMs)
     caller.onGone = () => worker.fail(new GoneError())
     pool.workers.add(worker)
     this.#noteDemand(pool)
@@ -131,7 +131,7 @@ export class Pools {
   #noteDemand(pool: Pool): void {
     const known = Math.max(0, ...pool.peaks.map(({ wanted }) => wanted))
     const wanted = wantedNow(pool)
-    pool.peaks = [...pool.peaks.filter((peak) => peak.wanted > wanted), { at: performance.now(), wanted }]
+    pool.peaks = [...pool.peaks.filter((peak) => peak.wanted > wanted), { at: this.#clock.monotonic(), wanted }]
     if (wanted > known) this.onDemand()
   }
 
@@ -141,7 +141,7 @@ export class Pools {
     try {
       while (pool.workers.size > 0) {
         const found = await this.#look(pool)
-        if (!found && pool.workers.size > 0) await pause(LOOK_MS)
+        if (!found && pool.workers.size > 0) await this.#clock.sleep(LOOK_MS)
       }
     } catch (error) {
       for (const worker of [...pool.workers]) worker.fail(error)

@@ -1,10 +1,11 @@
 /** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
-import { CrawlName } from '@decorum/protocol'
+import { CrawlName, MAX_URL_CHARS, TRUNCATED } from '@decorum/protocol'
+import { ProblemAnswer } from '@decorum/runtime/openapi'
 import { HEADERS_MAX_BYTES, NO_ANSWER } from '@decorum/sending'
 import { z } from 'zod'
 
-const url = z.string().min(1).max(8_192)
+const url = z.string().min(1).max(MAX_URL_CHARS)
 const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')
 export const AskBody = z
   .strictObject({
@@ -74,13 +75,19 @@ export const orderCompletionBody = (mostBytes: number) =>
       .regex(/^sha1:[A-Z2-7]{32}$/, 'sha1: and 32 characters of base32 are needed')
       .optional()
       .describe('of a body that is not sent'),
-    truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]).default(false),
+    truncated: z
+      .union([z.enum(TRUNCATED), z.literal(false)])
+      .default('')
+      .transform((cut) => cut || '')
+      .describe("why the body is not whole; '' or false: it is"),
     archive: archive.optional().describe('where the worker keeps the page (docs/content.md)'),
     address: z.string().max(64).default('').describe('IP address of the site'),
     load: z
-      .strictObject({ status: z.literal([429, 503]), retryAfter: z.string().max(256).optional() })
+      .strictObject({ status: z.int().min(100).max(999), retryAfter: z.string().max(256).optional() })
       .optional()
-      .describe('a further request under this order was answered with that'),
+      .describe(
+        'a further request under this order was answered with that: 429, 503, or any status with a Retry-After',
+      ),
   })
 export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
 
@@ -124,18 +131,12 @@ export type RequestAnswer = z.output<typeof RequestAnswer>
 
 export const RobotsQuery = z.object({ url, agent: z.string().max(64).optional() })
 export const PermitPath = z.object({ permit: z.string().min(1).max(4_096) })
-export const KeyHeader = z.string().min(1).max(255)
+export const KeyHeader = z.looseObject({ 'idempotency-key': z.string().min(1).max(255).optional() })
 
 const gate = z.enum([...Object.values(LEDGER_GATES), 'crawl-delay', 'robots-unreachable'])
 export type Gate = z.output<typeof gate>
-export const ProblemAnswer = z.looseObject({
-  type: z.string(),
-  title: z.string(),
-  status: z.number(),
-  detail: z.string(),
-})
 const index = z.int().describe('position among the URLs asked for, from 0')
-const RefusedAnswer = ProblemAnswer.extend({ index })
+const RefusedAnswer = ProblemAnswer.extend({ index }).meta({ id: 'Refused' })
 export type RefusedAnswer = z.output<typeof RefusedAnswer>
 const ofSeveral = {
   index: index.optional(),

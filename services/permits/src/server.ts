@@ -1,49 +1,28 @@
-/** The routes: each reads its request, calls permits.ts and writes the answer. */
+/** The routes: each calls permits.ts and writes the answer. */
+
 import type { PermitToken } from '@decorum/config'
+import { type Caller, GoneError, Problem, type Token } from '@decorum/granting'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { bodyRoom } from '@decorum/runtime/body-room'
-import { takeJson } from '@decorum/runtime/json-bodies'
-import { noJsonSchema } from '@decorum/runtime/no-json-schema'
+import { openHttpApi, readBySchemas } from '@decorum/runtime/http-api'
+import { openApi } from '@decorum/runtime/openapi'
 import type { Registry } from '@decorum/runtime/prom-client'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { holderOf } from './access.ts'
 import type { Asked } from './ask.ts'
-import type { Token } from './config.ts'
+import { routes } from './contract.ts'
 import { Keys } from './idempotency.ts'
 import { nextRequest } from './next-request.ts'
-import { openApi } from './openapi.ts'
 import type { Permits } from './permits.ts'
-import { Problem } from './problem.ts'
-import { readBody } from './read-body.ts'
-import {
-  AskBody,
-  ExtendBody,
-  KeyHeader,
-  type OrderGiven,
-  PermitPath,
-  PoolPath,
-  PoolQuery,
-  RequestBody,
-  RobotsQuery,
-} from './schemas.ts'
+import type { OrderGiven } from './schemas.ts'
 import { tracedAsk } from './traced.ts'
 import { verdict } from './verdict.ts'
-import { type Caller, GoneError } from './waiting.ts'
 
 /** A hundred URLs of 8 KB each. */
 const BODY_MAX_BYTES = 1024 * 1024
 /** Around a body in base64: headers and the rest of a completion. */
 const COMPLETION_BYTES = BODY_MAX_BYTES
-/** Longer than a caller may wait, and than common clients keep an idle connection. */
-const KEEP_ALIVE_MS = 72_000
-const HEADERS_WITHIN_MS = 10_000
+const REQUEST_WITHIN_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -69,58 +48,36 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   const { desk, shadow, asking, holding, held, pools } = permits
   const { ledger, traces, config } = desk
   const completionMaxBytes = COMPLETION_BYTES + Math.ceil(config.PAGE_MAX_BYTES / 3) * 4
-  const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
-  const server = Fastify({
-    loggerInstance,
-    schemaController: noJsonSchema,
-    pluginTimeout: 0, // a slow machine takes its time
-    childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
-    bodyLimit: BODY_MAX_BYTES,
-    // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
-    frameworkErrors: (error, _request, reply) =>
-      void tell(reply as FastifyReply, new Problem('bad-request', error.message)),
-    forceCloseConnections: true,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: HEADERS_WITHIN_MS,
-    routerOptions: { maxParamLength: 8_192 },
-    http: { headersTimeout: HEADERS_WITHIN_MS },
+  const server = openHttpApi({
+    log,
+    usualBytes: BODY_MAX_BYTES,
+    mostBytes: completionMaxBytes,
+    requestMs: REQUEST_WITHIN_MS,
+    async guard(request) {
+      if (!request.is404 && request.routeOptions.config.isOpen !== true)
+        request.token = holderOf(request.headers, tokens)
+    },
+    callerOf: ({ token }) => token?.name ?? '',
+    explain(error) {
+      if (error instanceof GoneError) return new Problem('caller-gone', 'nobody waits for this answer')
+      if (!(error instanceof LedgerUnavailableError)) return undefined
+      return new Problem('ledger-away', 'Redis does not answer: ask again', { retryAfterMs: 1_000 })
+    },
+    onProblem({ type, status }, reply) {
+      if (status === 401) reply.header('www-authenticate', 'Bearer')
+      count(type)
+    },
   })
-  takeJson(server)
-  const room = bodyRoom(completionMaxBytes)
-  // Before the body is read: who may not ask costs this process a head.
-  server.addHook('onRequest', async (request, { raw }) => {
-    if (request.is404 || request.routeOptions.config.isOpen === true) return
-    request.token = holderOf(request.headers, tokens)
-    const { headers, token } = request
-    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-    if (hasBody && !room.acquire(headers['content-length'], raw, token.name))
-      throw new Problem('busy', 'other large bodies are coming in: send this one again')
-  })
-  const keys = new Keys<Asked>()
-  const document = openApi(version)
-
-  server.setNotFoundHandler((request, reply) =>
-    tell(reply, new Problem('not-found', `there is no ${request.method} ${request.url.slice(0, 200)}`)),
+  const keys = new Keys<Asked>(permits.desk.ledger.clock)
+  const document = openApi(
+    Object.values(routes),
+    {
+      title: 'Decorum permits',
+      version,
+      description: 'Permits for other crawlers: one request at a time in each lane of (agent, origin).',
+    },
+    { type: 'http', scheme: 'bearer' },
   )
-  server.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error instanceof Problem) {
-      count(error.type)
-      return tell(reply, error)
-    }
-    if (error instanceof GoneError) return reply.code(499).send()
-    if (error instanceof LedgerUnavailableError) {
-      count('ledger-away')
-      return tell(reply, new Problem('ledger-away', 'Redis does not answer: ask again', { retryAfterMs: 1_000 }))
-    }
-    const status = error.statusCode ?? 500
-    if (status < 500)
-      return reply
-        .code(status)
-        .type(PROBLEM)
-        .send({ ...new Problem('bad-request', error.message).toJSON(), status })
-    request.log.error({ err: error }, 'a request failed')
-    return tell(reply, new Problem('internal', 'the log of this process says why'))
-  })
 
   const open = { config: { isOpen: true } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
@@ -132,99 +89,98 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   server.get('/metrics', open, async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   server.get('/openapi.json', open, () => document)
 
-  const by = ({ token }: FastifyRequest): Token => token
-
-  server.post('/v1/permits', async (request, reply) => {
-    const token = by(request)
-    const asked = readBody(AskBody, request.body)
-    const given = request.headers['idempotency-key']
-    const key = given === undefined ? undefined : readBody(KeyHeader, given)
-    const caller = callerOf(reply)
-    const { traceparent } = request.headers
-    const parent = typeof traceparent === 'string' ? traceparent : undefined
-    const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => asking.ask(asked, token, by))
-    const answer =
-      key === undefined
-        ? await ask(caller)
-        : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), caller, {
-            first: ask,
-            keepMs: (known) => (known.status === 201 ? known.body.leaseMs : 0),
-            again: (known) => asking.again(known, token),
-          })
-    count(answer.status === 201 ? 'granted' : 'wait')
-    if (answer.status === 200) return answer.body
-    // A caller with an idempotency key comes again for the same permit.
-    if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
-      await desk.giveBack(answer.permit)
-      return reply
-    }
-    return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
+  const api = readBySchemas(server)
+  api.route({
+    ...routes.askForPermit,
+    async handler(request, reply) {
+      const { token, body: asked, headers } = request
+      const key = headers['idempotency-key']
+      const caller = callerOf(reply)
+      const parent = typeof headers.traceparent === 'string' ? headers.traceparent : undefined
+      const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => asking.ask(asked, token, by))
+      const answer =
+        key === undefined
+          ? await ask(caller)
+          : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), caller, {
+              first: ask,
+              keepMs: (known) => (known.status === 201 ? known.body.leaseMs : 0),
+              again: (known) => asking.again(known, token),
+            })
+      count(answer.status === 201 ? 'granted' : 'wait')
+      if (answer.status === 200) return answer.body
+      // A caller with an idempotency key comes again for the same permit.
+      if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
+        await desk.giveBack(answer.permit)
+        return reply
+      }
+      return reply.code(201).header('location', `/v1/permits/${answer.body.permit}`).send(answer.body)
+    },
   })
-
-  const idOf = (request: FastifyRequest): string => readBody(PermitPath, request.params).permit
-  server.get('/v1/permits/:permit', async (request) => {
-    const [permit, token] = [idOf(request), by(request)]
-    return held(permit).view(permit, token)
+  api.route({
+    ...routes.viewPermit,
+    handler: async ({ params: { permit }, token }) => held(permit).view(permit, token),
   })
-  server.patch('/v1/permits/:permit', async (request) => {
-    const token = by(request)
-    const { leaseMs } = readBody(ExtendBody, request.body)
-    const permit = idOf(request)
-    count('extended')
-    return held(permit).extend(permit, leaseMs, token)
+  api.route({
+    ...routes.extendPermit,
+    async handler({ params: { permit }, body, token }) {
+      count('extended')
+      return held(permit).extend(permit, body.leaseMs, token)
+    },
   })
-  server.delete('/v1/permits/:permit', async (request) => {
-    const [permit, token] = [idOf(request), by(request)]
-    const ended = await held(permit).unused(permit, token)
+  const endedAs = (permit: string, ended: string) => {
     count(ended)
     return { permit, ended }
+  }
+  api.route({
+    ...routes.returnPermit,
+    handler: async ({ params: { permit }, token }) => endedAs(permit, await held(permit).unused(permit, token)),
   })
-  server.post('/v1/permits/:permit/completion', { bodyLimit: completionMaxBytes }, async (request) => {
-    const [permit, token] = [idOf(request), by(request)]
-    const ended = await held(permit).complete(permit, request.body, token)
-    count(ended)
-    return { permit, ended }
+  void server.register(async (scope) => {
+    readBySchemas(scope, false).route({
+      ...routes.completePermit,
+      bodyLimit: completionMaxBytes,
+      handler: async ({ params: { permit }, body, token }) =>
+        endedAs(permit, await held(permit).complete(permit, body as unknown, token)),
+    })
   })
-  server.post('/v1/permits/:permit/requests', async (request, reply) => {
-    const [permit, token] = [idOf(request), by(request)]
-    const answer = await nextRequest(permit, readBody(RequestBody, request.body).url, token, desk, holding)
-    count('next')
-    return reply.code(201).send(answer)
+  api.route({
+    ...routes.nextRequest,
+    async handler({ params: { permit }, body: { url }, token }, reply) {
+      const answer = await nextRequest(permit, url, token, desk, holding)
+      count('next')
+      return reply.code(201).send(answer)
+    },
   })
-  server.post('/v1/pools/:pool/orders', async (request, reply) => {
-    const token = by(request)
-    const { max, waitMs } = readBody(PoolQuery, request.query)
-    const { pool } = readBody(PoolPath, request.params)
-    const orders: OrderGiven[] = await pools.ask(pool, max, waitMs, token, callerOf(reply))
-    for (const _ of orders) count('order')
-    if (reply.raw.destroyed) {
-      await pools.releaseUndelivered(orders)
-      return reply
-    }
-    return { orders }
+  api.route({
+    ...routes.takeOrders,
+    async handler({ params: { pool }, query: { max, waitMs }, token }, reply) {
+      const orders: OrderGiven[] = await pools.ask(pool, max, waitMs, token, callerOf(reply))
+      for (const _ of orders) count('order')
+      if (reply.raw.destroyed) {
+        await pools.releaseUndelivered(orders)
+        return reply
+      }
+      return { orders }
+    },
   })
-  server.get('/v1/robots', async (request, reply) => {
-    const token = by(request)
-    const { url, agent } = readBody(RobotsQuery, request.query)
-    const answer = await verdict(url, agent, token, desk)
-    const seconds = Math.floor(answer.maxAgeMs / 1_000)
-    reply.header('cache-control', seconds > 0 ? `private, max-age=${seconds}` : 'no-store')
-    return answer
+  api.route({
+    ...routes.judgeUrl,
+    async handler({ query: { url, agent }, token }, reply) {
+      const answer = await verdict(url, agent, token, desk)
+      const seconds = Math.floor(answer.maxAgeMs / 1_000)
+      reply.header('cache-control', seconds > 0 ? `private, max-age=${seconds}` : 'no-store')
+      return answer
+    },
   })
-  server.get('/v1/shadow', (request) => shadow.report(by(request)))
-  server.delete('/v1/shadow', (request, reply) => {
-    shadow.clear(by(request))
-    return reply.code(204).send()
+  api.route({ ...routes.shadowReport, handler: ({ token }) => shadow.report(token) })
+  api.route({
+    ...routes.forgetShadow,
+    handler({ token }, reply) {
+      shadow.clear(token)
+      return reply.code(204).send()
+    },
   })
   return server
-}
-
-const PROBLEM = 'application/problem+json'
-
-function tell(reply: FastifyReply, problem: Problem): FastifyReply {
-  if (problem.type === 'unauthorized') reply.header('www-authenticate', 'Bearer')
-  if (problem.status === 429 || problem.status === 503) reply.header('retry-after', '1')
-  return reply.code(problem.status).type(PROBLEM).send(problem.toJSON())
 }
 
 function callerOf({ raw }: FastifyReply): Caller {

@@ -1,13 +1,11 @@
 /** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
+
 import type { Agent } from '@decorum/config'
-import { parseRetryAfter } from '@decorum/robots'
-import { mayBe } from './access.ts'
-import { admit } from './admission.ts'
-import type { Token } from './config.ts'
+import { admit, mayBe, Problem, type Token } from '@decorum/granting'
+import { waitOf } from '@decorum/sending'
 import type { Desk } from './desk.ts'
 import { loadOf } from './end.ts'
 import type { Holding } from './leased.ts'
-import { Problem } from './problem.ts'
 import { readBody } from './read-body.ts'
 import {
   type AskBody,
@@ -21,16 +19,17 @@ import { rulesOf, Shadow } from './shadow.ts'
 
 export class ShadowPermits implements Holding {
   readonly #desk: Desk
-  readonly #shadow = new Shadow()
+  readonly #shadow: Shadow
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#shadow = new Shadow(desk.ledger.clock)
   }
 
   /** @throws Problem when the URL cannot be read · LedgerUnavailableError */
   async ask({ url, urls, leaseMs }: AskBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
     const { config, robots, fetchers, origins, longestLeaseMs, now } = this.#desk
-    const wish = admit(url ?? (urls?.[0] as string), agent, config.guard)
+    const wish = admit(url ?? (urls?.[0] as string), agent, token, config.guard)
     if (wish instanceof Problem && wish.type === 'bad-request') throw wish
     const heldMs = Math.min(leaseMs ?? longestLeaseMs, longestLeaseMs)
     const { name, userAgent } = agent
@@ -46,7 +45,7 @@ export class ShadowPermits implements Holding {
     const judged = await origins.judge(agent, origin, path)
     const { judgement, delayMs, version } = judged
     if (judgement.kind === 'ask' && fetchers() > 0)
-      void robots.ask({ agent: agent.key, origin }, version, delayMs).catch(() => undefined)
+      void robots.ask({ agent: agent.key, origin }, token, version, delayMs).catch(() => undefined)
     const rules = rulesOf(judged, agent.minDelayMs, now(wish))
     const asked = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
     const { id, would } = this.#shadow.ask(asked)
@@ -55,8 +54,10 @@ export class ShadowPermits implements Holding {
 
   async complete(id: string, body: unknown, token: Token): Promise<Ended> {
     const said = readBody(CompletionBody, body)
-    const isClosed = loadOf(said).kind === 'asked-for-less'
-    const closedMs = isClosed ? (parseRetryAfter(said.retryAfter, Date.now()) ?? this.#desk.config.BACK_OFF_MS) : 0
+    const load = loadOf(said)
+    const asked = waitOf(load)
+    const askedMs = Math.max(asked.retryAfterMs ?? 0, (asked.retryAfterAt ?? 0) - this.#desk.wall())
+    const closedMs = askedMs > 0 ? askedMs : load.kind === 'asked-for-less' ? this.#desk.config.BACK_OFF_MS : 0
     if (!this.#shadow.end(id, token.name, true, closedMs)) throw notHeld()
     return 'completed'
   }

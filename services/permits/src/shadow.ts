@@ -3,8 +3,10 @@
  * lane is taken, so the rest of the fleet does not notice. Lanes are as this process sees them: the exchanges of shadow callers
  * alone, without those of other processes. Robots rules are the fleet's.
  */
+
 import { randomUUID } from 'node:crypto'
-import type { Judged } from './origins.ts'
+import type { Judged } from '@decorum/granting'
+import type { Clock } from '@decorum/protocol'
 import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
 /** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
@@ -54,18 +56,18 @@ export class Shadow {
   readonly #lanes = new Map<string, ShadowLane>()
   readonly #open = new Map<string, Exchange>()
   readonly #totals = new Map<string, Counts>()
-  readonly #now: () => number
-  #since = Date.now()
+  readonly #clock: Clock
+  #since: number
   #forgotten = 0
 
-  /** @param now  a clock that only goes forward, ms */
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#since = clock.machine()
   }
 
   /** One request is about to be sent, whatever the answer. @returns its id, and what would have become of it */
   ask({ agent, origin, holder, rules, leaseMs }: Asked): { id: string; would: Would } {
-    const now = this.#now()
+    const now = this.#clock.monotonic()
     this.#sweep(now)
     const lane = this.#laneOf(agent, origin)
     const { delayMs } = rules
@@ -92,7 +94,7 @@ export class Shadow {
   end(id: string, holder: string, sent: boolean, closedMs: number): boolean {
     const lane = this.#heldBy(id, holder)?.lane
     if (lane === undefined) return false
-    const now = this.#now()
+    const now = this.#clock.monotonic()
     if (sent) lane.dueAt = Math.max(lane.dueAt, now + lane.delayMs)
     lane.closedUntil = Math.max(lane.closedUntil, now + closedMs)
     this.#forget(id)
@@ -103,7 +105,7 @@ export class Shadow {
   extend(id: string, holder: string, leaseMs: number): { agent: string; origin: string } | undefined {
     const exchange = this.#heldBy(id, holder)
     if (exchange === undefined) return undefined
-    exchange.until = this.#now() + leaseMs
+    exchange.until = this.#clock.monotonic() + leaseMs
     const { agent, origin } = exchange.lane.shown
     return { agent, origin }
   }
@@ -136,7 +138,7 @@ export class Shadow {
     for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
     this.#forgotten = 0
-    this.#since = Date.now()
+    this.#since = this.#clock.machine()
   }
 
   /** Ends exchanges whose end was not reported: the oldest come first. */

@@ -1,10 +1,10 @@
 /** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
-import { type Outcome, orderUrl } from '@decorum/protocol'
+import { Problem } from '@decorum/granting'
+import { type Clock, type Outcome, orderUrl } from '@decorum/protocol'
 import type { Traces } from '@decorum/runtime'
 import { defined } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
 import type { AboutOrder } from './order-end.ts'
-import { Problem } from './problem.ts'
 import type { AskBody } from './schemas.ts'
 
 /**
@@ -38,7 +38,13 @@ export async function tracedAsk<T extends { status: number }>(
  * From when the worker was given the order until its end is written. It belongs to the trace of the URL, and any process of this service
  * may tell it.
  */
-export function traceOrder(traces: Traces, pool: string, { order, heldMs }: AboutOrder, { outcome }: PageRead): void {
+export function traceOrder(
+  clock: Clock,
+  traces: Traces,
+  pool: string,
+  { order, heldMs }: AboutOrder,
+  { outcome }: PageRead,
+): void {
   const attributes = () => ({
     'decorum.id': order.id,
     'decorum.kind': 'page',
@@ -47,7 +53,7 @@ export function traceOrder(traces: Traces, pool: string, { order, heldMs }: Abou
     'url.full': orderUrl(order),
     ...(outcome === undefined ? {} : attributesOfOutcome(outcome)),
   })
-  traces.span('decorum.fetch', order.request, attributes, Date.now() - heldMs)?.end()
+  traces.span('decorum.fetch', order.request, attributes, clock.machine() - heldMs)?.end()
 }
 
 const attributesOfOutcome = (outcome: Outcome): Record<string, string | number> => ({

@@ -1,9 +1,8 @@
 /** What robots.txt says of a URL, without a permit; where it is not known, a fetcher is ordered to fetch it. */
+
 import { disallowed } from '@decorum/admission'
-import { admit } from './admission.ts'
-import type { Token } from './config.ts'
+import { admit, Problem, type Token } from '@decorum/granting'
 import type { Desk } from './desk.ts'
-import { Problem } from './problem.ts'
 import type { RobotsAnswer } from './schemas.ts'
 
 /** Ages that a verdict may be given, ms. */
@@ -13,13 +12,15 @@ const AGES_MS = [86_400_000, 21_600_000, 3_600_000, 600_000, 60_000, 5_000]
 export async function verdict(url: string, name: string | undefined, token: Token, desk: Desk): Promise<RobotsAnswer> {
   const { config, origins } = desk
   const agent = desk.agentOf(name, token)
-  const wish = admit(url, agent, config.guard)
+  const wish = admit(url, agent, token, config.guard)
   if (wish instanceof Problem) throw wish
   const { origin, path } = wish
-  const { judgement, delayMs, version, state } = await origins.judge(agent, origin, path)
+  const { judgement, delayMs, version, state } = await origins.verdict(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
-  if (judgement.kind === 'ask' && desk.fetchers() > 0)
-    await desk.robots.ask({ agent: agent.key, origin }, version, delayMs)
+  if (judgement.kind === 'ask' && desk.fetchers() > 0) {
+    const asked = await desk.robots.ask({ agent: agent.key, origin }, token, version, delayMs)
+    if (typeof asked === 'object' && 'why' in asked) throw new Problem('quota', asked.why, { retryAfterMs: 1_000 })
+  }
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }
   const now = desk.now(wish)

@@ -89,6 +89,15 @@ test('nginx: combined with $msec $request_time, origin, Retry-After and Location
   ])
 })
 
+test('a target in absolute form keeps an empty query', async () => {
+  const asked = ['http://a.test/b?', 'http://a.test/b?#c', 'http://a.test/b?d', 'http://a.test/b']
+  const path = await file(
+    'absolute',
+    ...asked.map((url) => combined('1790000000.250 0.040 http://a.test "-" "-"', `GET ${url} HTTP/1.1`)),
+  )
+  expect((await readLogs([path])).requests.map((request) => request.path)).toEqual(['/b?', '/b?', '/b?d', '/b'])
+})
+
 test('Apache: combined with %{usec}t %D, for one origin that the command names', async () => {
   const path = await file('apache', combined('1790000000250400 1500'))
   expect((await readLogs([path], 'https://a.test')).requests).toMatchObject([

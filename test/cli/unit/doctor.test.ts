@@ -18,7 +18,7 @@ const INFO = {
   maxclients: '10000',
 }
 const CONFIG = { appendfsync: 'everysec', 'hash-max-listpack-value': '1024', 'set-max-intset-entries': '4096' }
-const about = { host: 'a', pid: 1, version: '1.0.0', config: 4, pending: [] }
+const about = { host: 'a', pid: 1, version: '1.0.0', commit: '0123456789ab', config: 4, pending: [] }
 const WELL: Facts = {
   servers: [{ name: '', info: text(INFO), aheadMs: 3, uncertainMs: 1, config: CONFIG }],
   layouts: ['3'],
@@ -44,7 +44,7 @@ const server = (info: Partial<typeof INFO>, more: Partial<Facts['servers'][numbe
 })
 const members = (...changes: Partial<typeof about>[]): Partial<Facts> => ({
   members: [
-    ...WELL.members,
+    ...(WELL.members ?? []),
     ...changes.map((change, n) => ({ id: `m${n}`, role: 'fetcher', slots: 1, about: { ...about, ...change } })),
   ],
 })
@@ -81,8 +81,10 @@ const FAULTS: [name: string, change: Partial<Facts>, check: string, state: 'warn
   ['a clock that is off', server({}, { aheadMs: -4_000 }), 'clock', 'warn', 'chrony'],
   ['an earlier layout', { layouts: ['2'] }, 'layout', 'bad', 'decorum upgrade'],
   ['an upgrade that broke off', { layouts: ['2>3', '3'] }, 'layout', 'bad', 'decorum upgrade'],
+  ['a ledger that may not be read', { fleetRefused: 'NOPERM x' }, 'permissions', 'bad', 'ACL SETUSER'],
   ['a later layout', { layouts: ['9'] }, 'layout', 'bad', 'use that version'],
-  ['no fetcher', { members: WELL.members.slice(0, 1) }, 'fleet', 'bad', 'decorum fetcher'],
+  ['no fetcher', { members: (WELL.members ?? []).slice(0, 1) }, 'fleet', 'bad', 'decorum fetcher'],
+  ['two builds of one version', members({ commit: 'ba9876543210' }), 'versions', 'warn', 'rolling restart'],
   ['two versions', members({ version: '0.9.0' }), 'versions', 'warn', 'rolling restart'],
   ['another configuration', members({ config: 3 }), 'configuration', 'warn', 'start it again'],
   [
@@ -101,6 +103,14 @@ const FAULTS: [name: string, change: Partial<Facts>, check: string, state: 'warn
 test.each(FAULTS)('%s is found, and nothing else', (_, change, check, state, mend) => {
   const found = judge({ ...WELL, ...change }).filter((finding) => finding.state !== 'ok')
   expect(found).toEqual([{ check, state, says: expect.any(String), mend: expect.stringContaining(mend) }])
+})
+
+test('what the first page of the console calls trouble is bad, in its own sentence; all else is fine', () => {
+  const says = (tone: 'trouble' | 'polite') =>
+    judge({ ...WELL, state: { tone, title: "The queue 'orders' is paused", sentence: 'Resume there.' } })
+  const finding = { check: 'crawl', state: 'bad', says: "The queue 'orders' is paused. Resume there." }
+  expect(says('trouble')).toContainEqual(finding)
+  expect(says('polite')).toContainEqual({ ...finding, state: 'ok' })
 })
 
 test('where CONFIG is not allowed, what it would say is not judged', () => {

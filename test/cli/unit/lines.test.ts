@@ -2,10 +2,11 @@
 
 import { execFileSync } from 'node:child_process'
 import { constants, mkdtempSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Line, linesOf, openInput } from '@decorum/cli/testing'
+import { type Line, linesOf, openInput, withScheme } from '@decorum/cli/testing'
+import { MAX_URL_CHARS } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 
 async function read(...chunks: (string | Uint8Array)[]): Promise<Line[]> {
@@ -55,12 +56,100 @@ test('however the bytes are split into chunks, the lines are the same', async ()
   }
 })
 
+const encodings: [string, (text: string) => Buffer][] = [
+  ['UTF-16 with its mark', (text) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ['UTF-16 with its mark, the other way', (text) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],
+  ['UTF-8 with its mark', (text) => Buffer.from(`\ufeff${text}`)],
+  ['UTF-8', (text) => Buffer.from(text)],
+]
+test.each(encodings)('a list in %s is read, however it comes', async (_, encode) => {
+  const text = 'http://a/é\r\n# ü\r\nhttp://b/日😀\n\nhttp://c/'
+  const lines = [1, 3, 5].map((number) => ({ number, text: text.split('\n')[number - 1]?.trim() }))
+  const bytes = encode(text)
+  expect(await read(bytes)).toEqual(lines)
+  expect(await read(...[...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(lines)
+})
+
+test.each<[string, Buffer, RegExp]>([
+  [
+    'Latin-1',
+    Buffer.from('http://a/\r\n#\r\nhttp://b/caf\xe9\r\n', 'latin1'),
+    /^line 3 is not in UTF-8: convert the list/,
+  ],
+  ['Latin-1 in the last character', Buffer.from('http://a/\nhttp://b/caf\xe9', 'latin1'), /^line 2 is not in UTF-8/],
+  ['GBK', Buffer.from([0x68, 0x0a, 0x0a, 0xd6, 0xd0, 0xce, 0xc4]), /^line 3 is not in UTF-8/],
+  ['UTF-16 without its mark', Buffer.from('http://a/\nhttp://b/', 'utf16le'), /^line 1 holds a NUL: .* UTF-16 without/],
+  ['half of a character of UTF-16', Buffer.from('\ufeffhttp://a/', 'utf16le').subarray(0, 15), /UTF-16/],
+  ['UTF-32', Buffer.from('fffe000068000000', 'hex'), /NUL/],
+  ['gzip', Buffer.from([0x1f, 0x8b, 8, 0, 0, 0]), /packed with gzip/],
+  ['an image', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]), /^line 1 is not in UTF-8/],
+])('%s is refused with the line, however it comes, and no line of it is made up', async (_, bytes, message) => {
+  for (const chunks of [[bytes], [...bytes].map((byte) => Uint8Array.of(byte))]) {
+    const refused = await read(...chunks).catch((error: Error) => error)
+    expect(refused).toMatchObject({ message: expect.stringMatching(message) })
+  }
+})
+
+test('a # behind a blank begins a comment, a tab another column; a fragment and a candidate are as they were', async () => {
+  const lines = ['http://a/x # why', 'http://a/x\t#', 'http://a/x#y', 'http://a/my file.html', '{"url":"http://a/ #x"}']
+  lines.push('http://a/x\t2026-11-27\t0.8', '\thttp://a/y\t', '{"url":\t"http://a/"}') // the parser of URLs drops a tab
+  expect((await read(lines.join('\n'))).map(({ text }) => text)).toEqual([
+    'http://a/x',
+    'http://a/x',
+    'http://a/x#y',
+    'http://a/my file.html',
+    '{"url":"http://a/ #x"}',
+    'http://a/x',
+    'http://a/y',
+    '{"url":\t"http://a/"}',
+  ])
+})
+
+test('a file is read through before: what is no list, or names nothing, is refused at once', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'decorum-lines-'))
+  onTestFinished(() => rm(dir, { recursive: true }))
+  const opened = async (bytes: Uint8Array | string): Promise<string> => {
+    const file = join(dir, 'urls.txt')
+    await writeFile(file, bytes)
+    return openInput(file).then(
+      (input) => input.destroy() && 'opened',
+      (error: Error) => `${error.name}: ${error.message.replace(file, 'it')}`,
+    )
+  }
+  const good = 'http://a/\n'.repeat(20_000)
+  expect(await opened(good)).toBe('opened')
+  expect(await opened(`${'# x\n\n'.repeat(50_000)}h`)).toBe('opened')
+  for (const empty of ['', '\n \r\n', '\ufeff', '# only\r# comments', `${' '.repeat(200_000)}# x`])
+    expect(await opened(empty)).toMatch(/^UsageError: it: the list is empty/)
+  expect(await opened(Buffer.from(`${good}http://a/\xe9\n`, 'latin1'))).toMatch(
+    /^UsageError: it: line 20001 is not in UTF-8/,
+  )
+  expect(await opened(Buffer.alloc(10))).toMatch(/^UsageError: it: line 1 holds a NUL/)
+})
+
+test.each([
+  ['example.com/x', 'https://example.com/x'],
+  ['//example.com/x', 'https://example.com/x'],
+  ['www.example.co.uk', 'https://www.example.co.uk'],
+  ['example.com:8080?x', 'https://example.com:8080?x'],
+  ['bücher.example/é', 'https://bücher.example/é'],
+  ['192.0.2.1/x', 'https://192.0.2.1/x'],
+  ['localhost:3000', 'https://localhost:3000'],
+  ['http://example.com/', undefined],
+  ['mailto:a@example.com', undefined],
+  ['not a url', undefined],
+  ['v1.2', undefined],
+  ['/path/only.html', undefined],
+])('%j without its scheme may be meant as %j', (text, meant) => {
+  expect(withScheme(text)).toBe(meant)
+})
+
 test('a line of a megabyte is cut where its refusal is certain, and the next line is whole', async () => {
   const long = 'x'.repeat(1_000_000)
   const pieces = Array.from({ length: 100 }, (_, n) => long.slice(n * 10_000, (n + 1) * 10_000))
   for (const ends of [['\nhttp://b/\n'], ['\r', 'http://b/\r'], ['\r', '\nhttp://b/']])
     expect((await read(...pieces, ...ends)).map(({ number, text }) => [number, text.length])).toEqual([
-      [1, 8_193],
+      [1, MAX_URL_CHARS + 1],
       [2, 9],
     ])
 })

@@ -9,6 +9,7 @@ test('all the commands are there', () => {
     'up',
     'crawl',
     'demo',
+    'guard',
     'conform',
     'check',
     'enqueue',
@@ -33,6 +34,7 @@ test('all the commands are there', () => {
     'fetcher',
     'console',
     'permits',
+    'proxy',
   ])
 })
 

@@ -1,9 +1,10 @@
 /** The sentence at the top of the overview: polite, moving, calm, or trouble. */
 
+import { readFileSync } from 'node:fs'
 import type { Look } from '@decorum/console/inside'
-import { headline, totalsOf } from '@decorum/console/inside'
+import { headline, recentOf, TROUBLES, totalsOf } from '@decorum/console/inside'
 import { type Crawl, type Member, type Reader, USUAL } from '@decorum/ledger'
-import type { Intake, PartitionView } from '@decorum/ledger-views'
+import type { Intake, PartitionView, Sample } from '@decorum/ledger-views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
@@ -36,10 +37,11 @@ function at(
     otherReaders: [],
     crawls: [],
     intake: NONE,
+    recent: { perMinute },
   }
-  return headline(look, totalsOf(partitions, OUTCOME_KINDS), perMinute, limit)
+  return headline(look, totalsOf(partitions, OUTCOME_KINDS), limit)
 }
-const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false }
+const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
 
 /** The same with candidates that no gateway has taken in. */
 function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
@@ -54,12 +56,13 @@ function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number
     otherReaders: [],
     crawls: [],
     intake,
+    recent: { takenIn },
   }
-  return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), undefined, 1_000_000, takenIn)
+  return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), 1_000_000)
 }
 
 test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
-  const intake = { jobs: 57, urls: 57, isEstimate: false, oldestMs: 500 }
+  const intake = { jobs: 57, urls: 57, isEstimate: false, paused: [], oldestMs: 500 }
   expect(withQueue([part({ waiting: 3, lanes: 2, nextDue: now + 800 })], intake).sentence).toBe(
     '3 URLs wait in 2 lanes, 57 URLs in the queue of candidates; those in lanes until their lane is due. The next lane is due in 0.8 s.',
   )
@@ -67,13 +70,18 @@ test('candidates that no gateway has taken in are counted, and nobody says that 
     tone: 'polite',
     sentence: '57 URLs in the queue of candidates, none in lanes.',
   })
-  expect(withQueue([part()], intake, undefined, [])).toMatchObject({ tone: 'trouble', title: 'No fetcher is running' })
+  expect(withQueue([part()], intake, undefined, [])).toMatchObject({
+    tone: 'trouble',
+    code: 'no-fetcher',
+    title: 'No fetcher is running',
+  })
 })
 
 test('candidates that have waited for ten seconds while none is taken in are trouble; while some are, they are not', () => {
-  const intake = { jobs: 57, urls: 5_700, isEstimate: true, oldestMs: 12_000 }
+  const intake = { jobs: 57, urls: 5_700, isEstimate: true, paused: [], oldestMs: 12_000 }
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 0)).toEqual({
     tone: 'trouble',
+    code: 'not-taken-in',
     title: 'Nothing is taken in',
     sentence:
       '3 URLs wait in 2 lanes, about 5\u2009700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
@@ -86,6 +94,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
   const head = at([part({ waiting: 312, lanes: 40, nextDue: now + 800 })])
   expect(head).toEqual({
     tone: 'polite',
+    code: 'polite',
     title: 'Polite, not stalled',
     sentence: '312 URLs wait in 40 lanes, each until its lane is due. The next lane is due in 0.8 s.',
   })
@@ -94,6 +103,7 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
 test('a master that is away is trouble, and the sentence says whose', () => {
   expect(at([part({ waiting: 3, lanes: 1, inFlight: 1 })], fleet, 60, 1_000_000, 2)).toMatchObject({
     tone: 'trouble',
+    code: 'partitions-away',
     title: '2 of 3 partitions do not answer',
     sentence: expect.stringContaining('The others go on.'),
   })
@@ -124,6 +134,7 @@ test('between two requests a crawl that moved in the last minute is still crawli
 test('open lanes, nothing in flight and more than two seconds late is a stall', () => {
   expect(at([part({ waiting: 5, lanes: 3, due: 2, nextDue: now - 9_000 })])).toMatchObject({
     tone: 'trouble',
+    code: 'stalled',
     title: 'Stalled',
     sentence: '2 lanes could be visited, the oldest for 9 s, and nothing is in flight.',
   })
@@ -156,6 +167,7 @@ test('a partition full of unread outcomes is said before everything but a hold',
   expect(at([part(), { ...full, unread: 9, nextDue: now + 1 }], fleet, undefined, 10).tone).toBe('polite')
   expect(at([part({ ...full, holdUntil: now + 55_000 })], fleet, undefined, 10)).toMatchObject({
     tone: 'polite',
+    code: 'held',
     title: 'Holding back',
     sentence: expect.stringContaining('another 55 s'),
   })
@@ -170,6 +182,7 @@ test('a group that nobody reads any more and that stops the crawl is named, with
   const say = (reader: Reader) => at(full, fleet, undefined, 10, 0, [reader])
   expect(say(silent)).toEqual({
     tone: 'trouble',
+    code: 'unread',
     title: "Nobody reads as 'old' any more",
     sentence:
       "The reader 'old' was last heard of 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum readers forget old.",
@@ -199,12 +212,18 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     const look: Look = {
       ...{ kind: 'seen', at: now, partitions, away: 0, lanes: [], members: fleet, readers: [], otherReaders, crawls },
       intake: NONE,
+      recent: {},
     }
-    return headline(look, totalsOf(partitions, OUTCOME_KINDS), undefined, 10)
+    return headline(look, totalsOf(partitions, OUTCOME_KINDS), 10)
   }
   const text =
     "The crawl 'news' has paused until its reader 'old' has worked through 10 outcomes that it has not acknowledged."
-  expect(say([crawl('news')], [reader])).toEqual({ tone: 'trouble', title: "The crawl 'news' waits", sentence: text })
+  expect(say([crawl('news')], [reader])).toEqual({
+    tone: 'trouble',
+    code: 'crawl-waits',
+    title: "The crawl 'news' waits",
+    sentence: text,
+  })
   expect(say([crawl('news')], [{ ...reader, idleMs: 7_200_000 }]).sentence).toBe(
     "The reader 'old' was last heard of 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum readers forget old --crawl news.",
   )
@@ -215,10 +234,46 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     expect(say([crawl('default'), crawl('news', fine)], [reader]).title).toBe('Polite, not stalled')
 })
 
+test.each([
+  [['candidates'], "The queue 'candidates' is paused", 'no candidate is taken in'],
+  [['orders'], "The queue 'orders' is paused", 'no order reaches a fetcher'],
+  [['candidates', 'orders'], "The queues 'candidates' and 'orders' are paused", 'no candidate is taken in'],
+] as const)('queues that another tool has paused are trouble, whatever waits: %j', (paused, title, stops) => {
+  for (const partitions of [
+    [part()],
+    [part({ waiting: 3, lanes: 3, nextDue: now + 50_000 })],
+    [part({ holdUntil: now + 5_000 })],
+  ]) {
+    const said = withQueue(partitions, { ...NONE, paused: [...paused] })
+    expect(said).toMatchObject({ tone: 'trouble', code: 'queue-paused', title })
+    expect(said.sentence).toContain(stops)
+    expect(said.sentence).toContain('queue.resume()')
+  }
+})
+
+test('what happened lately is read from the samples of the ledger', () => {
+  const sample = (ageMs: number, counts: Record<string, number>): Sample => ({
+    ...{ at: now - ageMs, due: 0, lanes: 0, inFlight: 0, unread: 0, lagMs: 0, jobs: 0 },
+    counts,
+  })
+  const view = part({ counts: { fetched: 40, parked: 10, absorbed: 5 } })
+  const old = sample(500_000, {})
+  const samples = [
+    sample(5_000, { fetched: 39 }),
+    sample(20_000, { fetched: 30, parked: 10 }),
+    sample(60_000, { fetched: 10 }),
+    old,
+  ]
+  expect(recentOf([{ view, samples }])).toEqual({ perMinute: 30, takenIn: 15 })
+  expect(recentOf([{ view, samples: [old] }])).toEqual({ perMinute: undefined, takenIn: undefined })
+  expect(recentOf([{ view: part(), samples }])).toEqual({ perMinute: 0, takenIn: 0 })
+})
+
 test('a Redis that does not answer is trouble, in its own words', () => {
   const look: Look = { kind: 'blind', at: now, why: 'connect ECONNREFUSED' }
-  expect(headline(look, totalsOf([], OUTCOME_KINDS), undefined, 1)).toEqual({
+  expect(headline(look, totalsOf([], OUTCOME_KINDS), 1)).toEqual({
     tone: 'trouble',
+    code: 'redis-away',
     title: 'Redis does not answer',
     sentence: 'Nothing new is sent until it does: connect ECONNREFUSED.',
   })
@@ -230,4 +285,10 @@ test('outcomes are summed over kinds and partitions; other counts are left out',
     OUTCOME_KINDS,
   )
   expect(totals.outcomes).toBe(6)
+})
+
+test('operating.md has each trouble, and what there is to do', () => {
+  const page = readFileSync(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+  const [, section = ''] = /### DecorumTrouble\n([\s\S]*?)\n###/.exec(page) ?? []
+  for (const code of TROUBLES) expect(section).toContain(`\`${code}\``)
 })

@@ -3,6 +3,9 @@ import { loadAgents } from '@decorum/config'
 import { readBody } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
 
+/** as the answer has it */
+const told = (read: unknown) => JSON.parse(JSON.stringify(read))
+
 const agents = loadAgents({
   agents: JSON.stringify([
     { name: 'first-bot', userAgent: 'first-bot/1 (+https://example.com/bot)' },
@@ -28,7 +31,7 @@ test('text: CR alone ends a line as well; a URL with a CR in it would be read as
     'http://a.example/1',
     'http://b.example/2',
   ])
-  expect(readBody('http://a.example/\r\rhttp:// /', 'text', agents, undefined)).toMatchObject({ line: 3 })
+  expect(told(readBody('http://a.example/\r\rhttp:// /', 'text', agents, undefined))).toMatchObject({ line: 3 })
 })
 
 test('the agent of the query is everybody’s who names none', () => {
@@ -47,19 +50,19 @@ test.each([
   ['json', '[{"url":"http://a.example/"},{"url":"http://a.example/","id":""}]', 2, 'bad-candidate'],
   ['json', '{"candidates":[{"url":"http://a.example/"},7]}', 2, 'bad-candidate'],
 ] as const)('%s %j: line %i is refused as %s', (shape, body, line, error) => {
-  const read = readBody(body, shape, agents, undefined)
+  const read = told(readBody(body, shape, agents, undefined))
   expect(read).toMatchObject({
-    error,
+    type: error,
     line,
-    message: expect.stringContaining(`${shape === 'json' ? 'candidate' : 'line'} ${line}: `),
+    detail: expect.stringContaining(`${shape === 'json' ? 'candidate' : 'line'} ${line}: `),
   })
   expect(JSON.stringify(read)).not.toContain('secret')
 })
 
 test('JSON that is none, and a body without a candidate, are refused without a line', () => {
-  expect(readBody('{', 'json', agents, undefined)).toMatchObject({ error: 'bad-json' })
-  expect(readBody('# only a comment', 'text', agents, undefined)).toMatchObject({ error: 'nothing-to-do' })
-  expect(readBody('[]', 'json', agents, undefined)).toMatchObject({ error: 'nothing-to-do' })
+  expect(readBody('{', 'json', agents, undefined)).toMatchObject({ type: 'bad-json' })
+  expect(readBody('# only a comment', 'text', agents, undefined)).toMatchObject({ type: 'nothing-to-do' })
+  expect(readBody('[]', 'json', agents, undefined)).toMatchObject({ type: 'nothing-to-do' })
 })
 
 test('one candidate, an array and { candidates } are the same thing', () => {
@@ -69,14 +72,14 @@ test('one candidate, an array and { candidates } are the same thing', () => {
 })
 
 test('what only the fleet may set is refused, and an unknown member is named, with its line', () => {
-  expect(readBody('{"url":"http://a.example/","hops":10}', 'json', agents, undefined)).toMatchObject({
-    error: 'bad-candidate',
-    message: expect.stringContaining('hops: only the fleet itself counts redirects'),
+  expect(told(readBody('{"url":"http://a.example/","hops":10}', 'json', agents, undefined))).toMatchObject({
+    type: 'bad-candidate',
+    detail: expect.stringContaining('hops: only the fleet itself counts redirects'),
   })
   const lines = '{"url":"http://a.example/"}\n{"url":"http://a.example/b","prio":"high","piority":"high"}\n'
-  expect(readBody(lines, 'ndjson', agents, undefined)).toEqual({
-    error: 'bad-candidate',
-    message: expect.stringMatching(/^line 2: prio: there is no such member/),
+  expect(told(readBody(lines, 'ndjson', agents, undefined))).toMatchObject({
+    type: 'bad-candidate',
+    detail: expect.stringMatching(/^line 2: prio: there is no such member/),
     line: 2,
   })
 })
@@ -102,8 +105,8 @@ test.each([
     /crwal.*no other member than crawl/,
   ],
 ])('%s beside the candidates: nothing is taken', (_what, body, message) => {
-  expect(readBody(body, 'json', agents, undefined)).toEqual({
-    error: 'bad-body',
-    message: expect.stringMatching(message),
+  expect(told(readBody(body, 'json', agents, undefined))).toMatchObject({
+    type: 'bad-body',
+    detail: expect.stringMatching(message),
   })
 })

@@ -28,7 +28,7 @@ const comparable = (all: Told[]): Told[] =>
 
 function theirs(text: string): Told[] {
   const all: Told[] = []
-  const reader = new TagReader(NAMES, (name, attributes) => all.push([name, false, [...attributes]]))
+  const reader = new TagReader(NAMES, { onTag: (name, attributes) => all.push([name, false, [...attributes]]) })
   reader.write(text)
   reader.end()
   return all

@@ -77,6 +77,13 @@ test('X-Robots-Tag for another agent is not ours, and both places together make 
 })
 
 test.each([
+  ['UTF-8', '/caf\xc3\xa9', 'http://a.test/caf%C3%A9'],
+  ['Latin-1', '/caf\xe9?q=\xe9', 'http://a.test/caf%E9?q=%E9'],
+])('canonical of a Link header whose octets are %s: they are those of the URL', (_, href, canonical) => {
+  expect(readSaid('http://a.test/x', [['Link', `<${href}>; rel=canonical`]], [], [])).toEqual({ canonical })
+})
+
+test.each([
   ['no canonical link', '<link rel=stylesheet href=a>', undefined],
   ['the first of two', '<link rel=canonical href=a><link rel=canonical href=b>', 'http://a.test/dir/a'],
   ['another scheme', '<link rel=canonical href="javascript:x">', undefined],
@@ -127,6 +134,57 @@ test('the encoding of the page is the one in which it is read', () => {
   })
 })
 
+test('values are decoded, names and markup are found in the bytes as they are', () => {
+  const of = (text: string, encoding: string, type = 'text/html') =>
+    said(Buffer.from(text, encoding as BufferEncoding), [['content-type', type]])
+  expect(
+    of('<meta charset=iso-8859-1><html lang=fr><link rel=canonical href="/caf\xe9?q=\xe9&amp;r=&eacute;">', 'latin1'),
+  ).toEqual({ charset: 'windows-1252', language: 'fr', canonical: 'http://a.test/caf%C3%A9?q=%E9&r=%E9' })
+  expect(of('\ufeff<html lang=fr><link rel=canonical href="/é?é">', 'utf16le')).toEqual({
+    charset: 'utf-16le',
+    language: 'fr',
+    canonical: 'http://a.test/%C3%A9?%C3%A9',
+  })
+  const jis = '<link rel=canonical href="/?\x1b$BF|K\\\x1b(B"><meta name=robots content=noindex>'
+  expect(of(jis, 'latin1', 'text/html; charset=iso-2022-jp')).toMatchObject({
+    canonical: 'http://a.test/?%1B$BF|K\\%1B(B',
+    robots: ['noindex'],
+  })
+})
+
+test('as XML a head goes on behind elements that end at once; as HTML the rest is the script', () => {
+  const head = '<html><head><script src="x"/><title/><![CDATA[<p>]]><meta name="robots" content="noarchive"/></head>'
+  expect(said(head, [['content-type', 'application/xhtml+xml']])?.robots).toEqual(['noarchive'])
+  expect(said(head)?.robots).toBeUndefined()
+})
+
+test('a page without a media type is read when it begins with a tag', () => {
+  for (const type of ['', 'html', undefined])
+    expect(said(' <meta name=robots content=noarchive>', type === undefined ? [] : [['content-type', type]])).toEqual({
+      robots: ['noarchive'],
+      charset: 'utf-8',
+    })
+  expect(said('x<meta name=robots content=noarchive>', [])).toBeUndefined()
+})
+
+test('two lines of Content-Type are one list', () => {
+  const page = '<meta name=robots content=noarchive>'
+  const lines = (...values: string[]) =>
+    said(
+      page,
+      values.map((value): [string, string] => ['Content-Type', value]),
+    )
+  expect(lines('text/html; charset=koi8-r', 'text/html')).toEqual({ charset: 'koi8-r', robots: ['noarchive'] })
+  expect(lines('text/html', 'text/plain')).toBeUndefined()
+})
+
+test.each([
+  ['behind the link', '<link rel=canonical href=p><base href="/b/">', 'http://a.test/b/p'],
+  ['that is a script', '<base href="javascript:x"><base href="/b/"><link rel=canonical href=p>', 'http://a.test/dir/p'],
+])('canonical with a base %s', (_, head, canonical) => {
+  expect(said(head)?.canonical).toBe(canonical)
+})
+
 test('a page that says nothing has nothing', () => {
   expect(said('', [])).toBeUndefined()
   expect(said('', [['content-type', 'image/png']])).toBeUndefined()
@@ -153,5 +211,5 @@ test('only HTML is read', () => {
   expect(isHtml([['content-type', 'text/html']])).toBe(true)
   expect(isHtml([['Content-Type', ' application/xhtml+xml;a']])).toBe(true)
   expect(isHtml([['content-type', 'text/htmlx']])).toBe(false)
-  expect(isHtml([])).toBe(false)
+  expect(isHtml([]), 'the first bytes of the body decide').toBeUndefined()
 })

@@ -1,6 +1,6 @@
 /** The orders queue on a real Redis: jobs into slots. */
 import { openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
-import { ORDERS, type Order, queueOptions, type UnreadableOrder } from '@decorum/protocol'
+import { ORDERS, type Order, queueOptions, systemClock, type UnreadableOrder } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,16 +14,18 @@ function rig(slotCount: number, tag = `{t${Math.random().toString(36).slice(2)}}
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null })
   const queue = new Queue(ORDERS, { connection, ...queueOptions(tag) })
   const inSlots: { order: Order; end: () => void }[] = []
-  const slots = openSlots(slotCount)
+  const slots = openSlots(systemClock, slotCount)
   const stats = openStats(slots)
   const warnings: object[] = []
   const ended: { order: UnreadableOrder; why: string }[] = []
   const orders = openOrdersIn({
+    clock: systemClock,
     tags: [tag],
     connection: { url: redis.url, maxRetriesPerRequest: null },
     slots,
     stats,
     carryOut: (order) => new Promise((end) => inSlots.push({ order, end: () => end() })),
+    turnAway: () => undefined,
     endUnreadable: async (order, why) => void ended.push({ order, why }),
     log: { warn: (fields) => warnings.push(fields) },
   })

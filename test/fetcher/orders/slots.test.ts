@@ -1,17 +1,28 @@
 import { openSlots } from '@decorum/fetcher/testing'
+import { systemClock } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 /** Tasks that end when they are told to. */
 function rig(count: number) {
-  const slots = openSlots(count)
+  const slots = openSlots(systemClock, count)
   const started: string[] = []
   const end = new Map<string, () => void>()
-  const place = (name: string) =>
-    slots.place(() => {
-      started.push(name)
-      return new Promise((done) => end.set(name, done))
+  const leave = new Map<string, (until: Promise<void>) => void>()
+  const back: string[] = []
+  const away: string[] = []
+  const place = (name: string, groups = ['all']) =>
+    slots.place({
+      groups,
+      run(outside) {
+        started.push(name)
+        return new Promise<void>((done) => {
+          end.set(name, done)
+          leave.set(name, (until) => void outside(() => until).then(() => back.push(name)))
+        })
+      },
+      turnAway: (group) => void away.push(`${name}: ${group}`),
     })
-  return { slots, started, end, place }
+  return { slots, started, end, leave, back, away, place }
 }
 
 test('what finds a slot starts at once, the rest in the order it came', async () => {
@@ -52,5 +63,51 @@ test('empty: nothing is under way and nothing waits', async () => {
   await expect.poll(() => end.has('b')).toBe(true)
   expect(isEmpty).toBe(false)
   end.get('b')?.()
+  await empty
+})
+
+test('a group that holds its share is turned away while others need the slots, and what waits for it goes on', async () => {
+  const { slots, started, end, away, place } = rig(4)
+  for (const name of 'abc') void place(name, ['slow'])
+  void place('x', ['quick'])
+  const y = place('y', ['quick'])
+  void place('d', ['slow'])
+  end.get('a')?.()
+  await y
+  expect([started, away]).toEqual([['a', 'b', 'c', 'x', 'y'], ['d: slow']])
+  expect([slots.taken, slots.waiting]).toEqual([4, 0])
+})
+
+test('a wait outside gives the slot up, and comes before orders that have not begun', async () => {
+  const { slots, started, end, leave, back, place } = rig(1)
+  const { promise: due, resolve } = Promise.withResolvers<void>()
+  void place('hop')
+  void place('next')
+  void place('last')
+  leave.get('hop')?.(due)
+  await expect.poll(() => started).toEqual(['hop', 'next'])
+  resolve()
+  await expect.poll(() => slots.waiting).toBe(2)
+  end.get('next')?.()
+  await expect.poll(() => back).toEqual(['hop'])
+  expect([started, slots.taken]).toEqual([['hop', 'next'], 1])
+  end.get('hop')?.()
+  await expect.poll(() => started).toEqual(['hop', 'next', 'last'])
+})
+
+test('empty waits for those outside, too', async () => {
+  const { slots, end, leave, back, place } = rig(1)
+  const { promise: due, resolve } = Promise.withResolvers<void>()
+  void place('hop')
+  leave.get('hop')?.(due)
+  await expect.poll(() => slots.taken).toBe(0)
+  let isEmpty = false
+  const empty = slots.empty().then(() => {
+    isEmpty = true
+  })
+  resolve()
+  await expect.poll(() => back).toEqual(['hop'])
+  expect(isEmpty).toBe(false)
+  end.get('hop')?.()
   await empty
 })

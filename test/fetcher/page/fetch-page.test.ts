@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { FAILURE_REASONS, hopId, type Outcome } from '@decorum/protocol'
+import { FAILURE_REASONS, hopId, MAX_PATH_BYTES, type Outcome } from '@decorum/protocol'
 import type { Address } from '@decorum/sending/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { whenDeadlinePasses } from '../support/clock.ts'
@@ -13,7 +13,6 @@ const FENCE = 1_800_000_000_000_001
 
 test('fetched: what the contract says, and the truth of it', async () => {
   const site = await rawOrigin(answerOf(200, { 'content-type': 'text/html' }, 'hello').toString('latin1'))
-  const before = Date.now()
   const { outcome, load, candidate } = await page(
     connections,
     pageOrder(site.origin, '/a?b', { meta: { depth: 3 }, attempt: 2 }),
@@ -35,13 +34,13 @@ test('fetched: what the contract says, and the truth of it', async () => {
     ],
     bytes: 5,
     decodedBytes: 5,
-    truncated: false,
+    truncated: '',
     digest: 'sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N',
     address: '127.0.0.1',
     protocol: 'http/1.1',
   })
   if (outcome?.kind !== 'fetched') return
-  expect(outcome.startedAt).toBeGreaterThanOrEqual(before)
+  expect(outcome.startedAt + outcome.ms, 'of one clock with `at`').toBeLessThanOrEqual(NOW + 1)
   expect(outcome.ms).toBeGreaterThan(0)
 })
 
@@ -64,11 +63,11 @@ test('fetched over TLS by name: where the time went, phase by phase; a kept conn
   })
   const { dnsMs = 0, connectMs = 0, tlsMs = 0, firstByteMs = 0, totalMs = 0 } = timing ?? {}
   expect(dnsMs).toBeGreaterThanOrEqual(19)
-  expect(connectMs).toBeGreaterThan(0)
-  expect(tlsMs).toBeGreaterThan(0)
+  expect(connectMs).toBeGreaterThanOrEqual(0)
+  expect(tlsMs).toBeGreaterThanOrEqual(0)
   expect(firstByteMs).toBeGreaterThanOrEqual(29)
-  expect(dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(totalMs + 0.3) // each is rounded
-  expect(Math.abs(first.outcome.ms - totalMs)).toBeLessThan(0.6) // both are rounded
+  expect(dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(totalMs + 3) // each is rounded
+  expect(first.outcome.ms).toBe(totalMs)
   expect(Object.keys(second.outcome.timing ?? {}).sort()).toEqual(['firstByteMs', 'totalMs'])
 })
 
@@ -79,7 +78,8 @@ describe('octets on the wire and decoded', () => {
 
   const TEXT = 'as plain as it gets, again and again. '.repeat(300)
   const [zipped, large] = [gzipSync(TEXT), randomBytes(300_000)]
-  const cases: [string, Record<string, string>, Buffer, number | undefined][] = [
+  const marked = (...tolerated: string[]) => ({ tolerated })
+  const cases: [string, Record<string, string>, Buffer, number | undefined, object?][] = [
     ['no coding', {}, Buffer.from(TEXT), TEXT.length],
     ['identity', { 'content-encoding': 'identity' }, Buffer.from(TEXT), TEXT.length],
     ['gzip', { 'content-encoding': 'gzip' }, zipped, TEXT.length],
@@ -88,16 +88,20 @@ describe('octets on the wire and decoded', () => {
     ['zstd', { 'content-encoding': 'zstd' }, zstdCompressSync(TEXT), TEXT.length],
     ['gzip of more than stays in memory', { 'content-encoding': 'gzip' }, gzipSync(large), large.length],
     ['gzip of nothing at all', { 'content-encoding': 'gzip' }, Buffer.alloc(0), 0],
-    ['two codings', { 'content-encoding': 'gzip, gzip' }, gzipSync(zipped), undefined],
-    ['a coding that nobody asked for', { 'content-encoding': 'compress' }, Buffer.from(TEXT), undefined],
-    ['gzip that is none', { 'content-encoding': 'gzip' }, Buffer.from(TEXT), undefined],
-    ['gzip that breaks off', { 'content-encoding': 'gzip' }, zipped.subarray(0, -9), undefined],
+    ['two codings', { 'content-encoding': 'gzip, gzip' }, gzipSync(zipped), TEXT.length],
+    ['a coding that is said and not applied', { 'content-encoding': 'compress' }, Buffer.from(TEXT), TEXT.length, marked('coding-unknown')],
+    ['a coding that is not read', { 'content-encoding': 'compress' }, Buffer.from([0x1f, 0x9d, 0x90, 0]), undefined],
+    ['gzip that is none', { 'content-encoding': 'gzip' }, Buffer.from(TEXT), TEXT.length, marked('coding-misnamed')],
+    ['gzip without its checksum', { 'content-encoding': 'gzip' }, zipped.subarray(0, -8), TEXT.length, marked('coding-no-trailer')],
+    ['gzip with a wrong checksum', { 'content-encoding': 'gzip' }, Buffer.concat([zipped.subarray(0, -8), Buffer.alloc(8)]), TEXT.length, marked('coding-bad-checksum')],
+    ['gzip that breaks off', { 'content-encoding': 'gzip' }, zipped.subarray(0, -9), TEXT.length - 7, { truncated: 'disconnect', ...marked('coding-cut') }],
     ['a bomb', { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(30_000_000)), undefined],
   ] // biome-ignore format: a table
-  test.each(cases)('%s', async (_, headers, body, decoded) => {
+  test.each(cases)('%s', async (_, headers, body, decoded, more = {}) => {
     const site = await rawOrigin((socket) => void socket.write(answerOf(200, headers, body)))
     const { outcome } = await page(connections, pageOrder(site.origin))
-    expect(outcome).toMatchObject({ kind: 'fetched', bytes: body.length, truncated: false })
+    expect(outcome).toMatchObject({ kind: 'fetched', bytes: body.length, truncated: '', ...more })
+    if (!('tolerated' in more)) expect(outcome).not.toHaveProperty('tolerated')
     expect(outcome?.kind === 'fetched' ? outcome.decodedBytes : Number.NaN).toBe(decoded)
   })
 
@@ -149,10 +153,10 @@ test('status 403 is an answer that may be about the crawler: several in a row sl
 
 describe('429 and 503 close the lane', () => {
   const waits: [string | undefined, number | Date | undefined][] = [
-    [undefined, undefined], ['0', undefined], ['1', 1_000], ['120', 120_000], ['-1', undefined], ['1.5', undefined], ['1e3', undefined],
-    ['0x10', undefined], ['5, 10', undefined], [' 5 ', 5_000], ['99999999999999999999', 86_400_000], ['soon', undefined],
+    [undefined, undefined], ['0', undefined], ['1', 1_000], ['120', 120_000], ['-1', undefined], ['1.5', 1_500], ['6s', 6_000],
+    ['5, 10', 10_000], ['5\r\nRetry-After: 10', 10_000], [' 5 ', 5_000], ['99999999999999999999', 86_400_000],
     ['Fri, 20 Nov 2026 12:00:30 GMT', new Date('2026-11-20T12:00:30Z')], ['Fri, 31 Dec 9999 23:59:59 GMT', new Date('9999-12-31T23:59:59Z')],
-    ['2026-11-20T12:00:30Z', undefined],
+    ['Friday, 20-Nov-26 12:00:30 GMT', new Date('2026-11-20T12:00:30Z')], ['Fri Nov 20 12:00:30 2026', new Date('2026-11-20T12:00:30Z')],
   ] // biome-ignore format: a table
   test.each(waits)('Retry-After %j asks for %j: ms, or the date as it is', async (value, asked) => {
     const site = await rawOrigin(answerOf(429, value === undefined ? {} : { 'retry-after': value }).toString('latin1'))
@@ -161,6 +165,12 @@ describe('429 and 503 close the lane', () => {
     const more =
       asked instanceof Date ? { retryAfterAt: asked.getTime() } : asked === undefined ? {} : { retryAfterMs: asked }
     expect(load).toEqual({ kind: 'asked-for-less', ...more })
+  })
+
+  test.each(['1e3', '0x10', 'soon', '120 or so'])('Retry-After %j is not read, and named', async (value) => {
+    const site = await rawOrigin(answerOf(429, { 'retry-after': value }).toString('latin1'))
+    const { load } = await page(connections, pageOrder(site.origin))
+    expect(load).toEqual({ kind: 'asked-for-less', retryAfterUnread: value })
   })
 
   test.each([
@@ -176,12 +186,40 @@ describe('429 and 503 close the lane', () => {
   })
 })
 
+test.each([200, 202, 304, 401, 404, 420, 500, 502, 504, 509, 529])(
+  'a Retry-After beside %i is kept',
+  async (status) => {
+    const site = await rawOrigin(answerOf(status, { 'retry-after': '7' }).toString('latin1'))
+    const { outcome, load } = await page(connections, pageOrder(site.origin))
+    expect(outcome).toMatchObject({ kind: 'fetched', status })
+    expect(load).toEqual({ kind: 'asked-to-wait', retryAfterMs: 7_000 })
+  },
+)
+
+test('a Retry-After beside 403 is kept, and the request was turned away', async () => {
+  const site = await rawOrigin(answerOf(403, { 'retry-after': '7' }).toString('latin1'))
+  expect((await page(connections, pageOrder(site.origin))).load).toEqual({ kind: 'turned-away', retryAfterMs: 7_000 })
+})
+
+test('a Retry-After beside a redirect delays its target, not the origin; without a target the answer is like any other', async () => {
+  const leading = await rawOrigin(answerOf(302, { location: '/next', 'retry-after': '7' }).toString('latin1'))
+  const found = await page(connections, pageOrder(leading.origin))
+  expect(found).toMatchObject({ load: { kind: 'normal' }, candidateAfter: { retryAfterMs: 7_000 } })
+  const request = { redirects: 'report' } as const
+  expect(await page(connections, pageOrder(leading.origin, '/', { request }))).toMatchObject({
+    load: { kind: 'normal' },
+  })
+  const leadingNowhere = await rawOrigin(answerOf(302, { 'retry-after': '7' }).toString('latin1'))
+  const stays = await page(connections, pageOrder(leadingNowhere.origin))
+  expect(stays).toMatchObject({ load: { kind: 'asked-to-wait', retryAfterMs: 7_000 }, outcome: { kind: 'fetched' } })
+})
+
 describe('redirects become candidates', () => {
   const targets: [string, string][] = [
     ['/next', 'ORIGIN/next'], ['next?x=1', 'ORIGIN/dir/next?x=1'], ['?q', 'ORIGIN/dir/page?q'], ['//other.example/a', 'http://other.example/a'],
     ['https://Other.Example:443/A#frag', 'https://other.example/A'], ['http://other.example./', 'http://other.example/'],
-    ['../up', 'ORIGIN/up'], ['http://a.example/a b', 'http://a.example/a%20b'], ['/caf\xc3\xa9', 'ORIGIN/caf%C3%A9'], ['/caf\xe9', 'ORIGIN/caf%C3%A9'],
-    ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['#top', 'ORIGIN/dir/page'],
+    ['../up', 'ORIGIN/up'], ['http://a.example/a b', 'http://a.example/a%20b'], ['/caf\xc3\xa9', 'ORIGIN/caf%C3%A9'], ['/caf\xe9', 'ORIGIN/caf%E9'], ['/?q=\xe9\xff', 'ORIGIN/?q=%E9%FF'],
+    ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['./#top', 'ORIGIN/dir/'],
   ] // biome-ignore format: a table
   test.each(targets)('Location %j leads to %s', async (location, to) => {
     const site = await rawOrigin(
@@ -193,6 +231,7 @@ describe('redirects become candidates', () => {
       pageOrder(site.origin, '/dir/page', { fence: FENCE, priority: 'high', expiresAt: 5, meta: { a: 1 } }),
     )
     const url = to.replace('ORIGIN', site.origin)
+    const isElsewhere = new URL(url).hostname !== '127.0.0.1'
     expect(outcome).toMatchObject({ kind: 'redirected', status: 302, to: url, candidate: hopId('id-1', 0, FENCE) })
     expect(candidate).toEqual({
       id: hopId('id-1', 0, FENCE),
@@ -202,6 +241,7 @@ describe('redirects become candidates', () => {
       priority: 'high',
       expiresAt: 5,
       meta: { a: 1 },
+      ...(isElsewhere ? { from: '127.0.0.1' } : {}),
     })
     expect(load).toEqual({ kind: 'normal' })
   })
@@ -214,7 +254,7 @@ describe('redirects become candidates', () => {
     'http://',
     'http://a..b/',
     'http://user:pw@a.example/',
-    `http://a.example/${'x'.repeat(3_000)}`,
+    `http://a.example/${'x'.repeat(MAX_PATH_BYTES)}`,
     'mailto:a@b.c',
     'ws://a.example/',
   ])('Location %s ends as bad-redirect', async (location) => {
@@ -227,18 +267,43 @@ describe('redirects become candidates', () => {
   test('two Locations that differ are bad, two that agree are one', async () => {
     const site = await rawOrigin(
       (socket, { path }) =>
-        void socket.write(`HTTP/1.1 302 F\r\nLocation: /a\r\nLocation: ${path}\r\nContent-Length: 0\r\n\r\n`),
+        void socket.write(`HTTP/1.1 302 F\r\nLocation: /a\r\nLocation: /${path.at(-1)}\r\nContent-Length: 0\r\n\r\n`),
     )
-    expect((await page(connections, pageOrder(site.origin, '/b'))).outcome).toMatchObject({
+    expect((await page(connections, pageOrder(site.origin, '/to/b'))).outcome).toMatchObject({
       kind: 'failed',
       reason: 'bad-redirect',
     })
-    expect((await page(connections, pageOrder(site.origin, '/a'))).outcome).toMatchObject({ kind: 'redirected' })
+    expect((await page(connections, pageOrder(site.origin, '/to/a'))).outcome).toMatchObject({ kind: 'redirected' })
   })
 
   test.each([301, 302, 303, 307, 308])('%i without a Location is an answer like any other', async (status) => {
     const site = await rawOrigin(answerOf(status).toString('latin1'))
     expect((await page(connections, pageOrder(site.origin))).outcome).toMatchObject({ kind: 'fetched', status })
+  })
+
+  test.each(['/a?b=%C3%A9', '/a?b=é', '/a?b=%C3%A9#top', '/x/../a?b=%C3%A9', '?b=%C3%A9'])(
+    'a redirect to itself, as %s, ends at once and says so',
+    async (location) => {
+      const site = await rawOrigin(
+        `HTTP/1.1 302 F\r\nLocation: ${Buffer.from(location).toString('latin1')}\r\nContent-Length: 0\r\n\r\n`,
+      )
+      const { outcome, candidate } = await page(connections, pageOrder(site.origin, '/a?b=%C3%A9'))
+      expect(outcome).toMatchObject({
+        kind: 'failed',
+        reason: 'too-many-redirects',
+        status: 302,
+        detail: 'it redirects to itself',
+      })
+      expect(candidate).toBeUndefined()
+    },
+  )
+
+  test('one to the same path of another origin, or with another query, is a redirect like any', async () => {
+    for (const location of ['http://b.example/a', '/a?b', '/A', '/a/']) {
+      const site = await rawOrigin(answerOf(301, { location }).toString('latin1'))
+      const { outcome } = await page(connections, pageOrder(site.origin, '/a'))
+      expect(outcome, location).toMatchObject({ kind: 'redirected' })
+    }
   })
 
   test('the tenth hop is the last', async () => {

@@ -2,6 +2,7 @@
  * docs/spec/robots.md §6, row by row, end to end: one origin per answer to robots.txt, one agent per profile, a real gateway,
  * fetcher and Redis. What counts is what becomes of the pages behind it, and which of them the origin was asked for.
  */
+import { gzipSync } from 'node:zlib'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
 import { openLedgerWithViews } from '@decorum/ledger-views'
@@ -51,6 +52,7 @@ const all = (effect: Effect): Record<ProfileName, Effect> => ({
   coccoc: effect,
 })
 const RULES = 'User-agent: *\nDisallow: /shut\n'
+const CUT = gzipSync(RULES.repeat(9)).subarray(0, -12)
 const says =
   (status: number, headers: Record<string, string> = {}, body = ''): Answering =>
   (socket) =>
@@ -83,7 +85,8 @@ const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Eff
   silence: { robots: () => {}, effects: all('wait') },
   'half a body': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nUser-agent: *\n'), effects: all('wait') },
   'broken chunks': { robots: (socket) => void socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nUser-agent: *\n'), effects: all('wait') },
-  'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('wait') },
+  'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('obey') },
+  'a coding that has no end': { robots: (socket) => void socket.write(answerOf(200, { 'content-encoding': 'gzip' }, CUT)), effects: all('wait') },
   'another protocol': { robots: (socket) => void socket.end('220 mail ESMTP\r\n'), effects: all('wait') },
 } // biome-ignore format: a table
 

@@ -157,7 +157,7 @@ test('announced pages of workers: what they say of address and headers ends no l
       ['X: y\r\nContent-Encoding', 'gzip\r\n\r\nHTTP/1.1 200'],
     ],
     body: Buffer.from('the page'),
-    truncated: false,
+    truncated: '',
     startedAt: Date.now(),
     ms: 1,
     address: '::1\r\nWARC-Type: request\r\nContent-Length: 0',

@@ -20,7 +20,7 @@ for (let n = 0; ; n++) {
       statusText: 'OK',
       headers: [['content-type', 'text/plain']],
       body,
-      truncated: false,
+      truncated: '',
       protocol: 'http/1.1',
       tolerated: [],
       startedAt: Date.now(),

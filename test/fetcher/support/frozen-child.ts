@@ -2,6 +2,7 @@
 
 import { addressGuard } from '@decorum/admission'
 import { loadPaceGroups } from '@decorum/politeness'
+import { systemClock } from '@decorum/protocol'
 import { Lease, once, orderTurn } from '@decorum/sending'
 import { exchange, headersOf, openConnections } from '@decorum/sending/testing'
 import { agentsOf } from './agents.ts'
@@ -11,6 +12,7 @@ const [port = '', waits = ''] = process.argv.slice(2)
 const agent = agentsOf().default
 const go = waits === '' ? undefined : new Promise((resolve) => process.once('message', resolve))
 const connections = openConnections({
+  clock: systemClock,
   guard: addressGuard(['127.0.0.0/8']),
   lookup: async () => {
     await new Promise((resolve) => setImmediate(resolve)) // the send window has begun by then
@@ -27,6 +29,7 @@ const tools = {
   ledger: {
     start: async () => ({ kind: 'granted' as const, leaseMs: 45_000 }),
     confirm: () => new Promise<never>(() => {}),
+    clock: systemClock,
     partitionOf: () => 0,
     wall: () => 0,
     stops: { why: () => undefined, hasAddresses: () => false },

@@ -10,6 +10,7 @@ import {
   type StartAnswer,
 } from '@decorum/ledger'
 import { loadPaceGroups } from '@decorum/politeness'
+import { systemClock } from '@decorum/protocol'
 import { untilOver } from '@decorum/sending'
 import { siteAnswers } from '@decorum/sending/robots'
 import type { Lookup } from '@decorum/sending/testing'
@@ -53,6 +54,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
       released.push(...words)
       return words.map(() => 'completed' as const)
     },
+    clock: systemClock,
     partitionOf: () => 0,
     stops: { why: () => undefined, hasAddresses: () => false },
     now: () => NOW,
@@ -72,7 +74,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     agents: agentsOf(),
     groups: loadPaceGroups(undefined),
     addressOf: (over.connections ?? connections).addressOf,
-    reporter: untilOver(stats),
+    reporter: untilOver(systemClock, stats),
     sink: noSink,
     siteAnswers: siteAnswers(over.agents ?? agentsOf()),
     stats,

@@ -3,6 +3,7 @@
 import type { Agent } from '@decorum/config'
 import { fetchPage, noSink, type PageTools } from '@decorum/fetcher/testing'
 import type { Order } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { Fetched, UsedLease } from '@decorum/sending'
 import { type RobotsAnswer, siteAnswers } from '@decorum/sending/robots'
@@ -37,7 +38,7 @@ export function page(
   const { agent = polite, lease = leaseOf(), ...tools } = over
   return fetchPage(order, agent, lease, {
     connections,
-    ledger: { wall: () => NOW, partitionOf: () => 0 },
+    ledger: { clock: systemClock, wall: () => NOW, partitionOf: () => 0 },
     siteAnswers: siteAnswers(agentsOf()),
     sink: noSink,
     pageMaxBytes: 1_000_000,
@@ -55,6 +56,7 @@ export function page(
 
 /** A lane that is due at once, and that nobody else wants. */
 const dueLane: HopLane = {
+  delayMs: 0,
   isShared: false,
   lastCheck: () => undefined,
   confirm: () => undefined,
@@ -73,7 +75,8 @@ export async function robots(
     acquireHop: async () => dueLane,
     forbidsHop: async () => undefined,
     wall: () => NOW,
-    jitter: () => 0.5,
+    now: () => NOW,
+    clock: { ...systemClock, random: () => 0.5 },
     ...tools,
   })
   for (const { answer: hop } of answer.hops) await hop.body.discard()

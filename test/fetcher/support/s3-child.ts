@@ -31,7 +31,7 @@ async function keepOn({ folder, settings, life }: Given): Promise<never> {
       statusText: 'OK',
       headers: [['content-type', 'text/plain']],
       body,
-      truncated: false,
+      truncated: '',
       protocol: 'http/1.1',
       tolerated: [],
       startedAt: Date.now(),

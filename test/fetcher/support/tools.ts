@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { addressGuard } from '@decorum/admission'
 import { type Agent, readEgress } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/sending/testing'
 import { afterAll } from 'vitest'
 import { agentsOf } from './agents.ts'
@@ -27,8 +28,9 @@ export function testConnections(
   } = {},
 ) {
   const guard = addressGuard(options.allow ?? ['127.0.0.0/8', '::1/128'], options.ports ?? [])
-  const lookup = options.lookup === undefined ? openLookup() : openLookup([], options.lookup)
+  const lookup = options.lookup === undefined ? openLookup(systemClock) : openLookup(systemClock, [], options.lookup)
   const connections = openConnections({
+    clock: systemClock,
     guard,
     lookup,
     stops: options.stops,

@@ -98,7 +98,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
               status: 200,
               headers: [],
               bytes: 0,
-              truncated: false,
+              truncated: '',
               digest: 'sha1:',
               startedAt: 0,
               ms: 1,

@@ -3,7 +3,7 @@ import type { Outcome, OutcomeBody } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const fetched: OutcomeBody = {
-  ...{ kind: 'fetched', status: 200, headers: [], bytes: 1, truncated: false, digest: 'sha1:x' },
+  ...{ kind: 'fetched', status: 200, headers: [], bytes: 1, truncated: '', digest: 'sha1:x' },
   ...{ startedAt: 0, ms: 1, address: '127.0.0.1' },
 }
 const outcome = (id: string, url: string, body: OutcomeBody = fetched): Outcome => ({

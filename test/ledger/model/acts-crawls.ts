@@ -11,7 +11,13 @@ export const setCrawl: Act = async (play, dice) => {
   const version = dice(8) === 7 ? known : known + 1
   const [weight, held] = [dice.pick([1, 1, 3, 2]), dice(3) === 2]
   const stored = name !== 'default' && dice(4) === 3 ? 2 + dice(3) : undefined
-  const record: CrawlRecord = { ...USUAL, version, weight, state: held ? 'paused' : 'running', limits: { stored } }
+  const record: CrawlRecord = {
+    ...USUAL,
+    version,
+    weight,
+    state: held ? dice.pick(['paused', 'cancelled']) : 'running',
+    limits: { stored },
+  }
   const real = version === 0 ? { kind: 'kept' } : await process.verbs.crawl(name, record)
   const set = { version, weight, held, ...optional('stored', stored) }
   same('crawl', real.kind, version === 0 ? 'kept' : rules.setCrawl(play.model, call, name, set))

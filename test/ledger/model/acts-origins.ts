@@ -12,6 +12,7 @@ import {
   same,
   sentAt,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -19,11 +20,15 @@ export const record: Act = async (play, dice) => {
   const withPage = play.robotsFetches.length > 0 && dice(3) === 2
   const asker = withPage ? play.robotsFetches.pop() : holderOf(play, dice, isAsking)
   if (asker === undefined) return
+  waitUntilSent(play, [asker])
   const { process, call } = caller(play, dice)
   const delays = rules.AGENTS.filter(() => dice(4) < 3).map((agent): [string, number] => [agent, dice.pick(DELAYS)])
   const [delayMs, elapsedMs, notBefore] = [dice.pick(DELAYS), dice.pick([0, 400, 30_000]), dice(1_000)]
-  const kind = dice.pick(['normal', 'normal', 'normal', 'asked-for-less', 'turned-away', 'no-answer'] as const)
-  const retryAfterMs = kind === 'asked-for-less' ? dice.pick([undefined, 1_000, 120_000]) : undefined
+  const kind = dice.pick([
+    ...(['normal', 'normal', 'normal', 'asked-for-less', 'asked-to-wait', 'turned-away', 'no-answer'] as const),
+  ])
+  const mayAsk = kind !== 'normal' && kind !== 'no-answer'
+  const retryAfterMs = mayAsk ? dice.pick([undefined, 1_000, 120_000]) : undefined
   const { agent, origin } = readLaneName(asker.lane)
   const asked = process.verbs.record({
     agent,
@@ -34,7 +39,7 @@ export const record: Act = async (play, dice) => {
     delays: delays.map(([name, delay]) => ({ agent: name, delayMs: delay })),
     delayMs,
     elapsedMs,
-    load: kind === 'asked-for-less' ? { kind, ...optional('retryAfterMs', retryAfterMs) } : { kind },
+    load: mayAsk ? { kind, ...optional('retryAfterMs', retryAfterMs) } : { kind },
   })
   const real = await unlessInDoubt(asked)
   same(
@@ -65,7 +70,8 @@ export const record: Act = async (play, dice) => {
   if (withPage || startedAt === undefined) return
   const endedAt = play.latest - Math.min(elapsedMs, play.latest - startedAt)
   play.site.end(asker.lane, asker.fence, endedAt, Math.max(delayMs, own))
-  if (kind === 'asked-for-less') play.site.shut(origin, endedAt + (retryAfterMs ?? 60_000))
+  const shutMs = retryAfterMs ?? (kind === 'asked-for-less' ? 60_000 : 0)
+  if (shutMs > 0) play.site.shut(origin, endedAt + shutMs)
 }
 
 export const endRobotsFetch: Act = async (play, dice) => {

@@ -20,6 +20,7 @@ import {
   someHolders,
   type Turn,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 
@@ -36,6 +37,8 @@ function wish(play: Play, dice: Dice): rules.Granting {
     delayMs: dice.pick(DELAYS),
     leaseMs: dice.pick(LEASES),
     by: `p${dice(2)}:${lane}`,
+    // drawn only where several are played: other runs stay what they were
+    crawl: play.manner.crawls && dice(4) > 0 ? dice.pick(rules.CRAWLS) : undefined,
   }
 }
 
@@ -43,19 +46,22 @@ export const grant: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const wishes = dice(3) === 2 ? [wish(play, dice), wish(play, dice)] : [wish(play, dice)]
   const real = await Promise.all(
-    wishes.map(({ lane, paceLane, by, ...asked }) =>
+    wishes.map(({ lane, paceLane, by, crawl, ...asked }) =>
       process.verbs.grant({
         ...readLaneName(lane),
         ...asked,
         by: readLaneName(by),
         ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
+        ...optional('crawl', crawl),
       }),
     ),
   )
   const told = real.map((answer): rules.Granted => {
+    if (answer.kind === 'crawl-held') return { kind: answer.kind, version: answer.record.version }
     if (answer.kind !== 'granted') return answer
     return {
       kind: answer.kind,
+      waitMs: answer.waitMs,
       own: { fence: answer.fence, delayMs: answer.delayMs },
       ...optional('pace', answer.paceLane),
     }
@@ -66,13 +72,13 @@ export const grant: Act = async (play, dice) => {
     told,
     expected.map((one) => (one.waitMs === undefined ? one : { ...one, waitMs: rounded(one.waitMs) })),
   )
-  for (const [index, { own, pace }] of told.entries()) {
+  for (const [index, { own, pace, waitMs }] of told.entries()) {
     const { lane, paceLane, leaseMs } = wishes[index] as rules.Granting
     if (own === undefined) continue
-    visited(play, lane, 'hop', own.fence)
+    visited(play, lane, 'hop', own.fence, { waitMs })
     play.site.lasts(lane, own.fence, play.latest + leaseMs)
     if (pace === undefined || paceLane === undefined) continue
-    visited(play, paceLane, 'pace-group', pace.fence, { of: lane })
+    visited(play, paceLane, 'pace-group', pace.fence, { of: lane, waitMs })
     play.site.lasts(paceLane, pace.fence, play.latest + leaseMs)
   }
 }
@@ -108,6 +114,7 @@ export const next: Act = async (play, dice) => {
   const kind = dice.pick(['further', 'hop'] as const)
   const isRobots = kind === 'hop' && dice(2) === 1
   const [elapsedMs, delayMs] = [dice.pick([0, 400, 30_000]), dice.pick(DELAYS)]
+  waitUntilSent(play, holders)
   for (let asks = dice(3) === 2 ? 2 : 1; asks > 0; asks--)
     await askNext(play, dice, holders, { kind, isRobots, elapsedMs, delayMs })
 }
@@ -159,7 +166,7 @@ export const claim: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
   const lane = dice.pick(LANES)
   const paceLane = dice(2) === 1 ? paceLaneOf(lane) : undefined
-  const crawl = play.crawls && dice(2) === 1 ? dice.pick(rules.CRAWLS.slice(1)) : undefined
+  const crawl = play.manner.crawls && dice(2) === 1 ? dice.pick(rules.CRAWLS.slice(1)) : undefined
   const real = await process.verbs.claim({
     ...readLaneName(lane),
     ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
@@ -171,7 +178,8 @@ export const claim: Act = async (play, dice) => {
     const told = { waitMs: real.waitMs, gate: real.gate }
     return same('claim', told, 'waitMs' in expected ? { ...expected, waitMs: rounded(expected.waitMs) } : expected)
   }
-  if (real.kind === 'blocked' || real.kind === 'crawl-held') return same('claim', { kind: real.kind }, expected)
+  if (real.kind === 'blocked') return same('claim', real, expected)
+  if (real.kind === 'crawl-held') return same('claim', { kind: real.kind, version: real.record.version }, expected)
   const { fence, notBefore, version } = real
   same(
     'claim',

@@ -24,6 +24,7 @@ import {
   sentAt,
   someHolders,
   unlessInDoubt,
+  waitUntilSent,
 } from './play.ts'
 import * as rules from './rules.ts'
 import { JOB_TOKEN } from './world.ts'
@@ -64,7 +65,7 @@ export const store: Act = async (play, dice) => {
 }
 
 /** Drawn only where several are played: other runs stay what they were. */
-const crawlDrawn = (play: Play, dice: Dice): string => (play.crawls ? dice.pick(rules.CRAWLS) : 'default')
+const crawlDrawn = (play: Play, dice: Dice): string => (play.manner.crawls ? dice.pick(rules.CRAWLS) : 'default')
 
 export const reserve: Act = async (play, dice) => {
   const { process, call } = caller(play, dice)
@@ -132,13 +133,15 @@ export const startOrders: Act = async (play, dice) => {
   const answers = real.map((permit) =>
     permit.kind === 'refused' ? permit.why : permit.kind === 'early' ? `early ${permit.waitMs}` : permit.kind,
   )
+  const waits = real.map((permit) => (permit.kind === 'granted' ? (permit.waitMs ?? 0) : 0))
   const paceLeases = real.map((permit) => (permit.kind === 'granted' ? permit.paceLane : undefined))
   const expected = rules.start(play.model, call, orders)
   same(
     'start',
-    [answers, paceLeases],
+    [answers, waits, paceLeases],
     [
-      expected.map(({ kind, waitMs }) => (waitMs === undefined ? kind : `${kind} ${rounded(waitMs)}`)),
+      expected.map(({ kind, waitMs }) => (kind === 'early' ? `${kind} ${rounded(waitMs)}` : kind)),
+      expected.map(({ kind, waitMs = 0 }) => (kind === 'granted' ? rounded(waitMs) : 0)),
       expected.map(({ paceLane }) => paceLane),
     ],
   )
@@ -149,16 +152,13 @@ export const startOrders: Act = async (play, dice) => {
       if (holder.startedAt === undefined) holder.state = 'done'
       continue
     }
-    Object.assign(holder, {
-      kind: order.kind,
-      asks: order.kind === 'robots-page',
-      state: 'started',
-      startedAt: play.latest,
-    })
-    play.site.visit(holder.lane, order.kind, holder.fence, play.latest, order.kind !== 'page')
+    const [waitMs, asks] = [waits[index] ?? 0, order.kind === 'robots-page']
+    const startedAt = play.latest + waitMs
+    Object.assign(holder, { kind: order.kind, asks, state: 'started', startedAt })
+    play.site.visit(holder.lane, order.kind, holder.fence, startedAt, order.kind !== 'page')
     const pace = paceLeases[index]
     if (pace !== undefined && order.paceLane !== undefined)
-      visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane })
+      visited(play, order.paceLane, 'pace-group', pace.fence, { of: order.lane, waitMs })
   }
 }
 
@@ -168,11 +168,12 @@ export function visited(
   lane: string,
   kind: 'hop' | 'pace-group',
   fence: number,
-  { asks = false, of }: { asks?: boolean; of?: string | undefined } = {},
+  { asks = false, of, waitMs = 0 }: { asks?: boolean; of?: string | undefined; waitMs?: number | undefined } = {},
 ): void {
+  const startedAt = play.latest + waitMs
   play.site.fence(lane, fence)
-  play.site.visit(lane, kind, fence, play.latest, asks)
-  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, of, state: 'started', startedAt: play.latest })
+  play.site.visit(lane, kind, fence, startedAt, asks)
+  play.holders.push({ lane, fence, version: 0, urls: [], kind, asks, of, state: 'started', startedAt })
   forgetOldest(play)
 }
 
@@ -191,6 +192,7 @@ export const acquire: Act = async (play, dice) => {
   const asker = dice(4) === 3 ? undefined : dice.pick(LANES)
   const by = asker === undefined || lanes.includes(asker) ? undefined : asker
   const of = dice(2) === 1 ? by : undefined
+  const paceLane = kind === 'hop' && dice(2) === 1 ? paceLaneOf(lanes[0] as string) : undefined
   const asked = {
     lanes: lanes.map(readLaneName),
     kind,
@@ -198,9 +200,10 @@ export const acquire: Act = async (play, dice) => {
     isRobots,
     ...optional('by', by === undefined ? by : readLaneName(by)),
     ...optional('of', of === undefined ? of : readLaneName(of)),
+    ...optional('paceLane', paceLane === undefined ? undefined : readLaneName(paceLane)),
   }
   const real = await process.verbs.acquire(asked)
-  const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, of, isRobots })
+  const expected = rules.acquire(play.model, call, { lanes, kind, delayMs, by, of, isRobots, paceLane })
   if (real.kind === 'wait')
     return same(
       'acquire',
@@ -210,8 +213,11 @@ export const acquire: Act = async (play, dice) => {
   if (real.kind === 'blocked') return same('acquire', real, expected)
   const { agent, origin } = real.lane
   const lane = laneName(agent, origin)
-  same('acquire', { lane, lease: { fence: real.fence, delayMs: real.delayMs } }, expected)
+  const pace = real.paceLane
+  const lease = { fence: real.fence, delayMs: real.delayMs }
+  same('acquire', { lane, lease, ...optional('pace', pace) }, expected)
   visited(play, lane, kind, real.fence, { asks: isRobots, of })
+  if (pace !== undefined && paceLane !== undefined) visited(play, paceLane, 'pace-group', pace.fence, { of: lane })
 }
 
 /** A visit that is not used after all. */
@@ -253,9 +259,19 @@ export const confirm: Act = async (play, dice) => {
   holder.state = 'done'
 }
 
+/** What a redirect asks to wait: mostly nothing. */
+function someWait(play: Play, dice: Dice): rules.Wait | undefined {
+  const ms = dice.pick([undefined, 1_000, 120_000])
+  if (ms === undefined) return undefined
+  const { now } = play.world.clock
+  const asked = dice(2) === 1 ? { retryAfterMs: ms } : { retryAfterAt: now + ms }
+  return { ...asked, ...(dice(2) === 1 ? { expiresAt: now + 30_000 } : {}) }
+}
+
 export const complete: Act = async (play, dice) => {
   const holders = someHolders(play, dice, isVisiting)
   if (holders.length === 0) return
+  waitUntilSent(play, holders)
   const { process, call } = caller(play, dice)
   const endings = holders.map((holder): Omit<rules.Ending, 'jitter'> => {
     // A fetcher ends the order of a claimed lane like a secondary lease: no URL of the lane was asked for.
@@ -267,12 +283,15 @@ export const complete: Act = async (play, dice) => {
       'normal',
       'normal',
       'asked-for-less',
+      'asked-to-wait',
       'turned-away',
       'no-answer',
       'no-answer',
     ] as const)
     const [delayMs, elapsedMs] = [dice.pick(DELAYS), dice.pick([0, 0, 400, 30_000])]
-    const askedMs = load === 'asked-for-less' ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined
+    const mayAsk = load !== 'normal' && load !== 'no-answer'
+    const askedMs = mayAsk ? dice.pick([undefined, undefined, 1_000, 120_000]) : undefined
+    const isCandidate = !stays && dice(5) === 4
     const asDate = askedMs !== undefined && holder.fence % 2 === 0
     return {
       lane: holder.lane,
@@ -284,26 +303,34 @@ export const complete: Act = async (play, dice) => {
       retryAfterAt: asDate ? play.world.clock.now + askedMs : undefined,
       outcome: stays ? undefined : dice.pick(['fetched', 'failed']),
       entered,
-      candidate: !stays && dice(5) === 4 ? `${id}>` : undefined,
+      candidate: isCandidate ? `${id}>` : undefined,
+      wait: isCandidate ? someWait(play, dice) : undefined,
     }
   })
   const asked = Promise.all(
     endings.map((end, index) => {
-      const { lane, fence, delayMs, elapsedMs, load, retryAfterMs, retryAfterAt, outcome, entered, candidate } = end
+      const { lane, fence, delayMs, elapsedMs, load, retryAfterMs, retryAfterAt, outcome, entered, candidate, wait } =
+        end
+      const { expiresAt, ...candidateAfter } = wait ?? {}
       const completion: Completion = {
         ...readLaneName(lane),
         fence,
         delayMs,
         elapsedMs,
         load:
-          load === 'asked-for-less'
+          load === 'asked-for-less' || load === 'asked-to-wait' || load === 'turned-away'
             ? { kind: load, ...optional('retryAfterMs', retryAfterMs), ...optional('retryAfterAt', retryAfterAt) }
             : { kind: load },
         ...(outcome === undefined
           ? {}
           : { outcome: outcomeOf(holders[index]?.urls[0] ?? '', outcome, holders[index]?.crawl) }),
         ...(entered ? { secondary: true as const } : {}),
-        ...(candidate === undefined ? {} : { candidate: { id: candidate, url: 'http://elsewhere.test/' } }),
+        ...(candidate === undefined
+          ? {}
+          : {
+              candidate: { id: candidate, url: 'http://elsewhere.test/', ...optional('expiresAt', expiresAt) },
+              candidateAfter,
+            }),
       }
       return process.verbs.complete(completion)
     }),
@@ -320,16 +347,17 @@ export const complete: Act = async (play, dice) => {
     const endedAt = play.latest - Math.min(end.elapsedMs, play.latest - startedAt)
     play.site.end(end.lane, end.fence, endedAt, end.delayMs, holders[index]?.of)
     const { lane, delayMs, load, retryAfterMs, retryAfterAt } = end
-    const ended = rules.ms((play.model.epoch?.now ?? 0) - end.elapsedMs)
+    const ended = rules.ms((play.model.epoch?.now ?? 0) - Math.min(end.elapsedMs, play.latest - startedAt))
     play.ends.push({ lane, delayMs, load, retryAfterMs, retryAfterAt, endedAt: ended })
     const isSite = rules.originOf(end.lane) !== rules.GROUP
-    if (end.load === 'asked-for-less' && isSite)
-      play.site.shut(
-        rules.originOf(end.lane),
-        endedAt + (retryAfterMs ?? (retryAfterAt === undefined ? 60_000 : retryAfterAt - play.world.clock.now)),
-      )
+    const asked = retryAfterMs ?? (retryAfterAt === undefined ? undefined : retryAfterAt - play.world.clock.now)
+    const shutMs = asked ?? (end.load === 'asked-for-less' ? 60_000 : 0)
+    if (shutMs > 0 && isSite) play.site.shut(rules.originOf(end.lane), endedAt + shutMs)
   }
 }
+
+/** They may hold one crawl of a lane alone. */
+const NO_SLOT = ['share', 'pool']
 
 export const resolve: Act = async (play, dice) => {
   const holders = [...new Set(someHolders(play, dice, isTaken))] // a gateway has one word on a lane
@@ -344,7 +372,10 @@ export const resolve: Act = async (play, dice) => {
       lane: holder.lane,
       fence: holder.fence,
       dropped,
-      next: kind === 'defer' ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-in-flight']) } : { kind },
+      next:
+        kind === 'defer'
+          ? { kind, until, why: dice.pick(['robots-unreachable', 'robots-in-flight', ...NO_SLOT]) }
+          : { kind },
     }
   })
   const asked = process.verbs.resolve(

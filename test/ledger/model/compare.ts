@@ -48,9 +48,9 @@ export const view: Act = async (play, dice) => {
 
 /** All that is stored against all that the model holds, and what must hold whatever the model says. */
 export async function check(play: Play): Promise<void> {
-  const crawls = play.crawls ? rules.CRAWLS : (['default'] as const)
+  const crawls = play.manner.crawls ? rules.CRAWLS : (['default'] as const)
   const real = await play.world.inspect(LANES, IDS, crawls)
-  const { lanes, ids, outcomes, outbox } = play.model
+  const { lanes, ids, outcomes, outbox, later } = play.model
   const sorted = (entries: [string, number][]): [string, number][] =>
     entries
       .map(([name, at]): [string, number] => [name, rounded(at) ?? at])
@@ -75,6 +75,7 @@ export async function check(play: Play): Promise<void> {
   same('without a slot', real.slotless.sort(), slotless.sort())
   same('outcomes', real.outcomes, outcomes)
   same('outbox', real.outbox, outbox)
+  same('later', sorted(real.later), sorted([...later].map(([stored, { due }]) => [stored, due])))
   for (const crawl of crawls.slice(1))
     same(`outcomes of ${crawl}`, real.others[crawl], play.model.others.get(crawl) ?? [])
   const due = new Set(real.due.map(([name]) => name))
@@ -89,7 +90,15 @@ export async function check(play: Play): Promise<void> {
       all,
       lists.map((list) => (lane === undefined ? [] : rules.urlsIn(lane, list).map(({ id }) => id))),
     )
-    if (play.crawls) same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+    if (play.manner.crawls) {
+      same(`turns in ${name}`, real.turns[name], lane === undefined ? [] : rules.turnsOf(lane))
+      const permits = play.model.permitTurns.get(name)
+      same(
+        `turns of permits in ${name}`,
+        real.permitTurns[name],
+        rules.turnsOf(permits === undefined ? {} : { turns: permits }),
+      )
+    }
     for (const [at, list] of lists.entries())
       stored.push(...(all[at] ?? []).filter((id) => !isAssigned(id)).map((id) => rules.idIn(rules.crawlOf(list), id)))
     if (due.has(name) && inFlight.has(name)) throw new DifferenceError(`${name} is due and in flight`)

@@ -2,16 +2,10 @@
 import { FOREVER } from '@decorum/protocol'
 import { sayPolicies } from './acts-policies.ts'
 import { check, view } from './compare.ts'
-import { type Act, caller, type Dice, diceOf, type Play, same, unlessInDoubt } from './play.ts'
+import { type Act, caller, type Dice, diceOf, move, type Play, same, unlessInDoubt } from './play.ts'
 import * as rules from './rules.ts'
 
 // --- time and faults ---------------------------------------------------------------------------------------------
-
-/** So much passes. */
-export const move = ({ world: { clock } }: Play, ms: number): void => {
-  clock.now = Number((clock.now + ms).toFixed(3))
-  clock.steady = Number((clock.steady + ms).toFixed(3))
-}
 
 export const pass: Act = async (play, dice) => {
   const now = Math.max(play.model.epoch?.now ?? 0, rules.ms(play.world.clock.now + play.model.shift))
@@ -104,7 +98,7 @@ async function restore(play: Play, dice: Dice): Promise<void> {
  */
 export const forget: Act = async (play, dice) => {
   await play.world.forgetAll()
-  play.model = rules.emptyModel(play.crawls)
+  play.model = rules.emptyModel(play.manner)
   const alone = dice(2) === 1
   play.site.lost(alone)
   sayPolicies(play)

@@ -27,6 +27,24 @@ const lifeWith = (rule: string, put: string): string =>
   )
 const RULE = /--\[\[rule:([\w-]+)\]\]([\s\S]*?)--\[\[end\]\]/g
 
+/** A part of the scripts, with one rule broken where it has that. @param note  is called for each place */
+export function brokenText(part: string, { rule, put }: Pick<Mutant, 'rule' | 'put'>, note: () => void): string {
+  const text = part.replace(RULE, (marked: string, found: string) => {
+    if (found !== rule) return marked
+    note()
+    return ` ${put} `
+  })
+  if (rule.startsWith('life:') && LIFE.test(text)) {
+    note()
+    return text.replace(LIFE, lifeWith(rule, put))
+  }
+  return text.replace(READER, (line: string, head: string, gate: string) => {
+    if (readerRule(gate) !== rule) return line
+    note()
+    return head + put
+  })
+}
+
 /**
  * Teaches a connection the verbs, with one rule broken.
  * @throws  Error when the rule is not marked exactly once: a mutant that changes nothing proves nothing
@@ -38,20 +56,7 @@ export function defineMutant(redis: Redis, { name, rule, put }: Omit<Mutant, 'cr
       if (changed.has(file)) throw new Error(`rule ${rule} is marked twice in ${file}.lua (mutant '${name}')`)
       changed.add(file)
     }
-    const text = readAnyPart(file).replace(RULE, (marked: string, found: string) => {
-      if (found !== rule) return marked
-      note()
-      return ` ${put} `
-    })
-    if (rule.startsWith('life:') && LIFE.test(text)) {
-      note()
-      return text.replace(LIFE, lifeWith(rule, put))
-    }
-    return text.replace(READER, (line: string, head: string, gate: string) => {
-      if (readerRule(gate) !== rule) return line
-      note()
-      return head + put
-    })
+    return brokenText(readAnyPart(file), { rule, put }, note)
   }
   const texts = new Map(ALL_VERBS.map((verb) => [verb, textOf(verb, (file) => once(changed, file, read))]))
   if (changed.size !== 1)
@@ -107,7 +112,16 @@ const BUGS: [name: string, rule: string, put: string][] = [
     'ended + tonumber(ARGV[ARG.delayMs])',
   ],
   ['a secondary lease ignores the due time', 'a-secondary-lease-waits-until-due', 'true'],
+  // what is due soon is granted ahead
+  ['start grants nothing ahead', 'start-waits-until-due', 'notBefore > now'],
+  ['a secondary lease is not granted ahead', 'a-secondary-lease-waits-until-due', 'ownDue <= now'],
+  ['a lane is not claimed ahead', 'claim-waits-until-due', 'due > now'],
+  ['an order that is granted ahead may be sent at once', 'an-order-says-how-long-to-wait', "'0'"],
+  ['a permit that is granted ahead may be used at once', 'a-permit-says-how-long-to-wait', "'0'"],
+  ['what is granted ahead may end before it is sent', 'what-is-granted-ahead-is-sent-when-it-is-due', 'false'],
+  ['a pace lane may end before its request is sent', 'a-request-waits-for-all-of-its-lanes', '0'],
   // leases and robots fetches
+  ['a lane waits for a gate that has opened meanwhile', 'a-change-since-the-reservation-is-judged-anew', 'false'],
   ['a lane waits for a robots fetch that has ended', 'a-robots-fetch-that-ended-holds-no-lane', 'false'],
   ['reap does not wait for the quarantine', 'reap-adds-the-quarantine', '0'],
   ['a started lease ends with its reservation', 'a-lease-outlasts-its-reservation', 'true'],
@@ -193,6 +207,16 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a shorter Retry-After shortens', 'a-back-off-is-never-shortened', '0'],
   ['a good answer forgets all failures', 'good-answers-halve-the-failures', '0'],
   ['incidents are never forgotten', 'incidents-are-forgotten', 'incidents + 1'],
+  ['a wait counts as a failure', 'a-wait-is-no-failure', 'true'],
+  [
+    'only a request for less may ask to wait',
+    'any-answer-may-ask-to-wait',
+    "kind == 'asked-for-less' and retryAfter(retryMs, retryAt, ended) or 0",
+  ],
+  ['an answer that asks to wait halves no failures', 'a-wait-is-a-good-answer', 'false'],
+  ['the target of a redirect does not wait', 'a-redirect-delays-its-target', 'false'],
+  ['the target of a redirect waits beyond its end', 'a-waiting-target-may-expire', 'due'],
+  ['targets of redirects wait for nothing', 'a-target-enters-when-it-is-due', "'+inf'"],
   // URLs
   ['the wrong list loses its head', 'the-first-url-leaves-its-own-list', 'false'],
   ['what stands behind the head leaves with it', 'the-next-url-moves-up', 'setFirst(lane, nil)'],
@@ -223,12 +247,13 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a lost exchange owes nothing', 'a-lost-exchange-owes-its-delay', 'false'],
   ['a held lane is reserved', 'reserve-minds-closed-gates', 'false'],
   ['a lane is claimed although its pace lane is closed', 'claim-waits-for-the-pace-lane', 'false'],
-  ['a permit is granted although the pace lane is closed', 'a-closed-pace-lane-refuses-a-permit', 'true'],
+  ['a permit is granted although the pace lane is closed', 'a-closed-pace-lane-refuses-both', 'true'],
   ['good answers to permits halve no failures', 'good-answers-count-for-permits', "failures ~= ''"],
   ['lanes that another gate holds are woken', 'waking-minds-the-gate', 'true'],
   ['a change of the stops forgets the due time', 'a-change-of-a-record-keeps-the-due-time', 'now'],
   ['a second request goes out under a lease', 'one-request-at-a-time-under-a-lease', 'false'],
   ['a further request owes nothing', 'a-further-request-waits-for-every-lane', 'now'],
+  ['a request that waits hides the one before', 'the-request-before-stays-known', 'startedAt'],
   ['a turn that is to come is granted', 'a-request-is-looked-at-when-its-turn-comes', 'false'],
   [
     'a further request counts from its own lane alone',
@@ -247,7 +272,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['who waits for a gate has a place in line', 'no-line-behind-a-gate', 'false'],
   [
     'a permit that waits for its pace lane loses its place',
-    'a-permit-keeps-its-place-in-both-lines',
+    'a-request-keeps-its-place-in-both-lines',
     'own.isFree and 0 or await(own, own.opens, gate)',
   ],
   ['an order of a pool takes a slot', 'an-order-of-a-pool-takes-no-slot', 'false'],
@@ -287,15 +312,53 @@ const BUGS_OF_CRAWLS: typeof BUGS = [
   ['URLs of priority high wait behind the others of their crawl', 'high-urls-of-a-crawl-come-first', 'false'],
   ['a lane with URLs of other crawls alone is forgotten', 'urls-of-other-crawls-are-work', 'false'],
   ['outcomes of all crawls come in one stream', 'an-outcome-goes-to-its-crawl', 'false'],
+  ['a crawl without a slot closes the lane for the others', 'a-crawl-without-a-slot-holds-no-other', 'true'],
+  ['a crawl without a slot saves up its turns', 'a-crawl-without-a-slot-saves-no-turns', ''],
+  ['a tried URL without a slot closes the lane for the others', 'a-tried-url-without-a-slot-is-passed-over', 'false'],
+  [
+    'a lane whose crawls are all held is looked at ten times a second',
+    'a-lane-that-is-held-again-is-looked-at-later',
+    'false',
+  ],
   // pause, limits
   ['a paused crawl goes on', 'a-held-crawl-is-passed-over', 'false'],
   ['a crawl goes on although nobody reads', 'a-crawl-with-a-full-stream-is-held', 'false'],
+  // the line of due lanes
+  ['lanes of a crawl come in a line one at once', 'crawls-take-turns-in-line', 'turn'],
+  ['a crawl saves up its turns in line', 'a-crawl-saves-no-turns-in-line', 'known'],
+  ['a paused crawl lends its turns in line to others', 'a-held-crawl-lends-no-turns', 'false'],
+  ['an unused lease brings an old place in line back', 'a-lease-keeps-no-place-in-line', 'false'],
+  ['a lane without URLs takes a turn in line', 'a-lane-without-urls-takes-no-turn', 'true'],
+  ['a held lane keeps its place in line', 'a-held-lane-leaves-its-line', 'ownDue'],
   ['a paused crawl saves up its turns', 'a-held-crawl-saves-no-turns', 'tonumber(found[i + 1])'],
   ['a crawl has no limits', 'a-crawl-has-limits', 'false'],
   ['a URL of a held crawl outlives its expiry', 'urls-of-held-crawls-expire', 'false'],
   // cancel
   ['what is in flight is cancelled', 'what-is-in-flight-is-not-cancelled', 'false'],
   ['a reservation outlives the URLs that are cancelled', 'a-cancel-ends-the-reservation', 'false'],
+  // permits
+  ['permits of crawls come in the order of their requests', 'permits-of-crawls-take-turns', 'false'],
+  ['a lane that was leased by the same call is still due', 'a-leased-lane-is-not-due', ''],
+  ['permits of all crawls weigh the same', 'a-heavier-crawl-has-more-permits', '1'],
+  ['a permit takes no turn', 'a-permit-is-a-turn', '0'],
+  ['a crawl with URLs has another turn for its permits', 'a-crawl-with-urls-has-one-turn', 'false'],
+  ['a permit of a crawl with URLs takes no turn of these', 'a-permit-moves-the-one-turn', 'false'],
+  ['the default crawl begins before all others', 'the-default-crawl-begins-with-the-next', "'0'"],
+  ['a held crawl keeps permits back', 'a-held-crawl-keeps-no-permit-back', 'true'],
+  ['who names no crawl has the last place', 'who-names-no-crawl-keeps-its-place', 'true'],
+  ['requests of other ports take turns in the lane of the host', 'turns-are-between-requests-of-the-lane', 'true'],
+  ['a crawl begins before the next', 'a-crawl-begins-after-the-next', '0'],
+  ['a crawl pays for requests that it made alone', 'a-crawl-loses-nothing-by-early-requests', 'turn'],
+  ['a crawl saves up turns while it is away', 'a-crawl-gains-nothing-by-its-absence', 'turn'],
+  ['who has no turn comes first', 'who-has-no-turn-comes-last', '0'],
+  ['turns do not order the line', 'the-least-turn-is-next', 'false'],
+  ['among equal turns the last to come is first', 'among-equal-turns-the-first-comes-first', 'one.at > other.at'],
+  ["a lane's own URLs take no turns with permits", 'own-urls-take-turns-with-permits', 'false'],
+  ['URLs that nobody fetches keep permits back', 'urls-that-nobody-fetches-keep-no-permit-back', 'true'],
+  ['a permit comes when the next URL is reserved', 'a-permit-comes-while-the-delay-of-its-turn-runs', 'false'],
+  ['a permit of a held crawl waits', 'a-permit-of-a-held-crawl-is-answered-with-its-record', 'false'],
+  ['a robots fetch for a held crawl waits', 'a-claim-for-a-held-crawl-is-answered-with-its-record', 'false'],
+  ['every robots fetch is for the default crawl', 'a-claim-is-for-the-crawl-that-it-names', 'LIST.normal'],
 ]
 const BUGS_OF_GATES: typeof BUGS = READ_GATES.map((gate) => [
   `the gate ${gate} is never closed`,

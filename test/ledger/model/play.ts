@@ -36,6 +36,7 @@ export type Holder = {
   isClaimed?: true
   /** as far as the holder knows: 'done' ones are kept for a while, and try again as zombies do */
   state: 'taken' | 'started' | 'done'
+  /** when its first request is sent; perhaps a little later than it was granted */
   startedAt?: number
   /** of a further request under its lease: when it is sent */
   furtherAt?: number
@@ -55,8 +56,7 @@ export const sentAt = ({ startedAt, furtherAt = 0 }: Partial<Holder>, now: numbe
   furtherAt > 0 && furtherAt <= now ? furtherAt : startedAt
 
 export type Play = {
-  /** several crawls are played */
-  crawls: boolean
+  manner: rules.Manner
   model: rules.Model
   world: World
   site: Site
@@ -76,11 +76,11 @@ export class DifferenceError extends Error {
   override readonly name = 'DifferenceError'
 }
 
-export function startPlay(world: World, crawls: boolean): Play {
+export function startPlay(world: World, manner: rules.Manner): Play {
   const known = { steady: { known: '' }, other: { known: '' } }
   return {
-    crawls,
-    model: rules.emptyModel(crawls),
+    manner,
+    model: rules.emptyModel(manner),
     world,
     site: openSite(),
     holders: [],
@@ -90,6 +90,17 @@ export function startPlay(world: World, crawls: boolean): Play {
     latest: 0,
     steps: 0,
   }
+}
+
+/** So much passes. */
+export const move = ({ world: { clock } }: Play, ms: number): void => {
+  clock.now = Number((clock.now + ms).toFixed(3))
+  clock.steady = Number((clock.steady + ms).toFixed(3))
+}
+/** Who was granted a request ahead of its due time waits until then; nobody says before that what became of it. */
+export function waitUntilSent(play: Play, holders: Partial<Holder>[]): void {
+  const latest = Math.max(0, ...holders.map(({ startedAt = 0 }) => startedAt))
+  if (latest > play.world.clock.steady) move(play, latest - play.world.clock.steady)
 }
 
 /** Draws choices out of one number, so that a smaller number means a simpler step. */

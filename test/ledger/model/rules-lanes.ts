@@ -2,6 +2,7 @@
 import { isAssigned } from '@decorum/protocol'
 import { byHand } from './rules-delays.ts'
 import { gateOf, LOOK_AGAIN_MS } from './rules-gates.ts'
+import { dueLanes, nextInLine } from './rules-line.ts'
 import {
   agentOf,
   type Call,
@@ -10,6 +11,7 @@ import {
   firstExpiry,
   forgetHeld,
   idIn,
+  isCrawlHeld,
   type Lane,
   type List,
   laneOf,
@@ -25,6 +27,7 @@ import {
   SETTINGS,
   streamOf,
   takesSlot,
+  turnLength,
   turnsOf,
   urlsIn,
   waitingIn,
@@ -135,19 +138,18 @@ function takeTurns(m: Model, lane: Lane, crawl: string): void {
     lane.turns ??= new Map(lane.q.length + lane.h.length > 0 ? [['default', 0]] : [])
   }
   if (lane.turns === undefined || lane.turns.has(crawl)) return
-  lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + 1 / (m.crawls.get(crawl)?.weight ?? 1))
+  lane.turns.set(crawl, (turnsOf(lane)[0]?.[1] ?? 0) + turnLength(m, crawl))
 }
 
 /** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
 function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
-  const isHeld = (crawl: string): boolean =>
-    m.hasCrawls && (m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= m.outcomesLimit)
-  const stepOf = (crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
+  const isHeld = (crawl: string): boolean => m.hasCrawls && isCrawlHeld(m, crawl)
   const isTried = lane.tries > 0
   const tried = crawlOf(lane.triedList)
   const later = now + LOOK_AGAIN_MS
-  if (isTried && !isHeld(tried)) {
-    lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + stepOf(tried))
+  const isPassed = lane.turns !== undefined && (lane.why === 'share' || lane.why === 'pool')
+  if (isTried && !isPassed && !isHeld(tried)) {
+    lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + turnLength(m, tried))
     return { list: lane.triedList, heldUntil: 0 }
   }
   if (lane.turns === undefined)
@@ -158,15 +160,14 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
   for (const [crawl, turn] of order) {
     if (!isHeld(crawl)) {
       for (const [name, at] of moved) lane.turns.set(name, at)
-      lane.turns.set(crawl, turn + stepOf(crawl))
-      lane.tries = 0
-      return { list: nextIn(lane, crawl), heldUntil: 0 }
+      lane.turns.set(crawl, turn + turnLength(m, crawl))
+      return { list: isTried && crawl === tried ? lane.triedList : nextIn(lane, crawl), heldUntil: 0 }
     }
     // What has expired ends, although its crawl is held: nobody's turn has moved then.
     const waiting = nextIn(lane, crawl)
     const [head] = urlsIn(lane, waiting)
     if (head !== undefined && expiryOf(m, head) <= now) return { list: waiting, heldUntil: later }
-    moved.push([crawl, last + stepOf(crawl)])
+    moved.push([crawl, last + turnLength(m, crawl)])
   }
   for (const [name, at] of moved) lane.turns.set(name, at)
   return { list: isTried ? lane.triedList : nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }
@@ -206,11 +207,8 @@ export function reserve(
   const leased = [...m.lanes.values()].filter(({ lease }) => lease !== undefined && takesSlot(lease)).length
   const limit = Math.min(ask.limit, ask.inFlightLimit - leased)
   if (limit <= 0) return { why: 'slots-full', waitMs: undefined }
-  const waiting = dueLanes(m)
-  const isDue = waiting.filter(([, { due }]) => due! <= now).slice(0, limit)
-  const room = limit - isDue.length
-  const soon = waiting.filter(([, { due }]) => due! > now && due! <= ms(now + ask.aheadMs))
-  const found = [...isDue, ...soon.filter(([, lane]) => waitingIn(lane) > 0).slice(0, room)]
+  const found =
+    (m.hasCrawls ? nextInLine(m, limit, now, ask.aheadMs) : undefined) ?? nextDue(m, limit, now, ask.aheadMs)
   const lanes: ReservedLane[] = []
   for (const [name, lane] of found) {
     const opens = Math.max(lane.due!, now) // since when it has been open is forgotten
@@ -265,10 +263,14 @@ export function reserve(
   return { why: 'nothing-due', waitMs: first === undefined ? undefined : Math.max(0, first - now) }
 }
 
-const dueLanes = (m: Model): [string, Lane][] =>
-  [...m.lanes]
-    .filter(([, { due }]) => due !== undefined)
-    .sort(([a, { due: x }], [b, { due: y }]) => x! - y! || (a < b ? -1 : 1))
+/** Those that are due, and those with URLs that are due soon. */
+function nextDue(m: Model, limit: number, now: number, aheadMs: number): [string, Lane][] {
+  const waiting = dueLanes(m)
+  const isDue = waiting.filter(([, { due }]) => due! <= now).slice(0, limit)
+  const room = limit - isDue.length
+  const soon = waiting.filter(([, { due }]) => due! > now && due! <= ms(now + aheadMs))
+  return [...isDue, ...soon.filter(([, lane]) => waitingIn(lane) > 0).slice(0, room)]
+}
 
 /** What is recorded of the lane, or a longer delay that an operator has set. */
 function knownDelay(m: Model, name: string, now: number): number | undefined {

@@ -2,13 +2,14 @@
 import { byHand, demanded, opensAt, owedAfter } from './rules-delays.ts'
 import { type Asking, gateOf } from './rules-gates.ts'
 import { countRequest } from './rules-policies.ts'
-import { acquireLease } from './rules-queues.ts'
+import { acquireBoth, acquireLease, type LeaseGiven, lookFor } from './rules-queues.ts'
 import {
   befalls,
   type Call,
   crawlOf,
   endTurn,
   HOLD_MS,
+  hasChanged,
   idIn,
   isSecondary,
   type Kind,
@@ -28,6 +29,8 @@ import {
   originOf,
   SETTINGS,
   streamOf,
+  turnLength,
+  turnsOf,
   urlsIn,
   waitingIn,
 } from './state.ts'
@@ -65,26 +68,30 @@ export function start(m: Model, call: Call, orders: Starting[]): StartAnswer[] {
     const asking: Asking = { what, moment: 'grant', lane: name, now, held, judged: version, fence, list: lease.list }
     const closed = gateOf(m, asking)
     if (closed !== undefined) return refuse(closed.gate, closed.till)
-    if (lease.notBefore > now) return { kind: 'early', waitMs: lease.notBefore - now }
+    if (lease.notBefore > now + m.aheadMs) return { kind: 'early', waitMs: lease.notBefore - now - m.aheadMs }
     const opens = opensAt(m, name, lease.notBefore, now)
-    if (opens > now) {
+    if (opens > now + m.aheadMs) {
       makeDue(lane, opens)
       return { kind: 'delay' }
     }
     const atGrant = byHand(origin, now)
-    let pace: { fence: number; delayMs: number } | undefined
+    let pace: LeaseGiven | undefined
+    let sentAt = Math.max(opens, now)
     if (paceLane !== undefined) {
       const asked = { lanes: [paceLane], kind: kindBeside(paceLane), delayMs: Math.max(delayMs, atGrant) }
-      const found = acquireLease(m, now, held, { ...asked, by: name, of: name, ofByHand: atGrant })
+      const beside = { ...asked, by: name, of: name, ofByHand: atGrant, aheadMs: m.aheadMs, notBefore: opens }
+      const found = acquireLease(m, now, held, beside)
       if ('until' in found) return refuse(found.gate === 'lane-busy' ? 'pace-group' : found.gate, found.until)
       pace = found.lease
+      sentAt = found.sentAt
     }
     m.planned = false
     countRequest(m, originOf(name), now)
-    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: 0 }
+    lease.started = { at: now, delayMs, kind, wasFailing: origin.failures > 0, byHand: atGrant, requestAt: sentAt }
     lease.ends = now + leaseMs
     if (kind !== 'page') startRobotsFetch(m, originOf(name), fence, now)
-    return { kind: 'granted', ...(pace === undefined ? {} : { paceLane: pace }) }
+    const waits = sentAt > now ? { waitMs: sentAt - now } : {}
+    return { kind: 'granted', ...waits, ...(pace === undefined ? {} : { paceLane: pace }) }
   })
 }
 
@@ -133,26 +140,29 @@ export type Acquiring = {
   by: string | undefined
   of: string | undefined
   isRobots: boolean
+  paceLane: string | undefined
 }
 export function acquire(
   m: Model,
   call: Call,
-  { lanes, kind, isRobots, ...asked }: Acquiring,
+  { lanes, kind, isRobots, paceLane, ...request }: Acquiring,
 ):
   | { waitMs: number; gate: string }
   | { kind: 'blocked' }
-  | { lane: string; lease: { fence: number; delayMs: number } } {
+  | { lane: string; lease: { fence: number; delayMs: number }; pace?: { fence: number; delayMs: number } } {
   const { now, held } = open(m, call)
   const given = kind === 'hop' ? kind : kindBeside(lanes[0] ?? '')
-  const found = acquireLease(m, now, held, { ...asked, lanes, kind: given })
-  if ('until' in found) {
-    if (found.gate === 'blocked') return { kind: 'blocked' }
-    const waitMs = Math.max(1, found.until - now)
-    return { waitMs: found.gate === 'robots-in-flight' ? Math.min(waitMs, HOP_LOOKS_MS) : waitMs, gate: found.gate }
+  const asked = { ...request, lanes, kind: given }
+  const found = lookFor(m, now, held, asked)
+  if (found.gate === 'blocked') return { kind: 'blocked' }
+  const both = acquireBoth(m, now, held, found, asked, paceLane)
+  if ('until' in both) {
+    const [waitMs, gate] = [Math.max(1, both.until - now), both.gate ?? 'pace-group']
+    return { waitMs: gate === 'robots-in-flight' ? Math.min(waitMs, HOP_LOOKS_MS) : waitMs, gate }
   }
-  if (kind === 'hop') countRequest(m, originOf(found.lane), now)
-  if (kind === 'hop' && isRobots) startRobotsFetch(m, originOf(found.lane), found.lease.fence, now)
-  return found
+  if (kind === 'hop') countRequest(m, originOf(found.name), now)
+  if (kind === 'hop' && isRobots) startRobotsFetch(m, originOf(found.name), both.own.fence, now)
+  return { lane: found.name, lease: both.own, ...(both.pace === undefined ? {} : { pace: both.pace }) }
 }
 
 // --- next ----------------------------------------------------------------------------------------------------------
@@ -221,6 +231,7 @@ export function next(m: Model, call: Call, asked: Next): NextAnswer | 'doubt' {
     owedAfter(m, asked.held[at]?.lane ?? '', lease, Math.max(asked.delayMs, lease.started?.delayMs ?? 0), now),
   )
   const opens = Math.max(now, ...owed.map((one) => ended + one))
+  if (turn === undefined) started.at = latestSentAt(started, now)
   started.requestAt = opens
   const given = { waitMs: opens - now, turn: { at: opens, endedAt: ended } }
   if (opens > now + SOON_MS) return { kind: 'turn', ...given }
@@ -240,7 +251,7 @@ export type Ending = {
   fence: number
   delayMs: number
   elapsedMs: number
-  load: 'normal' | 'asked-for-less' | 'turned-away' | 'no-answer'
+  load: 'normal' | 'asked-for-less' | 'asked-to-wait' | 'turned-away' | 'no-answer'
   retryAfterMs: number | undefined
   retryAfterAt?: number | undefined
   jitter: number
@@ -248,7 +259,10 @@ export type Ending = {
   outcome: string | undefined
   entered: boolean
   candidate: string | undefined
+  /** what its redirect asks to wait, and when the candidate expires */
+  wait?: Wait | undefined
 }
+export type Wait = { retryAfterMs?: number; retryAfterAt?: number; expiresAt?: number }
 
 export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'doubt' {
   const { now } = openUnlessInDoubt(m, call)
@@ -261,12 +275,12 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
     const { started } = lease
     delete lane.lease
     delete lane.due
+    const ended = now - Math.min(end.elapsedMs, now - latestSentAt(started, now))
     if (end.outcome !== undefined) leave(m, lane, lease.list, [end.outcome])
-    if (end.candidate !== undefined) m.outbox.push(end.candidate)
+    if (end.candidate !== undefined) enter(m, end.candidate, end.wait, ended, now)
     if (end.outcome === undefined && !end.entered) {
       countTry(lane, lease.list)
     } else if (!isSecondary(lease)) delete lane.why
-    const ended = now - Math.min(end.elapsedMs, now - latestSentAt(started, now))
     const owed = owedAfter(m, end.lane, lease, end.delayMs, now)
     const opens = ended + owed
     const origin = originAt(m, originOf(end.lane))
@@ -276,15 +290,42 @@ export function complete(m: Model, call: Call, endings: Ending[]): string[] | 'd
       if (lease.before !== undefined && lease.before > 0)
         makeDueAfter(m, now, end.lane, opens, opens + lease.before * Math.max(owed, 50), 'pace-group')
     } else if (opens <= now) m.lanes.delete(end.lane) // nothing waits, nothing is owed
-    if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, started.at, ended)
-    else if (started.wasFailing || started.kind === 'permit') origin.failures = Math.floor(origin.failures / 2)
+    if (end.load !== 'normal') backOff(m, originOf(end.lane), end, now, latestSentAt(started, now), ended)
+    const isWell = end.load === 'normal' || end.load === 'asked-to-wait'
+    if (isWell && (started.wasFailing || started.kind === 'permit')) origin.failures = Math.floor(origin.failures / 2)
     return 'completed'
   })
 }
 
-/** One more request for the URL at the head of a list. */
+/** A redirect's target becomes a candidate at once, or when it has waited as long as the redirect asks, or expires. */
+function enter(m: Model, id: string, wait: Wait | undefined, ended: number, now: number): void {
+  const asked = wait === undefined ? 0 : askedBy(m, wait, ended)
+  const expires = wait?.expiresAt === undefined ? Number.POSITIVE_INFINITY : wait.expiresAt + m.shift
+  const due = asked > 0 ? Math.min(ended + asked, expires) : 0
+  if (due > now) m.later.set(storedTarget(id, wait), { id, due: ms(due) })
+  else m.outbox.push(id)
+}
+/** As it is stored. */
+export const storedTarget = (id: string, wait: Wait | undefined): string =>
+  JSON.stringify({
+    id,
+    url: 'http://elsewhere.test/',
+    ...(wait?.expiresAt === undefined ? {} : { expiresAt: wait.expiresAt }),
+  })
+
+/** A Retry-After, from the end of the exchange on. */
+function askedBy(
+  m: Model,
+  { retryAfterMs, retryAfterAt }: { [key in keyof Wait]?: Wait[key] | undefined },
+  ended: number,
+): number {
+  const untilDate = retryAfterAt === undefined ? 0 : Math.min(retryAfterAt + m.shift - ended, 86_400_000)
+  return Math.max(retryAfterMs ?? 0, untilDate)
+}
+
+/** One more request for the URL at the head of a list. Those for the head of another list are forgotten. */
 export function countTry(lane: Lane, list: List): void {
-  lane.tries++
+  lane.tries = (lane.triedList === list ? lane.tries : 0) + 1
   lane.triedList = list
 }
 
@@ -341,8 +382,11 @@ export function backOff(
   const origin = originAt(m, name)
   markChanged(m, name)
   const another = startedAt >= origin.closedUntil
+  const asked = askedBy(m, { retryAfterMs, retryAfterAt }, ended)
   let lengthMs: number | undefined
-  if (load !== 'asked-for-less') {
+  if (load === 'asked-to-wait') {
+    // no failure and no incident
+  } else if (load !== 'asked-for-less') {
     if (another) origin.failures++
     if (origin.failures >= 2)
       lengthMs = Math.min(
@@ -353,10 +397,9 @@ export function backOff(
     const quiet = origin.closedUntil > 0 && now - origin.closedUntil > backOffQuietMs
     if (another) origin.incidents = quiet ? 1 : origin.incidents + 1
     origin.failures = 0
-    const untilDate = retryAfterAt === undefined ? 0 : Math.min(retryAfterAt + m.shift - ended, 86_400_000)
-    const asked = Math.max(retryAfterMs ?? 0, untilDate)
-    lengthMs = asked > 0 ? asked : Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
+    lengthMs = asked > 0 ? 0 : Math.min(backOffMs * 2 ** (Math.max(origin.incidents, 1) - 1), backOffMaxMs)
   }
+  if (asked > 0) lengthMs = Math.max(asked, lengthMs ?? 0)
   if (lengthMs !== undefined)
     origin.closedUntil = ms(Math.max(origin.closedUntil, ended + lengthMs * (1 + jitter / 10)))
 }
@@ -366,6 +409,16 @@ export type Word = {
   fence: number
   dropped: string[]
   next: { kind: 'keep' | 'pool' | 'release' | 'unused' } | { kind: 'defer'; until: number; why: string }
+}
+
+/** A lane with URLs of several crawls is looked at soon again where one of them gets no slot, for the turns of the others. */
+function tillNextTurn(m: Model, lane: Lane, list: List, { until, why }: { until: number; why: string }, now: number) {
+  const crawl = crawlOf(list)
+  const last = turnsOf(lane).findLast(([other]) => other !== crawl)?.[1]
+  if (last === undefined || !['share', 'pool'].includes(why)) return until
+  const own = lane.turns?.get(crawl)
+  if (own !== undefined) lane.turns?.set(crawl, Math.max(own, last + turnLength(m, crawl)))
+  return Math.min(until, now + Math.max(100, lane.why === why ? (until - now) * 0.1 : 0))
 }
 
 export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt' {
@@ -384,9 +437,11 @@ export function resolve(m: Model, call: Call, words: Word[]): string[] | 'doubt'
       makeDue(lane, Math.max(lease.notBefore, now + owed))
     } else if (next.kind === 'defer') {
       // answered since the taking: nobody would wake it
-      const over = next.why === 'robots-in-flight' && originAt(m, originOf(name)).question === undefined
+      const isOfFetch = next.why === 'robots-in-flight'
+      const { question } = originAt(m, originOf(name))
+      const over = isOfFetch ? question === undefined : hasChanged(m, originOf(name), lease.fence, now)
       if (over) makeDue(lane, lease.notBefore)
-      else makeDueAfter(m, now, name, lease.notBefore, next.until, next.why)
+      else makeDueAfter(m, now, name, lease.notBefore, tillNextTurn(m, lane, lease.list, next, now), next.why)
     }
     return 'completed'
   })

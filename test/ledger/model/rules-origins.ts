@@ -53,7 +53,7 @@ export function record(m: Model, call: Call, word: Recording): string {
     const owed = owedAfter(m, name, lease, Math.max(word.delayMs, before), now)
     lane.last = { ended, owed }
     lane.due = ended + owed
-    if (word.load !== 'normal') backOff(m, originName, word, now, lease.started.at, ended)
+    if (word.load !== 'normal') backOff(m, originName, word, now, latestSentAt(lease.started, now), ended)
   }
   wake(
     m,
@@ -125,6 +125,12 @@ export function reap(m: Model, call: Call): { started: number; unstarted: number
     } else if (lease.started.kind === 'robots' && origin.question?.fence === lease.fence) {
       result.robotsFetches.push({ lane: name, fence: lease.fence, version: origin.version })
     }
+  }
+  const waited = [...m.later].filter(([, { due }]) => due <= now)
+  waited.sort(([a, x], [b, y]) => x.due - y.due || (a < b ? -1 : 1))
+  for (const [stored, { id }] of waited) {
+    m.later.delete(stored)
+    m.outbox.push(id)
   }
   for (const [name, { last }] of m.queues) if (last + 3_600_000 < now) m.queues.delete(name)
   return result

@@ -3,13 +3,17 @@ import { opensAt } from './rules-delays.ts'
 import { gateOf } from './rules-gates.ts'
 import { heldLeases, WHAT_OF } from './rules-leases.ts'
 import { countRequest } from './rules-policies.ts'
-import { lookFor, owedAtGrant, take, waitFor } from './rules-queues.ts'
+import { acquireBoth, lookFor } from './rules-queues.ts'
+import { takeTurn } from './rules-turns.ts'
 import {
+  askerOf,
   type Call,
+  crawlOf,
   isSecondary,
   kindBeside,
   type List,
   laneOf,
+  listIn,
   type Model,
   ms,
   NO_LIST,
@@ -27,52 +31,52 @@ export type Granting = {
   delayMs: number
   leaseMs: number
   by: string
+  crawl: string | undefined
 }
 export type Granted = {
   kind: string
   waitMs?: number
   gate?: string
   holder?: string
+  /** of a crawl that is held */
+  version?: number
   own?: { fence: number; delayMs: number }
   pace?: { fence: number; delayMs: number }
 }
 
 export function grant(m: Model, call: Call, requests: Granting[]): Granted[] {
   const { now, held } = open(m, call)
-  return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by }): Granted => {
-    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version }
+  return requests.map(({ lane, paceLane, version, delayMs, leaseMs, by: asker, crawl }): Granted => {
+    const { aheadMs } = m
+    const by = askerOf(asker, crawl)
+    const list = crawl === undefined ? undefined : listIn('q', crawl)
+    const asked = { lanes: [lane], kind: 'permit' as const, delayMs, by, leaseMs, judged: version, aheadMs, list }
     const own = lookFor(m, now, held, asked)
     if (own.gate === 'blocked' || own.gate === 'rules-changed' || own.gate === 'refetch') return { kind: own.gate }
-    const owed = own.isFree ? owedAtGrant(m, lane, asked, now) : delayMs
-    const beside = {
-      ...{ lanes: [paceLane ?? ''], kind: kindBeside(paceLane ?? ''), delayMs: owed, by, leaseMs, of: lane },
-    }
-    const pace = paceLane === undefined ? undefined : lookFor(m, now, held, beside)
-    if (own.isFree && pace?.isFree !== false) {
-      const given = take(m, now, own, asked)
-      const givenPace = pace === undefined ? undefined : take(m, now, pace, beside)
-      countRequest(m, originOf(lane), now)
-      return { kind: 'granted', own: given, ...(givenPace === undefined ? {} : { pace: givenPace }) }
-    }
-    const opens = Math.max(own.opens, pace === undefined || pace.isFree ? 0 : pace.opens)
-    const at = waitFor(m, now, by, own, opens, own.gate ?? pace?.gate)
-    const wait = (until: number): number => Math.max(1, until - now)
-    if (!own.isFree) {
+    if (own.gate === 'crawl-held' && crawl !== undefined) return crawlHeld(m, crawl)
+    const given = acquireBoth(m, now, held, own, asked, paceLane)
+    if ('until' in given) {
       const lease = m.lanes.get(lane)?.lease
-      const holder = lease === undefined ? undefined : isSecondary(lease) ? 'permit' : 'url'
-      const gate = own.gate ?? (lease === undefined ? 'delay' : 'lane-busy')
+      const holder = lease === undefined || !given.isOwn ? undefined : isSecondary(lease) ? 'permit' : 'url'
       return {
         kind: 'wait',
-        waitMs: wait(at),
-        gate,
+        waitMs: Math.max(1, given.until - now),
+        gate: given.gate ?? 'delay',
         ...(own.gate !== undefined || holder === undefined ? {} : { holder }),
       }
     }
-    if (pace === undefined) throw new Error('what is free is granted')
-    const until = Math.max(at, waitFor(m, now, by, pace, Math.max(pace.opens, at), pace.gate))
-    return { kind: 'wait', waitMs: wait(until), gate: pace.gate ?? 'pace-group' }
+    if (crawl !== undefined && m.hasCrawls) takeTurn(m, lane, crawl)
+    countRequest(m, originOf(lane), now)
+    const { notBefore, ...leases } = given
+    return { kind: 'granted', waitMs: notBefore - now, ...leases }
   })
 }
+
+/** The answer has the record of the crawl. */
+const crawlHeld = (m: Model, crawl: string) => ({
+  kind: 'crawl-held' as const,
+  version: m.crawls.get(crawl)?.version ?? 0,
+})
 
 export type Extended = { kind: string; stop?: string; leftMs?: number } | 'doubt'
 
@@ -104,7 +108,8 @@ export function extend(
 
 export type Claiming = { lane: string; paceLane: string | undefined; list: List | undefined }
 export type Claimed =
-  | { kind: 'blocked' | 'crawl-held' }
+  | { kind: 'blocked' }
+  | { kind: 'crawl-held'; version: number }
   | { waitMs: number; gate: string }
   | { fence: number; notBefore: number; version: number }
 const LEAST_WAIT_MS = 50
@@ -120,10 +125,11 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
       return { at: now + Math.max(owed, LEAST_WAIT_MS), gate: 'lane-busy', isFree: false }
     }
     const at = opensAt(m, one, lane?.ownDue ?? lane?.due ?? 0, now)
-    return { at, gate: 'delay', isFree: at <= now }
+    return { at, gate: 'delay', isFree: at <= now + m.aheadMs }
   }
   const closed = gateOf(m, { what: 'permitRobots', moment: 'reserve', lane: name, now, held, list })
-  if (closed?.gate === 'blocked' || closed?.gate === 'crawl-held') return { kind: closed.gate }
+  if (closed?.gate === 'blocked') return { kind: closed.gate }
+  if (closed?.gate === 'crawl-held' && list !== undefined) return crawlHeld(m, crawlOf(list))
   if (closed !== undefined) return wait(closed.till, closed.gate)
   const own = freeAt(name)
   if (!own.isFree) return wait(own.at, own.gate)
@@ -139,6 +145,7 @@ export function claim(m: Model, call: Call, { lane: name, paceLane, list }: Clai
   delete claimed.ownDue
   m.fence = Math.max(m.fence, Math.floor(now * 1_000)) + 1
   const ends = ms(now + SETTINGS.reserveMs)
-  claimed.lease = { fence: m.fence, list: list ?? NO_LIST, notBefore: now, ends, looked: ends }
-  return { fence: m.fence, notBefore: now, version: originAt(m, originOf(name)).version }
+  const notBefore = Math.max(own.at, now)
+  claimed.lease = { fence: m.fence, list: list ?? NO_LIST, notBefore, ends, looked: ends }
+  return { fence: m.fence, notBefore, version: originAt(m, originOf(name)).version }
 }

@@ -17,7 +17,6 @@ export const OUTCOMES_OF_CRAWLS = 3
 export const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
-  grantAheadMs: 0,
   reserveMs: 30_000,
   laneLimit: 5,
   outcomesLimit: 12,
@@ -25,6 +24,8 @@ export const SETTINGS = {
   backOffMaxMs: 3_600_000,
   backOffQuietMs: 1_800_000,
 }
+/** How a run is played: with several crawls; and what is due so soon is granted, and waited for by who asks. */
+export type Manner = { crawls: boolean; aheadMs: number }
 export const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 export const FIRST_HOLD_MS = 1_000
 export const BELIEVED_MS = 1_000
@@ -39,6 +40,10 @@ export type List = 'q' | 'h' | `${'q' | 'h'}@${string}`
 /** Of a lease that is for no URL. */
 export const NO_LIST = '' as List
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : 'default')
+/** Who asks for a permit, `who origin`, for a crawl: `who@crawl origin`. */
+export const askerOf = (by: string, crawl: string | undefined): string =>
+  crawl === undefined ? by : by.replace(' ', `@${crawl} `)
+export const crawlAsking = (by: string | undefined): string | undefined => /^\S+@(\S+) /.exec(by ?? '')?.[1]
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
 export type AcquireAnswer = { id: string; expiresAt: number }
@@ -51,6 +56,7 @@ export type Lease = {
   /** when reap looks at it: the end of the reservation first, then that of the lease */
   looked: number
   started?: {
+    /** when it was granted, or the latest request was sent before another one was asked for */
     at: number
     delayMs: number
     kind: Kind
@@ -59,7 +65,7 @@ export type Lease = {
     byHand: number
     /** the lane whose request it is, where that is another one */
     of?: string | undefined
-    /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
+    /** when the latest request under it is sent: all of its lanes are open by then */
     requestAt: number
   }
   /** it became an order for a worker of a pool */
@@ -131,6 +137,8 @@ export type Policy = {
 }
 export type Model = {
   outcomesLimit: number
+  /** what is due so soon is granted */
+  aheadMs: number
   epoch?: { run: number; id: string; prev: string; hold: number; now: number }
   /** the ledger's time against that of Redis's clock, ms */
   shift: number
@@ -167,18 +175,27 @@ export type Model = {
   /** unread outcomes, oldest first: `id kind` */
   outcomes: string[]
   outbox: string[]
+  /** targets that wait because their redirects asked for it: what is stored of each, and when it enters the outbox */
+  later: Map<string, { id: string; due: number }>
   /** there are, or were, other crawls than the default one, or something was set of it */
   hasCrawls: boolean
   crawls: Map<string, CrawlSet>
+  /** of due lanes: the end of each crawl's latest turn */
+  line: Map<string, number>
+  /** lane → when the next turn of each crawl is that asks for permits there and has no URLs in it */
+  permitTurns: Map<string, Map<string, number>>
   /** unread outcomes of other crawls than the default one */
   others: Map<string, string[]>
 }
+/** What a turn of a crawl takes. */
+export const turnLength = (m: Model, crawl: string): number => 1 / (m.crawls.get(crawl)?.weight ?? 1)
 /** What was set of a crawl. */
 export type CrawlSet = { version: number; weight: number; held: boolean; stored?: number }
 
-export function emptyModel(crawls: boolean): Model {
+export function emptyModel({ crawls, aheadMs }: Manner): Model {
   return {
     outcomesLimit: crawls ? OUTCOMES_OF_CRAWLS : SETTINGS.outcomesLimit,
+    aheadMs,
     shift: 0,
     planned: false,
     fence: 0,
@@ -196,8 +213,11 @@ export function emptyModel(crawls: boolean): Model {
     lostLocks: new Set(),
     outcomes: [],
     outbox: [],
+    later: new Map(),
     hasCrawls: false,
     crawls: new Map(),
+    line: new Map(),
+    permitTurns: new Map(),
     others: new Map(),
   }
 }
@@ -225,7 +245,7 @@ export const waitingIn = (lane: Lane): number =>
 export const nextIn = (lane: Lane, crawl: string): List =>
   listIn(urlsIn(lane, listIn('h', crawl)).length > 0 ? 'h' : 'q', crawl)
 /** The crawls of a lane in the order of their turns. */
-export const turnsOf = ({ turns }: Lane): [string, number][] =>
+export const turnsOf = ({ turns }: Pick<Lane, 'turns'>): [string, number][] =>
   [...(turns ?? [])].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
 const nextTurn = (lane: Lane): string => turnsOf(lane)[0]?.[0] ?? 'default'
 export const streamOf = (m: Model, crawl: string): string[] => {
@@ -234,6 +254,9 @@ export const streamOf = (m: Model, crawl: string): string[] => {
   m.others.set(crawl, stream)
   return stream
 }
+/** It is paused or over, or as many of its outcomes are unread as may be. */
+export const isCrawlHeld = (m: Model, crawl: string): boolean =>
+  m.crawls.get(crawl)?.held === true || streamOf(m, crawl).length >= m.outcomesLimit
 /** Ids are unique within a crawl. */
 export const idIn = (crawl: string, id: string): string => (crawl === 'default' ? id : `${crawl} ${id}`)
 /** A crawl without URLs in a lane has no turn there. */
@@ -367,7 +390,7 @@ function unseenOf(now: number, last: number, most: number | undefined): number {
   return now > Math.max(most, last) + BELIEVED_MS ? now - Math.max(last, most) : 0
 }
 
-export function makeDue(lane: Lane, ownDue: number, till = 0, why = ''): void {
+export function makeDue(lane: Lane, ownDue: number, till = Number.NEGATIVE_INFINITY, why = ''): void {
   delete lane.lease
   lane.due = Math.max(ownDue, till)
   if (till > ownDue) {
@@ -389,6 +412,7 @@ export function makeDueAfter(m: Model, now: number, name: string, ownDue: number
   const lane = laneOf(m, name)
   const most = till > now ? Math.min(till, firstExpiry(m, lane)?.at ?? till) : till
   makeDue(lane, ownDue, most, why)
+  if (most > ownDue && ownDue < 0) lane.ownDue = now // it leaves its line
   if (most > ownDue && isByRecord(why)) m.heldByRecord.add(name)
 }
 /** Another URL is the first of a list, and expires then: a gate that holds the lane holds it no longer. */
@@ -455,5 +479,5 @@ export function look(m: Model, name: string): [number, number | undefined, strin
   const state =
     lease === undefined ? (waiting > 0 ? 'waiting' : 'idle') : lease.started === undefined ? 'reserved' : 'in-flight'
   const list = tries > 0 ? triedList : nextIn(lane, nextTurn(lane))
-  return [waiting, due, state, tries, urlsIn(lane, list)[0]?.id]
+  return [waiting, due !== undefined && due < 0 ? m.epoch?.now : due, state, tries, urlsIn(lane, list)[0]?.id]
 }

@@ -5,8 +5,8 @@ import { endRobotsFetch, operate, reap, record, stops } from './acts-origins.ts'
 import { claim, extend, grant, next } from './acts-permits.ts'
 import { rates } from './acts-policies.ts'
 import { look, view } from './compare.ts'
-import { announce, crash, drain, forget, job, leap, loseHolder, move, pass, restartOther, snapshot } from './faults.ts'
-import { type Act, diceOf, type Play } from './play.ts'
+import { announce, crash, drain, forget, job, leap, loseHolder, pass, restartOther, snapshot } from './faults.ts'
+import { type Act, diceOf, move, type Play } from './play.ts'
 import * as rules from './rules.ts'
 
 /** How often each act comes. */
@@ -46,6 +46,7 @@ const ACTS: [number, Act][] = [
 const CRAWL_ACTS: [number, Act][] = [
   [40, setCrawl],
   [40, cancel],
+  [60, grant],
 ]
 const actsOf = (crawls: boolean): [number, Act][] => (crawls ? [...ACTS, ...CRAWL_ACTS] : ACTS)
 export const allOf = (crawls: boolean): number => actsOf(crawls).reduce((sum, [weight]) => sum + weight, 0)
@@ -60,7 +61,7 @@ export async function start(play: Play): Promise<void> {
 /** @param act  0 … allOf − 1 · @param number  what the step is made of */
 export async function step(play: Play, act: number, number: number): Promise<string> {
   let left = act
-  for (const [weight, does] of actsOf(play.crawls)) {
+  for (const [weight, does] of actsOf(play.manner.crawls)) {
     if (left < weight) {
       await does(play, diceOf(number))
       return does.name

@@ -17,10 +17,10 @@ import {
   scriptsOf,
   verbSettings,
 } from '@decorum/ledger/testing'
-import { outcomesKey } from '@decorum/protocol'
+import { outcomesKey, systemClock } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { behind } from '../../support/lane-urls.ts'
-import { CRAWLS, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
+import { CRAWLS, type Manner, OUTCOMES_OF_CRAWLS, SETTINGS } from './rules.ts'
 import { type AllVerbs, allVerbsOf } from './scripts.ts'
 
 /** Under which the worker of these runs holds the lock of its job. */
@@ -69,9 +69,11 @@ export type Inspection = {
   ids: string[]
   outcomes: string[]
   outbox: string[]
-  /** of other crawls than the default one: outcomes by crawl, turns by lane */
+  later: [string, number][]
+  /** of other crawls than the default one: outcomes by crawl, turns by lane, of stored URLs and of permits */
   others: Record<string, string[]>
   turns: Record<string, [string, number][]>
+  permitTurns: Record<string, [string, number][]>
 }
 
 /** Before that a process vouches for nothing (redis-clock.ts). */
@@ -88,8 +90,7 @@ export function defineWorldCommands(redis: Redis): void {
 }
 type Copy = { world_copy(from: string, to: string): Promise<null> }
 
-/** @param crawls  several are played */
-export function openWorld(redis: Redis, name: string, startAt: number, crawls: boolean): World {
+export function openWorld(redis: Redis, name: string, startAt: number, { crawls, aheadMs }: Manner): World {
   const tag = `{${name}}`
   const keys = keysOf(tag)
   const copies = redis as unknown as Copy
@@ -130,7 +131,12 @@ export function openWorld(redis: Redis, name: string, startAt: number, crawls: b
     return {
       verbs: allVerbsOf(
         scripts,
-        verbSettings({ ...SETTINGS, ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}), jitter }),
+        verbSettings({
+          ...SETTINGS,
+          grantAheadMs: aheadMs,
+          ...(crawls ? { outcomesLimit: OUTCOMES_OF_CRAWLS } : {}),
+          clock: { ...systemClock, random: jitter },
+        }),
       ),
       most,
       excess,
@@ -222,6 +228,7 @@ async function inspect(
     const { bucket, number } = idSlot(id)
     pipeline.sismember(keys.ids(bucket), number)
   }
+  pipeline.zrange(keys.later, '0', '-1', 'WITHSCORES')
   const answers = ((await pipeline.exec()) ?? []).map(([error, value]) => {
     if (error) throw error
     return value
@@ -245,11 +252,13 @@ async function inspect(
     lists: { ...lists, ...of.lists },
     others: of.others,
     turns: of.turns,
+    permitTurns: of.permitTurns,
     ids: [...ids.filter((_, index) => answers[firstId + index] === 1), ...of.ids],
     outcomes: fields(answers[3]).map((json) => {
       const { id, kind } = JSON.parse(json) as { id: string; kind: string }
       return `${id} ${kind}`
     }),
+    later: scores(answers.at(-1)),
     outbox: fields(answers[4]).map((json) => (JSON.parse(json) as { id: string }).id),
   }
 }
@@ -259,17 +268,23 @@ async function inspectCrawls(redis: Redis, keys: Keys, lanes: string[], ids: str
     lists: {} as Record<string, string[]>,
     others: {} as Record<string, string[]>,
     turns: {} as Record<string, [string, number][]>,
+    permitTurns: {} as Record<string, [string, number][]>,
     ids: [] as string[],
   }
   if (crawls.length === 0) return found
   const reads: (() => Promise<void>)[] = []
-  for (const lane of lanes)
+  const turnsAt = async (key: string): Promise<[string, number][]> => {
+    const flat = await redis.zrange(key, '0', '-1', 'WITHSCORES')
+    return flat.flatMap((text, at) => (at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : []))
+  }
+  for (const lane of lanes) {
     reads.push(async () => {
-      const flat = await redis.zrange(keys.turns(lane), '0', '-1', 'WITHSCORES')
-      found.turns[lane] = flat.flatMap((text, at) =>
-        at % 2 === 0 ? [[text, Number(flat[at + 1])] as [string, number]] : [],
-      )
+      found.turns[lane] = await turnsAt(keys.turns(lane))
     })
+    reads.push(async () => {
+      found.permitTurns[lane] = await turnsAt(keys.permitTurns(lane))
+    })
+  }
   for (const crawl of crawls) {
     reads.push(async () => {
       const rows = await redis.xrange(outcomesKey(keys.tag, crawl), '-', '+')

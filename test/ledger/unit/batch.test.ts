@@ -1,11 +1,12 @@
 /** Calls of one turn as one call. */
 
 import { batched } from '@decorum/ledger/testing'
+import { systemClock } from '@decorum/protocol'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('what is asked in one turn goes in one call, and each gets its own answer', async () => {
   const calls: number[][] = []
-  const double = batched('start', async (items: number[]) => {
+  const double = batched(systemClock, 'start', async (items: number[]) => {
     calls.push(items)
     return items.map((item) => item * 2)
   })
@@ -17,6 +18,7 @@ test('what is asked in one turn goes in one call, and each gets its own answer',
 test('more than a call may carry goes in several', async () => {
   const sizes: number[] = []
   const same = batched(
+    systemClock,
     'start',
     async (items: number[]) => {
       sizes.push(items.length)
@@ -31,6 +33,7 @@ test('more than a call may carry goes in several', async () => {
 test('items of several sizes fill a call; one that is larger by itself goes alone', async () => {
   const calls: number[][] = []
   const same = batched(
+    systemClock,
     'start',
     async (items: number[]) => {
       calls.push(items)
@@ -46,7 +49,7 @@ test.each([
   ['fewer', 1],
   ['more', 3],
 ])('%s answers than items: nobody is answered, because whose is missing is unknown', async (_, count) => {
-  const short = batched('grant', async (items: number[]) => Array.from({ length: count }, () => items[0]))
+  const short = batched(systemClock, 'grant', async (items: number[]) => Array.from({ length: count }, () => items[0]))
   const results = await Promise.allSettled([short(1), short(2)])
   for (const result of results)
     expect(result).toMatchObject({ status: 'rejected', reason: { name: 'LedgerUnavailableError' } })
@@ -54,6 +57,7 @@ test.each([
 
 test('a failure is everybody’s of that call, and nobody else’s', async () => {
   const picky = batched(
+    systemClock,
     'start',
     async (items: number[]) => {
       if (items.includes(2)) throw new Error('not two')
@@ -67,6 +71,7 @@ test('a failure is everybody’s of that call, and nobody else’s', async () =>
 
 test('a call that fails before it is sent rejects; it does not bring the process down', async () => {
   const broken = batched(
+    systemClock,
     'start',
     (_: number[]): Promise<number[]> => {
       throw new TypeError('not even sent')
@@ -81,6 +86,7 @@ test('what can wait goes with what comes within its time; what cannot takes all 
   onTestFinished(() => void vi.useRealTimers())
   const calls: number[][] = []
   const waiting = batched(
+    systemClock,
     'start',
     async (items: number[]) => {
       calls.push(items)

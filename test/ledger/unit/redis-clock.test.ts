@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 
 test('the quickest reply counts, a late one does not set the clock back', () => {
   let monotonic = 0
-  const clock = redisClock(() => monotonic)
+  const clock = redisClock({ monotonic: () => monotonic })
   clock.seen(1_000_000, 0) // read at once
   monotonic = 100
   clock.seen(1_000_060, 60) // written 40 ms before it was read
@@ -16,7 +16,7 @@ test('the quickest reply counts, a late one does not set the clock back', () => 
 
 test('a reply that this process read half a minute late, because it stood still, does not set the clock back', () => {
   let monotonic = 0
-  const clock = redisClock(() => monotonic)
+  const clock = redisClock({ monotonic: () => monotonic })
   clock.seen(1_000_000, 0)
   monotonic = 30_100
   clock.seen(1_000_105, 100)
@@ -25,7 +25,7 @@ test('a reply that this process read half a minute late, because it stood still,
 
 test('a clock that was set back is followed by the next reply that shows it', () => {
   let monotonic = 0
-  const clock = redisClock(() => monotonic)
+  const clock = redisClock({ monotonic: () => monotonic })
   clock.seen(1_000_000, 0)
   monotonic = 100
   clock.seen(1_000_050, 90) // 40 ms less than before at least
@@ -36,7 +36,7 @@ test.each([1, 20, 200])(
   'a process whose clock runs 5 %% fast is ahead by what that makes since its latest reply, and by the way there: %i ms a call',
   (trip) => {
     let truth = 0
-    const clock = redisClock(() => truth * 1.05)
+    const clock = redisClock({ monotonic: () => truth * 1.05 })
     for (let call = 0; call < 300; call++) {
       const askedAt = truth * 1.05
       truth += trip
@@ -59,7 +59,7 @@ test('whatever the delays, and with clocks that part by up to 0.05 %, it is neve
       (replies, skew) => {
         let monotonic = 0
         const truth = (): number => 1_000_000 + monotonic * (1 + skew)
-        const clock = redisClock(() => monotonic)
+        const clock = redisClock({ monotonic: () => monotonic })
         let last = 0
         for (const { pass, delay } of replies) {
           monotonic += pass
@@ -78,7 +78,7 @@ test('whatever the delays, and with clocks that part by up to 0.05 %, it is neve
 
 test('the time that a process can vouch for is never behind the truth, and no further ahead than the quickest call took', () => {
   let monotonic = 0
-  const clock = redisClock(() => monotonic)
+  const clock = redisClock({ monotonic: () => monotonic })
   expect(clock.most(), 'nothing was seen yet').toBeUndefined()
   for (let call = 0; call < 10; call++) {
     const askedAt = monotonic
@@ -95,7 +95,7 @@ test('the time that a process can vouch for is never behind the truth, and no fu
 
 test('a process that has known the ledger for less than five seconds vouches for nothing', () => {
   let monotonic = 0
-  const clock = redisClock(() => monotonic)
+  const clock = redisClock({ monotonic: () => monotonic })
   clock.seen(1_000_000, 0)
   monotonic = 4_999
   expect(clock.most()).toBeUndefined()
@@ -107,7 +107,7 @@ test('a process that has known the ledger for less than five seconds vouches for
 function called() {
   let monotonic = 0
   let time = 1_800_000_000_000
-  const rate = clockRate(() => monotonic)
+  const rate = clockRate({ monotonic: () => monotonic })
   return {
     rate,
     /** @param trip  what each call takes, of which it is half way when it is written */

@@ -1,11 +1,12 @@
 import { Shadow } from '@decorum/permits/testing'
+import { systemClock } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const RULES = { delayMs: 1_000, pace: 'delay' as const }
 const all = (): boolean => true
 function scene() {
   const clock = { now: 1_000_000 }
-  const shadow = new Shadow(() => clock.now)
+  const shadow = new Shadow({ ...systemClock, monotonic: () => clock.now })
   const ask = (origin = 'http://a.example', rules: Parameters<Shadow['ask']>[0]['rules'] = RULES) =>
     shadow.ask({ agent: 'bot', origin, holder: 'team', rules, leaseMs: 30_000 })
   return { clock, shadow, ask }

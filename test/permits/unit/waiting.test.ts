@@ -1,5 +1,7 @@
 /** When callers in line have the ledger asked again. */
-import { Lines } from '@decorum/permits/testing'
+
+import { Lines } from '@decorum/granting/testing'
+import { systemClock } from '@decorum/protocol'
 import { afterEach, expect, test, vi } from 'vitest'
 
 type Options = ConstructorParameters<typeof Lines>[0]
@@ -11,6 +13,7 @@ const wish = {
   origin: 'http://site.test',
   path: '/',
   url: 'http://site.test/',
+  by: { name: '' },
   index: 0,
 } as Wish
 
@@ -22,11 +25,13 @@ async function asked(answers: (n: number) => Omit<Wait, 'kind'>, forMs: number):
   const at: number[] = []
   const start = performance.now()
   const lines = new Lines({
+    clock: systemClock,
     attempt: async () => {
       at.push(performance.now() - start)
       return { kind: 'wait', ...answers(at.length) }
     },
-    release: () => undefined,
+    mostWaiting: 10,
+    release: async () => undefined,
     refusedAlready: () => undefined,
   })
   const answer = lines.ask([wish], 1_000, forMs, { isGone: false })
@@ -49,4 +54,41 @@ test('rules are looked for less and less often, also when their lane is busy in 
 test('an instant is waited for exactly, however soon it is', async () => {
   const at = await asked((n) => ({ waitMs: n === 1 ? 10 : 60_000, gate: 'delay' }), 1_000)
   expect(at).toEqual([0, 4]) // asked 6 ms ahead: the ledger grants a little ahead
+})
+
+test.each(['stopped', 'paused', 'visiting-hours', 'budget', 'robots-unreachable'] as const)(
+  '%s may open before its time: it is looked at every two seconds',
+  async (gate) => {
+    const at = await asked(() => ({ waitMs: 3_600_000, gate }), 7_000)
+    expect(at).toHaveLength(4)
+  },
+)
+
+test('a caller that is away keeps its place, is passed over meanwhile, and is served when it is back', async () => {
+  const served: string[] = []
+  let isDue = false
+  const lines = new Lines({
+    clock: systemClock,
+    mostWaiting: 10,
+    attempt: async ({ url }) => {
+      if (!isDue) return { kind: 'wait', waitMs: 5, gate: 'delay' }
+      served.push(url)
+      return { kind: 'granted', turn: { leases: { own: { delayMs: 0 } } } } as Awaited<ReturnType<Options['attempt']>>
+    },
+    release: async () => undefined,
+    refusedAlready: () => undefined,
+  })
+  const first: Parameters<Lines['ask']>[3] = { isGone: false }
+  const waits = lines.ask([{ ...wish, url: 'first' }], 1_000, 60_000, first)
+  const others = ['second', 'third'].map((url) => lines.ask([{ ...wish, url }], 1_000, 60_000, { isGone: false }))
+  first.isAway = true
+  isDue = true
+  await Promise.all(others)
+  expect(served).toEqual(['second', 'third'])
+  expect(lines.waiting).toBe(1)
+  first.isAway = false
+  first.onBack?.()
+  await waits
+  expect(served.at(-1)).toBe('first')
+  expect(lines.waiting).toBe(0)
 })

@@ -37,7 +37,8 @@ export function packAndInstall(names: string[]): Packed {
   // Packing changes a manifest for a moment, and others may be reading it in the repository itself.
   const copy = join(folder, 'repository')
   mkdirSync(join(copy, 'packages'), { recursive: true })
-  for (const file of ['package.json', '.npmrc', 'scripts/pack-package.mjs']) cpSync(join(repo, file), join(copy, file))
+  for (const file of ['package.json', '.npmrc', 'scripts/pack-package.mjs', 'scripts/readable.mjs'])
+    cpSync(join(repo, file), join(copy, file))
   symlinkSync(join(repo, 'node_modules'), join(copy, 'node_modules'))
   const sources = names.map((name) => join(copy, 'packages', name))
   for (const [at, name] of names.entries())

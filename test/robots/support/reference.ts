@@ -20,6 +20,10 @@ export class Reference {
     const isKey = (field: string, names: readonly string[]): boolean =>
       names.some((name) => (google ? field.startsWith(name) : field === name))
     let text = Buffer.from(source).toString('latin1')
+    if (!google && /^(?:\xff\xfe|\xfe\xff)/.test(text)) {
+      const encoding = text.startsWith('\xff') ? 'utf-16le' : 'utf-16be'
+      text = Buffer.from(new TextDecoder(encoding).decode(source)).toString('latin1')
+    }
     if (text.length > 512_000) {
       const cut = text.slice(0, 512_000)
       text = /[\r\n]/.test(text.charAt(512_000))
@@ -101,7 +105,8 @@ type Pattern = (string | { star: true } | { end: true })[]
 function variants(rule: Rule, policy: Policy): { pattern: Pattern; weight: number }[] {
   const parts: Pattern = []
   let weight = 0
-  const { pattern } = rule
+  const isPlain = policy.encoding === 'as-written' ? /[\0-\x7f]/ : STANDS
+  const pattern = policy.slashIsMeant && !rule.allow && /^[^/*$]/.test(rule.pattern) ? `/${rule.pattern}` : rule.pattern
   for (let i = 0; i < pattern.length; i++) {
     const c = pattern.charAt(i)
     const encoded = /^%[0-9a-f]{2}/i.exec(pattern.slice(i))?.[0]
@@ -117,7 +122,8 @@ function variants(rule: Rule, policy: Policy): { pattern: Pattern; weight: numbe
       parts.push({ end: true })
       weight++
       continue
-    } else octets = c.charCodeAt(0) >= 0x80 ? `%${c.charCodeAt(0).toString(16).toUpperCase()}` : c
+    } else if (c === '%' && /^(?:$|\*|[0-9a-f])/i.test(pattern.slice(i + 1))) octets = c
+    else octets = isPlain.test(c) ? c : encoded1(c)
     weight += octets.length
     parts.push(...octets)
   }
@@ -136,6 +142,13 @@ function variants(rule: Rule, policy: Policy): { pattern: Pattern; weight: numbe
   return all
 }
 
+/** What stands for itself in a URL; all else is meant encoded. */
+const STANDS = /[A-Za-z0-9._~/?:@!$&()*+,;=-]/
+
+function encoded1(octet: string): string {
+  return `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+}
+
 function unencoded(encoded: string, policy: Policy): string {
   const upper = encoded.toUpperCase()
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
@@ -147,7 +160,10 @@ function pathOf(url: string, policy: Policy): string {
   const path = (href.split('#', 1)[0] as string).slice(origin.length)
   return policy.encoding === 'as-written'
     ? path
-    : path.replace(/%[0-9a-f]{2}/gi, (encoded) => unencoded(encoded, policy))
+    : path.replace(/(%[0-9a-f]{2})|(%)(?=[0-9a-f])|./gis, (octet, encoded?: string, begun?: string) => {
+        if (encoded !== undefined) return unencoded(encoded, policy)
+        return begun !== undefined || STANDS.test(octet) ? octet : encoded1(octet)
+      })
 }
 
 /** All positions that the pattern may have reached, octet by octet. */

@@ -1,7 +1,9 @@
 /** Retries and deadlines, as every service uses them. */
+
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { systemClock } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { closeWithin, retry } from '@decorum/runtime'
 import { expect, test, vi } from 'vitest'
@@ -16,7 +18,12 @@ const failing = (times: number) => {
 
 test('retry: work is repeated until it succeeds, and each failure is told with its number', async () => {
   const told: [string, number][] = []
-  const result = await retry(failing(2), 0, (error, failures) => told.push([(error as Error).message, failures]) > 0)
+  const result = await retry(
+    systemClock,
+    failing(2),
+    0,
+    (error, failures) => told.push([(error as Error).message, failures]) > 0,
+  )
   expect(result).toBe(3)
   expect(told).toEqual([
     ['failure 1', 1],
@@ -25,25 +32,25 @@ test('retry: work is repeated until it succeeds, and each failure is told with i
 })
 
 test('retry: giving up is undefined, and an error thrown by the judge of failures is passed on', async () => {
-  expect(await retry(failing(9), 0, (_, failures) => failures < 3)).toBeUndefined()
+  expect(await retry(systemClock, failing(9), 0, (_, failures) => failures < 3)).toBeUndefined()
   const fault = new TypeError('a fault')
   const isFault = (): boolean => {
     throw fault
   }
-  await expect(retry(failing(1), 0, isFault)).rejects.toBe(fault)
+  await expect(retry(systemClock, failing(1), 0, isFault)).rejects.toBe(fault)
 })
 
 test('within: the result or error of work that ends in time; the given error for work that does not', async () => {
   const late = () => new Error('late')
-  expect(await within(Promise.resolve(1), 60_000, late)).toBe(1)
-  await expect(within(Promise.reject(new Error('its own')), 60_000, late)).rejects.toThrow('its own')
-  await expect(within(new Promise(() => {}), 1, late)).rejects.toThrow('late')
+  expect(await within(systemClock, Promise.resolve(1), 60_000, late)).toBe(1)
+  await expect(within(systemClock, Promise.reject(new Error('its own')), 60_000, late)).rejects.toThrow('its own')
+  await expect(within(systemClock, new Promise(() => {}), 1, late)).rejects.toThrow('late')
 })
 
 test('within: an answer that came while this process stood still counts, and is not called late', async () => {
   const late = vi.fn<() => Error>(() => new Error('late'))
   await setImmediate() // from here, timers are the next that the event loop looks at
-  const answer = within(promisify(randomBytes)(8), 20, late) // another thread answers
+  const answer = within(systemClock, promisify(randomBytes)(8), 20, late) // another thread answers
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100)
   expect(await answer).toHaveLength(8)
   await setImmediate()
@@ -51,6 +58,6 @@ test('within: an answer that came while this process stood still counts, and is 
 })
 
 test('closeWithin: work that fails or never ends does not keep a service from stopping', async () => {
-  await closeWithin([Promise.reject(new Error('gone'))], 60_000)
-  await closeWithin([new Promise(() => {})], 1)
+  await closeWithin(systemClock, [Promise.reject(new Error('gone'))], 60_000)
+  await closeWithin(systemClock, [new Promise(() => {})], 1)
 })

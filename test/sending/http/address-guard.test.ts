@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net'
 import { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
-import { readUrl } from '@decorum/protocol'
+import { readUrl, systemClock } from '@decorum/protocol'
 import { type Address, failureOf } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
 import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
@@ -164,6 +164,7 @@ describe('at the connection', () => {
     // Not kept: the guard judges every answer, whatever a cache in between does.
     const { openConnections } = await import('@decorum/sending/testing')
     const connections = openConnections({
+      clock: systemClock,
       guard: addressGuard(['127.0.0.1']),
       lookup: async () => [{ address: ++asked === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     })
@@ -185,7 +186,11 @@ describe('at the connection', () => {
       ...real,
       refuse: (a: string, h: string, c: boolean) => (++judged === 1 ? undefined : addressGuard([]).refuse(a, h, c)),
     }
-    const connections = openConnections({ guard, lookup: async () => [{ address: '127.0.0.1', family: 4 }] })
+    const connections = openConnections({
+      clock: systemClock,
+      guard,
+      lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+    })
     const result = await ask(connections, `http://name.example:${site.port}`)
     expect(result.kind === 'unanswered' && failureOf(result.error, result.phase)).toBe('blocked-address')
     expect(judged).toBe(2)

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { readEgress } from '@decorum/config'
+import { type Agent, readEgress } from '@decorum/config'
 import { openArchive } from '@decorum/fetcher/testing'
 import { failureOf } from '@decorum/sending/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -20,6 +20,9 @@ const through = (proxy: { url: string }, more: Parameters<typeof testConnections
   testConnections({ trust: true, egress: { '*': { proxy: proxy.url } }, ...more })
 const why = (result: Awaited<ReturnType<typeof ask>>): string =>
   result.kind === 'unanswered' ? failureOf(result.error, result.phase) : result.kind
+/** Each exchange needs a tunnel of its own. */
+const closing = (): ReturnType<typeof rawOrigin> =>
+  rawOrigin((socket) => void socket.end(answerOf(200, { connection: 'close' }, 'hello')))
 const site = (): ReturnType<typeof rawOrigin> => rawOrigin(answerOf(200, {}, 'hello').toString('latin1'))
 
 describe('a local address', () => {
@@ -160,24 +163,82 @@ describe('a proxy', () => {
     },
   )
 
-  test.each([
-    ['cannot reach the site (502)', 502, 'connect'],
-    ['refuses the site (403)', 403, 'connect'],
-    ['answers before it was asked', 'early-bytes', 'connect'],
-    ['says nothing', 'silent', 'connect'],
-  ] as const)('a proxy that %s: no connection to the site', async (_, door, expected) => {
-    const proxy = await connectProxy()
-    const origin = await site()
-    const own = through(proxy)
-    proxy.door = door
-    const isAsked = () => proxy.asked.length === 1
-    const result =
-      door === 'silent'
-        ? await whenDeadlinePasses(400, isAsked, () => ask(own, origin.origin, { deadlineMs: 400 }))
-        : await ask(own, origin.origin)
-    expect(why(result)).toBe(expected)
-    expect(origin.asked).toEqual([])
-    await expect.poll(() => proxy.open).toBe(0)
+  describe.each([
+    ['answers 502', 502],
+    ['answers 403', 403],
+    ['answers before it was asked', 'early-bytes'],
+    ['hangs up', 'cut'],
+    ['says nothing', 'silent'],
+  ] as const)('a proxy that was reached and %s', (_, door) => {
+    const [agent] = agentsOf().list as [Agent]
+
+    /** On a clock that stands still but between two requests, and while a deadline passes. */
+    const failing = (work: (tools: Awaited<ReturnType<typeof toolsOf>>) => Promise<void>): Promise<void> =>
+      onStoppedClock(async (pass) => work(await toolsOf(pass)))
+
+    async function toolsOf(pass: (ms: number) => void) {
+      const proxy = await connectProxy()
+      const [dead, well, third] = await Promise.all([closing(), closing(), closing()])
+      const own = through(proxy)
+      const fail = async (origin: string) => {
+        pass(1)
+        const before = proxy.asked.length
+        proxy.door = door
+        const asking = ask(own, origin, { deadlineMs: 400 })
+        await expect.poll(() => proxy.asked.length).toBe(before + 1)
+        if (door === 'silent') pass(400)
+        const result = await asking
+        proxy.door = 'open'
+        return result
+      }
+      const answer = async (origin: string) => {
+        pass(1)
+        expect(await ask(own, origin)).toMatchObject({ kind: 'answered' })
+      }
+      const origins = { dead: dead.origin, well: well.origin, third: third.origin }
+      return {
+        ...origins,
+        proxy,
+        own,
+        fail,
+        answer,
+        asked: () => dead.asked.length,
+        waitMs: (of: string) => own.egressWaitMs(agent, of),
+      }
+    }
+
+    test('for one site alone: nobody is blamed, and the site is left alone for longer each time', () =>
+      failing(async ({ proxy, fail, answer, waitMs, asked, dead, well }) => {
+        await answer(well)
+        expect(await fail(dead)).toMatchObject({ kind: 'not-sent', why: expect.stringContaining(proxy.origin) })
+        expect(waitMs(dead)).toBe(1_000)
+        expect(waitMs(well), 'the others go on').toBe(0)
+        expect(await fail(dead)).toMatchObject({ kind: 'not-sent' })
+        expect(waitMs(dead)).toBe(2_000)
+        expect(asked()).toBe(0)
+        await answer(dead)
+        expect(waitMs(dead)).toBe(0)
+      }))
+
+    test('while it opens tunnels to others: the site could not be connected to', () =>
+      failing(async ({ fail, answer, waitMs, dead, well }) => {
+        await fail(dead)
+        await answer(well)
+        const result = await fail(dead)
+        expect(why(result)).toBe('connect')
+        if (result.kind === 'unanswered' && door !== 'silent') expect(result.error.message).toContain('the proxy http')
+        expect(waitMs(dead), 'it has a back-off of its own').toBe(0)
+      }))
+
+    test('for one site after the other: the way out does not work, and all lanes of the agent wait', () =>
+      failing(async ({ fail, answer, waitMs, dead, well, third }) => {
+        await answer(well)
+        expect(await fail(dead)).toMatchObject({ kind: 'not-sent' })
+        expect(await fail(third)).toMatchObject({ kind: 'not-sent' })
+        expect(waitMs(well)).toBe(1_000)
+        await answer(well)
+        expect(waitMs(well)).toBe(0)
+      }))
   })
 
   test('after a failure its lanes are left alone, for longer each time; once it works again that is over', async () => {
@@ -188,18 +249,18 @@ describe('a proxy', () => {
     const [agent] = agentsOf().list
     if (agent === undefined) return
     await onStoppedClock(async (pass) => {
-      expect(own.egressWaitMs(agent)).toBe(0)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(0)
       await ask(own, origin.origin)
-      expect(own.egressWaitMs(agent)).toBe(1_000)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(1_000)
       pass(999)
-      expect(own.egressWaitMs(agent)).toBe(1)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(1)
       pass(1)
-      expect(own.egressWaitMs(agent)).toBe(0)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(0)
       await ask(own, origin.origin)
-      expect(own.egressWaitMs(agent)).toBe(2_000)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(2_000)
       proxy.door = 'open'
       await ask(own, origin.origin)
-      expect(own.egressWaitMs(agent)).toBe(0)
+      expect(own.egressWaitMs(agent, origin.origin)).toBe(0)
     })
   })
 

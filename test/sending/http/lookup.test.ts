@@ -1,3 +1,4 @@
+import { systemClock } from '@decorum/protocol'
 import { openLookup } from '@decorum/sending/testing'
 import { expect, test, vi } from 'vitest'
 import { dnsServer } from '../../fetcher/support/dns-server.ts'
@@ -17,7 +18,7 @@ const server = await dnsServer({
   'loop.example': { cname: 'loop.example' },
   'silent.example': { silent: true },
 })
-const lookup = openLookup([server.address])
+const lookup = openLookup(systemClock, [server.address])
 const codeOf = (host: string) =>
   lookup(host).then(
     () => 'found',
@@ -45,7 +46,7 @@ test('many answers are cut', async () => {
 test('one lookup per name at a time; an answer is kept for a while, a failure is not', async () => {
   let asked = 0
   let fail = false
-  const counted = openLookup([], async () => {
+  const counted = openLookup(systemClock, [], async () => {
     asked++
     if (fail) throw new Error('no')
     return [{ address: '127.0.0.1', family: 4 }]
@@ -62,7 +63,7 @@ test('one lookup per name at a time; an answer is kept for a while, a failure is
 
 test('a kept answer ends by itself', async () => {
   let asked = 0
-  const counted = openLookup([], async () => [{ address: `127.0.0.${++asked}`, family: 4 }])
+  const counted = openLookup(systemClock, [], async () => [{ address: `127.0.0.${++asked}`, family: 4 }])
   const now = vi.spyOn(performance, 'now')
   const start = performance.now()
   expect((await counted('a'))[0]?.address).toBe('127.0.0.1')
@@ -74,7 +75,7 @@ test('a kept answer ends by itself', async () => {
 })
 
 test('the system is asked when no servers are named', async () => {
-  const found = await openLookup()('localhost')
+  const found = await openLookup(systemClock)('localhost')
   expect(found.length).toBeGreaterThan(0)
   expect(found.every(({ address }) => address === '127.0.0.1' || address === '::1')).toBe(true)
 })

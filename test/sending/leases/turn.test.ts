@@ -3,8 +3,9 @@
 import type { ReservedLane, SiteLoad } from '@decorum/ledger'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { loadPaceGroups } from '@decorum/politeness'
+import { systemClock } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'
-import { hopLanes, Lease, type TurnTools, takeTurn, untilOver } from '@decorum/sending/testing'
+import { FRESH_LEASE_MS, hopLanes, Lease, type TurnTools, takeTurn, untilOver } from '@decorum/sending/testing'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
 import { robots } from '../../fetcher/support/orders.ts'
@@ -26,7 +27,7 @@ const FENCE = 1 // of an order whose own lane these tests do not look at
 type More = { fence?: number; hostMs?: number; agent?: typeof polite; refuse?: true }
 /** Takes turns, with the lane of the host where `hostMs` says what it owes. The own lane of the request is granted without the ledger. */
 const paced = (groups: string, addressOf = async (): Promise<string | undefined> => undefined) => {
-  const reporter = untilOver({ unheard: 0, stale: 0 })
+  const reporter = untilOver(systemClock, { unheard: 0, stale: 0 })
   const tools: TurnTools = { ledger, groups: loadPaceGroups(groups), addressOf, reporter, agents: agentsOf() }
   return async (origin: string, delayMs = DELAY, { fence = FENCE, hostMs, agent = polite, refuse }: More = {}) => {
     const lane = { agent: agent.key, origin }
@@ -42,7 +43,7 @@ const paced = (groups: string, addressOf = async (): Promise<string | undefined>
           host = entry
         }
         const own = { ...lane, fence, delayMs, kind: 'page' as const }
-        return { kind: 'granted' as const, own, host, since: sinceNow(), leaseMs: 45_000 }
+        return { kind: 'granted' as const, own, host, since: sinceNow(systemClock), leaseMs: 45_000 }
       },
       tools,
     )
@@ -151,6 +152,24 @@ test('an operator’s hand on the origin of a hop holds although its lane is lea
   }
 })
 
+test('a pause of the host that comes while a hop waits for its own lane holds for it', async () => {
+  const name = 'late.hand.example'
+  const { hops } = held(await paced('')(`http://${name}`, 0, { hostMs: 0 }))
+  const there = { agent: polite.key, origin: `http://${name}:8080` }
+  const other = await ledger.acquire({ lanes: [there], kind: 'hop', delayMs: 0 })
+  if (other.kind !== 'granted') throw new Error('nobody holds it')
+  const waiting = hops({ origin: there.origin, isRobots: true, deadlineMs: 10_000 })
+  await new Promise((done) => setTimeout(done, FRESH_LEASE_MS + 100))
+  const by = { by: 'ann', reason: 'a test' }
+  await ledger.operate({ origin: `http://${name}`, action: 'pause', until: clock + 60_000, ...by }, [])
+  await ledger.resolve(0, [{ ...there, fence: other.fence, dropped: [], next: { kind: 'release' } }])
+  const hop = await waiting
+  if (typeof hop === 'string') throw new Error(hop)
+  expect(await hop.confirm()).toContain('paused')
+  await ledger.operate({ origin: `http://${name}`, action: 'resume', ...by }, [])
+  expect(await hop.confirm()).toBeUndefined()
+})
+
 test('it holds for a hop back into the origin that is asked, too', async () => {
   const origin = 'http://own.example'
   const fence = await beginRobots(origin, 0)
@@ -226,6 +245,17 @@ test('a group that was acquired for a lane that is not opened is as it was befor
   const acquire = paced('{"domain":{"delayMs":5000}}')
   expect(await acquire('https://www.released.example', DELAY, { refuse: true })).toEqual({ kind: 'refused' })
   held(await acquire('https://shop.released.example'))
+})
+
+test('a turn that a stop of the group holds is put off for the stop, not for the pace: its end wakes the lane', async () => {
+  const [name, by] = ['stopped-group.test', { by: 'test', reason: 'a test' }]
+  const take = paced('{"domain":{"delayMs":500}}')
+  await ledger.stop({ ...by, names: [name] })
+  expect(await take(`http://${name}`)).toMatchObject({ kind: 'later', gate: 'stopped' })
+  await ledger.lift({ ...by, names: [name] })
+  const first = await take(`http://${name}`)
+  expect(await take(`http://other.${name}`)).toMatchObject({ kind: 'later', gate: 'pace-group' })
+  await end(first)
 })
 
 test('when one of two groups is not free, the other is not kept', async () => {

@@ -1,12 +1,14 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { addressGuard } from '@decorum/admission'
+import { systemClock } from '@decorum/protocol'
 import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
 import { type Address, freshForMs, openConnections } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'
 import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
+import { connectProxy } from '../../fetcher/support/connect-proxy.ts'
 import { leaseOf, NOW, robots } from '../../fetcher/support/orders.ts'
 import { type Asked, answerOf, type RawOrigin, rawOrigin } from '../../fetcher/support/raw-origin.ts'
-import { nameless, testConnections } from '../../fetcher/support/tools.ts'
+import { agentsOf, nameless, testConnections } from '../../fetcher/support/tools.ts'
 
 const connections = testConnections()
 const RULES = 'User-agent: *\nDisallow: /private\n'
@@ -53,6 +55,28 @@ test('a refresh names what is known; 304 renews it', async () => {
   expect(rules).toBeUndefined()
   if (event === undefined) return
   expect(step(state, event, NOW + 1_000).copy).toMatchObject({ hash: state.copy?.hash, at: NOW + 1_000 })
+})
+
+describe('gzip that no Content-Encoding names', () => {
+  const packed = gzipSync(RULES)
+  test('is kept as it came, without its trailer too, for its readers to unpack', async () => {
+    for (const body of [packed, packed.subarray(0, -8)]) {
+      const site = await serve(200, { 'content-type': 'text/plain' }, body)
+      const { event, rules } = await robots(connections, site.origin)
+      expect(event).toMatchObject({ kind: 'answered', status: 200 })
+      expect(body.equals(rules as Uint8Array)).toBe(true)
+      expect(parseRobots(rules as Uint8Array).isAllowed('/private/x', 'a')).toBe(false)
+    }
+  })
+  test('is packed once more where one coding is named of two', async () => {
+    const site = await serve(200, { 'content-encoding': 'gzip' }, gzipSync(packed))
+    const { rules } = await robots(connections, site.origin)
+    expect(parseRobots(rules as Uint8Array).isAllowed('/private/x', 'a')).toBe(false)
+  })
+  test('has failed when its end is missing: the rule that forbids may stand there', async () => {
+    const site = await serve(200, {}, packed.subarray(0, -12))
+    expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'decoding' })
+  })
 })
 
 test('a 304 that nobody asked for is no answer', async () => {
@@ -190,6 +214,7 @@ describe('redirects', () => {
         hops.push([origin, isRobots])
         const confirm = () => undefined
         return {
+          delayMs: 0,
           isShared: false,
           lastCheck: () => undefined,
           confirm,
@@ -235,7 +260,7 @@ describe('redirects', () => {
     port = site.port
     const guard = addressGuard(['127.0.0.1/32'])
     const lookup = async (): Promise<Address[]> => [{ address: asked === 0 ? '127.0.0.1' : '10.0.0.1', family: 4 }]
-    const rebinding = openConnections({ guard, lookup })
+    const rebinding = openConnections({ clock: systemClock, guard, lookup })
     const { event } = await robots(rebinding, `http://moves.example:${port}`)
     await rebinding.close()
     expect(event).toMatchObject({ kind: 'unanswered', reason: 'blocked-address' })
@@ -270,6 +295,48 @@ describe('redirects', () => {
   })
 })
 
+describe('Retry-After beside other answers', () => {
+  test.each([200, 404, 500, 502])('%i asks all to wait, whatever becomes of the rules', async (status) => {
+    const site = await serve(status, { 'retry-after': '30' }, status === 200 ? RULES : '')
+    const { event, load } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'answered', status, retryAfterMs: 30_000 })
+    expect(load).toEqual({ kind: 'asked-to-wait', retryAfterMs: 30_000 })
+  })
+
+  const leading = (asked: string) =>
+    rawOrigin(
+      (socket, { path }) =>
+        void socket.write(
+          path === '/robots.txt'
+            ? answerOf(302, { location: '/rules', 'retry-after': asked })
+            : answerOf(200, {}, RULES),
+        ),
+    )
+  const pathsOf = ({ asked }: RawOrigin): string[] => asked.map(({ path }) => path)
+
+  test('a redirect that asks to wait longer than the robots fetch lasts ends it, and closes nothing', async () => {
+    const site = await leading('3600')
+    const { event, load } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'unanswered', reason: 'timeout', retryAfterMs: 3_600_000 })
+    expect(load).toEqual({ kind: 'normal' })
+    expect(pathsOf(site)).toEqual(['/robots.txt'])
+  })
+
+  test('the next robots fetch, when that time is over, follows it at once; one that comes sooner does not', async () => {
+    const site = await leading('3600')
+    const soon = await robots(connections, site.origin, { state: { notBefore: NOW + 1 } })
+    expect(soon.event).toMatchObject({ kind: 'unanswered', reason: 'timeout' })
+    const then = await robots(connections, site.origin, { state: { notBefore: NOW } })
+    expect(text(then.rules)).toBe(RULES)
+    expect(pathsOf(site)).toEqual(['/robots.txt', '/robots.txt', '/rules'])
+  })
+
+  test('a redirect that asks to wait for a moment is followed within the robots fetch', async () => {
+    const site = await leading('0.05')
+    expect(text((await robots(connections, site.origin)).rules)).toBe(RULES)
+  })
+})
+
 describe('bodies', () => {
   test.each([
     ['gzip', gzipSync(RULES)],
@@ -292,17 +359,16 @@ describe('bodies', () => {
   const broken = gzipSync(RULES.repeat(100))
   broken[broken.length - 6] = (broken[broken.length - 6] ?? 0) ^ 255
   test.each([
-    ['an unknown coding', 'compress', Buffer.from(RULES)],
-    ['two codings', 'gzip, gzip', gzipSync(gzipSync(RULES))],
+    ['a coding that is not read', 'compress', Buffer.from([0x1f, 0x9d, 0x90, 0x00, 0x02])],
     ['six codings', 'gzip, gzip, gzip, gzip, gzip, gzip', gzipSync(RULES)],
-    ['gzip that is none', 'gzip', Buffer.from(RULES)],
+    ['gzip of which nothing but the head came', 'gzip', gzipSync(RULES).subarray(0, 10)],
     ['gzip with a wrong checksum', 'gzip', broken],
     ['gzip that breaks off', 'gzip', gzipSync(RULES.repeat(50)).subarray(0, -12)],
-    ['br that is none', 'br', Buffer.from('User-agent: *')],
     ['br that breaks off', 'br', brotliCompressSync(RULES.repeat(20)).subarray(0, -3)],
-    ['zstd that is none', 'zstd', Buffer.from(RULES)],
     ['zstd that breaks off', 'zstd', zstdCompressSync(RULES.repeat(20)).subarray(0, -3)],
-    ['deflate that is none', 'deflate', Buffer.from([0xff, 0xff, 0xff])],
+    ['deflate that is none', 'deflate', Buffer.from([0xff, 0x00, 0xff])],
+    ['deflate that breaks off', 'deflate', deflateSync(RULES.repeat(20)).subarray(0, -9)],
+    ['deflate without its wrapper that breaks off', 'deflate', deflateRawSync(RULES.repeat(20)).subarray(0, -3)],
   ])('%s is no answer, never half a file', async (_, coding, body) => {
     const site = await serve(200, { 'content-encoding': coding }, body)
     const { event, rules } = await robots(connections, site.origin)
@@ -316,13 +382,42 @@ describe('bodies', () => {
     expect(Buffer.compare(Buffer.from(rules ?? []), packed)).toBe(0)
   })
 
-  test('a gzip member with something else behind it is no answer', async () => {
-    const site = await serve(
-      200,
-      { 'content-encoding': 'gzip' },
-      Buffer.concat([gzipSync(RULES), Buffer.from('behind')]),
-    )
-    expect((await robots(connections, site.origin)).event).toMatchObject({ kind: 'unanswered', reason: 'decoding' })
+  const packed = gzipSync(RULES)
+  test.each<[string, string, Buffer, string[]]>([
+    ['in gzip twice', 'gzip, gzip', gzipSync(packed), []],
+    ['said to be gzip twice, and packed once', 'gzip, gzip', packed, ['coding-misnamed']],
+    ['in gzip without a checksum', 'gzip', packed.subarray(0, -8), ['coding-no-trailer']],
+    ['in gzip with half a checksum', 'gzip', packed.subarray(0, -3), ['coding-no-trailer']],
+    ['in gzip with a line break behind', 'gzip', Buffer.concat([packed, Buffer.from('\r\n')]), ['coding-trailing-octets']],
+    ['in two members of gzip', 'gzip', Buffer.concat([gzipSync(RULES.slice(0, 9)), gzipSync(RULES.slice(9))]), []],
+    ['in deflate without a checksum', 'deflate', deflateSync(RULES).subarray(0, -4), ['coding-no-trailer']],
+    ['in bare deflate with a line break behind', 'deflate', Buffer.concat([deflateRawSync(RULES), Buffer.from('\r\n')]), ['coding-trailing-octets']],
+    ['in br with a line break behind', 'br', Buffer.concat([brotliCompressSync(RULES), Buffer.from('\r\n')]), ['coding-trailing-octets']],
+    ['in zstd with a line break behind', 'zstd', Buffer.concat([zstdCompressSync(RULES), Buffer.from('\r\n')]), ['coding-trailing-octets']],
+    ['in two frames of zstd', 'zstd', Buffer.concat([zstdCompressSync(RULES.slice(0, 9)), zstdCompressSync(RULES.slice(9))]), []],
+    ...['gzip', 'deflate', 'br', 'zstd'].map((coding): [string, string, Buffer, string[]] => [
+      `in plain text that is said to be ${coding}`, coding, Buffer.from(RULES), ['coding-misnamed'],
+    ]),
+    ...['none', 'UTF-8', 'binary', 'text/html', 'compress', 'none, identity'].map((word): [string, string, Buffer, string[]] => [
+      `under Content-Encoding: ${word}`, word, Buffer.from(RULES), ['coding-unknown'],
+    ]),
+    ['with a comma behind the coding', 'gzip,', packed, []],
+    ['with a word beside the coding', 'none, gzip', packed, ['coding-unknown']],
+    ['in gzip that is said to be deflate', 'deflate', packed, ['coding-misnamed']],
+    ['in deflate that is said to be gzip', 'gzip', deflateSync(RULES), ['coding-misnamed']],
+  ])('rules %s are read, and what was overlooked is marked', async (_, coding, body, marks) => {
+    const site = await serve(200, { 'content-encoding': coding }, body)
+    const { rules, event, hops } = await robots(connections, site.origin)
+    expect(event).toMatchObject({ kind: 'answered', status: 200 })
+    expect(text(rules)).toBe(RULES)
+    expect(hops[0]?.answer.tolerated).toEqual(marks)
+  }) // biome-ignore format: a table
+
+  test('a coding that stands in two lines was applied twice', async () => {
+    const body = gzipSync(gzipSync(RULES))
+    const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\ncontent-encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`
+    const site = await rawOrigin((socket) => void socket.write(Buffer.concat([Buffer.from(head), body])))
+    expect(text((await robots(connections, site.origin)).rules)).toBe(RULES)
   })
 
   test('500 KiB are read, the rest is cut, and that is an answer', async () => {
@@ -396,16 +491,29 @@ describe('bodies', () => {
         s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nabcdef'),
     ],
     [
-      'is chunked with a length',
+      'is chunked, but not last',
       'protocol',
       (s: import('node:net').Socket) =>
-        s.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'),
+        s.end('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n'),
     ],
   ] as const)('a body that %s is no answer: %s', async (_, reason, say) => {
     const site = await rawOrigin((socket) => void say(socket))
     const { event, rules } = await robots(connections, site.origin)
     expect(event).toMatchObject({ kind: 'unanswered', reason })
     expect(rules).toBeUndefined()
+  })
+
+  test('rules in chunks beside a length, under a folded header, are read, and the answer names both faults', async () => {
+    const rules = 'User-agent: *\nDisallow: /private\n'
+    const head = 'HTTP/1.1 200 OK\r\nx: a\r\n b\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n'
+    const site = await rawOrigin(`${head}${rules.length.toString(16)}\r\n${rules}\r\n0\r\n\r\n`)
+    const answer = await robots(connections, site.origin)
+    expect(answer.event).toMatchObject({ kind: 'answered', status: 200 })
+    expect(Buffer.from(answer.rules ?? []).toString()).toBe(rules)
+    expect(answer.hops.map(({ answer: { tolerated } }) => tolerated)).toEqual([
+      ['folded-header', 'length-beside-chunked'],
+    ])
+    expect(site.asked).toHaveLength(1)
   })
 
   test('a body that drips beyond the deadline is no answer', async () => {
@@ -456,6 +564,25 @@ describe('no answer', () => {
     expect(answer.event).toBeUndefined()
     expect(site.asked.length).toBe(0)
   })
+})
+
+test('a hop that fails at the proxy of EGRESS is nothing that the first origin did: no event, its delay is owed, and it is not asked again at once', async () => {
+  const proxy = await connectProxy()
+  const egress = { '*': { proxy: proxy.url } }
+  const own = testConnections({ egress })
+  const elsewhere = await serve(200, {}, RULES)
+  const site = await rawOrigin((socket) => {
+    proxy.door = 'cut'
+    socket.end(answerOf(302, { location: `${elsewhere.origin}/robots.txt`, connection: 'close' }))
+  })
+  const answer = await robots(own, site.origin)
+  expect(answer.event).toBeUndefined()
+  expect(answer).toMatchObject({ unsent: 'not-sent', what: 'egress', tookMs: expect.any(Number) })
+  const [agent] = agentsOf().list
+  for (const origin of [site.origin, elsewhere.origin])
+    if (agent !== undefined) expect(own.egressWaitMs(agent, origin)).toBeGreaterThan(0)
+  proxy.door = 'open'
+  expect(text((await robots(own, elsewhere.origin)).rules)).toBe(RULES)
 })
 
 describe('freshness, as http-cache-semantics reads it', () => {

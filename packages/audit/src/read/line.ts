@@ -1,5 +1,5 @@
 /** What a line of a log may be, whatever its format. */
-import { urlOf } from '../origin.ts'
+import { pathOf, urlOf } from '../origin.ts'
 import type { RequestLine, RobotsLine } from '../record.ts'
 
 /** Why a line was set aside; the key of `setAside.byReason`. */
@@ -49,7 +49,7 @@ export function requestOf(parts: Parts): ReadLine {
     const url = urlOf(target)
     if (url === null || url.origin === 'null') return NO_REQUEST
     origin = url.origin
-    path = url.pathname + url.search
+    path = pathOf(url)
   }
   if (origin === undefined)
     return odd('no-origin', 'it names no origin; add it to the log format (docs/audit.md), or give --origin')

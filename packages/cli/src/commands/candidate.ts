@@ -7,6 +7,7 @@ import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
+import { schemeHint } from '../without-scheme.ts'
 import { agentNamed } from './enqueue.ts'
 
 export type CandidateOptions = { json?: boolean; url?: string; agent?: string; crawl: string }
@@ -50,7 +51,7 @@ async function whichOf({ url, agent, crawl }: CandidateOptions): Promise<WhichCa
   const { agents } = readCliSettings(await agreedEnv(process.env))
   const at = url === undefined ? undefined : readUrl(url)
   if (at !== undefined && 'refused' in at)
-    throw new UsageError(`'${printable(url ?? '')}' cannot be fetched at all: ${at.refused}`)
+    throw new UsageError(`'${printable(url ?? '')}' cannot be fetched at all: ${at.refused}${schemeHint(url ?? '')}`)
   return { agents: keysOf(agents, agent), crawl, ...(at === undefined ? {} : { at }) }
 }
 

@@ -15,6 +15,7 @@ import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from
 import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
 import { type CliSettings, dataFolder, readCliSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
+import { schemeHint } from '../without-scheme.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
@@ -27,7 +28,9 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const settings = readCliSettings(env)
   const at = readUrl(text)
   if ('refused' in at)
-    throw new UsageError(`'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}`)
+    throw new UsageError(
+      `'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`,
+    )
   const agent = whoAsks(settings, options.agent)
   const profile = options.profile ?? agent.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]

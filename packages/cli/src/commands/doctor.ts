@@ -24,7 +24,7 @@ export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
     }),
   )
   if (json) tellJson({ findings })
-  else for (const finding of findings) tellStyled(lineOf(finding))
+  else for (const finding of findings) tellStyled(`${lineOf(finding)}\n`)
   return findings.some(({ state }) => state === 'bad') ? FAILED : DONE
 }
 

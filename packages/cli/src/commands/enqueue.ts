@@ -4,10 +4,11 @@ import type { Agents } from '@decorum/config'
 import { readUrl } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
-import { type Line, linesOf, openInput } from '../lines.ts'
+import { emptyList, type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { tell, tellJson, warn } from '../terminal.ts'
+import { LinesWithoutScheme } from '../without-scheme.ts'
 
 /**
  * Room for any candidate as JSON: a URL, an id and meta of the largest size, every character written as an escape of six, as
@@ -27,11 +28,13 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   const agent = agentNamed(settings.agents, options.agent)
   const input = await openInput(file)
   const frontier = await openFrontier({ redis: await runningRedis(settings, process.env), crawl: options.crawl })
+  const withoutScheme = new LinesWithoutScheme()
   let count = 0
   const { priority } = options
   async function* candidates(): AsyncGenerator<Candidate> {
     for await (const line of linesOf(input, MAX_LINE_CHARS)) {
       count++
+      withoutScheme.add(line)
       yield {
         ...candidateOf(line),
         ...(agent === undefined ? {} : { agent }),
@@ -47,6 +50,9 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   } finally {
     await frontier.close()
   }
+  if (count === 0) throw emptyList(file)
+  const hint = withoutScheme.sentence()
+  if (hint !== undefined) warn(hint)
   if (options.json) tellJson({ enqueued: count })
   else tell(`${count} enqueued`)
   return DONE

@@ -1,6 +1,7 @@
 /** `decorum origin ORIGIN`: what the fleet knows of one site, and the actions of operators on it. */
 
 import type { Agent, Agents } from '@decorum/config'
+import { type Note, toleratedIn } from '@decorum/ledger'
 import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
@@ -31,8 +32,9 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
     const done = action === undefined ? undefined : await act(ledger, at.origin, action, agents, interrupt.signal)
     const keys = agents.list.map((agent) => agent.key)
     const view = await ledger.viewOrigin(at.origin, keys)
-    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents)]
-    if (options.json) tellJson(view)
+    const notes = await ledger.notesOf(at.origin)
+    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents, notes)]
+    if (options.json) tellJson({ ...view, tolerated: Object.fromEntries(toleratedIn(notes)) })
     else tell(lines.join('\n'))
     return DONE
   } catch (error) {
@@ -45,8 +47,8 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
   }
 }
 
-/** One fact per line: robots, pause, back-off, then each agent's delay and lane. */
-export function printOrigin(known: OriginView, agents: Agents): string {
+/** One fact per line: robots, pause, back-off, faults that were overlooked, then each agent's delay and lane. */
+export function printOrigin(known: OriginView, agents: Agents, notes: readonly Note[] = []): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
   const from = (until: number): string => duration(Math.max(0, until - now))
@@ -64,6 +66,8 @@ export function printOrigin(known: OriginView, agents: Agents): string {
     lines.push(`  back-off   for another ${from(backOff.until)}${times}`)
   }
   if (view.policy !== undefined) lines.push(`  policy     ${policySentence(view.policy, duration)}`)
+  const overlooked = toleratedIn(notes).map(([mark, times]) => `${mark} ${times}`)
+  if (overlooked.length > 0) lines.push(`  overlooked ${overlooked.join(', ')} (faults, among its latest notes)`)
   for (const agent of agents.list) {
     const lane = view.lanes.find((one) => one.agent === agent.key)
     lines.push(`  agent      ${agent.name} (profile ${agent.profile})`, `    may      ${mayWord(view, agent)}`)
@@ -106,6 +110,8 @@ function laneWord(lane: LaneView, now: number): string {
   const waiting = `${lane.waiting} waiting`
   const tries = lane.tries > 0 ? `, ${lane.tries} tries of its head` : ''
   const due = lane.due === undefined ? '' : lane.due > now ? `, due in ${duration(lane.due - now)}` : ', due'
-  const held = lane.heldBy === undefined ? '' : ` (${lane.heldBy})`
+  const closed = new Set<string>(lane.closed.filter(({ until }) => until > now).map(({ gate }) => gate))
+  if (lane.heldBy !== undefined) closed.add(lane.heldBy)
+  const held = closed.size === 0 || lane.waiting === 0 ? '' : ` (${[...closed].join(', ')})`
   return `${lane.state}, ${waiting}${tries}${due}${held}`
 }

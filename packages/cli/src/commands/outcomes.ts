@@ -1,8 +1,9 @@
 /** `decorum outcomes`: what became of candidates, one JSON line each. */
 import { openFrontier } from '@decorum/client'
+import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { DONE, type ExitCode } from '../exit.ts'
-import { aborted, catchInterrupt } from '../interrupt.ts'
+import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { standardOutput } from '../standard-output.ts'

@@ -1,25 +1,22 @@
 /** `decorum partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
-import { announceNew, connectLink, linkTo, type RedisLink, readTags } from '@decorum/ledger'
+import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger-move'
 import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
+import { withRedis } from '../with-redis.ts'
 
-const CONNECT_MS = 5_000
 const SAY_MS = 1_000
 
-export type PartitionsOptions = { json?: boolean; new?: boolean }
+export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
 /** @param number  undefined: only shows */
 export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
+  if (options.restart) return sayRestart(options)
   const settings = readCliSettings(process.env)
-  const redis = linkTo(await runningRedis(settings, process.env), { away: 'fail', lazyConnect: true })
-  redis.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
-      throw new CommandError(`Redis does not answer: ${error.message}`)
-    })
+  return withRedis(await runningRedis(settings, process.env), async (redis) => {
     if (options.new) return await sayNew(redis, options)
     if (number === undefined) {
       const { tags, retired } = await readTags(redis)
@@ -36,9 +33,7 @@ export async function partitions(number: number | undefined, options: Partitions
         : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
     say(options, done, text)
     return DONE
-  } finally {
-    redis.disconnect()
-  }
+  })
 }
 
 /** Records that an operator says no request can be in flight; it loses its effect as soon as a fleet has run there. */
@@ -48,6 +43,28 @@ async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<Exi
   await announceNew(redis)
   say(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
   return DONE
+}
+
+/** A lease that starts afterwards, in whichever process, takes the announcement back. */
+async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
+  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+    const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
+    const inFlight = views.reduce((sum, view) => sum + view.inFlight, 0)
+    const running = (await ledger.members()).filter(({ role }) => role !== 'console')
+    if (inFlight > 0 || running.length > 0) {
+      const names = running.map(({ role, about }) => `${role} ${about?.pid ?? ''} on ${about?.host ?? '?'}`).join(', ')
+      throw new CommandError(
+        `stop the fleet first: ${inFlight} requests are in flight${names === '' ? '' : `, and these run: ${names}`}`,
+      )
+    }
+    await ledger.announceRestart()
+    say(
+      options,
+      { restart: true },
+      'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before',
+    )
+    return DONE
+  })
 }
 
 const say = ({ json }: { json?: boolean }, value: object, text: string): void => (json ? tellJson(value) : tell(text))

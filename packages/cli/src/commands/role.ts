@@ -1,4 +1,4 @@
-/** `decorum gateway|fetcher|console|permits`: one role in this process, until a signal or until its parent is gone. */
+/** `decorum gateway|fetcher|console|permits|proxy`: one role in this process, until a signal or until its parent is gone. */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ownEnvironment } from '@decorum/runtime/early-process'
@@ -87,6 +87,8 @@ async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<Runni
       return (await import('@decorum/permits')).main(await env, async (which, options) =>
         (await import('@decorum/fetcher/announced-pages')).openAnnouncedPages(which, options),
       )
+    case 'proxy':
+      return (await import('@decorum/proxy')).main(await env)
     default:
       return role satisfies never
   }

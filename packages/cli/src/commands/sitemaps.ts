@@ -3,7 +3,7 @@ import { type Candidate, openFrontier } from '@decorum/client'
 import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger-views'
 import { printable, readUrl } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
-import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
@@ -13,7 +13,7 @@ import { agentNamed } from './enqueue.ts'
 
 export type SitemapsOptions = { agent?: string; enqueue?: boolean; most: number; maxSitemaps: number; json?: boolean }
 
-/** Exit code 3 when a bound was reached or it was interrupted. */
+/** Exit code 3 when a bound was reached or it was interrupted, 1 when no sitemap could be read. */
 export async function sitemaps(text: string, options: SitemapsOptions): Promise<ExitCode> {
   const at = readUrl(text)
   if ('refused' in at)
@@ -49,7 +49,10 @@ export async function sitemaps(text: string, options: SitemapsOptions): Promise<
     }
     if (walked.skipped > 0) warn(`${walked.skipped} URLs of other hosts were left out`)
     if (walked.cut) warn('there is more than that: --most, --max-sitemaps')
-    return walked.cut ? STOPPED : DONE
+    if (walked.cut) return STOPPED
+    if (walked.sitemaps > 0) return DONE
+    warn(`no sitemap of ${origin} could be read`)
+    return FAILED
   } finally {
     interrupt.release()
     await frontier.close()

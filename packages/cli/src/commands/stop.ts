@@ -14,7 +14,7 @@ import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
-import { linesOf, openInput } from '../lines.ts'
+import { emptyList, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
 
@@ -107,7 +107,7 @@ async function namesOf(typed: string[], { all = false, file }: Named): Promise<s
   if (file !== undefined) {
     for await (const { number, text } of linesOf(await openInput(file)))
       names.push(readName(text, `${file}, line ${number}: `))
-    if (names.length === typed.length) throw new UsageError(`${file}: no line of it names anything`)
+    if (names.length === typed.length) throw emptyList(file)
   }
   if (all && names.length > 0) throw new UsageError('--all or names, not both: everything includes them')
   if (all) return [EVERYTHING]

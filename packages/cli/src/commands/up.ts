@@ -3,12 +3,13 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { isLoopback } from '@decorum/config'
 import { privateFolder } from '@decorum/local-redis'
+import { aborted } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
 import { type EarlyFleet, earlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import type { PortWish, RoleEvent } from '../fleet.ts'
-import { aborted, catchInterrupt } from '../interrupt.ts'
+import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleReporter, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
@@ -75,6 +76,10 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
   return archiveDir ?? ((PAGE_SINK || 'warc') === 'warc' ? join(dataDir, 'pages') : '')
 }
 
+/** How the place of pages is said. */
+const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
+  pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
+
 function listener(voice: Voice): (event: RoleEvent) => void {
   const reportTrouble = troubleReporter(voice)
   return (event) => {
@@ -84,7 +89,7 @@ function listener(voice: Voice): (event: RoleEvent) => void {
 }
 
 /** Beyond loopback permits are given to holders of tokens only. */
-const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
+export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
 async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<ConsoleLogin> {
@@ -120,7 +125,7 @@ function introduce(
     `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}, its password in ${join(redis.dir ?? dataDir, 'redis.json')}` : ''}`,
     `  fleet     ${count('gateway')}, ${count('fetcher')}; more: ${embedded ? '' : `REDIS_URL=${redis.place} `}${decorum} fetcher`,
     `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
-    ...(pages === '' ? [] : [`  pages     kept in ${pages} (ARCHIVE_MAX_BYTES); PAGE_SINK=none keeps none`]),
+    ...(pages === '' ? [] : [`  pages     ${pagesKept(pages, settings)}; PAGE_SINK=none keeps none`]),
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]

@@ -1,26 +1,17 @@
 /** `decorum upgrade`: brings the stored form of a ledger that an earlier version wrote to this version's, while URLs wait there. */
-import { connectLink, linkTo } from '@decorum/ledger'
 import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger-move'
-import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { tell, tellJson, warn } from '../terminal.ts'
+import { withRedis } from '../with-redis.ts'
 
-const CONNECT_MS = 5_000
 const SAY_MS = 1_000
 
 export type UpgradeCommandOptions = { json?: boolean; back?: boolean; show?: boolean }
 
 export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode> {
-  const redis = linkTo(await runningRedis(readCliSettings(process.env), process.env), {
-    away: 'fail',
-    lazyConnect: true,
-  })
-  redis.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
-      throw new CommandError(`Redis does not answer: ${error.message}`)
-    })
+  return withRedis(await runningRedis(readCliSettings(process.env), process.env), async (redis): Promise<ExitCode> => {
     const back = options.back === true
     if (options.show) {
       const layouts = await layoutsOf(redis)
@@ -33,9 +24,7 @@ export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode>
     if (options.json) tellJson({ ...done, back })
     else tell(back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done))
     return DONE
-  } finally {
-    redis.disconnect()
-  }
+  })
 }
 
 export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgraded): string {

@@ -1,5 +1,7 @@
 /** Failures of what conform has started itself: then the worker is not to blame, and is not judged. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import { retry } from '@decorum/runtime'
 import { CommandError, messageOf } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
@@ -7,11 +9,19 @@ import type { RoleEvent } from '../fleet.ts'
 export const ownFailure = (part: 'Redis' | 'sites' | 'fleet', why: string): CommandError =>
   new CommandError(`conform: the worker was not judged, because conform's own ${part} failed: ${why}`)
 
-/** Turns the error of a call to a Redis that does not answer into one about conform's own Redis; returns any other unchanged. */
-export function withOwner(error: unknown): unknown {
+/** Calls that fail learn of the end of Redis before its process does, and know less about it. */
+const REASON_WITHIN_MS = 1_000
+
+/**
+ * Turns the error of a call to a Redis that does not answer into one about conform's own Redis; returns any other unchanged.
+ * @param over  aborted with a better reason, now or within a second
+ */
+export async function withOwner(error: unknown, over?: AbortSignal): Promise<unknown> {
   const isOfRedis =
     error instanceof Error && ['LedgerUnavailableError', 'FrontierUnavailableError'].includes(error.name)
-  return isOfRedis ? ownFailure('Redis', messageOf(error)) : error
+  if (!isOfRedis) return error
+  if (over !== undefined) await sleep(REASON_WITHIN_MS, undefined, { signal: over }).catch(() => undefined)
+  return over?.aborted ? over.reason : ownFailure('Redis', messageOf(error))
 }
 
 /** pino's level */
@@ -45,7 +55,7 @@ const AGAIN_MS = 200
  */
 export async function patiently<T>(call: () => Promise<T>, over: AbortSignal, forMs = PATIENCE_MS): Promise<T> {
   const until = performance.now() + forMs
-  const answer = await retry(call, AGAIN_MS, (error) => {
+  const answer = await retry(systemClock, call, AGAIN_MS, (error) => {
     if (!(error instanceof LedgerUnavailableError) || over.aborted || performance.now() >= until) throw error
     return true
   })

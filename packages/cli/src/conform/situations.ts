@@ -13,7 +13,7 @@ export const SITUATIONS: Situation[] = [
     means: 'fetches it once and says what came',
     sites: { site: { robots: RULES } },
     urls: at('/page'),
-    judge: (seen) => isFetched(seen, 'page', { status: 200, bytes: 1_024, truncated: false, attempts: 1 }),
+    judge: (seen) => isFetched(seen, 'page', { status: 200, bytes: 1_024, truncated: '', attempts: 1 }),
   },
   {
     name: 'headers',
@@ -158,7 +158,7 @@ export const SITUATIONS: Situation[] = [
       const bytes = outcome?.kind === 'fetched' ? (outcome.decodedBytes ?? 0) : 0
       // A page that was rendered may be longer than its source.
       return [
-        ...isFetched(seen, 'page', { truncated: false }),
+        ...isFetched(seen, 'page', { truncated: '' }),
         bytes < PLAIN.length && `${bytes} bytes came of ${PLAIN.length}`,
       ]
     },
@@ -169,7 +169,7 @@ export const SITUATIONS: Situation[] = [
     urls: ({ headers }) => ({ page: `${headers}/cut` }),
     judge: (seen) => {
       const outcome = of(seen, 'page')
-      const isWhole = outcome?.kind === 'fetched' && outcome.truncated === false
+      const isWhole = outcome?.kind === 'fetched' && outcome.truncated === ''
       return [isKind(seen, 'page', 'fetched', 'failed'), isWhole && `half of ${CUT_BYTES} bytes counts as a whole page`]
     },
   },

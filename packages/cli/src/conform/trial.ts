@@ -25,15 +25,16 @@ export async function tryAll(
   record: string,
   interrupted: AbortSignal,
 ): Promise<Verdict[]> {
-  const world = await openWorld(chosen.flatMap(sitesOf), record, command, interrupted).catch((error: unknown) => {
-    throw withOwner(error)
+  const world = await openWorld(chosen.flatMap(sitesOf), record, command, interrupted).catch(async (error: unknown) => {
+    throw await withOwner(error)
   })
   const acted: Acted = new Map()
   try {
     await unless(world.over, carryOut(chosen, world, acted))
   } catch (error) {
+    const why = await withOwner(error, world.over)
     await world.close().catch(() => undefined) // why it was given up matters more
-    throw withOwner(error)
+    throw why
   }
   await world.close()
   interrupted.throwIfAborted()

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Candidate } from '@decorum/client'
 import { AppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
+import type { LinesWithoutScheme } from '../without-scheme.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { Tally } from './tally.ts'
@@ -19,6 +20,7 @@ export async function* candidatesOf(
   leftovers: Leftovers,
   expireMinutes: number | undefined,
   stop: AbortSignal,
+  withoutScheme: LinesWithoutScheme,
 ): AsyncGenerator<Candidate> {
   const { agent } = folder.note
   const wanted = (): Pick<Candidate, 'agent' | 'expiresAt'> => ({
@@ -29,8 +31,10 @@ export async function* candidatesOf(
     if (stop.aborted) return
     if (tally.judge(target.id) === 'new' && !leftovers.has(target.id)) yield { ...target, ...wanted() }
   }
-  for await (const { number, text } of linesOf(await listOf(folder, input))) {
+  for await (const line of linesOf(await listOf(folder, input))) {
     if (stop.aborted) return
+    const { number, text } = line
+    withoutScheme.add(line)
     tally.expect(number, text)
     const id = tally.idOf(number)
     if (!tally.hasOutcome(number) && !leftovers.has(id)) yield { url: text, id, ...wanted() }

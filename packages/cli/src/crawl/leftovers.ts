@@ -1,10 +1,10 @@
 /** What earlier runs of a resumed crawl have left in Redis: URLs that are still stored must not be enqueued again. */
-import { existsSync } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, targetName } from '@decorum/ledger-views'
 import { readUrl } from '@decorum/protocol'
-import { linesOf, openInput } from '../lines.ts'
+import { linesOf } from '../lines.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { Tally, WaitingTarget } from './tally.ts'
 
@@ -49,6 +49,8 @@ export async function leftoversOf(
 async function storedOf(folder: OutFolder, tally: Tally, ledger: LedgerWithViews): Promise<Leftovers> {
   const targets = tally.waitingTargets()
   const stored = new Set<string>()
+  const later = targets.length === 0 ? undefined : await ledger.laterTargets()
+  for (const { id } of targets) if (later?.has(targetName(id, folder.note.crawl))) stored.add(id)
   for await (const some of batched(unfinishedOf(folder, tally, targets))) {
     const found = await ledger.areStored(some)
     for (const [at, { id }] of some.entries()) if (found[at] === true) stored.add(id)
@@ -67,7 +69,7 @@ async function* unfinishedOf(
   const { crawl } = folder.note
   for (const { id, url } of targets) yield* named(id, url, crawl)
   if (!existsSync(folder.list)) return // standard input, of which nothing was kept
-  for await (const { number, text } of linesOf(await openInput(folder.list)))
+  for await (const { number, text } of linesOf(createReadStream(folder.list)))
     if (!tally.hasOutcome(number)) yield* named(tally.idOf(number), text, crawl)
 }
 

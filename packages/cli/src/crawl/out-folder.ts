@@ -6,10 +6,11 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { makeFolder, placeOf, safeFolder } from '@decorum/local-redis'
-import { CrawlName, DEFAULT_CRAWL } from '@decorum/protocol'
+import { makeFolder, safeFolder } from '@decorum/local-redis'
+import { CrawlName, DEFAULT_CRAWL, withoutLogin } from '@decorum/protocol'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
+import { OF_ONE_PROCESS } from '../lines.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */
@@ -69,7 +70,7 @@ export type OutFolderRequest = {
 
 /** @throws UsageError when the folder holds another unfinished crawl, or none to go on with */
 export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
-  const request = { ...asked, redis: asked.redis === undefined ? undefined : placeOf(asked.redis) }
+  const request = { ...asked, redis: asked.redis === undefined ? undefined : withoutLogin(asked.redis) }
   const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
     throw new UsageError(`${request.out} cannot be used for --out: ${messageOf(error)}`)
   })
@@ -152,9 +153,6 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
     throw new UsageError(`${path} is not a crawl's note: give another --out`)
   }
 }
-
-/** Names of what this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. */
-const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 /** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {

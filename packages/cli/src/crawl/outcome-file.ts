@@ -1,6 +1,6 @@
 /** outcomes.ndjson: one line per outcome, on the disk before the outcome is acknowledged. */
 import { createReadStream } from 'node:fs'
-import type { Outcome } from '@decorum/protocol'
+import { type Outcome, readOutcome } from '@decorum/protocol'
 import { AppendFile } from '../append-file.ts'
 import { CommandError } from '../exit.ts'
 
@@ -42,7 +42,13 @@ export async function* outcomesIn(path: string): AsyncGenerator<Outcome> {
   let number = 0
   for await (const line of linesOfJson(path)) {
     number++
-    if (line !== '') yield parse(line, path, number)
+    if (line === '') continue
+    const outcome = readOutcome(line)
+    if (outcome === undefined)
+      throw new CommandError(
+        `line ${number} of ${path} is no outcome: remove it, and its URL is fetched again by --resume`,
+      )
+    yield outcome
   }
 }
 
@@ -55,12 +61,4 @@ async function* linesOfJson(path: string): AsyncGenerator<string> {
     yield* lines
   }
   yield rest
-}
-
-function parse(line: string, path: string, number: number): Outcome {
-  try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null && 'id' in value) return value as Outcome
-  } catch {}
-  throw new CommandError(`line ${number} of ${path} is no outcome: remove it, and its URL is fetched again by --resume`)
 }

@@ -6,10 +6,11 @@ import { type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/
 import type { Agent } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
+import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
-import { aborted } from '../interrupt.ts'
 import type { LocalFleet } from '../local-fleet.ts'
+import { LinesWithoutScheme } from '../without-scheme.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
@@ -30,8 +31,8 @@ export type Crawl = {
   display: Display
   local: LocalFleet
   agent: Agent
-  /** every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
-  pagesAreKept: boolean
+  /** where every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
+  keptIn: string | undefined
   limits: {
     minutes: number | undefined
     pages: number | undefined
@@ -114,18 +115,18 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
  * @param onLost  told of each page that was not kept
  */
 function writer(
-  { tally, outcomes: file, pagesAreKept, folder }: Crawl,
+  { tally, outcomes: file, keptIn, folder }: Crawl,
   onNew: () => void = () => undefined,
   onLost: (error: Error) => void = () => undefined,
 ): (outcomes: Outcome[]) => Promise<void> {
-  const isLost = (one: Outcome): boolean => pagesAreKept && one.kind === 'fetched' && one.archive === undefined
+  const isLost = (one: Outcome): boolean => keptIn !== undefined && one.kind === 'fetched' && one.archive === undefined
   return async (outcomes) => {
     const fresh = tally.newOf(outcomes)
     const kept = fresh.filter((one) => !isLost(one))
     await file.append(kept, (id) => tally.lineOf(id))
     for (const outcome of kept) tally.record(outcome)
     for (const { url } of fresh.filter(isLost))
-      onLost(new Error(`${url} was fetched, but could not be kept in ${folder.pages} (${folder.log} says why)`))
+      onLost(new Error(`${url} was fetched, but could not be kept in ${keptIn} (${folder.log} says why)`))
     onNew()
   }
 }
@@ -135,8 +136,11 @@ const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
   try {
-    const { folder, input, tally, limits } = crawl
-    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop))
+    const { folder, input, tally, limits, display } = crawl
+    const withoutScheme = new LinesWithoutScheme()
+    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, withoutScheme))
+    const hint = withoutScheme.sentence()
+    if (hint !== undefined) display.voice.say('no-scheme', hint)
   } catch (error) {
     if (!stop.aborted) throw error
   }

@@ -1,5 +1,6 @@
 /** The summary at the end of a crawl: what became of its URLs, and where everything is. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
+import type { CliSettings } from '../settings.ts'
 import { duration } from './status.ts'
 import type { Counts } from './tally.ts'
 
@@ -16,8 +17,10 @@ export type Summary = {
   ms: number
   pagesPerMinute: number
   outcomes: string
-  /** undefined: no archive was written */
+  /** a folder, or the address of a store; undefined: no archive was written */
   pages: string | undefined
+  /** where pages are that the store has not taken yet; undefined: they go to no store */
+  pagesWait: string | undefined
   /** where what is left is stored; undefined when nothing is */
   stored: string | undefined
   /** how to go on, as it can be typed */
@@ -26,7 +29,7 @@ export type Summary = {
   giveUp: string | undefined
 }
 
-export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages'> & {
+export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages' | 'pagesWait'> & {
   counts: Counts
   /** fetched in this run */
   fetched: number
@@ -51,6 +54,15 @@ export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: Su
   }
 }
 
+type Place = Pick<Summary, 'pages' | 'pagesWait'>
+export const NO_PAGES: Place = { pages: undefined, pagesWait: undefined }
+
+/** Where the pages of a crawl are. @param folder  that its fetchers write to */
+export function placeOfPages({ pageSink, store }: Pick<CliSettings, 'pageSink' | 'store'>, folder: string): Place {
+  if (pageSink === 'none') return NO_PAGES
+  return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
+}
+
 const ENDINGS: Record<Ending, string> = {
   finished: 'Done',
   interrupted: 'Stopped',
@@ -70,11 +82,14 @@ export function printSummary(summary: Summary): string {
     `${ENDINGS[ending]}: ${of}, in ${duration(ms)} (${summary.pagesPerMinute} pages/min).`,
     ...table,
     `  outcomes  ${summary.outcomes}`,
-    ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}`]),
+    ...(summary.pages === undefined ? [] : [`  pages     ${summary.pages}${waitIn(summary)}`]),
     ...(summary.stored === undefined ? [] : [`  ${left} left  ${summary.stored}`, `  go on     ${summary.goOn}`]),
     ...(summary.giveUp === undefined ? [] : [`  give up   ${summary.giveUp}`]),
   ].join('\n')
 }
+
+const waitIn = ({ pagesWait }: Summary): string =>
+  pagesWait === undefined ? '' : `; what it has not taken yet is in ${pagesWait}`
 
 /** Most frequent first; a kind with one reason shows it too, for it is what one asks next. */
 function reasonsOf({ byReason }: Summary, kind: string): [string, number][] {

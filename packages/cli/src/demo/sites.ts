@@ -2,7 +2,7 @@
  * The demo's web: what sites do to crawlers, kind by kind, and what should become of each URL. No request leaves this
  * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
  */
-import type { OutcomeKind } from '@decorum/protocol'
+import { MAX_PATH_BYTES, type OutcomeKind } from '@decorum/protocol'
 import type { Script, Site } from '@decorum/synthetic-web'
 
 /** One URL for the crawl. `lifeMs`: it gives up waiting after so long. */
@@ -226,7 +226,7 @@ export const BAD_URLS: DemoUrl[] = [
   { url: 'javascript:void(0)', agent: FIRST, expect: 'invalid' },
   { url: 'ftp://127.40.0.1/file', agent: FIRST, expect: 'invalid' },
   { url: 'http://', agent: FIRST, expect: 'invalid' },
-  { url: `http://127.40.0.1/${'long/'.repeat(600)}`, agent: FIRST, expect: 'invalid' },
+  { url: `http://127.40.0.1/${'long/'.repeat(MAX_PATH_BYTES / 4)}`, agent: FIRST, expect: 'invalid' },
   { url: 'http://127.40.0.1:25/', agent: FIRST, expect: 'failed' },
 ]
 

@@ -1,69 +1,88 @@
 /** Collects the facts that `doctor` judges: of Redis, the list of processes, the machine. What cannot be found out is left out, or marked so. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
+import { type FleetStatus, fleetStatus } from '@decorum/console/status'
 import { readCurrent } from '@decorum/fleet-config'
-import { connectLink, LAYOUT_VERSION, linkTo, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
+import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger-move'
 import { openLedgerWithViews } from '@decorum/ledger-views'
-import { CommandError } from '../exit.ts'
+import { withRedis } from '../with-redis.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
-const CONNECT_MS = 5_000
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
 export type Asked = { url: string; hosts: string[]; dnsServers: string[]; slots: number; hasContact: boolean }
 
-/** @throws CommandError when Redis does not answer */
-export async function factsOf({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> {
-  const redis = linkTo(url, { away: 'fail', lazyConnect: true })
-  redis.on('error', () => undefined) // calls carry their own errors
-  try {
-    await connectLink(redis, CONNECT_MS).catch((error: Error) => {
-      throw new CommandError(`Redis does not answer: ${error.message}`)
-    })
+/** @throws LedgerUnavailableError when Redis does not answer, with its reason */
+export const factsOf = ({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> =>
+  withRedis(url, async (redis) => {
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
-    const configVersion = (await readCurrent(redis))?.version ?? 0
-    const members = layouts.length === 1 && layouts[0] === LAYOUT_VERSION ? await membersOf(redis) : []
+    const current = await readCurrent(redis)
+    const outcomesLimit = Number(current?.values.OUTCOMES_LIMIT ?? 1_000_000)
+    const isOurs = layouts.length === 1 && layouts[0] === LAYOUT_VERSION
+    const fleet = isOurs ? await answered(fleetOf(redis, outcomesLimit)) : { members: [] }
     const names = await Promise.all(hosts.map((host) => lookUp(host, dnsServers)))
     return {
       servers,
       layouts,
       layout: LAYOUT_VERSION,
-      configVersion,
-      members,
+      configVersion: current?.version ?? 0,
+      ...(fleet instanceof Error ? { fleetRefused: fleet.message } : fleet),
       openFiles: await openFiles(),
       slots,
       names,
       hasContact,
     }
-  } finally {
-    redis.disconnect()
-  }
-}
+  })
 
 type Server = ReturnType<typeof mastersOf>[number]
 
 async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFacts> {
-  const info = await server.info()
+  const info = await answered(server.info())
   const before = Date.now()
   const [seconds, micros] = await server.time()
   const after = Date.now()
   const time = Number(seconds) * 1_000 + Number(micros) / 1_000
   const config: Record<string, string> = {}
+  let configRefused: string | undefined
   for (const name of SETTINGS) {
-    const answer = (await server.config('GET', name).catch(() => [])) as string[]
-    if (answer[1] !== undefined) config[name] = answer[1]
+    const answer = await answered<string[]>(server.config('GET', name))
+    if (answer instanceof Error) configRefused = answer.message
+    else if (answer[1] !== undefined) config[name] = answer[1]
   }
   const name = isCluster ? `${server.options.host}:${server.options.port}` : ''
-  return { name, info, config, aheadMs: time - (before + after) / 2, uncertainMs: (after - before) / 2 }
+  return {
+    name,
+    ...(info instanceof Error ? { info: '', infoRefused: info.message } : { info }),
+    config,
+    ...(configRefused === undefined ? {} : { configRefused }),
+    aheadMs: time - (before + after) / 2,
+    uncertainMs: (after - before) / 2,
+  }
 }
 
-async function membersOf(redis: RedisLink): Promise<Member[]> {
+/** The answer, or the error in which Redis refuses a command: the rest can still be judged. @throws what else goes wrong */
+async function answered<T>(asked: Promise<T>): Promise<T | Error> {
+  try {
+    return await asked
+  } catch (error) {
+    const causes = [(error as Error).cause, error] as Error[]
+    const refusal = causes.find((one) => one instanceof Error && /NOPERM|unknown command/i.test(one.message))
+    if (refusal === undefined) throw error
+    return refusal
+  }
+}
+
+async function fleetOf(
+  redis: RedisLink,
+  outcomesLimit: number,
+): Promise<{ members: Member[]; state: FleetStatus['headline'] }> {
   const { tags } = await readTags(redis)
   const ledger = await openLedgerWithViews({ redis, partitions: tags.length })
   try {
-    return await ledger.members()
+    const [members, { headline }] = await Promise.all([ledger.members(), fleetStatus(ledger, outcomesLimit)])
+    return { members, state: headline }
   } finally {
     await ledger.close()
   }

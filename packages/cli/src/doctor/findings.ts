@@ -1,5 +1,6 @@
 /** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
-import type { Member } from '@decorum/ledger'
+import type { FleetStatus } from '@decorum/console/status'
+import { type About, infoField, type Member, OLDEST_REDIS } from '@decorum/ledger'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
@@ -7,13 +8,17 @@ export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: strin
 export type ServerFacts = {
   /** host:port of a node of a cluster, '' of the only server */
   name: string
-  /** what INFO says */
+  /** what INFO says; '' where it is refused */
   info: string
+  /** the reason */
+  infoRefused?: string
   /** how far its clock is ahead of this machine's, ms, and how uncertain that is */
   aheadMs: number
   uncertainMs: number
   /** settings by CONFIG GET; empty where it is not allowed, as on managed servers */
   config: Readonly<Record<string, string>>
+  /** the reason */
+  configRefused?: string
 }
 export type Facts = {
   servers: ServerFacts[]
@@ -23,7 +28,12 @@ export type Facts = {
   layout: string
   /** of the fleet's configuration; 0: there is none */
   configVersion: number
-  members: Member[]
+  /** none beside `fleetRefused` */
+  members?: Member[]
+  /** why the ledger could not be looked at */
+  fleetRefused?: string
+  /** of the fleet, as the first page of the console has it; undefined: there is none */
+  state?: Pick<FleetStatus['headline'], 'tone' | 'title' | 'sentence'>
   /** of files that a process of this user may have open */
   openFiles: number | undefined
   slots: number
@@ -43,21 +53,55 @@ export function judge(facts: Facts): Finding[] {
   return [
     ...facts.servers.flatMap((server) => ofServer(server)),
     ofLayout(facts),
+    ...ofState(facts),
     ...ofFleet(facts),
     ...ofThisMachine(facts),
   ]
 }
 
-function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Finding[] {
-  const field = (key: string): string => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+function ofServer(server: ServerFacts): Finding[] {
+  const { name, info, infoRefused, config, configRefused, aheadMs, uncertainMs } = server
   const at = name === '' ? 'Redis' : `Redis ${name}`
   const found: Finding[] = []
-  const say = (check: string, state: Finding['state'], says: string, mend?: string): void =>
+  const say: Say = (check, state, says, mend) =>
     void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
 
+  if (infoRefused === undefined) ofInfo(info, say)
+  else
+    say(
+      'permissions',
+      'bad',
+      `INFO is refused (${infoRefused}): no process of a fleet starts there, and version, persistence, eviction, memory and connections could not be judged`,
+      'ACL SETUSER <user> +info',
+    )
+  if (configRefused === undefined) ofConfig(config, say)
+  else
+    say(
+      'permissions',
+      'warn',
+      `CONFIG GET is refused (${configRefused}): how often the append-only file is synced, and whether origins and ids are stored small, could not be judged`,
+      'ACL SETUSER <user> +config|get, or look at appendfsync, hash-max-listpack-value and set-max-intset-entries where they are set',
+    )
+
+  const isOff = Math.abs(aheadMs) - uncertainMs > CLOCK_MS
+  say(
+    'clock',
+    isOff ? 'warn' : 'ok',
+    isOff
+      ? `its clock is ${Math.round(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`
+      : "its clock agrees with this machine's",
+    'run an NTP client (chrony) on both; delays go by the clock of Redis alone, expiries do not',
+  )
+  return found
+}
+
+type Say = (check: string, state: Finding['state'], says: string, mend?: string) => void
+
+function ofInfo(info: string, say: Say): void {
+  const field = (key: string): string => infoField(info, key)
   const version = field('redis_version')
-  const isOld = Number.parseInt(version, 10) < 7
-  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, 'install Redis 7.0 or later')
+  const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
+  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
 
   const hasFile = field('aof_enabled') === '1'
   say(
@@ -66,9 +110,6 @@ function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Fi
     hasFile ? 'keeps an append-only file' : 'keeps no append-only file: a crash loses every pending URL',
     'redis-cli CONFIG SET appendonly yes, then CONFIG REWRITE',
   )
-  const sync = config.appendfsync
-  if (sync !== undefined)
-    say('persistence', sync === 'no' ? 'bad' : 'ok', `appendfsync ${sync}`, 'redis-cli CONFIG SET appendfsync everysec')
   for (const [key, what] of [
     ['aof_last_write_status', 'the append-only file'],
     ['aof_last_bgrewrite_status', 'the rewrite of that file'],
@@ -115,6 +156,20 @@ function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Fi
       `its last fork took ${(Number(field('latest_fork_usec')) / 1e6).toFixed(1)} s, in which nothing was granted`,
       'switch transparent huge pages off, or use more partitions on a cluster',
     )
+  const [clients, room] = [Number(field('connected_clients')), Number(field('maxclients'))]
+  if (room > 0)
+    say(
+      'connections',
+      clients > room * FULL ? 'warn' : 'ok',
+      `${clients} of ${room} connections`,
+      'raise maxclients, and the open files of Redis with it',
+    )
+}
+
+function ofConfig(config: ServerFacts['config'], say: Say): void {
+  const sync = config.appendfsync
+  if (sync !== undefined)
+    say('persistence', sync === 'no' ? 'bad' : 'ok', `appendfsync ${sync}`, 'redis-cli CONFIG SET appendfsync everysec')
   for (const [key, least] of [
     ['hash-max-listpack-value', 1024],
     ['set-max-intset-entries', 4096],
@@ -126,26 +181,6 @@ function ofServer({ name, info, config, aheadMs, uncertainMs }: ServerFacts): Fi
         `${key} ${config[key]}: origins and ids take about twice the memory`,
         `redis-cli CONFIG SET ${key} ${least}`,
       )
-
-  const [clients, room] = [Number(field('connected_clients')), Number(field('maxclients'))]
-  if (room > 0)
-    say(
-      'connections',
-      clients > room * FULL ? 'warn' : 'ok',
-      `${clients} of ${room} connections`,
-      'raise maxclients, and the open files of Redis with it',
-    )
-
-  const isOff = Math.abs(aheadMs) - uncertainMs > CLOCK_MS
-  say(
-    'clock',
-    isOff ? 'warn' : 'ok',
-    isOff
-      ? `its clock is ${Math.round(aheadMs)} ms ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's`
-      : "its clock agrees with this machine's",
-    'run an NTP client (chrony) on both; delays go by the clock of Redis alone, expiries do not',
-  )
-  return found
 }
 
 function ofLayout({ layouts, layout }: Facts): Finding {
@@ -158,8 +193,25 @@ function ofLayout({ layouts, layout }: Facts): Finding {
   return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
 }
 
-function ofFleet({ members, configVersion, layouts }: Facts): Finding[] {
-  if (layouts.length === 0) return []
+/** The sentence says what to do. */
+const ofState = ({ state }: Facts): Finding[] =>
+  state === undefined
+    ? []
+    : [{ check: 'crawl', state: state.tone === 'trouble' ? 'bad' : 'ok', says: `${state.title}. ${state.sentence}` }]
+
+const buildOf = ({ version, commit = 'unknown' }: About): string => `${version} (commit ${commit})`
+
+function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts): Finding[] {
+  if (fleetRefused !== undefined)
+    return [
+      {
+        check: 'permissions',
+        state: 'bad',
+        says: `the ledger refuses to be read (${fleetRefused}): which processes run and how the crawl is could not be judged`,
+        mend: 'ACL SETUSER <user> ~* &* +@all (docs/cluster.md)',
+      },
+    ]
+  if (layouts.length === 0 || members === undefined) return []
   const found: Finding[] = []
   for (const role of ['gateway', 'fetcher']) {
     const count = members.filter((member) => member.role === role).length
@@ -169,12 +221,12 @@ function ofFleet({ members, configVersion, layouts }: Facts): Finding[] {
         : { check: 'fleet', state: 'bad', says: `no ${role} runs`, mend: `decorum ${role}` },
     )
   }
-  const versions = new Set(members.flatMap(({ about }) => (about === undefined ? [] : [about.version])))
+  const versions = new Set(members.flatMap(({ about }) => (about === undefined ? [] : [buildOf(about)])))
   if (versions.size > 1)
     found.push({
       check: 'versions',
       state: 'warn',
-      says: `several versions run: ${[...versions].join(', ')}`,
+      says: `several builds run: ${[...versions].join(', ')}`,
       mend: 'finish the rolling restart',
     })
   else if (versions.size === 1)

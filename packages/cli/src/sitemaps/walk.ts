@@ -21,6 +21,7 @@ export type WalkOptions = {
 }
 
 export type Walked = {
+  /** that could be read */
   sitemaps: number
   urls: number /** of other hosts */
   skipped: number /** a bound was reached */
@@ -59,10 +60,13 @@ export async function* walkSitemaps(
   /** What one fetched sitemap names. */
   async function* entriesOf({ outcome, content }: Delivery, depth: number): AsyncGenerator<FoundUrl> {
     if (content === undefined) return warn(`${outcome.url}: its fetcher keeps no pages, so it cannot be read`)
-    walked.sitemaps++
     const further: string[] = []
+    let entries = 0
     try {
-      for await (const { kind, url } of readSitemap(content.stream())) {
+      const type = content.headers.get('content-type')
+      const isCut = outcome.kind === 'fetched' && Boolean(outcome.truncated)
+      for await (const { kind, url } of readSitemap(content.stream(), { type, url: outcome.url, isCut })) {
+        if (entries++ === 0) walked.sitemaps++
         if (kind === 'sitemap') further.push(url)
         else if (URL.parse(url)?.hostname !== host) walked.skipped++
         else if (walked.urls >= most) {
@@ -73,6 +77,11 @@ export async function* walkSitemaps(
           yield { url, sitemap: outcome.url }
         }
       }
+      if (entries === 0) {
+        walked.sitemaps++
+        warn(`${outcome.url}: it names no URL`)
+      }
+      if (isCut) warn(`${outcome.url}: only a part of it came, and that has been read`)
     } catch (error) {
       warn(`${outcome.url}: ${(error as Error).message}`)
     }
@@ -84,6 +93,7 @@ export async function* walkSitemaps(
   try {
     await frontier.createGroup({ group: run, from: 'now' })
     let known = await named()
+    let guess: string | undefined
     // Without rules nothing may be fetched, so this first candidate brings the robots.txt as well
     await add(known === undefined || known.length === 0 ? [`${origin}/sitemap.xml`] : known, 0)
     if (open === 0) return walked
@@ -94,9 +104,11 @@ export async function* walkSitemaps(
         const depth = Number(meta.depth)
         if (kind === 'fetched' && outcome.status === 200) yield* entriesOf(delivery, depth)
         else if (known !== undefined || kind !== 'fetched') warn(`${outcome.url}: ${whyNot(outcome)}`)
+        else guess = `${outcome.url}: ${whyNot(outcome)}` // no fault where robots.txt names others
         if (known === undefined) {
           known = (await named()) ?? []
           await add(known, 0)
+          if (open === 1 && guess !== undefined) warn(guess)
         }
         open--
       }

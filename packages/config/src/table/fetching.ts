@@ -111,7 +111,7 @@ export const fetching = {
       'How the requests of an agent leave this machine: path of a JSON file, or inline JSON (egress.schema.json): agent, or `*` for all others → `localAddress` or `proxy` (docs/operating.md).',
     reason:
       'Most machines have one way out. It is not in the shared configuration, because it may hold a login and differs by machine.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'proxy'],
     scope: 'process',
     change: 'restart',
   },
@@ -120,7 +120,7 @@ export const fetching = {
     means: 'Name servers, separated by commas; empty: as the system resolves.',
     reason:
       "The system's resolver knows the local network; it answers four queries at a time, so name servers help with many slow names.",
-    roles: ['fetcher'],
+    roles: ['fetcher', 'proxy'],
     scope: 'process',
     change: 'restart',
   },

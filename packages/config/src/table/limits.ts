@@ -8,7 +8,7 @@ export const limits = {
     unit: 'partitions',
     means: 'Slices of all hosts, each in a hash slot of its own (docs/cluster.md).',
     reason: 'A single Redis needs no more; a cluster needs several per master.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'command'],
+    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
     scope: 'fleet',
     change: 'identity',
   },
@@ -45,7 +45,7 @@ export const limits = {
     schema: wholeNumber(0).default(8 * 1024 * 1024),
     unit: 'bytes',
     means:
-      'What large robots.txt bodies (over 4 KiB as stored) of one registrable domain may take up in a partition; beyond it they are kept for an hour.',
+      'What robots.txt bodies of one registrable domain may take up in a partition; beyond it they are kept for an hour.',
     reason: 'Sixteen bodies of the largest size that is read.',
     roles: ['gateway', 'fetcher'],
     scope: 'fleet',
@@ -54,8 +54,7 @@ export const limits = {
   ROBOTS_BODIES_MAX_BYTES: {
     schema: wholeNumber(0).default(512 * 1024 * 1024),
     unit: 'bytes',
-    means:
-      'What large robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
+    means: 'What robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
     reason: 'As much as a Redis of a few gigabytes can spare.',
     roles: ['gateway', 'fetcher'],
     scope: 'fleet',
@@ -66,7 +65,7 @@ export const limits = {
     unit: 'ms',
     means: 'How long a reserved lane waits for a fetcher to start its order; then it is due again.',
     reason: 'Longer than orders wait in a busy fleet, but short enough that a lost order costs little time.',
-    roles: ['gateway', 'permits'],
+    roles: ['gateway', 'permits', 'proxy'],
     scope: 'fleet',
     change: 'restart',
   },

@@ -1,8 +1,8 @@
 /** What is known of one setting, and the kinds of value that settings have. */
 import { z } from 'zod'
 
-/** Who reads it: the four kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
-export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'command'] as const
+/** Who reads it: the five kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
+export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'] as const
 export type Role = (typeof ROLES)[number]
 
 export type Setting = {

@@ -24,9 +24,9 @@ export type CrawlBook = {
 type Versions = Map<string, number>
 type Seen = { place: CrawlPlace; listed: Versions; forgotten: Versions }
 
-export function crawlBook({ redis, places, callDeadlineMs }: Omit<Places, 'all'>): CrawlBook {
+export function crawlBook({ redis, places, deadline }: Omit<Places, 'all'>): CrawlBook {
   const records = new Map<string, CrawlRecord>()
-  const answers = (pipeline: Parameters<typeof answersOf>[0]) => answersOf(pipeline, callDeadlineMs, 'crawls')
+  const answers = (pipeline: Parameters<typeof answersOf>[0]) => answersOf(pipeline, deadline, 'crawls')
 
   const listsOf = async (place: CrawlPlace): Promise<Seen> => {
     const { crawls, forgotten } = place.keys

@@ -13,7 +13,7 @@ import { type Changing, CrawlError, type CrawlRecord, changed, readRecord, USUAL
  * @throws  CrawlError · LedgerUnavailableError when no partition answers
  */
 export function changeCrawl(
-  { redis, places, callDeadlineMs }: Places,
+  { redis, places, deadline }: Places,
   changing: Changing,
   now: () => Instant,
 ): Promise<{ record: CrawlRecord; unreached: number }> {
@@ -26,7 +26,7 @@ export function changeCrawl(
           .pipeline()
           .hget(keys.crawl(name), CRAWL.record)
           .zrange(keys.forgotten, ...FORGOTTEN)
-        const [text, gone] = await answersOf(pipeline, callDeadlineMs, 'crawl')
+        const [text, gone] = await answersOf(pipeline, deadline, 'crawl')
         for (const [of, version] of (gone as string[]).map(readForgotten))
           if (of === name) goneAt = Math.max(goneAt, Number(version))
         return readRecord(text as string | null)
@@ -39,6 +39,7 @@ export function changeCrawl(
     return { ...next, version: Math.max(next.version, goneAt + 1) }
   }
   return change(
+    deadline.clock,
     recordPlaces,
     () => USUAL,
     edit,
@@ -55,18 +56,18 @@ const FORGOTTEN_MS = 3_600_000
  * @returns  why not, or `forgotten`
  */
 export async function forgetCrawl(
-  { redis, all, callDeadlineMs }: Places,
+  { redis, all, deadline }: Places,
   name: string,
 ): Promise<'forgotten' | 'stored' | 'read' | 'absent'> {
   if (name === DEFAULT_CRAWL) return 'stored'
   const pipeline = redis.pipeline()
   for (const keys of all) pipeline.hexists(keys.crawls, name)
-  const known = await answersOf(pipeline, callDeadlineMs, 'crawls')
+  const known = await answersOf(pipeline, deadline, 'crawls')
   if (known.every((one) => one === 0)) return 'absent'
   const forgetIn = async (keys: Keys): Promise<'forgotten' | 'stored' | 'read'> => {
     const args = { name, keptMs: FORGOTTEN_MS, most: MOST_FORGOTTEN }
     const answer = dropCrawl.run(redis, [keys.epoch], args)
-    return (await withDeadline(answer, callDeadlineMs, 'crawls')) as 'forgotten' | 'stored' | 'read'
+    return (await withDeadline(answer, deadline, 'crawls')) as 'forgotten' | 'stored' | 'read'
   }
   for (const [at, keys] of all.entries()) {
     const answer = await forgetIn(keys)
@@ -78,8 +79,8 @@ export async function forgetCrawl(
 
   /** It goes on, so a partition that has forgotten it already gets its record again. */
   async function remember({ forgotten }: Keys): Promise<void> {
-    const [members] = await answersOf(redis.pipeline().zrange(forgotten, ...FORGOTTEN), callDeadlineMs, 'crawls')
+    const [members] = await answersOf(redis.pipeline().zrange(forgotten, ...FORGOTTEN), deadline, 'crawls')
     const own = (members as string[]).filter((member) => readForgotten(member)[0] === name)
-    if (own.length > 0) await answersOf(redis.pipeline().zrem(forgotten, ...own), callDeadlineMs, 'crawls')
+    if (own.length > 0) await answersOf(redis.pipeline().zrem(forgotten, ...own), deadline, 'crawls')
   }
 }

@@ -1,5 +1,5 @@
 /** URLs of a registrable domain in all partitions: its hosts may live in several, and a limit per domain is one of all of them. */
-import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { DEFAULT_CRAWL, type Deadline } from '@decorum/protocol'
 import type { Keys } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { answersOf } from '../scripts.ts'
@@ -14,7 +14,7 @@ import type { CrawlBook } from './book.ts'
  * @throws        LedgerUnavailableError while one of them does not answer: it is unknown then how much room is left
  */
 export async function takenElsewhere(
-  { redis, others, callDeadlineMs }: { redis: RedisLink; others: readonly Keys[]; callDeadlineMs: number },
+  { redis, others, deadline }: { redis: RedisLink; others: readonly Keys[]; deadline: Deadline },
   book: CrawlBook,
   items: readonly StoreItem[],
 ): Promise<Elsewhere | undefined> {
@@ -32,7 +32,7 @@ export async function takenElsewhere(
     others.map((keys) => {
       const pipeline = redis.pipeline()
       for (const { crawl, domains } of asked) pipeline.hmget(keys.hostsOf(crawl), ...domains.map((one) => `@${one}`))
-      return answersOf(pipeline, callDeadlineMs, 'store') as Promise<(string | null)[][]>
+      return answersOf(pipeline, deadline, 'store') as Promise<(string | null)[][]>
     }),
   )
   const taken = new Map<string, number>()

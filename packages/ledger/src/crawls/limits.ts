@@ -14,7 +14,7 @@ const URLS_AT_ONCE = 100
 
 /** Ends crawls whose end has come, and shares limits among the partitions. Once a second is enough. */
 export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): Promise<void> {
-  const { redis, places, callDeadlineMs } = from
+  const { redis, places, deadline } = from
   const names = [...book.names()].filter((name) => {
     const { expiresAt, limits } = book.recordOf(name)
     return expiresAt !== undefined || limits !== undefined
@@ -40,7 +40,7 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
       const share = shares[place] ?? []
       if (share.length === 0) return
       const answer = shareLimits.run(redis, [keys.crawl(name)], { version: record.version }, share)
-      await withDeadline(answer, callDeadlineMs, 'crawls')
+      await withDeadline(answer, deadline, 'crawls')
     })
     await Promise.all(written)
   }
@@ -74,7 +74,7 @@ export function sharesOf(
  * @returns how many; 0: nothing is left, but for what is in flight
  */
 export async function sweepCrawl(
-  { redis, callDeadlineMs }: Omit<Places, 'places' | 'all'>,
+  { redis, deadline }: Omit<Places, 'places' | 'all'>,
   { keys, verbs }: CrawlPlace,
   name: string,
   record: CrawlRecord,
@@ -82,17 +82,13 @@ export async function sweepCrawl(
 ): Promise<number> {
   const reason = endingOf(record)
   if (reason === undefined) return 0
-  const [lanes] = await answersOf(
-    redis.pipeline().srandmember(keys.lanesOf(name), LANES_AT_ONCE),
-    callDeadlineMs,
-    'sweep',
-  )
+  const [lanes] = await answersOf(redis.pipeline().srandmember(keys.lanesOf(name), LANES_AT_ONCE), deadline, 'sweep')
   let ended = 0
   for (const lane of lanes as string[]) {
     const { agent, origin } = readLaneName(lane)
     for (const list of listsOf(name)) {
       const key = keys.list(list, laneName(agent, origin))
-      const [entries] = await answersOf(redis.pipeline().lrange(key, 0, URLS_AT_ONCE - 1), callDeadlineMs, 'sweep')
+      const [entries] = await answersOf(redis.pipeline().lrange(key, 0, URLS_AT_ONCE - 1), deadline, 'sweep')
       const urls = (entries as string[]).map((entry): { entry: string; outcome: Outcome } => {
         const { id, path, crawl, meta } = decodeIn(list, entry)
         const about = { id, url: origin + path, agent, at: Math.floor(now), attempts: 0, crawl, meta }

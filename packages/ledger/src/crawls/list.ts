@@ -1,5 +1,5 @@
 /** The crawls of all partitions, listed with their counts. */
-import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { DEFAULT_CRAWL, type Deadline, outcomesKey } from '@decorum/protocol'
 import { CRAWL, type Keys } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
 import { crawlsIn } from '../outcomes.ts'
@@ -25,16 +25,13 @@ export type Crawl = {
 
 export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel'> }
 /** `places`: the partitions where hosts live; `all`: with those that are retired */
-export type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; callDeadlineMs: number }
+export type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; deadline: Deadline }
 
 /** @param names  absent: all, the default one first */
 export async function listCrawls(from: Places, names?: readonly string[]): Promise<Crawl[]> {
-  const { redis, all, callDeadlineMs } = from
+  const { redis, all, deadline } = from
   const tags = all.map(({ tag }) => tag)
-  const known = names ?? [
-    DEFAULT_CRAWL,
-    ...(await withDeadline(crawlsIn(redis, tags), callDeadlineMs, 'crawls')).sort(),
-  ]
+  const known = names ?? [DEFAULT_CRAWL, ...(await withDeadline(crawlsIn(redis, tags), deadline, 'crawls')).sort()]
   const answered = await thatAnswer(all.map((keys) => factsOf(from, keys, known)))
   const totals = names === undefined || names.includes(DEFAULT_CRAWL) ? await countsOf(from) : {}
   const crawls = known.map((name, at) =>
@@ -60,9 +57,9 @@ function takeDefault(first: Crawl, totals: Record<string, number>, crawls: reado
 }
 const OUTCOMES_COUNTED = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused'] as const
 
-async function countsOf({ redis, places, callDeadlineMs }: Places): Promise<Record<string, number>> {
+async function countsOf({ redis, places, deadline }: Places): Promise<Record<string, number>> {
   const read = async ({ keys }: CrawlPlace) =>
-    (await answersOf(redis.pipeline().hgetall(keys.counts), callDeadlineMs, 'crawls'))[0]
+    (await answersOf(redis.pipeline().hgetall(keys.counts), deadline, 'crawls'))[0]
   const all = (await thatAnswer(places.map(read))) as Record<string, string>[]
   const sums: Record<string, number> = {}
   for (const counts of all) for (const [name, n] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + Number(n)
@@ -72,14 +69,10 @@ async function countsOf({ redis, places, callDeadlineMs }: Places): Promise<Reco
 export type Facts = { fields: Record<string, string>; unread: number }
 export const NOTHING: Facts = { fields: {}, unread: 0 }
 
-export async function factsOf(
-  { redis, callDeadlineMs }: Places,
-  keys: Keys,
-  names: readonly string[],
-): Promise<Facts[]> {
+export async function factsOf({ redis, deadline }: Places, keys: Keys, names: readonly string[]): Promise<Facts[]> {
   const pipeline = redis.pipeline()
   for (const name of names) pipeline.hgetall(keys.crawl(name)).xlen(outcomesKey(keys.tag, name))
-  const answers = await answersOf(pipeline, callDeadlineMs, 'crawls')
+  const answers = await answersOf(pipeline, deadline, 'crawls')
   return names.map((_, at) => ({
     fields: answers[2 * at] as Record<string, string>,
     unread: Number(answers[2 * at + 1]),

@@ -15,11 +15,11 @@ import type { Partitions } from './partitions.ts'
 const TRIMMED_AT_ONCE = 50
 
 /** The same partitions, as the files of crawls/ need them. */
-export const crawlPlaces = ({ redis, active, all, callDeadlineMs }: Partitions) => ({
+export const crawlPlaces = ({ redis, active, all, deadline }: Partitions) => ({
   redis,
   places: active,
   all: all.map(({ keys }) => keys),
-  callDeadlineMs,
+  deadline,
 })
 
 export function crawlCalls(partitions: Partitions, book: CrawlBook) {

@@ -1,6 +1,7 @@
 /** What is written to every partition and read from all of them: who runs, what is stopped, delays and policies, where pages are kept. */
 import { MINUTE } from '@decorum/protocol'
 import { ANNOUNCED, contentKey, EPOCH } from '../layout.ts'
+import { memoryOf, type RedisMemory } from '../memory.ts'
 import { type Lifting, type Stopping, type StopRecord, withoutStops, withStops } from '../stops/record.ts'
 import { thatAnswer } from '../that-answer.ts'
 import { type Member, type Roll, readMembers } from '../verbs/fleet.ts'
@@ -9,7 +10,7 @@ import type { Partitions } from './partitions.ts'
 
 const MEMBER_LIFE_MS = 5_000
 
-export function fleetCalls({ redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
+export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
   // master of one is away, the others still know which processes run.
@@ -30,6 +31,8 @@ export function fleetCalls({ redis, tags, all, active, of, timed, stops, rates, 
       const [all] = await Promise.all([rolls({ member, lifeMs }), lookAtTags().catch(() => undefined)])
       return membersOf(all)
     },
+    /** How full Redis is. */
+    memory: (): Promise<RedisMemory> => memoryOf(redis, deadline),
     members: async (): Promise<Member[]> => membersOf(await rolls()),
     /** Leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer. */
     inFlight: (): readonly number[] => inFlight,

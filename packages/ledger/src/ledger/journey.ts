@@ -1,12 +1,14 @@
 /** The calls that carry a URL from its candidate to its outcome, in that order. Each concerns one partition. */
-import type { Candidate } from '@decorum/protocol'
+import { hostOf, type RedirectTarget } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
+import { keepHopTurn, takeHopTurn } from '../hop-turns.ts'
 import { laneName, listOf } from '../layout.ts'
 import type { Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
 import { firstUrlOf, poolLists } from '../pools.ts'
+import { readTarget } from '../records/pending-text.ts'
 import type {
   ClaimRequest,
   CompleteResult,
@@ -32,31 +34,37 @@ import { loadText } from '../verbs/complete.ts'
 import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
-export type OutboxEntry = { id: string; candidate: Candidate & { id: string } }
+export type OutboxEntry = { id: string; candidate: RedirectTarget }
 
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
 
-type Ended = Pick<Completion, 'agent' | 'origin' | 'delayMs' | 'elapsedMs'> & { load?: SiteLoad }
+type Ended = Pick<Completion, 'agent' | 'origin' | 'fence' | 'delayMs' | 'elapsedMs'> & { load?: SiteLoad }
 
 /** @param notes  undefined: none are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
-  const { redis, all, of, ofOrigin, callDeadlineMs, settings, timed } = partitions
-  const noteCompletion = ({ origin, agent, load, outcome }: Completion): void => {
-    if (load.kind !== 'normal') notes?.backOff(origin, agent, load)
+  const { redis, all, of, ofOrigin, deadline, settings, timed } = partitions
+  const noteLoad = ({ origin, agent, load }: LaneRef & { load?: SiteLoad }): void => {
+    if (load !== undefined && load.kind !== 'normal') notes?.backOff(origin, agent, load)
+  }
+  const noteCompletion = (completion: Completion): void => {
+    const { origin, outcome } = completion
+    noteLoad(completion)
     if (outcome !== undefined) notes?.outcome(outcome, origin)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
-  const keepClosed = ({ agent, origin, delayMs, elapsedMs, load }: Ended): void => {
+  const keepClosed = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): void => {
     const { closings, scripts } = ofOrigin(origin)
-    const endedAt = scripts.now() - elapsedMs
+    // What the holder of a permit says has passed is believed as far back as its lease: a fence is an instant, in µs, or a later one.
+    const now = scripts.now()
+    const endedAt = Math.min(now, Math.max(now - elapsedMs, fence / 1_000))
     closings.ended({ lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) })
   }
   return {
     async store(partition: number, items: StoreItem[], mark?: StoreMark): Promise<StoreResult> {
       const { keys: own, verbs } = of(partition)
       const others = all.map(({ keys }) => keys).filter((keys) => keys !== own)
-      const elsewhere = await takenElsewhere({ redis, others, callDeadlineMs }, book, items)
+      const elsewhere = await takenElsewhere({ redis, others, deadline }, book, items)
       const result = await verbs.store(items, mark, elsewhere)
       if (result !== 'outcomes-full') for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
@@ -71,7 +79,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
       return rows.map(([id, fields]) => ({
         id,
-        candidate: JSON.parse(fields[1] as string) as OutboxEntry['candidate'],
+        candidate: readTarget(fields[1] as string),
       }))
     },
     async clearOutbox(partition: number, ids: string[]): Promise<void> {
@@ -82,10 +90,16 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     claim: (request: ClaimRequest) => ofOrigin(request.origin).verbs.claim(request),
     /** Orders on their way to the workers of a pool. */
     pool: (partition: number, name: string) =>
-      poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, callDeadlineMs }),
+      poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, deadline }),
+    /** @returns 0 when a robots fetch may follow a redirect to this origin now, which no other one may within `apartMs`; else ms until then */
+    hopTurn: (origin: string, whose: string, apartMs: number): Promise<number> =>
+      takeHopTurn(redis, ofOrigin(origin).keys, `${hostOf(origin)} ${whose}`, apartMs, deadline),
+    /** The turn that was taken by `hopTurn` lasts for so long from now on: the delay of the lane is known only then. */
+    keepHopTurn: (origin: string, whose: string, apartMs: number): Promise<void> =>
+      keepHopTurn(redis, ofOrigin(origin).keys, `${hostOf(origin)} ${whose}`, apartMs, deadline),
     /** The URL of a lane that is in flight, by the priority and the crawl of its order. */
     firstUrlOf: (lane: LaneRef, priority: Pending['priority'], crawl: string): Promise<Pending | undefined> =>
-      firstUrlOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), callDeadlineMs),
+      firstUrlOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), deadline),
     start: (request: StartRequest) => ofOrigin(request.origin).verbs.start(request),
     /**
      * Asks whether a request that was started some time ago may still be sent, for the lanes of one partition that it holds. When it
@@ -119,21 +133,27 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       }, ignored)
       return ended
     },
+    /** Somebody holds a permit for the origin: what is known of it is kept as long as any. */
+    keep: (origin: string, state: RobotsState) => ofOrigin(origin).verbs.keep(origin, state),
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
-      if (result === 'completed' && robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      if (result === 'completed' && state.answer !== undefined) notes?.robots(origin, state.answer)
+      if (result !== 'completed') return result
+      if (robotsRecord.withPage !== true) keepClosed(robotsRecord)
+      // Notes of an origin that only a token asked about would outlive what is known of it.
+      if (robotsRecord.unclaimedBy !== undefined) return result
+      if (state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord)
+      if (robotsRecord.withPage !== true) noteLoad(robotsRecord)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),
     /** The body of a robots.txt. */
     body: (partition: number, hash: string): Promise<Uint8Array | undefined> =>
-      bodyOf(redis, of(partition).keys, hash, callDeadlineMs),
+      bodyOf(redis, of(partition).keys, hash, deadline),
     /** Of origins of one partition, in their order. */
     robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: RobotsState }[]> {
       const { keys, scripts } = of(partition)
-      return robotsStatesOf(redis, keys, scripts, origins, callDeadlineMs)
+      return robotsStatesOf(redis, keys, scripts, origins, deadline)
     },
     reap: (partition: number) => of(partition).verbs.reap(),
   }

@@ -1,5 +1,5 @@
 /** The partitions of an open ledger, and what all of its calls share: where an origin lives, the time, the deadline, the stops. */
-import { hostOf, partitionOf } from '@decorum/protocol'
+import { type Deadline, hostOf, partitionOf } from '@decorum/protocol'
 import { checkRedis } from '../fit.ts'
 import { EPOCH, type Keys, keysOf, STOPS } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
@@ -20,14 +20,15 @@ type Partition = { closings: Closings; redis: RedisLink; keys: Keys; scripts: Sc
 export type Partitions = Awaited<ReturnType<typeof openPartitions>>
 
 /** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when no partition answers */
-export async function openPartitions(redis: RedisLink, options: LedgerOptions, callDeadlineMs: number) {
-  const warnings = await checkRedis(redis, callDeadlineMs)
+export async function openPartitions(redis: RedisLink, options: LedgerOptions, deadline: Deadline) {
+  const warnings = await checkRedis(redis, deadline)
+  const { clock } = deadline
   const settings = verbSettings(options)
   const holdMs = settings.leaseMs + settings.quarantineMs
   const isNew = options.isNew ?? options.nowMs !== undefined
   const isVirtual = options.nowMs !== undefined // the age of the Redis server says nothing then
   const known = isNew || isVirtual ? { isNew } : { holdMs }
-  const registered = await registerPartitions(redis, options.partitions, known)
+  const registered = await registerPartitions(clock, redis, options.partitions, known)
   const { tags, retired } = registered
   const recordsAt = (place: number) => ({
     get versions() {
@@ -46,7 +47,8 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       partitions: tags.length,
       holdMs,
       longestLeaseMs: settings.leaseMs,
-      callDeadlineMs,
+      callDeadlineMs: deadline.ms,
+      clock,
       nowMs: options.nowMs,
       mostMs: options.mostMs,
       excess: options.excess,
@@ -57,7 +59,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
       onCall: options.onCall,
     })
     const verbs = verbsOf(scripts, settings)
-    const closings = closingsOf(holdMs, {
+    const closings = closingsOf(clock, holdMs, {
       restore: verbs.restore,
       keptUntil: async () => Number((await timed(redis.hget(keys.epoch, EPOCH.keptUntil), 'epoch')) ?? 0),
     })
@@ -70,7 +72,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
     return found
   }
   const placeOf = tags.length === 1 ? () => 0 : remembering((origin) => partitionOf(hostOf(origin), tags.length))
-  const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, callDeadlineMs, what)
+  const timed = <T>(work: Promise<T>, what: string): Promise<T> => withDeadline(work, deadline, what)
   const now = (partition = 0): number =>
     of(partition).scripts.now() || Math.max(...all.map(({ scripts }) => scripts.now()))
   const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
@@ -79,12 +81,18 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
   /** Reads the epoch again, because several calls may have seen the new one at once. */
   const sayWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
     const found = await timed(redis.hmget(keys.epoch, EPOCH.id, EPOCH.why, EPOCH.holdUntil), 'epoch').catch(() => [])
-    const sentence = whyHeld(found[1] ?? '', Number(found[2]) - scripts.now(), tags.length === 1 ? '' : keys.tag)
+    const sentence = whyHeld(
+      found[1] ?? '',
+      Number(found[2]) - scripts.now(),
+      tags.length === 1 ? '' : keys.tag,
+      clock.machine(),
+    )
     if (sentence === undefined || said.get(keys.tag) === found[0]) return
     said.set(keys.tag, found[0] ?? '')
     notice(sentence)
   }
   const stops = stopKeeper(
+    clock,
     active.map(({ keys, verbs }) => ({
       async read() {
         const text = await timed(redis.hget(keys.stops, STOPS.record), 'stops')
@@ -110,7 +118,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, c
     )
   return {
     redis,
-    callDeadlineMs,
+    deadline,
     /** what the verbs are given with each call; some of it may change while the ledger is open */
     settings,
     warnings,

@@ -3,11 +3,11 @@
  * by them, and what an operator did. Where Redis loses its latest writes, the startup hold covers delays that are no longer than itself;
  * longer ones are written again from here before it ends.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '@decorum/protocol'
 import { MAX_ITEMS } from '../verbs/batch.ts'
 import type { Closing } from '../verbs/restore.ts'
 
-type Kept<T> = { what: T /** on `performance.now()` */; since: number }
+type Kept<T> = { what: T /** on `clock.monotonic()` */; since: number }
 
 /** What an operator did, as a call that does it again; and when it was written, an instant of the ledger. */
 type Operated = { again(): Promise<unknown>; at: number }
@@ -30,10 +30,10 @@ const AGAIN_MS = 500
 /** The ledger's time is known here to a round trip. */
 const UNSURE_MS = 1_000
 
-export function closingsOf(holdMs: number, { restore, keptUntil }: Restoring): Closings {
+export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil }: Restoring): Closings {
   const lanes = new Map<string, Kept<Closing>>() // the oldest first
   let operations: Kept<Operated>[] = []
-  const isRecent = ({ since }: Kept<unknown>): boolean => performance.now() - since < holdMs
+  const isRecent = ({ since }: Kept<unknown>): boolean => clock.monotonic() - since < holdMs
   const forget = (): void => {
     for (const [lane, kept] of lanes) {
       if (isRecent(kept)) break
@@ -52,22 +52,22 @@ export function closingsOf(holdMs: number, { restore, keptUntil }: Restoring): C
     ended(closing) {
       forget()
       lanes.delete(closing.lane)
-      lanes.set(closing.lane, { what: closing, since: performance.now() })
+      lanes.set(closing.lane, { what: closing, since: clock.monotonic() })
     },
     operated(operated) {
       forget()
-      operations.push({ what: operated, since: performance.now() })
+      operations.push({ what: operated, since: clock.monotonic() })
     },
     async writeAgain() {
-      const until = performance.now() + holdMs
+      const until = clock.monotonic() + holdMs
       forget()
       for (;;) {
         const failed = await write().then(
           () => false,
           () => true,
         )
-        if (!failed || performance.now() > until) return
-        await sleep(AGAIN_MS, undefined, { ref: false })
+        if (!failed || clock.monotonic() > until) return
+        await clock.sleep(AGAIN_MS, { ref: false })
       }
     },
   }

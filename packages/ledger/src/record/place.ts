@@ -3,6 +3,7 @@
  * place that was unavailable, or has lost its data, is known by its earlier version and is written again
  * (docs/decisions/0028-one-replicated-record.md).
  */
+import type { Clock } from '@decorum/protocol'
 import { LedgerUnavailableError } from '../errors.ts'
 
 export type Versioned = { readonly version: number }
@@ -56,20 +57,21 @@ const AGAIN_MS = 250
  * @param overtaken  the error when they do not stop
  */
 export async function change<R extends Versioned>(
+  clock: Clock,
   places: readonly Place<R>[],
   known: () => R,
   edit: (record: R) => R,
   overtaken: () => Error,
 ): Promise<{ record: R; unreached: number }> {
-  const until = performance.now() + PATIENCE_MS
+  const until = clock.monotonic() + PATIENCE_MS
   for (let tries = 0; ; ) {
     try {
       const written = await writeNext(places, known(), edit)
       if (written !== undefined) return written
       if (++tries === TRIES) throw overtaken()
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError) || performance.now() > until) throw error
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      if (!(error instanceof LedgerUnavailableError) || clock.monotonic() > until) throw error
+      await clock.sleep(AGAIN_MS)
     }
   }
 }

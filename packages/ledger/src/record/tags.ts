@@ -3,8 +3,7 @@
  * state of a host lies, so all processes must have the same: the epoch of each partition names the number too, and refuses callers that
  * know another.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { partitionTags } from '@decorum/protocol'
+import { type Clock, partitionTags } from '@decorum/protocol'
 import { LedgerUnfitError } from '../errors.ts'
 import { emptySinceMs } from '../fit.ts'
 import { ANNOUNCED, CHANGES_KEY, EPOCH, keysOf, NEW_KEY, PARTITIONS_KEY, RETIRED_KEY } from '../layout.ts'
@@ -69,9 +68,14 @@ type Known = { isNew: boolean } | { holdMs: number }
  * Stores the partitions the first time; afterwards the number must be the same.
  * @throws LedgerUnfitError
  */
-export async function registerPartitions(redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
+export async function registerPartitions(
+  clock: Clock,
+  redis: RedisLink,
+  count: number,
+  known: Known,
+): Promise<TagsRecord> {
   let found = await readRecord(redis)
-  if (found.version === 0) found = await registerFirst(redis, count, known)
+  if (found.version === 0) found = await registerFirst(clock, redis, count, known)
   const there = found.tags.length
   if (there === count) return found
   throw new LedgerUnfitError(
@@ -84,11 +88,11 @@ const HEARD_MS = 1_500
 const LOOK_MS = 100
 
 /** Frontiers that started before the fleet read the stream of the first partition, which exists under every number. */
-async function registerFirst(redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
+async function registerFirst(clock: Clock, redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
   const first = partitionTags(1)
   // Where this Redis may have been emptied under a fleet, the processes that run know the list, and write it again.
   const waitMs = 'holdMs' in known && ((await holdLeft(redis, known))?.ms ?? HEARD_MS) > 0 ? HEARD_MS : 0
-  for (const from = performance.now(); performance.now() < from + waitMs; await sleep(LOOK_MS)) {
+  for (const from = clock.monotonic(); clock.monotonic() < from + waitMs; await clock.sleep(LOOK_MS)) {
     const found = await readRecord(redis)
     if (found.version > 0) return found
   }

@@ -2,7 +2,7 @@
  * The emergency stops as one process knows them. Every partition holds the whole record, and every reply of a script has its version: so
  * a stop needs no master and no polling (docs/decisions/0028-one-replicated-record.md).
  */
-import { hostOf } from '@decorum/protocol'
+import { type Clock, hostOf } from '@decorum/protocol'
 import { type Keeper, keeperOf } from '../record/keeper.ts'
 import { change, type Place } from '../record/place.ts'
 import { nameOfAddress, namesAbove } from './names.ts'
@@ -22,7 +22,7 @@ export type StopKeeper = Pick<Keeper<StopRecord>, 'known' | 'report' | 'latest' 
 }
 
 /** @param now  Redis's clock, ms */
-export function stopKeeper(places: Place<StopRecord>[], now: () => number): StopKeeper {
+export function stopKeeper(clock: Clock, places: Place<StopRecord>[], now: () => number): StopKeeper {
   const names = new Map<string, number>() // name → end
   let addresses = false
   const keeper = keeperOf(places, NO_STOPS, ({ stops }) => {
@@ -52,6 +52,7 @@ export function stopKeeper(places: Place<StopRecord>[], now: () => number): Stop
     hasAddresses: () => addresses,
     async change(edit) {
       const written = await change(
+        clock,
         places,
         () => keeper.known,
         (record) => edit(record, now()),

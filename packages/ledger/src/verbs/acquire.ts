@@ -8,7 +8,7 @@ import type { AcquireAnswer, LaneRef, LedgerGateName, SecondaryRequest } from '.
 export async function acquire(
   scripts: Scripts,
   { leaseMs }: VerbSettings,
-  { lanes, kind, delayMs, of, isRobots, by }: SecondaryRequest,
+  { lanes, kind, delayMs, of, isRobots, by, paceLane }: SecondaryRequest,
 ): Promise<AcquireAnswer> {
   const nameOf = (lane: LaneRef | undefined): string => (lane === undefined ? '' : laneName(lane.agent, lane.origin))
   const args = {
@@ -18,10 +18,19 @@ export async function acquire(
     of: nameOf(of),
     isRobots: isRobots === true ? 1 : 0,
     requester: nameOf(by),
+    paceLane: nameOf(paceLane),
   }
   const { values } = await scripts.call('acquire', args, lanes.map(nameOf))
-  const { answer, value, delayMs: owed, lane } = ACQUIRED.read(values)
+  const { answer, value, delayMs: owed, lane, paceFence, paceDelayMs } = ACQUIRED.read(values)
   if (answer === 'blocked') return { kind: answer }
   if (answer === 'wait') return { kind: answer, waitMs: Number(value), gate: owed as LedgerGateName }
-  return { kind: 'granted', lane: readLaneName(lane), fence: Number(value), delayMs: Number(owed), leaseMs }
+  const granted = {
+    kind: 'granted' as const,
+    lane: readLaneName(lane),
+    fence: Number(value),
+    delayMs: Number(owed),
+    leaseMs,
+  }
+  if (paceFence === '') return granted
+  return { ...granted, paceLane: { fence: Number(paceFence), delayMs: Number(paceDelayMs) } }
 }

@@ -2,6 +2,7 @@
  * Calls of one turn of the event loop as one call, or of the time for which the first of them can wait. A script costs Redis about
  * 10 µs before it does anything, and its round trip costs the caller more; lanes that become due together share these costs.
  */
+import type { Clock, Timer } from '@decorum/protocol'
 import type { Verb } from '../calls.ts'
 import { LedgerUnavailableError } from '../errors.ts'
 
@@ -26,6 +27,7 @@ type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error:
  *               each, because it would be unknown whose answer is missing
  */
 export function batched<In, Out>(
+  clock: Clock,
   verb: Verb,
   flush: (items: In[]) => Promise<Out[]>,
   { most = MAX_ITEMS, sizeOf = () => 1, waits = () => 0 }: Bounds<In> = {},
@@ -33,7 +35,7 @@ export function batched<In, Out>(
   let waiting: Waiting<In, Out>[] = []
   /** when all that wait are sent; undefined when nothing waits, 0 at the end of this turn */
   let sendAt: number | undefined
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   const send = (batch: Waiting<In, Out>[]): void => {
     // async, so that an error thrown before anything is sent is a rejection like any other
     const answered = (async () => flush(batch.map(({ item }) => item)))()
@@ -48,7 +50,7 @@ export function batched<In, Out>(
       })
   }
   const drain = (): void => {
-    clearTimeout(timer)
+    clock.cancel(timer)
     const all = waiting
     waiting = []
     sendAt = undefined
@@ -71,11 +73,11 @@ export function batched<In, Out>(
       waiting.push({ item, resolve, reject })
       if (sendAt === 0) return
       const ms = waits(item)
-      const at = ms === 0 ? 0 : performance.now() + ms
+      const at = ms === 0 ? 0 : clock.monotonic() + ms
       if (sendAt !== undefined && at >= sendAt) return
-      clearTimeout(timer)
+      clock.cancel(timer)
       sendAt = at
-      if (at === 0) setImmediate(drain)
-      else timer = setTimeout(drain, ms)
+      if (at === 0) clock.soon(drain)
+      else timer = clock.timeout(drain, ms)
     })
 }

@@ -3,13 +3,14 @@ import { isAssigned } from '@decorum/protocol'
 import type { RetryAfter } from '@decorum/robots'
 import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
+import { writeTarget } from '../records/pending-text.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
 import { batched, MAX_ITEMS } from './batch.ts'
 import { kindOf, leaving } from './leaving.ts'
 
-/** A completion, and since when it waits for others, on `performance.now()`. */
+/** A completion, and since when it waits for others, on `clock.monotonic()`. */
 type Ended = { completion: Completion; since: number }
 
 /** A completion waits for others for this share of its delay at most: the next request of its lane is as far away. */
@@ -22,12 +23,12 @@ export function completer(
   scripts: Scripts,
   settings: VerbSettings,
 ): (completion: Completion) => Promise<CompleteResult> {
-  const tell = batched('complete', (ended: Ended[]) => complete(scripts, settings, ended), {
+  const tell = batched(settings.clock, 'complete', (ended: Ended[]) => complete(scripts, settings, ended), {
     most: MAX_ITEMS / 2,
     waits: ({ completion }) => waitOf(completion, settings.gatherMs),
   })
   return (completion) =>
-    tell({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : performance.now() })
+    tell({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : settings.clock.monotonic() })
 }
 
 /**
@@ -41,11 +42,11 @@ function waitOf({ load, delayMs }: Completion, gatherMs: number): number {
 
 async function complete(
   scripts: Scripts,
-  { backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
+  { clock, backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
   ended: Ended[],
 ): Promise<CompleteResult[]> {
   const args = { backOffMs, backOffMaxMs, backOffQuietMs }
-  const now = performance.now()
+  const now = clock.monotonic()
   const items = ended.flatMap(({ completion, since }) => {
     return itemOf(completion, completion.elapsedMs + Math.max(0, now - since), jitter)
   })
@@ -55,7 +56,7 @@ async function complete(
 
 /** @param elapsedMs  since the end of the exchange, until now */
 function itemOf(completion: Completion, elapsedMs: number, jitter: () => number): Arg[] {
-  const { agent, origin, fence, delayMs, load, outcome, candidate, secondary } = completion
+  const { agent, origin, fence, delayMs, load, outcome, candidate, candidateAfter, secondary } = completion
   const common = {
     lane: laneName(agent, origin),
     fence,
@@ -70,7 +71,11 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
     ...(outcome === undefined ? [] : leaving(outcome)),
     ...(candidate === undefined
       ? []
-      : LEAVING.write({ json: JSON.stringify(candidate), kind: KIND.candidate, id: '' })),
+      : LEAVING.write({
+          json: writeTarget(candidate),
+          kind: KIND.candidate,
+          id: waitText(candidateAfter, candidate.expiresAt),
+        })),
   ]
   const stays = outcome === undefined && secondary !== true
   const leavingCount = items.length / LEAVING.at.size
@@ -78,9 +83,15 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
+/** What lua/lib/leaving.lua reads of a candidate. */
+function waitText({ retryAfterMs, retryAfterAt }: RetryAfter = {}, expiresAt: number | undefined): string {
+  if (retryAfterMs === undefined && retryAfterAt === undefined) return ''
+  return `${retryAfterMs ?? ''} ${retryAfterAt ?? ''} ${expiresAt ?? ''}`
+}
+
 /** What lua/lib/back-off.lua reads. @param load  undefined: normal */
 export function loadText(load: SiteLoad | undefined, jitter: () => number): string {
   if (load === undefined || load.kind === 'normal') return 'normal'
-  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'asked-for-less' ? load : {}
+  const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'no-answer' ? {} : load
   return `${load.kind} ${jitter()} ${retryAfterMs ?? ''} ${retryAfterAt ?? ''}`
 }

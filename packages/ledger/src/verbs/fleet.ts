@@ -4,12 +4,16 @@ import type { Scripts } from '../scripts.ts'
 export type Member = { id: string; role: string; slots: number; about?: About }
 /** Workers of a pool. `wanted`: orders that they asked for at once, at most, in the last minute. */
 export type PoolDemand = { wanted: number }
+/** Requests of one client of a proxy, since the proxy was started: whose they are, how many wait now, were sent, and were refused by it. */
+export type Passing = { agent: string; crawl?: string; token?: string; waiting: number; sent: number; refused: number }
 /** What a process says of itself to people, and to the gateways. */
 export type About = {
   host: string
   pid: number
   /** of the software */
   version: string
+  /** that it was made from; absent: of a version that does not say */
+  commit?: string
   /** version of the fleet's configuration that it goes by */
   config: number
   /** settings that it takes over when it is started again */
@@ -18,7 +22,16 @@ export type About = {
   keepsPages?: boolean
   /** of permits processes: the workers of each pool that come to it */
   pools?: Record<string, PoolDemand>
+  /** of proxies: the clients that most goes through for, as of some seconds ago */
+  passing?: Passing[]
 }
+
+/** For people. */
+export function passingText({ agent, crawl, token, waiting, sent, refused }: Passing): string {
+  const whose = [agent, crawl && `crawl ${crawl}`, token && `token ${token}`].filter(Boolean).join(', ')
+  return `${whose}: ${waiting} wait, ${sent} sent, ${refused} refused`
+}
+
 export type Roll = { leases: number; members: string[] }
 
 /** Announces a process for `lifeMs`; 0 says goodbye. Without one, only reads. */

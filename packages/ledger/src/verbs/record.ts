@@ -1,6 +1,6 @@
 /** record: a robots fetch is over, with or without an answer. */
-import { hostOf, registrableDomain } from '@decorum/protocol'
-import { hashesOf } from '@decorum/robots'
+import { domainOf } from '@decorum/protocol'
+import { hashesOf, type RobotsState } from '@decorum/robots'
 import { DELAY_ITEM } from '../calls.ts'
 import { laneName } from '../layout.ts'
 import { writeState } from '../records/state-text.ts'
@@ -13,11 +13,27 @@ import { loadText } from './complete.ts'
 /** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
 
-export async function record(
-  scripts: Scripts,
-  settings: VerbSettings,
-  { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs, load }: RobotsRecord,
-): Promise<RecordResult> {
+/**
+ * What is known of an origin that nobody stored a URL or holds a permit for: long enough for whoever asked to come again for the answer, and
+ * a permit in its turn. Of an unreachable robots.txt, which has no body, longer than any wait before it is fetched again.
+ */
+const UNCLAIMED_MS = 30_000
+const UNCLAIMED_DELAYS = 4
+const UNCLAIMED_FAILED_MS = 2 * 86_400_000
+const UNCLAIMED_NO_ROOM_MS = 60_000
+/** What the bodies of such origins may take up that one token asked for. */
+const UNCLAIMED_BYTES = 512 * 1024
+
+function unclaimedMs({ unclaimedBy, state: { answer, copy }, delays, delayMs }: RobotsRecord): number {
+  if (unclaimedBy === undefined) return 0
+  if (copy === undefined && answer?.reason === 'no-room') return UNCLAIMED_NO_ROOM_MS
+  if (copy === undefined && answer?.kind !== 'missing') return UNCLAIMED_FAILED_MS
+  const longest = Math.max(delayMs, ...delays.map((delay) => delay.delayMs ?? 0))
+  return UNCLAIMED_MS + UNCLAIMED_DELAYS * longest
+}
+
+export async function record(scripts: Scripts, settings: VerbSettings, recorded: RobotsRecord): Promise<RecordResult> {
+  const { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs, load } = recorded
   const { question: _over, ...facts } = found
   const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
   const bytes = body === undefined ? '' : await writeBody(body.octets)
@@ -25,7 +41,26 @@ export async function record(
     withPage === true
       ? {}
       : { lane: laneName(agent, origin), delayMs, elapsedMs, ...(load === undefined ? {} : { load }) }
-  return callRecord(scripts, settings, { origin, fence, delays, state, bytes, ...lease })
+  return callRecord(scripts, settings, {
+    ...{ origin, fence, delays, state, bytes, unclaimedMs: unclaimedMs(recorded) },
+    asker: recorded.unclaimedBy ?? '',
+    ...lease,
+  })
+}
+
+/** Somebody holds a permit for the origin. @returns false: its state has ended, or there is no room for its body */
+export async function keep(
+  scripts: Scripts,
+  { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,
+  origin: string,
+  state: RobotsState,
+): Promise<boolean> {
+  const budget = { domain: domainOf(origin), domainBytes, allBytes, beyondLifeMs, asker: '', askerBytes: 0 }
+  const { values } = await scripts.call('keep', {
+    ...{ origin, hashes: hashesOf(state).join(' '), lifeMs: ORIGIN_LIFE_MS },
+    ...budget,
+  })
+  return values[0] === 'kept'
 }
 
 /** There is nothing to record: the state stays. */
@@ -49,13 +84,27 @@ type RecordCall = {
   delayMs?: number
   elapsedMs?: number
   load?: SiteLoad
+  /** RobotsRecord.unclaimedBy: how long it is kept then, and whose it is */
+  unclaimedMs?: number
+  asker?: string
 }
 async function callRecord<Result extends RecordResult>(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs }, backOffMs, backOffMaxMs, backOffQuietMs, jitter }: VerbSettings,
-  { origin, fence, delays, state, bytes = '', lane = '', delayMs = 0, elapsedMs = 0, load }: RecordCall,
+  {
+    origin,
+    fence,
+    delays,
+    state,
+    bytes = '',
+    lane = '',
+    delayMs = 0,
+    elapsedMs = 0,
+    load,
+    unclaimedMs: shortMs = 0,
+    asker = '',
+  }: RecordCall,
 ): Promise<Result> {
-  const host = hostOf(origin)
   const args = {
     ...{ lane, fence, origin, delayMs, domainBytes, allBytes, beyondLifeMs, backOffMs, backOffMaxMs, backOffQuietMs },
     load: loadText(load, jitter),
@@ -64,7 +113,8 @@ async function callRecord<Result extends RecordResult>(
     hashes: state?.hashes ?? '',
     body: bytes,
     elapsedMs: elapsedMs.toFixed(3),
-    domain: registrableDomain(host) ?? host,
+    domain: domainOf(origin),
+    ...{ unclaimedMs: shortMs, asker, askerBytes: UNCLAIMED_BYTES },
   }
   const items = delays.flatMap(({ agent, delayMs: delay = '', clampedFrom = '' }) =>
     DELAY_ITEM.write({ agent, delayMs: delay, clampedFrom }),

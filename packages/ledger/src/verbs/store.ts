@@ -59,7 +59,7 @@ export async function store(
         absorbed: absorbed === 'again' ? items.length : Number(absorbed),
         outcomes: Number(written),
       }
-    todo = refuseBeyond(todo, [...singles, ...others], values.slice(1))
+    todo = refuseBeyond(todo, [...singles, ...others], values.slice(1), scripts.now() - scripts.aheadMs())
   }
 }
 
@@ -140,12 +140,12 @@ function groupArgs({ lane, group, list }: LaneGroup, elsewhere: Elsewhere): Arg[
 }
 
 /** A URL without room in its lane, or within the limits of its crawl, becomes an outcome; earlier ones stay. */
-function refuseBeyond(items: StoreItem[], lanes: LaneGroup[], full: string[]): StoreItem[] {
+function refuseBeyond(items: StoreItem[], lanes: LaneGroup[], full: string[], at: number): StoreItem[] {
   const beyond = new Map<StoreItem, RefusedReason>()
-  for (let at = 0; at < full.length; at += 3) {
-    const group = lanes[Number(full[at]) - 1]?.group ?? []
-    const reason = full[at + 2] as RefusedReason
-    for (const item of group.slice(Number(full[at + 1]))) beyond.set(item, reason)
+  for (let n = 0; n < full.length; n += 3) {
+    const group = lanes[Number(full[n]) - 1]?.group ?? []
+    const reason = full[n + 2] as RefusedReason
+    for (const item of group.slice(Number(full[n + 1]))) beyond.set(item, reason)
   }
   return items.map((item) => {
     const reason = beyond.get(item)
@@ -157,7 +157,7 @@ function refuseBeyond(items: StoreItem[], lanes: LaneGroup[], full: string[]): S
       agent: lane.agent,
       kind: 'refused',
       reason,
-      at: Date.now(),
+      at,
       attempts: 0,
       ...crawlField(pending.crawl),
       ...(pending.meta === undefined ? {} : { meta: pending.meta }),

@@ -1,6 +1,7 @@
 /** What one exchange came to: an answer, no answer, or nothing sent. */
 import type { Tolerated } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
+import { LARGE_HEAD_BYTES } from '../limits.ts'
 import type { FetchedBody } from '../read-page.ts'
 import type { Body } from './body.ts'
 
@@ -12,7 +13,7 @@ export type Timing = NonNullable<FetchedBody['timing']>
 export type Common = {
   /** ms since 1970 UTC, of this machine's clock */
   startedAt: number
-  /** the last byte or the failure, on `performance.now()` */
+  /** the last byte or the failure, on `clock.monotonic()` */
   endedAt: number
   timing: Timing
   /** the peer's address, '' when there was no connection */
@@ -22,14 +23,15 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = FetchedBody['headers']
 
-/** As the outcome and WARC records name it. */
-export type Protocol = 'http/1.1' | 'h2'
+/** As the outcome and WARC records name it: the version that the status line has. */
+export type Protocol = 'http/1.0' | 'http/1.1' | 'h2'
 
 export type Truncated = FetchedBody['truncated']
 
 export type Answer = Common & {
   kind: 'answered'
   status: number
+  /** the reason phrase as received, bytes as Latin-1; '' over HTTP/2 */
   statusText: string
   headers: Headers
   body: Body
@@ -39,6 +41,8 @@ export type Answer = Common & {
   tolerated: Tolerated[]
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
+  /** fields behind the body, as received; absent where there are none, and in what the second reader has read */
+  trailers?: Headers
 }
 
 export type NoAnswer = Common & { kind: 'unanswered'; error: Error; phase: Phase }
@@ -57,6 +61,22 @@ export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): H
     for (const [name, value] of Object.entries(raw ?? {}))
       for (const one of Array.isArray(value) ? value : [value]) headers.push([name, String(one ?? '')])
   return headers
+}
+
+/** A field as HTTP/1.1 would write it, bytes. */
+const lengthOfField = ([name, value]: Headers[number]): number => name.length + value.length + 4
+
+export const lengthOf = (headers: Headers): number => headers.reduce((bytes, field) => bytes + lengthOfField(field), 0)
+
+/** What an outcome keeps of a large head: the fields, in order, that fit into LARGE_HEAD_BYTES. No field is cut, since half of one could lie. */
+export function fieldsThatFit(headers: Headers): Headers {
+  let room = LARGE_HEAD_BYTES
+  return headers.filter((field) => {
+    const bytes = lengthOfField(field)
+    if (bytes > room) return false
+    room -= bytes
+    return true
+  })
 }
 
 const text = (value: Buffer | string | undefined): string =>

@@ -1,8 +1,8 @@
 /** Answers and their bodies, for who keeps or reads them: without what sends requests. Start at `Answer`. */
-export type { Answer, Exchange, Headers, NoAnswer, Truncated } from './answer.ts'
+export { type Answer, type Exchange, fieldsThatFit, type Headers, type NoAnswer, type Truncated } from './answer.ts'
 export { Body } from './body.ts'
 export { freeChunk } from './chunk-memory.ts'
-export { type Coding, codingOf, type Decoded, DecodingError, decode, unpack, unpacking } from './decode.ts'
-export { decodedLength, isCoded, isPlain } from './decoded-length.ts'
+export { type Unpacked, unpack, unpacking } from './decode.ts'
+export { decodedLength, isCoded } from './decoded-length.ts'
 export { ACCEPTED_CODINGS, headersFor, headersOf, requestHead } from './request-head.ts'
 export { openTurns } from './turns.ts'

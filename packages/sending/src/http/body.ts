@@ -144,7 +144,7 @@ export class Body {
     let room = this.#startBytes
     for (const chunk of this.#kept) {
       if (room <= 0) break
-      first.push(chunk.subarray(0, room))
+      first.push(chunk.length <= room ? chunk : chunk.subarray(0, room)) // a view costs more than reading most heads
       room -= chunk.length
     }
     return first

@@ -2,22 +2,24 @@
  * Connections of the lanes: one per (agent, origin), guarded, over HTTP/2 where the site offers it. undici keeps them; nothing is
  * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
  */
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { Recent } from '@decorum/admission'
-import type { Agent, EgressOf } from '@decorum/config'
+import type { Agent, Egress, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { hostOf, SECOND } from '@decorum/protocol'
+import { type Clock, hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
-import { EGRESS_WAIT_MS, HEADERS_MAX_BYTES, HTTP1_FOR_MS, KEEP_ALIVE_MS } from '../limits.ts'
-import { abandon, type Connection, type DialSettings, dialer, type Waiting } from './dial.ts'
+import { EGRESS_WAIT_MS, HTTP1_FOR_MS, KEEP_ALIVE_MS, LARGE_HEAD_BYTES } from '../limits.ts'
+import type { Connection } from './connection.ts'
+import { abandon, type DialSettings, dialer, StoppedError, type Waiting } from './dial.ts'
 import type { Address } from './lookup.ts'
+import { nextWaitMs, ProxyRecord, targetOf } from './proxies.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
 /** The way to one origin for one agent: one connection at a time. */
 export type Way = Pick<LaneWay, keyof LaneWay>
 
-export type ConnectionSettings = Pick<DialSettings, 'guard' | 'lookup' | 'tls'> & {
+export type ConnectionSettings = Pick<DialSettings, 'clock' | 'guard' | 'lookup' | 'tls'> & {
   /** emergency stops, as this process knows them */
   stops?: Pick<Ledger['stops'], 'why'> | undefined
   /** default: every agent by the usual way of this machine */
@@ -25,6 +27,11 @@ export type ConnectionSettings = Pick<DialSettings, 'guard' | 'lookup' | 'tls'> 
   /** the way out of an agent has failed, or works again (undefined) */
   onEgress?: (agent: Agent, error: EgressError | undefined) => void
 }
+
+export type BareConnection = { socket: Socket; address: string }
+
+const stopError = (why: string | undefined): Error | undefined =>
+  why === undefined ? undefined : new StoppedError(why)
 
 export type LaneConnections = ReturnType<typeof openConnections>
 
@@ -34,7 +41,7 @@ const LAST_RESORT_MS = 10 * 60 * SECOND
 const SETTINGS = {
   pipelining: 1,
   h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
-  maxHeaderSize: HEADERS_MAX_BYTES,
+  maxHeaderSize: 2 * LARGE_HEAD_BYTES, // a larger head never gets to undici; this bounds trailers
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
   headersTimeout: LAST_RESORT_MS,
@@ -42,12 +49,22 @@ const SETTINGS = {
 } as const
 
 export function openConnections(settings: ConnectionSettings) {
-  const { guard, lookup, stops, tls, egress = () => ({}), onEgress = () => {} } = settings
+  const { clock, guard, lookup, stops, tls, egress = (): Egress => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
   /** origins whose HTTP/2 has failed, and until when they are asked over HTTP/1.1; most servers that offer HTTP/2 speak it well */
   const http1Until = new Recent<string, number>(HTTP1_ORIGINS)
-  const waysOut = new WaysOut()
+  const waysOut = new WaysOut(clock)
+  const proxies = new Map<string, ProxyRecord>()
+  const recordOf = (agent: Agent): ProxyRecord | undefined => {
+    const { proxy } = egress(agent.key)
+    if (proxy === undefined) return undefined
+    const record = proxies.get(proxy.origin) ?? new ProxyRecord(clock)
+    proxies.set(proxy.origin, record)
+    return record
+  }
+  /** origins whose robots.txt leads by a redirect to where the way out has failed */
+  const behind = new Recent<string, { until: number; waitMs: number }>(BEHIND_ORIGINS)
   let isClosed = false
 
   const lanesOf = (agent: Agent): Map<string, LaneWay> => {
@@ -58,20 +75,23 @@ export function openConnections(settings: ConnectionSettings) {
     }
     return lanes
   }
+  const dialling = (agent: Agent, origin: string): Omit<DialSettings, 'onDial' | 'waiting' | 'distrustHttp2'> => ({
+    clock,
+    guard,
+    lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
+    egress: egress(agent.key),
+    proxy: recordOf(agent),
+    http2: () => agent.http2 && (http1Until.get(origin) ?? 0) <= clock.monotonic(),
+    hasContact: agent.hasContact,
+    whyStopped: (address) => stops?.why(origin, address),
+    tls,
+    onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+    onEgress: (error) => {
+      if (waysOut.heard(agent, error)) onEgress(agent, error)
+    },
+  })
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
-    new LaneWay(origin, lanes, () => http1Until.set(origin, performance.now() + HTTP1_FOR_MS), {
-      guard,
-      lookup: (host) => lookup(host).then((all) => pins.only(host, all)),
-      egress: egress(agent.key),
-      http2: () => agent.http2 && (http1Until.get(origin) ?? 0) <= performance.now(),
-      hasContact: agent.hasContact,
-      whyStopped: (address) => stops?.why(origin, address),
-      tls,
-      onFailure: (host) => pins.forget(host), // the next attempt may go to another address
-      onEgress: (error) => {
-        if (waysOut.heard(agent, error)) onEgress(agent, error)
-      },
-    })
+    new LaneWay(origin, lanes, () => http1Until.set(origin, clock.monotonic() + HTTP1_FOR_MS), dialling(agent, origin))
   return {
     /** the lane's own connection, kept open between its exchanges */
     lane(agent: Agent, origin: string): Way {
@@ -86,8 +106,53 @@ export function openConnections(settings: ConnectionSettings) {
     },
     /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
     once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
-    /** how long the way out of an agent should not be tried again, ms; 0: it may */
-    egressWaitMs: (agent: Agent): number => waysOut.waitMs(agent),
+    /**
+     * A TCP connection to an origin as it is, over which somebody else speaks: judged like every other one, and of this caller alone.
+     * @param waiting  the tunnel, as `dialer` asks for it
+     * @throws what connecting fails with; the reason of `signal`
+     */
+    bare(agent: Agent, origin: string, waiting: Waiting, signal: AbortSignal): Promise<BareConnection> {
+      const { hostname, host, port, protocol } = new URL(origin)
+      const { promise, resolve, reject } = Promise.withResolvers<BareConnection>()
+      let dialled: Connection | undefined
+      const connect = dialer({
+        ...dialling(agent, origin),
+        onDial: (connection) => {
+          dialled = connection
+        },
+        http2: () => false,
+        distrustHttp2: () => {},
+        waiting: () => waiting,
+      })
+      const giveUp = (): void => abandon(dialled, signal.reason as Error)
+      signal.addEventListener('abort', giveUp, { once: true })
+      const usual = protocol === 'https:' ? '443' : '80'
+      connect({ hostname, host, protocol: 'http:', port: port === '' ? usual : port }, (error, socket) => {
+        signal.removeEventListener('abort', giveUp)
+        const phase = dialled?.phase ?? 'connect'
+        const address = dialled?.address ?? ''
+        const refused = signal.aborted ? (signal.reason as Error) : stopError(stops?.why(origin, address))
+        if (error === null && socket !== null && refused === undefined) return resolve({ socket, address })
+        socket?.destroy()
+        reject(Object.assign(error ?? refused ?? new Error('there is no connection'), { phase }))
+      })
+      if (signal.aborted) giveUp()
+      return promise
+    },
+    /** how long the way out of an agent to an origin should not be tried again, ms; 0: it may */
+    egressWaitMs(agent: Agent, origin: string): number {
+      const { hostname, port, protocol } = new URL(origin)
+      const ofTarget = recordOf(agent)?.waitMs(targetOf(hostname, port, protocol)) ?? 0
+      return Math.max(waysOut.waitMs(agent), ofTarget, (behind.get(origin)?.until ?? 0) - clock.monotonic())
+    },
+    /** A request that follows another one's answer was not sent because of the way out: neither is asked again at once. */
+    waitBehind(origin: string): void {
+      const now = clock.monotonic()
+      const known = behind.get(origin)
+      const isRecent = known !== undefined && now - known.until < EGRESS_WAIT_MS.last
+      const waitMs = nextWaitMs(isRecent ? known.waitMs : undefined)
+      behind.set(origin, { until: now + waitMs, waitMs })
+    },
     /**
      * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
      * it and to no other. Undefined when the name has no address.
@@ -142,31 +207,41 @@ class AddressPins {
   }
 }
 
+/** Of those whose hop was not sent; an older one is asked at once. */
+const BEHIND_ORIGINS = 10_000
+
 /** Origins remembered at most; an older one is tried over HTTP/2 again. */
 const HTTP1_ORIGINS = 10_000
 
 /** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
 class WaysOut {
+  readonly #clock: Clock
   readonly #failed = new Map<string, { until: number; waitMs: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** @returns whether the way has become good or bad with this */
   heard({ key }: Agent, error: EgressError | undefined): boolean {
     const known = this.#failed.get(key)
     if (error === undefined) return known !== undefined && this.#failed.delete(key)
-    const now = performance.now()
+    const now = this.#clock.monotonic()
     if (known !== undefined && known.until > now) return false // of requests that were under way already
-    const waitMs = known === undefined ? EGRESS_WAIT_MS.first : Math.min(known.waitMs * 2, EGRESS_WAIT_MS.last)
+    const waitMs = nextWaitMs(known?.waitMs)
     this.#failed.set(key, { until: now + waitMs, waitMs })
     return known === undefined
   }
 
   waitMs({ key }: Agent): number {
-    return Math.max(0, (this.#failed.get(key)?.until ?? 0) - performance.now())
+    return Math.max(0, (this.#failed.get(key)?.until ?? 0) - this.#clock.monotonic())
   }
 }
 
 /** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
 class LaneWay {
+  /** of the process: an exchange over this way takes its time from here */
+  readonly clock: Clock
   waiting: Waiting | undefined
   readonly #client: Client
   readonly #whyStopped: DialSettings['whyStopped']
@@ -180,6 +255,7 @@ class LaneWay {
     distrustHttp2: () => void,
     settings: Omit<DialSettings, 'onDial' | 'waiting' | 'distrustHttp2'>,
   ) {
+    this.clock = settings.clock
     this.#whyStopped = settings.whyStopped
     this.distrustHttp2 = distrustHttp2
     const onDial = (connection: Connection): void => {

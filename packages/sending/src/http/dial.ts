@@ -7,38 +7,17 @@ import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { AddressGuard } from '@decorum/admission'
 import type { Egress, ForwardProxy } from '@decorum/config'
-import { SECOND } from '@decorum/protocol'
+import { type Clock, SECOND } from '@decorum/protocol'
 import type { buildConnector } from 'undici'
-import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES, SEND_WINDOW_MS } from '../limits.ts'
-import type { Phase, Protocol } from './answer.ts'
+import { SEND_WINDOW_MS } from '../limits.ts'
+import type { Connection } from './connection.ts'
+import { countFrames } from './frame-counter.ts'
 import type { Address, Lookup } from './lookup.ts'
-import { EgressError, openTunnel } from './tunnel.ts'
+import { Octets } from './octets.ts'
+import { type ProxyRecord, targetOf } from './proxies.ts'
+import { EgressError, openTunnel, TunnelRefusedError } from './tunnel.ts'
 import { makeConnector } from './undici.ts'
-
-/** What is known of one socket. Instants are of `performance.now()`. */
-export type Connection = {
-  phase: Exclude<Phase, 'sent'>
-  dialledAt: number
-  lookedUpAt?: number
-  connectedAt?: number
-  openAt?: number
-  /** of the site, also behind a proxy; from the socket itself where there is none */
-  address: string
-  protocol: Protocol
-  /** e.g. `TLSv1.3`; absent over plain TCP */
-  tls?: string
-  socket?: Socket
-  /** why a failure of the attempt would be one of this machine's own way out */
-  awaits?: string | undefined
-  /** ends the attempt to connect */
-  giveUp?: (reason: Error) => void
-  /**
-   * Called each time bytes have come in, before they are parsed; over HTTP/2 several times a second. The object itself and not a
-   * closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects survived a
-   * scavenge, now hardly any).
-   */
-  reader?: { onReading(): void } | undefined
-}
+import { watchOctets } from './watch-octets.ts'
 
 /** A request that waits for its connection. */
 export type Waiting = {
@@ -47,9 +26,12 @@ export type Waiting = {
 }
 
 export type DialSettings = {
+  clock: Clock
   guard: AddressGuard
   lookup: Lookup
   egress: Egress
+  /** what is known of the proxy of `egress`, where there is one */
+  proxy?: ProxyRecord | undefined
   /** whether HTTP/2 may be spoken over the next connection */
   http2(): boolean
   /** whether the agent names a contact; without one only opened addresses are connected to */
@@ -72,7 +54,8 @@ export type DialSettings = {
 
 /** What undici calls to connect. */
 export function dialer(settings: DialSettings): buildConnector.connector {
-  const { guard, egress, http2, hasContact, tls, onDial, onFailure, onEgress, waiting, distrustHttp2 } = settings
+  const { clock, guard, egress, proxy, http2, hasContact, tls, onDial, onFailure, onEgress, waiting, distrustHttp2 } =
+    settings
   const judged = judgedLookup(settings)
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
     makeConnector({
@@ -86,12 +69,25 @@ export function dialer(settings: DialSettings): buildConnector.connector {
     })
   const connectors = { h1: connectorFor(false), h2: connectorFor(true) }
   return (options, callback) => {
-    const { hostname, protocol } = options
+    const { hostname, port, protocol } = options
+    const target = targetOf(hostname, port, protocol)
     const connection: Connection = {
       phase: isIP(hostname) === 0 ? 'dns' : 'connect',
-      dialledAt: performance.now(),
+      dialledAt: clock.monotonic(),
       address: '',
       protocol: 'http/1.1',
+      octets: new Octets(),
+    }
+    /** What a proxy does not do for this site is its own fault as long as it does it for no other one. */
+    const proxyFault = (error: Error): EgressError | undefined => {
+      const awaited = connection.awaits?.()
+      if (proxy === undefined || (connection.awaits === undefined && !(error instanceof TunnelRefusedError)))
+        return undefined
+      const fault = proxy.failed(target, connection.dialledAt)
+      if (fault === 'site') return undefined
+      const own = new EgressError(awaited ?? error.message, { cause: error })
+      if (fault === 'proxy') onEgress(own)
+      return own
     }
     let hasFailed = false
     const fail = (error: Error): void => {
@@ -100,7 +96,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       onFailure(hostname)
       const own = ownFault(error, egress)
       if (own !== undefined) onEgress(own)
-      callback(own ?? error, null)
+      callback(own ?? proxyFault(error) ?? error, null)
     }
     onDial(connection)
     if (waiting() === undefined) {
@@ -129,11 +125,11 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       }
       onEgress(undefined)
       connection.phase = 'open'
-      connection.openAt = performance.now()
+      connection.openAt = clock.monotonic()
       connection.address = peer ?? ''
       const version = protocol === 'https:' ? (socket as TLSSocket).getProtocol() : null
       if (version !== null) connection.tls = version
-      watchBytes(connection, socket, distrustHttp2)
+      watchBytes(clock, connection, socket, distrustHttp2)
       const confirming = waiting()?.beforeUse()
       if (confirming === undefined) return callback(null, socket)
       return void confirming.then((error) => {
@@ -142,8 +138,16 @@ export function dialer(settings: DialSettings): buildConnector.connector {
         return fail(error ?? new Error('the connection closed at once'))
       })
     }
-    if (egress.proxy === undefined) return direct(connection, connect, { ...options, ...localOf(egress) }, opened)
-    void throughProxy(connection, egress.proxy, judged, connect, options, opened).catch((error: Error) => fail(error))
+    if (egress.proxy === undefined)
+      return direct(clock, connection, connect, { ...options, ...localOf(egress) }, opened)
+    const of = { proxy: egress.proxy, record: proxy, target }
+    void throughProxy(clock, connection, of, judged, connect, options, opened).catch((error: Error) => fail(error))
+    // Judged at once: when the tunnel has ended as well, the proxy may have answered others.
+    const { giveUp } = connection
+    connection.giveUp = (reason) => {
+      giveUp?.(reason)
+      fail(reason)
+    }
   }
 }
 
@@ -153,6 +157,7 @@ const localOf = ({ localAddress }: Egress): { localAddress?: string } =>
 type Opened = (error: Error | null, socket?: Socket | null, address?: string) => void
 
 function direct(
+  clock: Clock,
   connection: Connection,
   connect: buildConnector.connector,
   options: buildConnector.Options,
@@ -165,18 +170,19 @@ function direct(
   dialled.once('lookup', (error: Error | null) => {
     if (error !== null) return // the event also comes when nothing was found
     connection.phase = 'connect'
-    connection.lookedUpAt = performance.now()
+    connection.lookedUpAt = clock.monotonic()
   })
   dialled.once('connect', () => {
-    connection.connectedAt = performance.now()
+    connection.connectedAt = clock.monotonic()
     if (options.protocol === 'https:') connection.phase = 'tls'
   })
 }
 
 /** @throws what the look-up and the tunnel throw. Errors behind the tunnel go to `opened`. */
 async function throughProxy(
+  clock: Clock,
   connection: Connection,
-  proxy: ForwardProxy,
+  { proxy, record, target }: { proxy: ForwardProxy; record: ProxyRecord | undefined; target: string },
   judged: JudgedLookup,
   connect: buildConnector.connector,
   options: buildConnector.Options,
@@ -187,15 +193,21 @@ async function throughProxy(
   connection.giveUp = (reason) => givenUp.abort(reason)
   const [to] = isIP(hostname) === 0 ? await judged(hostname) : [{ address: hostname }]
   givenUp.signal.throwIfAborted()
-  if (isIP(hostname) === 0) connection.lookedUpAt = performance.now()
+  if (isIP(hostname) === 0) connection.lookedUpAt = clock.monotonic()
   connection.phase = 'connect'
-  connection.awaits = `the proxy ${proxy.origin} could not be reached in time`
+  const { origin } = proxy
+  connection.awaits = () => `the proxy ${origin} could not be reached in time`
   const { address } = to as Address
   const port = Number(options.port || (protocol === 'https:' ? 443 : 80))
-  const tunnel = await openTunnel(proxy, { address, port }, givenUp.signal, () => {
-    connection.awaits = undefined
+  const tunnel = await openTunnel(clock, proxy, { address, port }, givenUp.signal, () => {
+    connection.awaits = () =>
+      record?.isOfSite(target, connection.dialledAt)
+        ? undefined
+        : `the proxy ${origin} does not answer for ${target} in time`
   })
-  connection.connectedAt = performance.now()
+  connection.awaits = undefined
+  record?.opened(target)
+  connection.connectedAt = clock.monotonic()
   connection.socket = tunnel
   if (protocol !== 'https:') return opened(null, tunnel, address)
   connection.phase = 'tls'
@@ -211,49 +223,27 @@ export function abandon(connection: Connection | undefined, reason: Error): void
   if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
 }
 
-/** Notifies the reader of a connection that bytes have come. */
-function watchBytes(connection: Connection, socket: Socket, distrustHttp2: () => void): void {
+/** Lets the reader of a connection know of what comes. */
+function watchBytes(clock: Clock, connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
   if ((socket as TLSSocket).alpnProtocol !== 'h2') {
-    socket.on('readable', () => {
-      connection.reader?.onReading()
-      withoutStacks() // undici's own listener, which parses, is the next one
-    })
+    watchOctets(connection, socket)
     return
   }
   connection.protocol = 'h2'
   // Node reads HTTP/2 frames outside of JavaScript, so frames that belong to no body cannot be observed.
-  frameCounter.add(connection, socket, distrustHttp2)
-}
-
-/**
- * Counts the bytes of all connections over HTTP/2, by one timer. Between two exchanges a site may send no more than it may besides a body:
- * the connection is closed then, and the origin is asked over HTTP/1.1 for a while.
- */
-const frameCounter = {
-  idleSince: new Map<Connection, { socket: Socket; bytes: number; distrust: () => void }>(),
-  timer: undefined as NodeJS.Timeout | undefined,
-  add(connection: Connection, socket: Socket, distrust: () => void): void {
-    this.idleSince.set(connection, { socket, bytes: socket.bytesRead, distrust })
-    this.timer ??= setInterval(() => this.look(), FRAMES_COUNTED_EVERY_MS).unref()
-    socket.once('close', () => {
-      this.idleSince.delete(connection)
-      if (this.idleSince.size > 0) return
-      clearInterval(this.timer)
-      this.timer = undefined
-    })
-  },
-  look(): void {
-    for (const [{ reader }, one] of this.idleSince) {
-      if (reader !== undefined) {
-        one.bytes = one.socket.bytesRead
-        reader.onReading()
-      } else if (one.socket.bytesRead - one.bytes > FRAMING_FREE_BYTES) {
-        one.distrust()
-        one.socket.destroy()
-      }
-    }
-  },
+  countFrames(clock, socket, {
+    isRead() {
+      const { reader } = connection
+      reader?.onReading() // may end the exchange, and is its reader until then
+      return reader !== undefined
+    },
+    // Between two exchanges: the origin is asked over HTTP/1.1 for a while
+    onFlood() {
+      distrustHttp2()
+      socket.destroy()
+    },
+  })
 }
 
 /** Errors of this machine's own way out, whichever call they come from. */
@@ -315,18 +305,3 @@ const lookupFunction =
       (error: NodeJS.ErrnoException) => callback(error, ''),
     )
   }
-
-/**
- * Until the end of this tick errors carry no stack. undici makes an error for each header beyond its limit, thousands for
- * one packet of a flood, and the stack is most of their cost (measured: 100 hostile sites blocked the loop for 300 ms).
- */
-function withoutStacks(): void {
-  if (stackDepth !== undefined) return
-  stackDepth = Error.stackTraceLimit
-  Error.stackTraceLimit = 0
-  process.nextTick(() => {
-    Error.stackTraceLimit = stackDepth ?? 10
-    stackDepth = undefined
-  })
-}
-let stackDepth: number | undefined

@@ -5,14 +5,24 @@
  * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
  * end of that round of its event loop.)
  */
+import type { Readable } from 'node:stream'
+import type { Clock, Timer, Tolerated } from '@decorum/protocol'
 import { crashPoint, crashPointSoon, defined } from '@decorum/runtime'
 import type { Dispatcher } from 'undici'
-import { FRAMING_FACTOR, FRAMING_FREE_BYTES, HEADERS_MAX_BYTES, MAX_INFORMATIONAL, SEND_WINDOW_MS } from '../limits.ts'
+import {
+  FRAMING_FACTOR,
+  FRAMING_FREE_BYTES,
+  HEADERS_MAX_BYTES,
+  LARGE_HEAD_BYTES,
+  MAX_INFORMATIONAL,
+  SEND_WINDOW_MS,
+} from '../limits.ts'
 import {
   type Answer,
   type Common,
   type Exchange,
   type Headers,
+  lengthOf,
   type NoAnswer,
   type NotSent,
   type Phase,
@@ -21,11 +31,15 @@ import {
   type Truncated,
 } from './answer.ts'
 import { Body } from './body.ts'
+import type { Connection, ConnectionReader } from './connection.ts'
 import type { Way } from './connections.ts'
-import { type Connection, StoppedError } from './dial.ts'
+import { StoppedError } from './dial.ts'
 import { type H2Stream, nextH2Stream } from './h2-streams.ts'
+import { endsWithConnection, hasUnusualCodings } from './lenient/framing.ts'
+import { isParserFault, type Reading, readHead, SecondReading } from './second-reading.ts'
 import { SendWindow } from './send-window.ts'
 import { EgressError } from './tunnel.ts'
+import { hasEndedWell } from './watch-octets.ts'
 
 /**
  * Confirms a lease with the ledger when the last confirmation is old. `undefined`, at once or later: the request may be
@@ -41,7 +55,9 @@ export type Ask = {
   origin: string
   path: string
   /** default GET */
-  method?: 'GET' | 'HEAD'
+  method?: string
+  /** of the request: sent as it comes, by its content-length among the headers or in chunks. Default: none */
+  content?: Readable | undefined
   /** name, value, name, value …; host and connection are undici's */
   headers: string[]
   /** from now to the last byte */
@@ -54,6 +70,10 @@ export type Ask = {
   confirm: Confirm
   /** whether the body will be read; otherwise it is only counted and digested */
   keepBody: (headers: Headers) => boolean
+  /** where the body goes as it comes, instead of being kept or counted. */
+  passOn?: (head: Head) => Body
+  /** the caller wants no answer any more: the exchange ends, whatever phase it is in */
+  signal?: AbortSignal
   /** how many bytes of the body's start can be read at once. Default: none */
   startBytes?: (headers: Headers) => number
   /** whether the body of an answer with this head is wanted; otherwise the exchange ends after the head. Default: it is */
@@ -88,6 +108,7 @@ export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
     const running = new RunningExchange(ask, resolve)
     if (ask.deadlineMs <= 0) return running.outOfTime()
+    if (ask.signal?.aborted === true) return running.notWanted()
     const confirming = running.beforeUse()
     if (confirming === undefined) running.dispatch()
     else void confirming.then((refused) => refused === undefined && running.dispatch())
@@ -96,31 +117,43 @@ export function exchange(ask: Ask): Promise<Exchange> {
 }
 
 /** The handler for undici and the state of one exchange in one object, since each page makes one. */
-class RunningExchange implements Dispatcher.DispatchHandler {
+class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, Reading {
   readonly #ask: Ask
   readonly #resolve: (exchange: Exchange) => void
-  readonly #startedAt = Date.now()
-  readonly #start = performance.now()
+  readonly #clock: Clock
+  readonly #startedAt: number
+  readonly #start: number
   #sentAt = 0
   #firstByteAt = 0
   #controller: Dispatcher.DispatchController | undefined
   #window: SendWindow | undefined
   /** of the deadline, once the request has been sent */
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #done = false
   #confirming = false
   #informational = 0
   #connection: Connection | undefined
   #stream: H2Stream | undefined
   #bytesBefore = 0
-  #status = 0
-  #statusText = ''
-  #headers: Headers = []
+  /** of the answer so far, over HTTP/1.1 */
+  #octets = 0
+  /** bytes of a head that is large; 0: it is not */
+  #largeHead = 0
+  #head: Head = NO_HEAD
   #body: Body | undefined
+  /** whether nothing was asked for over the connection before */
+  #isFirst = false
+  /** faults that undici's parser overlooks, and what the length of a head shows */
+  #faults: Tolerated[] = []
+  #second: SecondReading | undefined
+  #trailers: Headers | undefined
 
   constructor(ask: Ask, resolve: (exchange: Exchange) => void) {
     this.#ask = ask
     this.#resolve = resolve
+    this.#clock = ask.way.clock
+    this.#startedAt = this.#clock.machine()
+    this.#start = this.#clock.monotonic()
   }
 
   /** The deadline had passed before the start: no connection is made, and the result says nothing about the site. */
@@ -129,10 +162,10 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   }
 
   dispatch(): void {
-    const { way, origin, path, headers, method = 'GET' } = this.#ask
+    const { way, origin, path, headers, method = 'GET', content = null } = this.#ask
     try {
       way.waiting = this
-      way.dispatch({ origin, path, method, headers }, this)
+      way.dispatch({ origin, path, method, headers, body: content }, this)
     } catch (error) {
       this.onResponseError(undefined, error as Error) // undici refuses a header or a path before any byte is sent
     }
@@ -157,9 +190,12 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
   /** Starts the send window. The timer of the whole deadline is set when the request leaves. */
   watch(): void {
+    const { signal } = this.#ask
+    if (signal?.aborted === true) this.notWanted()
+    else signal?.addEventListener('abort', this.#onAbort, { once: true })
     if (this.#done || this.#window !== undefined || this.#sentAt > 0) return
     const ms = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
-    this.#window = new SendWindow(ms, () => this.#late(ms))
+    this.#window = new SendWindow(this.#clock, ms, () => this.#late(ms))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -178,78 +214,127 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     }
     way.waiting = undefined
     this.#controller = controller
-    this.#sentAt = performance.now()
+    this.#sentAt = this.#clock.monotonic()
     if (this.#connection !== undefined) {
       this.#bytesBefore = this.#connection.socket?.bytesRead ?? 0
       this.#connection.reader = this
+      this.#isFirst = this.#connection.isUsed !== true
+      this.#connection.isUsed = true
     }
     if (this.#connection?.protocol === 'h2')
       nextH2Stream((stream) => {
         this.#stream = stream
       })
     this.#window?.close()
-    this.#timer = setTimeout(() => this.#late(deadlineMs), Math.max(1, deadlineMs - (this.#sentAt - this.#start)))
+    this.#timer = this.#clock.timeout(
+      () => this.#late(deadlineMs),
+      Math.max(1, deadlineMs - (this.#sentAt - this.#start)),
+    )
     crashPointSoon('request.written')
   }
 
   onResponseStarted(): void {
-    this.#firstByteAt = performance.now()
+    this.#firstByteAt = this.#clock.monotonic()
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    _headers: unknown,
-    statusText?: string,
-  ): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, statusText = ''): void {
+    if (this.#second !== undefined) return
     if (status < 200) {
       if (++this.#informational > MAX_INFORMATIONAL || status < 100)
         this.#abort(Object.assign(new Error(`a flood of 1xx answers, or a status ${status}`), { code: 'HPE_FLOOD' }))
       return
     }
-    this.#status = status
-    this.#statusText = statusText ?? ''
-    this.#headers = this.#stream?.headers ?? readHeaders(controller.rawHeaders)
-    if (this.#connection?.protocol === 'h2' && lengthOf(this.#headers) > HEADERS_MAX_BYTES) {
-      const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
-      this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
-      return
+    const headers = this.#stream?.headers ?? readHeaders(controller.rawHeaders)
+    const connection = this.#connection
+    if (connection?.protocol === 'h2') this.head({ status, statusText: '', headers, protocol: 'h2' })
+    else if (hasUnusualCodings(headers)) this.#readAgain()
+    else this.head({ status, headers, ...this.#statusLine(statusText) })
+  }
+
+  /** undici does not hand over the version, and reads the reason phrase as UTF-8, of which it loses a piece where two reads meet. */
+  #statusLine(statusText: string): Pick<Head, 'statusText' | 'protocol'> {
+    const octets = this.#connection?.octets
+    const first = this.#informational === 0 ? octets?.only() : undefined
+    if (first?.[0] === LETTER_H && isAscii(statusText)) {
+      const isOld = first[5] === DIGIT_0 || (first[5] === DIGIT_1 && first[7] === DIGIT_0)
+      return { statusText, protocol: isOld ? 'http/1.0' : 'http/1.1' }
     }
-    this.#body = new Body(this.#ask.keepBody(this.#headers), this.#ask.startBytes?.(this.#headers))
+    const head = readHead(octets?.all() ?? [], this.#isHead)
+    return { statusText: head?.statusText ?? statusText, protocol: head?.protocol ?? 'http/1.1' }
+  }
+
+  /** The head of the answer has come, by whichever reader. */
+  head(head: Head): void {
+    if (this.#done || this.#body !== undefined) return // the second reader also reads a head that the first one has read
+    this.#head = head
+    const { status, headers, protocol } = head
+    if (protocol === 'h2' || this.#octets > LARGE_HEAD_BYTES) {
+      const bytes = lengthOf(headers)
+      if (bytes > HEADERS_MAX_BYTES) {
+        const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
+        this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
+        return
+      }
+      if (bytes > LARGE_HEAD_BYTES) {
+        this.#faults.push('large-head')
+        this.#largeHead = bytes
+      }
+    }
+    const { passOn, keepBody, startBytes } = this.#ask
+    this.#body = passOn?.(head) ?? new Body(keepBody(headers), startBytes?.(headers))
     crashPoint('answer.head')
-    const { method, wantsBody } = this.#ask
-    if (wantsBody === undefined || method === 'HEAD' || status === 204 || status === 304 || wantsBody(this.#headers))
-      return
+    const { wantsBody } = this.#ask
+    if (wantsBody === undefined || this.#isHead || status === 204 || status === 304 || wantsBody(headers)) return
     this.#answered('type', () => this.#abort(new Error('the body is of a type that is not wanted')))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const body = this.#body
-    if (this.#done || body === undefined) return
-    crashPoint('body.mid')
-    const room = this.#ask.maxBytes - body.bytes
-    if (chunk.length > room) {
-      if (room > 0) void body.write(chunk.subarray(0, room))
-      this.#answered('length', () => this.#abort(new Error('the body is longer than its cap')))
-      return
-    }
-    const full = body.write(chunk)
-    if (full !== undefined) {
-      controller.pause()
-      void full.then(() => controller.resume())
-    }
+    if (this.#second !== undefined) return
+    this.#connection?.octets.handedOn(chunk)
+    const full = this.data(chunk)
+    if (full === undefined) return
+    controller.pause()
+    void full.then(() => controller.resume())
   }
 
-  onResponseEnd(): void {
+  /** @returns until when the site should pause; undefined: it need not */
+  data(chunk: Buffer): Promise<void> | undefined {
+    const body = this.#body
+    if (this.#done || body === undefined) return undefined
+    crashPoint('body.mid')
+    const room = this.#ask.maxBytes - body.bytes
+    if (chunk.length <= room) return body.write(chunk)
+    if (room > 0) void body.write(chunk.subarray(0, room))
+    this.#answered('length', () => this.#abort(new Error('the body is longer than its cap')))
+    return undefined
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    if (this.#second !== undefined) return
+    const trailers = readHeaders(controller.rawTrailers)
+    if (trailers.length > 0) this.#trailers = trailers
     if (this.#body === undefined) {
       const error = Object.assign(new Error('the answer has no head'), { code: 'HPE_NO_HEAD' })
       this.#end({ kind: 'unanswered', error, phase: 'sent' })
-    } else this.#answered(this.#wasReset() ? 'disconnect' : false)
+    } else this.#answered(this.#isCut() ? 'disconnect' : '')
+  }
+
+  /** The body has ended in a way that leaves open whether it is whole (RFC 9112 §8, RFC 9113 §8.1). */
+  #isCut(): boolean {
+    const connection = this.#connection
+    if (connection?.socket === undefined) return false
+    if (connection.protocol === 'h2') return this.#wasReset()
+    const { destroyed, readableEnded } = connection.socket
+    return (destroyed || readableEnded) && endsWithConnection(this.#head, this.#isHead) && !hasEndedWell(connection)
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    if (this.#done) return
-    if (this.#body !== undefined && (isDisconnect(error) || this.#wasReset())) this.#answered('disconnect')
+    if (this.#done || this.#second !== undefined) return
+    if (
+      this.#body !== undefined &&
+      (isDisconnect(error) || this.#wasReset() || this.#connection?.socket?.readableEnded)
+    )
+      this.#answered('disconnect')
     else if (error instanceof EgressError || error instanceof StoppedError)
       this.#end({ kind: 'not-sent', why: error.message })
     else if (this.#keptFromSending()) this.#end({ kind: 'not-sent', why: KEPT_FROM_RUNNING })
@@ -259,23 +344,76 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   /** Bytes that belong to no body (a head, chunk frames, trailers) are not handed over one by one: their sum is limited. */
   onReading(): void {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
-    if (this.#done || bytes <= FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
+    const head = this.#body === undefined ? HEADERS_MAX_BYTES : this.#largeHead
+    if (this.#done || bytes <= head + FRAMING_FREE_BYTES + FRAMING_FACTOR * (this.#body?.bytes ?? 0)) return
     const error = Object.assign(new Error(`${bytes} bytes that belong to no body`), { code: 'HPE_FLOOD' })
     const abort = (): void => this.#abort(error)
     if (this.#body !== undefined) this.#answered('length', abort)
     else this.#end({ kind: 'unanswered', error, phase: 'sent' }, abort)
   }
 
+  onOctets(piece: Buffer): boolean {
+    this.onReading()
+    if (this.#done) return false
+    const before = this.#octets
+    this.#octets += piece.length
+    this.#connection?.octets.came(piece)
+    if (this.#body !== undefined || this.#octets <= LARGE_HEAD_BYTES) return true
+    if (before <= LARGE_HEAD_BYTES && endsWithin(piece, LARGE_HEAD_BYTES)) return true
+    this.#readAgain()
+    return false
+  }
+
+  pump(): boolean {
+    this.#second?.pump()
+    return this.#second !== undefined
+  }
+
+  onFault(error: Error): boolean {
+    if (!isParserFault(error) || this.#connection?.socket?.readableEnded !== false) return false
+    if (this.#second === undefined) this.#readAgain()
+    return true
+  }
+
+  /** Hands the answer to the second reader, with all that has come of it and is not yet part of the body. */
+  #readAgain(): void {
+    const { octets, read, socket } = this.#connection ?? {}
+    if (octets === undefined || read === undefined || socket === undefined) return
+    if (this.#firstByteAt === 0) this.#firstByteAt = this.#clock.monotonic()
+    const bytes = this.#body?.bytes ?? 0
+    const after = bytes > 0 ? { head: this.#head, bytes } : undefined
+    const start = { after, isHead: this.#isHead, isFirst: this.#isFirst }
+    this.#second = new SecondReading(start, octets.all(), read, this)
+    octets.clear()
+    socket.once('close', () => this.#hasClosed(socket.errored))
+    process.nextTick(() => this.pump()) // undici's parser may be at work
+  }
+
+  /** The second reader has come to the end of the answer. What would follow on its connection is never read. */
+  over(): void {
+    this.#answered('', () => this.#abort(new Error('the answer was not as HTTP wants it')))
+  }
+
+  refused(error: Error): void {
+    if (this.#done) return
+    this.#end({ kind: 'unanswered', error, phase: 'sent' }, () => this.#abort(error))
+  }
+
+  /** While the second reader was reading. */
+  #hasClosed(error: Error | null): void {
+    const [second, connection] = [this.#second, this.#connection]
+    if (this.#done || second === undefined || connection === undefined) return
+    if (this.#body !== undefined)
+      this.#answered(second.endsWithConnection && hasEndedWell(connection) ? '' : 'disconnect')
+    else this.#end({ kind: 'unanswered', error: error ?? new Error('other side closed'), phase: 'sent' })
+  }
+
   #late(ms: number): void {
     if (this.#done) return
     const phase = this.#phase()
-    const giveUp = (): void => {
-      const reason = new Error('the exchange is over')
-      if (this.#controller === undefined) this.#ask.way.abandon(reason)
-      else this.#abort(reason)
-    }
+    const giveUp = (): void => this.#close(new Error('the exchange is over'))
     const notSent = (why: string): void => this.#end({ kind: 'not-sent', why }, giveUp)
-    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits
+    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits?.()
     if (this.#body !== undefined) this.#answered('time', giveUp)
     else if (this.#confirming) notSent('the ledger did not confirm the lease in time')
     else if (awaits !== undefined) notSent(awaits)
@@ -283,21 +421,49 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     else this.#end({ kind: 'unanswered', error: new DeadlineError(phase, ms), phase }, giveUp)
   }
 
+  readonly #onAbort = (): void => this.notWanted()
+
+  /** The caller's signal has aborted. */
+  notWanted(): void {
+    if (this.#done) return
+    const reason = this.#ask.signal?.reason as Error
+    const phase = this.#phase()
+    const close = (): void => this.#close(reason)
+    if (this.#body !== undefined) this.#answered('time', close)
+    else if (phase === 'sent') this.#end({ kind: 'unanswered', error: reason, phase }, close)
+    else this.#end({ kind: 'not-sent', why: reason.message }, close)
+  }
+
   /** Nothing has been sent, and this process rather than the site may be why. */
   #keptFromSending(): boolean {
     return this.#sentAt === 0 && this.#window?.wasKeptFromRunning() === true
   }
 
-  /** Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending. */
-  #abort(reason: Error): void {
-    this.#controller?.abort(reason)
-    if (this.#connection?.protocol === 'h2') this.#connection.socket?.destroy()
+  /** Ends the connection, or the attempt to make one. */
+  #close(reason: Error): void {
+    if (this.#controller === undefined) this.#ask.way.abandon(reason)
+    else this.#abort(reason)
   }
 
-  /** The site broke off this answer over HTTP/2. The end alone does not show whether all announced bytes came. */
+  /**
+   * Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending, and one with an answer
+   * that it has read to an end other than that of the second reader.
+   */
+  #abort(reason: Error): void {
+    this.#controller?.abort(reason)
+    if (this.#connection?.protocol === 'h2' || this.#second !== undefined) this.#connection?.socket?.destroy()
+  }
+
+  get #isHead(): boolean {
+    return this.#ask.method === 'HEAD'
+  }
+
+  /** The site broke off this answer over HTTP/2: with an error, or with none and without END_STREAM (RFC 9113 §8.1). */
   #wasReset(): boolean {
-    const code = this.#stream?.resetCode() ?? 0
-    return code !== 0 && code !== H2_PROTOCOL_ERROR
+    const stream = this.#stream
+    if (stream === undefined) return false
+    const code = stream.resetCode()
+    return code === 0 ? !stream.hasEnded() : code !== H2_PROTOCOL_ERROR
   }
 
   #phase(): Phase {
@@ -307,8 +473,9 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   #answered(truncated: Truncated, close?: () => void): void {
     const body = this.#body
     if (body === undefined) return
-    const { tls, protocol = 'http/1.1' } = this.#connection ?? {}
-    const [status, statusText, headers] = [this.#status, this.#statusText, this.#headers]
+    const tls = this.#connection?.tls
+    const { status, statusText, headers, protocol } = this.#head
+    const tolerated = this.#second === undefined ? this.#faults : [...this.#second.tolerated, ...this.#faults]
     const answer: WithoutCommon<Answer> = {
       kind: 'answered',
       status,
@@ -317,8 +484,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       body,
       truncated,
       protocol,
-      tolerated: [],
-      ...defined({ tls }),
+      tolerated,
+      ...defined({ tls, trailers: this.#trailers }),
     }
     this.#end(answer, close)
   }
@@ -335,15 +502,21 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#done = true
     if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
     this.#window?.close()
-    clearTimeout(this.#timer)
-    if (this.#connection?.reader === this) this.#connection.reader = undefined
+    this.#clock.cancel(this.#timer)
+    this.#ask.signal?.removeEventListener('abort', this.#onAbort)
+    this.#second?.stop()
+    if (this.#connection?.reader === this) {
+      this.#connection.reader = undefined
+      this.#connection.octets.clear()
+    }
     const connection = this.#connection ?? this.#ask.way.connection()
     if (result.kind === 'unanswered' && this.#connection?.protocol === 'h2') {
-      if (!(result.error instanceof DeadlineError)) this.#ask.way.distrustHttp2()
+      const isOurs = result.error instanceof DeadlineError || result.error === this.#ask.signal?.reason
+      if (!isOurs) this.#ask.way.distrustHttp2()
       this.#connection.socket?.destroy()
     }
     close?.()
-    const endedAt = performance.now()
+    const endedAt = this.#clock.monotonic()
     const timing: Timing = { totalMs: endedAt - this.#start }
     if (connection !== undefined && connection.dialledAt >= this.#start) {
       const { dialledAt, lookedUpAt, connectedAt, openAt } = connection
@@ -360,15 +533,30 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
 type WithoutCommon<T> = Omit<T, keyof Common>
 
-/** As HTTP/1.1 would write them. */
-const lengthOf = (headers: Headers): number =>
-  headers.reduce((bytes, [name, value]) => bytes + name.length + value.length + 4, 0)
+/** The head of an answer. */
+export type Head = Pick<Answer, 'status' | 'statusText' | 'headers' | 'protocol'>
+const NO_HEAD: Head = { status: 0, statusText: '', headers: [], protocol: 'http/1.1' }
+
+const [LETTER_H, DIGIT_0, DIGIT_1] = [0x48, 0x30, 0x31]
+const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
+
+/** Whether the head ends among the first bytes, and those of 1xx answers before it. */
+function endsWithin(octets: Buffer, bytes: number): boolean {
+  for (let from = 0; ; ) {
+    const end = octets.indexOf('\r\n\r\n', from)
+    if (end < 0 || end >= bytes) return false
+    if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without end
+    if (octets[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
+    from = end + 4
+  }
+}
 
 /** PROTOCOL_ERROR, which Node itself says of a body of another length than was announced. */
 const H2_PROTOCOL_ERROR = 1
 
 /** A body that broke off keeps what came; any other error in mid-body is a broken answer. */
 function isDisconnect(error: Error): boolean {
-  const code = 'code' in error ? error.code : undefined
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT'
+  const code = 'code' in error ? String(error.code) : ''
+  return DISCONNECTS.has(code) || code.startsWith('ERR_SSL_') // an alert of TLS
 }
+const DISCONNECTS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EPROTO'])

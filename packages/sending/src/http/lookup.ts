@@ -4,7 +4,7 @@
  */
 import { promises } from 'node:dns'
 import { Recent } from '@decorum/admission'
-import { SECOND } from '@decorum/protocol'
+import { type Clock, SECOND } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { DNS_TIMEOUT_MS } from '../limits.ts'
 
@@ -28,6 +28,7 @@ const KEPT_NAMES = 10_000
 const MAX_ADDRESSES = 16
 
 export function openLookup(
+  clock: Clock,
   servers: readonly string[] = [],
   ask: Lookup = servers.length > 0 ? fromServers(servers) : fromSystem,
 ): Lookup {
@@ -35,13 +36,13 @@ export function openLookup(
   const asking = new Map<string, Promise<Address[]>>()
   return (host) => {
     const known = kept.get(host)
-    if (known !== undefined && known.until > performance.now()) return Promise.resolve(known.answer)
+    if (known !== undefined && known.until > clock.monotonic()) return Promise.resolve(known.answer)
     const running = asking.get(host)
     if (running !== undefined) return running
-    const query = within(ask(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
+    const query = within(clock, ask(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
       .then((all) => {
         const answer = all.slice(0, MAX_ADDRESSES)
-        kept.set(host, { until: performance.now() + KEEP_MS, answer })
+        kept.set(host, { until: clock.monotonic() + KEEP_MS, answer })
         return answer
       })
       .finally(() => asking.delete(host))

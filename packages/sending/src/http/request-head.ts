@@ -39,7 +39,7 @@ export function headersOf(agent: Agent): string[] {
 export function requestHead(origin: string, path: string, headers: readonly string[], protocol: Protocol): string {
   const host = origin.slice(origin.indexOf('//') + 2)
   let head = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\n`
-  if (protocol === 'http/1.1') head += 'connection: keep-alive\r\n'
+  if (protocol !== 'h2') head += 'connection: keep-alive\r\n'
   for (let i = 0; i + 1 < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
   return `${head}\r\n`
 }

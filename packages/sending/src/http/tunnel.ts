@@ -2,9 +2,11 @@
  * A way through a proxy: CONNECT to an address that has been judged, so that the proxy looks up no name and reaches what the guard
  * has seen. All that is sent to the site goes through the tunnel; the proxy's login goes to the proxy alone.
  */
+
 import { request as overTls } from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 import type { ForwardProxy } from '@decorum/config'
+import type { Clock } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import { http } from '@decorum/runtime/node-http'
 import { PROXY_WITHIN_MS } from '../limits.ts'
@@ -18,7 +20,7 @@ export class EgressError extends Error {
   readonly code = 'ERR_EGRESS'
 }
 
-/** The proxy answers, and does not reach the address. */
+/** The proxy was reached and makes no tunnel to the address: proxies.ts judges whose fault that is. */
 export class TunnelRefusedError extends Error {
   override readonly name = 'TunnelRefusedError'
   readonly code = 'ERR_TUNNEL_REFUSED'
@@ -30,6 +32,7 @@ export class TunnelRefusedError extends Error {
  * @throws EgressError, TunnelRefusedError; the reason of `signal`
  */
 export function openTunnel(
+  clock: Clock,
   { origin, authorization }: ForwardProxy,
   to: { address: string; port: number },
   signal: AbortSignal,
@@ -50,18 +53,20 @@ export function openTunnel(
     signal,
   })
   const away = (why: string, cause?: unknown): EgressError => new EgressError(`the proxy ${origin} ${why}`, { cause })
-  const tooLate = setTimeout(
+  let isReached = false
+  const tooLate = clock.timeout(
     () => asking.destroy(away(`could not be reached within ${PROXY_WITHIN_MS} ms`)),
     PROXY_WITHIN_MS,
   )
   asking.once('socket', (socket) =>
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
-      clearTimeout(tooLate)
+      clock.cancel(tooLate)
+      isReached = true
       onReached()
     }),
   )
   asking.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
-    clearTimeout(tooLate)
+    clock.cancel(tooLate)
     const isOpen = statusCode >= 200 && statusCode < 300
     socket.on('error', () => {}) // of a tunnel that is not being read at the moment; a reader gets the close event
     if (isOpen && early.length === 0) return resolve(socket.setNoDelay(true))
@@ -71,8 +76,10 @@ export function openTunnel(
     reject(new TunnelRefusedError(`the proxy ${origin} ${said} for ${target}`))
   })
   asking.once('error', (error) => {
-    clearTimeout(tooLate)
+    clock.cancel(tooLate)
     if (signal.aborted) return reject(signal.reason as Error)
+    if (isReached)
+      return reject(new TunnelRefusedError(`the proxy ${origin} does not answer for ${target}: ${error.message}`))
     reject(error instanceof EgressError ? error : away(`does not answer: ${error.message}`, error))
   })
   asking.end()

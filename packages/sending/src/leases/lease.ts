@@ -1,6 +1,6 @@
 /** What one request holds, as this process knows it: since when, how long it lasts, whether it may still be used, and how it ends. */
 import type { Agent } from '@decorum/config'
-import { type LaneRef, type LeasedLane, LedgerUnavailableError } from '@decorum/ledger'
+import { type ExtendAnswer, type LaneRef, type LeasedLane, type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
 import type { Confirm } from '../http/exchange.ts'
@@ -8,6 +8,7 @@ import {
   confirm,
   endExchange,
   endUnused,
+  extend,
   type Happened,
   type LeaseLedger,
   type Leases,
@@ -27,7 +28,7 @@ import type { Turn } from './turn.ts'
 export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]) {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
-    const asking = sinceNow()
+    const asking = sinceNow(ledger.clock)
     try {
       const gate = await confirm(ledger, lanes())
       if (gate !== undefined) return `the ledger did not confirm the lease: ${gate}`
@@ -38,7 +39,7 @@ export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => read
       throw error
     }
   }
-  const age = (): number => passed(lastWord)
+  const age = (): number => passed(ledger.clock, lastWord)
   return {
     confirm: (): ReturnType<Confirm> => (age() <= FRESH_LEASE_MS ? undefined : ask()),
     tooOld: (): string | undefined =>
@@ -68,28 +69,24 @@ export class Lease {
   readonly confirm: Confirm
   /** the longest delay that a hop owed to a lane of this request, ms: the request owes it, too */
   owedByHopsMs = 0
-  readonly #turn: Turn
+  #turn: Turn
   readonly #tooOld: () => string | undefined
   readonly #ledger: LeaseLedger
-  readonly #report: Report
-  readonly #usableMs: number
-  readonly #deadlineMs: number
+  readonly #reporter: Reporter
+  #report: Report
+  #usableMs: number
+  readonly #durations: Durations
 
   /** @param settings  of the fetcher; a margin is taken from the difference between lease and deadline */
-  constructor(
-    agent: Agent,
-    turn: Turn,
-    { fetchDeadlineMs, leaseMs }: Durations,
-    tools: { ledger: LeaseLedger; reporter: Reporter },
-  ) {
+  constructor(agent: Agent, turn: Turn, durations: Durations, tools: { ledger: LeaseLedger; reporter: Reporter }) {
     this.agent = agent
     this.leases = turn.leases
     this.#turn = turn
     this.#ledger = tools.ledger
+    this.#reporter = tools.reporter
     this.#report = tools.reporter(turn.asked.own, turn.leaseMs)
-    this.#deadlineMs = fetchDeadlineMs
-    this.#usableMs =
-      turn.leaseMs - Math.min(LEASE_MARGIN_MS, Math.max((leaseMs - fetchDeadlineMs) / 3, turn.leaseMs / 10))
+    this.#durations = durations
+    this.#usableMs = usableMs(turn.leaseMs, durations)
     const { confirm, tooOld } = confirmedBy(tools.ledger, turn.asked.first, () => lanesOf(turn.leases))
     this.confirm = confirm
     this.#tooOld = tooOld
@@ -118,14 +115,14 @@ export class Lease {
 
   /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
   deadlineMs(): number {
-    return Math.min(this.#deadlineMs, this.#usableMs - this.#age())
+    return Math.min(this.#durations.fetchDeadlineMs, this.#usableMs - this.#age())
   }
 
   /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
   keepMs(): number {
     // A page that takes its whole deadline has KEEP_LEAST_MS as well, so a process that is asked to stop waits for none of them longer.
-    const untilMs = Math.min(this.#usableMs, this.#deadlineMs + KEEP_LEAST_MS)
-    return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#turn.asked.own))
+    const untilMs = Math.min(this.#usableMs, this.#durations.fetchDeadlineMs + KEEP_LEAST_MS)
+    return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#ledger.clock, this.#turn.asked.own))
   }
 
   /** Why nothing may be sent any more, or undefined: nothing is sent that the first of the leases does not allow. */
@@ -138,7 +135,22 @@ export class Lease {
   }
 
   #age(): number {
-    return passed(this.#turn.asked.first)
+    return passed(this.#ledger.clock, this.#turn.asked.first)
+  }
+
+  /**
+   * All leases last so much longer from now on, for an exchange that takes longer than they would.
+   * @returns 'stale' when they had ended: nothing may go on under them
+   * @throws LedgerUnavailableError; they last as long as before
+   */
+  async extend(ledger: Pick<Ledger, 'extend' | 'partitionOf'>, leaseMs: number): Promise<ExtendAnswer> {
+    const since = sinceNow(this.#ledger.clock)
+    const answer = await extend(ledger, this.leases, leaseMs)
+    if (answer.kind === 'stale') return answer
+    this.#turn = { ...this.#turn, asked: { first: since, own: since }, leaseMs }
+    this.#usableMs = usableMs(leaseMs, this.#durations)
+    this.#report = this.#reporter(since, leaseMs)
+    return answer
   }
 
   /** Reports what became of the request until the ledger has answered, or the lease is over. */
@@ -148,3 +160,7 @@ export class Lease {
     await endExchange(this.#ledger, this.leases, happened, this.#report, onNoRoom)
   }
 }
+
+/** How long a lease may be used: time is left at its end to complete it, ms. */
+const usableMs = (ownMs: number, { fetchDeadlineMs, leaseMs }: Durations): number =>
+  ownMs - Math.min(LEASE_MARGIN_MS, Math.max((leaseMs - fetchDeadlineMs) / 3, ownMs / 10))

@@ -5,7 +5,7 @@
 import type { Agent, Agents } from '@decorum/config'
 import type { LaneRef, Ledger } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
-import type { Since } from '@decorum/runtime'
+import { defined, type Since } from '@decorum/runtime'
 import type { LastCheck } from '../http/exchange.ts'
 import {
   acquireAll,
@@ -174,15 +174,15 @@ export const byName =
   async (hostLane) => {
     const lane = { agent: agent.key, origin }
     const site = { delayMs, ofSite: true }
-    const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots }
-    const wanted: Wanted[] = held === undefined ? [hop] : []
-    if (hostLane !== undefined) wanted.unshift({ ...site, lanes: [hostLane], kind: 'pace-group', of: lane })
+    const hop: Wanted = { ...site, lanes: [lane], kind: 'hop', isRobots, ...defined({ paceLane: hostLane }) }
+    const host: Wanted[] = hostLane === undefined ? [] : [{ ...site, lanes: [hostLane], kind: 'pace-group', of: lane }]
+    const wanted = held === undefined ? [hop] : host
     const acquired = await acquireAll(ledger, wanted, by, reporter)
     if (acquired.kind !== 'acquired') return acquired
     const leases = held === undefined ? acquired.leases : [...acquired.leases, held.lease]
     const { since, leaseMs } = held ?? acquired
-    const [own, host] = leases.toReversed()
+    const [own, ofHost] = leases.toReversed()
     if (own === undefined) throw new Error('the ledger has granted no lane')
     const awaited = isRobots ? { awaitedBy: agents.list.map(({ key }) => key) } : {}
-    return { kind: 'granted', own: { ...own, ...awaited, kind: 'secondary' }, host, since, leaseMs }
+    return { kind: 'granted', own: { ...own, ...awaited, kind: 'secondary' }, host: ofHost, since, leaseMs }
   }

@@ -1,8 +1,8 @@
 /** Waiting for the instant at which a lane may be used. */
 import type { Agent } from '@decorum/config'
 import type { LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
-import { namesRobotsTxt, type Order } from '@decorum/protocol'
-import { crashPoint, pause, sinceNow } from '@decorum/runtime'
+import { type Clock, namesRobotsTxt, type Order } from '@decorum/protocol'
+import { crashPoint, sinceNow } from '@decorum/runtime'
 import { start } from '../ledger.ts'
 import { type Later, type Opened, type Turn, type TurnTools, takeTurn } from './turn.ts'
 
@@ -12,10 +12,10 @@ const MAX_EARLY = 8
 const LONGEST_EARLY_MS = 1_000
 
 /** Waits at least that long, and as little more as timers of whole milliseconds allow. */
-export async function exactly(ms: number): Promise<void> {
-  const until = performance.now() + ms
-  for (let left = ms; left > 0; left = until - performance.now()) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(1, Math.floor(left))))
+export async function exactly(clock: Clock, ms: number): Promise<void> {
+  const until = clock.monotonic() + ms
+  for (let left = ms; left > 0; left = until - clock.monotonic()) {
+    await clock.sleep(Math.max(1, Math.floor(left)))
   }
 }
 
@@ -46,7 +46,7 @@ async function startWhenDue(
 
   for (let tries = 0; tries < MAX_EARLY; tries++) {
     if (expiresAt <= ledger.wall(ledger.partitionOf(origin))) return { kind: 'unused', why: 'expired' }
-    const since = sinceNow()
+    const since = sinceNow(ledger.clock)
     crashPoint('start.before')
     const answer = await start(ledger, { ...lane, kind }, hostLane)
     if (answer === undefined) return { kind: 'refused', why: 'ledger-unavailable' }
@@ -55,11 +55,11 @@ async function startWhenDue(
       crashPoint('start.after')
       const { waitMs = 0, leaseMs, paceLane } = answer
       // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
-      if (waitMs > 0) await exactly(waitMs)
+      if (waitMs > 0) await exactly(ledger.clock, waitMs)
       return { kind: 'granted', own: { ...lane, ...awaited, kind: what }, host: paceLane, since, leaseMs }
     }
     if (answer.waitMs > LONGEST_EARLY_MS) break
-    await pause(answer.waitMs)
+    await ledger.clock.sleep(answer.waitMs)
   }
   return { kind: 'unused', why: 'too-early' }
 }

@@ -5,8 +5,14 @@
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
-import { isRedirect, namesRobotsTxt, single, type Target, targetOf } from '@decorum/protocol'
-import type { RetryAfter, RobotsEvent, RobotsState, UnansweredReason } from '@decorum/robots'
+import { isRedirect, linesOf, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
+import {
+  type RetryAfter,
+  type RobotsEvent,
+  type RobotsState,
+  readRetryAfter,
+  type UnansweredReason,
+} from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
@@ -15,7 +21,7 @@ import { failureOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import type { UsedLease } from '../leases/lease.ts'
 import { ROBOTS_MAX_REDIRECTS, ROBOTS_WIRE_MAX_BYTES } from '../limits.ts'
-import { loadOf, NORMAL_LOAD } from '../load.ts'
+import { bothLoads, loadOf, NORMAL_LOAD, waitOf } from '../load.ts'
 import type { Failure } from '../read-page.ts'
 import type { AcquireHop } from './hop-lane.ts'
 import type { ForbidsHop } from './hop-rules.ts'
@@ -40,8 +46,9 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
 }
 
 export type AskTools = ReadTools & {
-  /** Redis's clock, ms */
+  /** Redis's clock, and the ledger's time, ms */
   wall: () => number
+  now: () => number
   connections: LaneConnections
   acquireHop: AcquireHop
   forbidsHop: ForbidsHop
@@ -59,14 +66,17 @@ export async function askRobots(
   lease: UsedLease,
   tools: AskTools,
 ): Promise<RobotsAnswer> {
-  const start = performance.now()
+  const { clock } = tools
+  const start = clock.monotonic()
   const deadlineMs = lease.deadlineMs()
   const hops: RobotsAnswer['hops'] = []
   const seen = new Set<string>()
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
+  // What a redirect asked the last time has been kept, whoever asks now: it leads on at once, or it would never lead anywhere.
+  const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
-  const left = (): number => Math.min(deadlineMs - (performance.now() - start), lease.deadlineMs())
+  const left = (): number => Math.min(deadlineMs - (clock.monotonic() - start), lease.deadlineMs())
   const ended = (endedAt: number) => ({
     endedAt,
     load,
@@ -74,29 +84,33 @@ export async function askRobots(
     bodyBytes: hops.at(-1)?.answer.body.bytes ?? 0,
     ...defined({ tookMs }),
   })
-  const stop = (reason: UnansweredReason, detail: string, endedAt = performance.now()): RobotsAnswer => ({
+  const stop = (
+    reason: UnansweredReason,
+    detail: string,
+    endedAt = clock.monotonic(),
+    { retryAfterMs, retryAfterAt }: RetryAfter = {},
+  ): RobotsAnswer => ({
     ...ended(endedAt),
     what: reason,
     detail,
-    event: { kind: 'unanswered', reason, jitter: tools.jitter() },
+    event: { kind: 'unanswered', reason, jitter: clock.random(), ...defined({ retryAfterMs, retryAfterAt }) },
   })
 
   const loadAfter = (result: Exchange): SiteLoad =>
-    result.kind === 'answered' ? loadOf(result.status, single(result.headers, 'retry-after')) : NORMAL_LOAD
+    result.kind === 'answered' && leadsTo(result, at).kind === 'none'
+      ? loadOf(result.status, linesOf(result.headers, 'retry-after'))
+      : NORMAL_LOAD
+  /** How long an answer asks to wait from now on, ms. */
+  const asksFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
+    Math.max(retryAfterMs, retryAfterAt - tools.wall())
   /**
    * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
    * retries, which come sooner than a back-off of pages ends.
    */
   const keepLoad = (said: SiteLoad): void => {
-    if (said.kind !== 'asked-for-less') return
-    const { retryAfterMs = 0, retryAfterAt = 0 } = said
-    if (retryAfterMs === 0 && retryAfterAt <= tools.wall()) return
-    const known: RetryAfter = load.kind === said.kind ? load : {}
-    load = {
-      kind: said.kind,
-      retryAfterMs: Math.max(known.retryAfterMs ?? 0, retryAfterMs),
-      retryAfterAt: Math.max(known.retryAfterAt ?? 0, retryAfterAt),
-    }
+    const wait = waitOf(said)
+    if (asksFor(wait) > 0) load = bothLoads(load, said)
+    else if (wait.retryAfterUnread !== undefined) load = bothLoads(load, { ...wait, kind: 'asked-to-wait' })
   }
   /** The first request, under the lease of the order itself. */
   const first = async (headers: string[]): Promise<Exchange> => {
@@ -145,6 +159,11 @@ export async function askRobots(
     const result = await (isFirst ? first(headers) : hop(headers))
     if ('what' in result) return result
     if (result.kind === 'not-sent') {
+      if (!isFirst && tools.connections.egressWaitMs(agent, at.origin) > 0) {
+        // The way out has failed behind an answer of this origin, which is no fault of it: the delay is owed, and nothing is recorded.
+        tools.connections.waitBehind(origin)
+        return { ...ended(result.endedAt), what: 'egress', detail: result.why, unsent: 'not-sent' }
+      }
       if (!isFirst) return stop('timeout', result.why, result.endedAt)
       return { ...ended(result.endedAt), what: 'not-sent', detail: result.why, unsent: 'not-sent' }
     }
@@ -156,7 +175,7 @@ export async function askRobots(
       return { ...ended(result.endedAt), what: failure, detail: message, unsent: failure }
     }
     hops.push({ url, answer: result, headers })
-    const target: Target = isRedirect(result.status) ? targetOf(result.headers, url) : { kind: 'none' }
+    const target = leadsTo(result, at)
     if (target.kind === 'none') {
       const chain = { isFirst, isConditional: isConditional(state) }
       const { bytes, ...reading } = await readRobots(result, chain, tools)
@@ -168,9 +187,21 @@ export async function askRobots(
     }
     if (hops.length > ROBOTS_MAX_REDIRECTS)
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
+    // A redirect's Retry-After delays the redirected request, and nothing else (RFC 9110 §10.2.3).
+    const asked = readRetryAfter(linesOf(result.headers, 'retry-after'))
+    const waitMs = hasWaited ? 0 : asksFor(asked)
+    if (waitMs >= left()) {
+      const detail = `the redirect to ${target.url} asks to wait ${Math.ceil(waitMs / 1_000)} s`
+      return stop('timeout', detail, result.endedAt, asked)
+    }
+    if (waitMs > 0) await clock.sleep(waitMs)
     at = target.at
   }
 }
+
+/** Where an answer leads; none: it is the end of the chain. */
+const leadsTo = ({ status, headers }: Answer, { origin, path }: { origin: string; path: string }): Target =>
+  isRedirect(status) ? targetOf(headers, origin + path) : { kind: 'none' }
 
 /**
  * The failure of a hop to another origin, as the failure of the origin that was asked first. A guarded address or a missing name

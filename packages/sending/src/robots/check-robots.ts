@@ -3,10 +3,11 @@
  * waits for its lane and pace groups, and its answer is recorded. Without one, this process alone keeps the delay between its hops.
  */
 import type { AddressGuard } from '@decorum/admission'
-import type { Agent, Agents } from '@decorum/config'
+import type { Agent, Agents, EgressOf } from '@decorum/config'
 import type { LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
-import { pause } from '@decorum/runtime'
+import { systemClock } from '@decorum/protocol'
+
 import { openConnections } from '../http/connections.ts'
 import { openLookup } from '../http/lookup.ts'
 import { type Durations, Lease } from '../leases/lease.ts'
@@ -19,7 +20,13 @@ import { siteAnswers } from './site-answers.ts'
 export type RobotsCheck = {
   origin: string
   agent: Agent
-  settings: Durations & { agents: Agents; paceGroups: PaceGroups; guard: AddressGuard; dnsServers: readonly string[] }
+  settings: Durations & {
+    agents: Agents
+    paceGroups: PaceGroups
+    guard: AddressGuard
+    dnsServers: readonly string[]
+    egress: EgressOf
+  }
   /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
   fleet: { ledger: FetchTools['ledger']; version: number } | undefined
   /** how long the lane is waited for, ms */
@@ -31,14 +38,22 @@ export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | un
   const { agent, settings, fleet } = check
   const { agents, guard } = settings
   const ledger = fleet?.ledger ?? noFleet(settings.leaseMs)
-  const connections = openConnections({ guard, lookup: openLookup(settings.dnsServers), stops: ledger.stops })
+  const { egress, dnsServers } = settings
+  const { clock } = ledger
+  const connections = openConnections({
+    guard,
+    clock,
+    lookup: openLookup(clock, dnsServers),
+    stops: ledger.stops,
+    egress,
+  })
   const tools: FetchTools = {
     ledger,
     agents,
     connections,
     groups: settings.paceGroups,
     addressOf: connections.addressOf,
-    reporter: untilOver({ unheard: 0, stale: 0 }),
+    reporter: untilOver(clock, { unheard: 0, stale: 0 }),
     siteAnswers: siteAnswers(agents),
   }
   try {
@@ -58,14 +73,15 @@ export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | un
 async function turnOf({ origin, agent, fleet, patienceMs }: RobotsCheck, tools: TurnTools): Promise<Turn | undefined> {
   const by = { agent: `check:${agent.key}`, origin }
   const asked = { agent, origin, delayMs: agent.minDelayMs, by }
-  const until = performance.now() + patienceMs
+  const { clock } = tools.ledger
+  const until = clock.monotonic() + patienceMs
   for (;;) {
     if (fleet !== undefined && (await versionOf(origin, fleet.ledger)) !== fleet.version) return undefined
     const turn = await takeTurn(asked, byName(asked, { isRobots: true }, tools), tools)
     if (turn.kind === 'held') return turn
     if (turn.kind === 'blocked') throw new OriginBlockedError()
-    if (performance.now() + turn.waitMs > until) return undefined
-    await pause(turn.waitMs)
+    if (clock.monotonic() + turn.waitMs > until) return undefined
+    await clock.sleep(turn.waitMs)
   }
 }
 
@@ -85,13 +101,14 @@ export class OriginBlockedError extends Error {
 
 /** A ledger of this process alone, about which nothing is known before: each lane is free when its last delay is over. */
 function noFleet(leaseMs: number): FetchTools['ledger'] {
+  const clock = systemClock
   const dueAt = new Map<string, number>()
   const nameOf = ({ agent, origin }: LaneRef): string => `${agent} ${origin}`
   const completed = async () => 'completed' as const
   return {
     async acquire({ lanes: [lane], delayMs }) {
       if (lane === undefined) throw new Error('a lane is needed')
-      const waitMs = (dueAt.get(nameOf(lane)) ?? 0) - performance.now()
+      const waitMs = (dueAt.get(nameOf(lane)) ?? 0) - clock.monotonic()
       return waitMs > 0
         ? { kind: 'wait', waitMs, gate: 'delay' }
         : { kind: 'granted', lane, fence: 1, delayMs, leaseMs }
@@ -102,7 +119,7 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
       turn: { at: '', endedAt: '' },
     }),
     async complete({ delayMs, elapsedMs, ...lane }) {
-      dueAt.set(nameOf(lane), performance.now() + delayMs - elapsedMs)
+      dueAt.set(nameOf(lane), clock.monotonic() + delayMs - elapsedMs)
       return 'completed'
     },
     confirm: async () => 'granted',
@@ -112,8 +129,9 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
     robotsStates: async (_, origins) => origins.map(() => ({ version: 0, state: {} })),
     body: async () => undefined,
     partitionOf: () => 0,
-    now: Date.now,
-    wall: Date.now,
+    clock,
+    now: clock.machine,
+    wall: clock.machine,
     stops: { why: () => undefined, hasAddresses: () => false },
   }
 }

@@ -2,28 +2,28 @@
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
-import { type Order, outcomeOf } from '@decorum/protocol'
+import { type Clock, type Order, outcomeOf, type Tolerated } from '@decorum/protocol'
 import { parseRobots, policies, type RobotsEvent, type RobotsState, type RobotsTxt, step } from '@decorum/robots'
 import { crashPoint, defined } from '@decorum/runtime'
 import type { LaneConnections } from '../http/connections.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
-import type { TurnTools } from '../leases/turn.ts'
 import type { Recorded, UntimedRecord } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
 import { askRobots, type RobotsAnswer } from './ask-robots.ts'
-import { hopLanes } from './hop-lane.ts'
+import { type HopTools, hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
+import { remarkOf } from './remark.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
 /** What a robots fetch works with. */
-export type FetchTools = TurnTools & {
+export type FetchTools = HopTools & {
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now' | 'wall'>
   connections: LaneConnections
   siteAnswers: SiteAnswers
 }
 
 /** The part of an order that a robots fetch needs. */
-export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'crawl' | 'meta'>>
+export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'by' | 'crawl' | 'meta' | 'isUnclaimed'>>
 
 /** `answer`: the exchanges, whose bodies the caller discards. `refusal`: why nothing was sent. */
 export type FetchedRobots = Fetched & { answer: RobotsAnswer; refusal?: 'ledger-unavailable' }
@@ -36,9 +36,10 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   const partition = ledger.partitionOf(origin)
   // Rounded up: an answer that is dated before it came would be asked for again too early.
   const now = (): number => Math.ceil(ledger.now(partition)) + 1
-  const jitter = Math.random
+  const { clock } = ledger
   const known = await knownOf(origin, ledger)
-  if (known instanceof LedgerUnavailableError) return { ...notSent(known.message), refusal: 'ledger-unavailable' }
+  if (known instanceof LedgerUnavailableError)
+    return { ...notSent(clock, known.message), refusal: 'ledger-unavailable' }
   const old = await withBody(known, (hash) => ledger.body(partition, hash))
   crashPoint('robots.fetching')
   const answer = await askRobots(origin, order.path, agent, old.asking, lease, {
@@ -46,7 +47,8 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
     wall: () => ledger.wall(partition),
-    jitter,
+    now,
+    clock,
   })
   const { what, bodyBytes, endedAt, tookMs, load, unsent } = answer
   const event = answer.event && onLedger(answer.event, ledger.now(partition) - ledger.wall(partition))
@@ -54,15 +56,24 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
   if (event !== undefined) {
     const state = tools.siteAnswers.stateAfter(old.state, origin, event)
     const recordOf = (next: RobotsState, rules: Uint8Array | undefined): UntimedRecord => {
-      return { agent: agent.key, origin, fence, state: next, delays: delaysOf(agents, next, rules ?? old.body) }
+      const delays = delaysOf(agents, next, rules ?? old.body)
+      const found = defined({ tolerated: overlooked(answer), remark: rules && remarkOf(rules, agents) })
+      const unclaimed = order.isUnclaimed === true ? { unclaimedBy: order.by ?? '' } : {}
+      return { agent: agent.key, origin, fence, state: next, delays, ...found, ...unclaimed }
     }
-    fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), jitter())
+    fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), clock.random())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {
     // The agent may not go there at all, so the URL at the head of the lane ends.
     const about = { id: order.id, url: origin, agent: agent.name, crawl: order.crawl, meta: order.meta, attempts: 0 }
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
+}
+
+/** The faults that were overlooked in any answer of the chain. */
+function overlooked({ hops }: RobotsAnswer): Tolerated[] | undefined {
+  const all = new Set(hops.flatMap(({ answer }) => answer.tolerated))
+  return all.size > 0 ? [...all] : undefined
 }
 
 /** A date that the site names is one of Redis's clock. @param aheadMs  how far the ledger's time is ahead of that */
@@ -82,9 +93,9 @@ async function knownOf(origin: string, ledger: FetchTools['ledger']): Promise<Ro
   }
 }
 
-function notSent(detail: string): FetchedRobots {
+function notSent(clock: Clock, detail: string): FetchedRobots {
   const what = 'not-sent'
-  const endedAt = performance.now()
+  const endedAt = clock.monotonic()
   const answer: RobotsAnswer = { what, detail, unsent: what, endedAt, load: NORMAL_LOAD, bodyBytes: 0, hops: [] }
   return { answer, what, bytes: 0, endedAt, load: NORMAL_LOAD }
 }

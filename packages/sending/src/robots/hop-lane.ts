@@ -1,7 +1,7 @@
 /** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
 import { type LeasedLane, LedgerUnavailableError, type NextRequest } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
-import { crashPoint, pause, type Since, sinceNow } from '@decorum/runtime'
+import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
 import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
@@ -17,6 +17,7 @@ import {
   release,
 } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
+import type { HopLines } from './hop-lines.ts'
 
 /** One hop of a robots fetch. */
 export type Hop = {
@@ -33,6 +34,14 @@ export type HopLane = ReturnType<typeof hopLane>
 /** late: the lane is not due before the deadline. blocked: an operator has blocked the origin. */
 export type AcquireHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
 
+/** What hops to other hosts wait with. */
+export type HopTools = TurnTools & {
+  /** of this process; absent: it makes one robots fetch alone */
+  hopLines?: HopLines
+  /** makes a wait that takes no slot of its fetcher; absent: there are no slots */
+  outside?: <T>(wait: () => Promise<T>) => Promise<T>
+}
+
 /** A ledger that does not answer is called again after this. */
 const AGAIN_MS = 250
 
@@ -41,12 +50,15 @@ const AGAIN_MS = 250
  * @param lease  of the robots fetch that the hop belongs to
  */
 export const hopLanes =
-  (lease: Lease, tools: TurnTools): AcquireHop =>
+  (lease: Lease, tools: HopTools): AcquireHop =>
   async ({ origin, isRobots, deadlineMs, tookMs }) => {
     const { agent } = lease
+    const { clock } = tools.ledger
+    const { hopLines, outside = (wait) => wait() } = tools
+    const waitFor = (ms: number) => outside(() => clock.sleep(ms))
     const lane = { agent: agent.key, origin }
-    const until = performance.now() + deadlineMs
-    const isLate = (waitMs: number): boolean => performance.now() + waitMs >= until
+    const until = clock.monotonic() + deadlineMs
+    const isLate = (waitMs: number): boolean => clock.monotonic() + waitMs >= until
     const asked: Asked = {
       agent,
       origin,
@@ -55,27 +67,32 @@ export const hopLanes =
       isHeld: (one) => lease.leaseOf(one) !== undefined,
     }
     const { held } = await planTurn(asked, tools)
-    const isShared = held.length > 0
-    let since = sinceNow()
+    const shared = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf)
+    const isShared = shared.length > 0
+    let since = sinceNow(clock)
     if (isShared) {
-      const leases = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf)
       const delayMs = betweenMs(lease.leases, {
         adaptiveMs: delayAfter(agent, 0, tookMs),
         furtherMs: lease.owedByHopsMs,
       })
-      const allowed = await nextUnder(leases, { kind: 'hop', lane, delayMs, isRobots }, isLate, tools)
+      const allowed = await nextUnder(shared, { kind: 'hop', lane, delayMs, isRobots }, isLate, waitFor, tools)
       if (typeof allowed === 'string') return allowed
       since = allowed
     }
     const own = lease.leaseOf(lane)
     const ownHeld = own && { lease: own, leaseMs: lease.leaseMs, since }
-    for (;;) {
-      const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
-      if (turn.kind === 'blocked') return 'blocked'
-      if (turn.kind === 'held') return hopLane(lease, turn, { isShared, isOwnHeld: own !== undefined }, tools)
-      if (isLate(turn.waitMs)) return 'late'
-      await pause(turn.waitMs)
+    const acquire = async () => {
+      for (;;) {
+        const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
+        if (turn.kind === 'blocked') return 'blocked'
+        if (turn.kind === 'held') return hopLane(lease, turn, { shared, since, isOwnHeld: own !== undefined }, tools)
+        if (isLate(turn.waitMs)) return 'late'
+        await waitFor(turn.waitMs)
+      }
     }
+    // A hop within the host of the robots fetch keeps that host's delay already.
+    if (isShared || hopLines === undefined) return acquire()
+    return hopLines.inTurn({ from: lease.origin, origin, delayMs: asked.delayMs, isLate, wait: outside }, acquire)
   }
 
 /**
@@ -86,18 +103,19 @@ async function nextUnder(
   held: LeasedLane[],
   request: Omit<NextRequest, 'held' | 'elapsedMs' | 'turn'>,
   isLate: (waitMs: number) => boolean,
+  waitFor: (ms: number) => Promise<void>,
   { ledger }: TurnTools,
 ): Promise<Since | 'late' | 'blocked'> {
-  const ended = performance.now()
+  const ended = ledger.clock.monotonic()
   const turns: NextTurns = new Map()
   for (;;) {
-    const since = sinceNow()
-    const elapsedMs = performance.now() - ended
+    const since = sinceNow(ledger.clock)
+    const elapsedMs = ledger.clock.monotonic() - ended
     const answer = await next(ledger, held, { ...request, elapsedMs }, turns).catch(whenAnswers)
     if (answer.kind === 'blocked') return answer.kind
     const waitMs = 'waitMs' in answer ? answer.waitMs : answer.kind === 'busy' ? AGAIN_MS : Number.POSITIVE_INFINITY
     if (isLate(waitMs)) return 'late'
-    await pause(waitMs)
+    if (waitMs > 0) await waitFor(waitMs)
     if (answer.kind === 'granted') return since
   }
 }
@@ -107,25 +125,31 @@ function whenAnswers(error: unknown): { kind: 'wait'; waitMs: number } {
   throw error
 }
 
+/** @param shared  lanes that the robots fetch holds already, of which the ledger was asked for one more request at `since` */
 function hopLane(
   lease: Lease,
   { leases, asked, leaseMs, wrongAddress }: Turn,
-  { isShared, isOwnHeld }: { isShared: boolean; isOwnHeld: boolean },
+  { shared, since, isOwnHeld }: { shared: LeasedLane[]; since: Since; isOwnHeld: boolean },
   { ledger, reporter }: TurnTools,
 ) {
   const { agent } = lease
   const { own, paceLeases } = leases
+  const isShared = shared.length > 0
   // What was held before the hop ends with the robots fetch.
   const acquired: readonly PaceLease[] = isOwnHeld ? paceLeases : [...paceLeases, { ...own, ofSite: true }]
   const owedMs = Math.max(own.delayMs, ...paceLeases.filter(({ ofSite }) => ofSite).map(({ delayMs }) => delayMs))
   if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, owedMs)
   const report = reporter(asked.first, leaseMs)
-  const lanes = () => [...lanesOf(leases), ...lease.leases.paceLeases.map(laneOf)]
-  const { confirm, tooOld } = confirmedBy(ledger, asked.first, lanes)
+  // Gates of lanes that were held before may have closed while the others were waited for.
+  const all = [...lanesOf(leases), ...lease.leases.paceLeases.map(laneOf), ...shared]
+  const lanes = [...new Map(all.map((one) => [`${one.agent} ${one.origin}`, one])).values()]
+  const { confirm, tooOld } = confirmedBy(ledger, isShared ? since : asked.first, () => lanes)
   const endFetch = async (): Promise<void> => {
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }
   return {
+    /** what the lane owes after it, ms */
+    delayMs: owedMs,
     /** the robots fetch holds one of these lanes already: the hop is one more request in it */
     isShared,
     /** called in the tick in which the bytes leave */

@@ -2,4 +2,5 @@
 export type { RobotsAnswer } from './ask-robots.ts'
 export { checkRobots, OriginBlockedError } from './check-robots.ts'
 export { type FetchedRobots, type FetchTools, fetchRobots } from './fetch-robots.ts'
+export { type HopLines, hopLines } from './hop-lines.ts'
 export { type SiteAnswers, siteAnswers } from './site-answers.ts'

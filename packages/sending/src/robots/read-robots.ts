@@ -1,19 +1,19 @@
 /** What an answer to a robots.txt says about its origin: an event for the origin's state, with the rules when it brought any. */
 
 import { hash } from 'node:crypto'
-import { single } from '@decorum/protocol'
-import { ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
+import { type Clock, codingsOf, linesOf, single } from '@decorum/protocol'
+import { isCutShort, ROBOTS_MAX_BYTES, type RobotsEvent, readRetryAfter, type UnansweredReason } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import type { Answer } from '../http/answer.ts'
-import { codingOf, decode } from '../http/decode.ts'
+import { decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
 
 /** What was read. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */
 export type RobotsReading = { event: RobotsEvent; what: string; detail: string; bytes?: Uint8Array }
 
 export type ReadTools = {
-  /** [0, 1), for the time of the next try */
-  jitter: () => number
+  /** `random`: for the time of the next try */
+  clock: Clock
 }
 
 /**
@@ -23,15 +23,16 @@ export type ReadTools = {
  * @param isConditional  the first request had a validator
  */
 export async function readRobots(
-  { status, headers, truncated, body }: Answer,
+  answer: Answer,
   { isFirst, isConditional }: { isFirst: boolean; isConditional: boolean },
-  { jitter }: ReadTools,
+  { clock }: ReadTools,
 ): Promise<RobotsReading> {
-  const retry = readRetryAfter(single(headers, 'retry-after') ?? undefined)
+  const { status, headers, truncated, body } = answer
+  const { retryAfterUnread: _, ...retry } = readRetryAfter(linesOf(headers, 'retry-after'))
   const unanswered = (reason: UnansweredReason, detail: string): RobotsReading => ({
     what: reason,
     detail,
-    event: { kind: 'unanswered', reason, ...retry, jitter: jitter() },
+    event: { kind: 'unanswered', reason, ...retry, jitter: clock.random() },
   })
   // A validator belongs to the URL that sent it. The next robots fetch starts at the first URL of the chain again, where a
   // validator of another URL could confirm what the first one never said.
@@ -40,7 +41,7 @@ export async function readRobots(
   const event: Extract<RobotsEvent, { kind: 'answered' }> = {
     kind: 'answered',
     status,
-    jitter: jitter(),
+    jitter: clock.random(),
     ...retry,
     ...defined({ freshForMs: freshForMs(headers), etag, lastModified }),
   }
@@ -54,9 +55,14 @@ export async function readRobots(
   if (truncated === 'time') return unanswered('timeout', 'the body was not complete in time')
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
   try {
-    const coding = codingOf(single(headers, 'content-encoding'))
-    const decoded = await decode(body.read(), coding, READ_BYTES, truncated === false)
+    const decoded = await decode(body.read(), codingsOf(headers), READ_BYTES, truncated === '')
+    answer.tolerated.push(...decoded.tolerated)
+    if (decoded.cut === 'coding') return unanswered('decoding', 'the body ends before its content coding does')
+    // A page with a wrong checksum is read, as browsers do. Rules that were damaged on their way could lack the one that forbids.
+    if (decoded.tolerated.includes('coding-bad-checksum'))
+      return unanswered('decoding', 'the checksum behind the content coding is not that of the data')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
+    if (isCutShort(bytes)) return unanswered('decoding', 'gzip that no Content-Encoding names, and without its end')
     return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {
     return unanswered('decoding', (error as Error).message)

@@ -6,6 +6,7 @@
  * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
  */
 import { isLoopback } from '@decorum/config'
+import { Problem } from '@decorum/runtime/http-api'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { loginPage } from '../pages/login-page.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
@@ -31,21 +32,25 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
     const access = accessOf(request)
     if (access === 'open') return undefined
     const refused = refusePage(access, request.method, request.headers)
-    if (refused !== undefined) return reply.code(403).send(refused)
+    if (refused !== undefined) throw refused
     if (login === undefined) {
       if (isLoopback(hostnameOf(request.headers.host))) return undefined
-      return reply.code(403).send({
-        error: 'host-not-loopback',
-        message: 'without CONSOLE_PASSWORD the console answers to localhost and loopback addresses alone',
-      })
+      throw new Problem(
+        403,
+        'host-not-loopback',
+        'without CONSOLE_PASSWORD the console answers to localhost and loopback addresses alone',
+      )
     }
     if (access === 'login') return undefined
     const who = sessionOf(request, login) ?? whoTypes(request, login, guesses)
-    if (typeof who === 'number') return tooManyGuesses(reply, who)
+    if (typeof who === 'number') {
+      const why = 'the password is wrong, as many before it from this address'
+      throw new Problem(429, 'too-many-guesses', why, { retryAfterMs: who })
+    }
     if (who === undefined) return askPassword(request, reply)
     request.who = who
     if (who.role === 'operate' || access === 'read') return undefined
-    return reply.code(403).send({ error: 'may-only-read', message: `'${who.user}' may look and change nothing` })
+    throw new Problem(403, 'may-only-read', `'${who.user}' may look and change nothing`)
   }
 }
 
@@ -82,13 +87,6 @@ export function guess(
   return guesses.wrong(address, isKnown ? user : '') || undefined
 }
 
-function tooManyGuesses(reply: FastifyReply, waitMs: number): FastifyReply {
-  return reply
-    .code(429)
-    .header('retry-after', String(Math.ceil(waitMs / 1_000)))
-    .send({ error: 'too-many-guesses', message: 'the password is wrong, as many before it from this address' })
-}
-
 /** A person is shown the page to sign in; a program is asked as HTTP has it, and the script of a page is only told. */
 function askPassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = method === 'GET' && headers.accept?.includes('text/html') === true
@@ -99,7 +97,7 @@ function askPassword({ method, url, headers }: FastifyRequest, reply: FastifyRep
       .send(loginPage({ next: url }))
   if (headers['sec-fetch-site'] === undefined)
     reply.header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')
-  return reply.code(401).send({ error: 'login-needed', message: 'user name and password are needed' })
+  throw new Problem(401, 'login-needed', 'user name and password are needed')
 }
 
 function hostnameOf(header: string | undefined): string {

@@ -2,7 +2,9 @@
  * Wrong passwords, counted per address and account. The right one is never refused: otherwise whoever sends wrong ones would lock out the
  * program beside it, and behind a proxy everybody. Guessing is slowed no further by that, so a password has to be long (docs/console.md).
  */
+
 import { isIPv6 } from 'node:net'
+import { systemClock } from '@decorum/protocol'
 
 /** Wrong passwords that are answered 401 at once; further ones are answered 429. */
 const FREE = 10
@@ -17,7 +19,7 @@ export type Guesses = {
 }
 
 /** @param now  a clock in ms that never runs backwards */
-export function countGuesses(now: () => number = () => performance.now()): Guesses {
+export function countGuesses(now: () => number = () => systemClock.monotonic()): Guesses {
   /** by when all wrong guesses of an address for an account are forgotten */
   const clearAt = new Map<string, number>()
   return {

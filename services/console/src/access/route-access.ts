@@ -4,6 +4,7 @@
  * The matched route is judged, never the URL as written: `/v1/%6futcomes` is `/v1/outcomes`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { Problem } from '@decorum/runtime/http-api'
 import type { FastifyInstance } from 'fastify'
 
 /**
@@ -50,11 +51,7 @@ const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD
 type Asker = 'own' | 'foreign' | 'person' | 'browser' | 'program'
 
 /** Why this request is refused, or undefined. */
-export function refusePage(
-  access: Access,
-  method: string,
-  headers: IncomingHttpHeaders,
-): { error: string; message: string } | undefined {
+export function refusePage(access: Access, method: string, headers: IncomingHttpHeaders): Problem | undefined {
   if (access === 'open') return undefined
   const writes = access === 'write' || !isSafe(method)
   const asker = askerOf(headers)
@@ -62,7 +59,7 @@ export function refusePage(
     // A link to one of our pages may be followed. Anything else is refused, so that no page can time or embed an answer.
     if (!writes && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document')
       return undefined
-    return { error: 'cross-site', message: 'a page of another site may not ask for this' }
+    return new Problem(403, 'cross-site', 'a page of another site may not ask for this')
   }
   // Browsers name the origin of every POST, PUT, PATCH and DELETE: without one it is no foreign page
   if (!writes || !isSafe(method) || asker === 'own') return undefined
@@ -70,11 +67,11 @@ export function refusePage(
   if (asker === 'program' && !isNavigation) return undefined
   // Sent across origins only after a preflight, which this server never grants
   if (headers['x-requested-with'] !== undefined && !isNavigation) return undefined
-  return {
-    error: 'not-for-navigation',
-    message:
-      'this takes something away, so a browser may not simply open it: programs that call themselves Mozilla send the header X-Requested-With',
-  }
+  return new Problem(
+    403,
+    'not-for-navigation',
+    'this takes something away, so a browser may not simply open it: programs that call themselves Mozilla send the header X-Requested-With',
+  )
 }
 
 function askerOf({ 'sec-fetch-site': site, origin, host, 'user-agent': agent = '' }: IncomingHttpHeaders): Asker {

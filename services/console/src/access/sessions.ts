@@ -2,7 +2,9 @@
  * Who is signed in. A session is a signed text in a cookie: user, role and end. No console keeps a list of them, so any console of the
  * fleet with the same passwords takes it, also after a restart; it ends at its instant, or when the password of its user is changed.
  */
+
 import { createHash, createHmac, scryptSync, timingSafeEqual } from 'node:crypto'
+import { systemClock } from '@decorum/protocol'
 import type { FastifyRequest } from 'fastify'
 
 /** read: looks at everything and changes nothing. operate: all of it. */
@@ -27,13 +29,13 @@ export function accountOf({ accounts }: Login, user: string, password: string): 
 }
 
 /** @param now  ms since 1970 UTC */
-export function newSession(account: Account, { sessionMs }: Login, now = Date.now()): string {
+export function newSession(account: Account, { sessionMs }: Login, now = systemClock.machine()): string {
   const text = Buffer.from(JSON.stringify({ user: account.user, ends: now + sessionMs })).toString('base64url')
   return `${text}.${signatureOf(text, account)}`
 }
 
 /** Whose session it is; undefined: it is none, or over. */
-export function readSession(token: string, { accounts }: Login, now = Date.now()): Who | undefined {
+export function readSession(token: string, { accounts }: Login, now = systemClock.machine()): Who | undefined {
   const [text = '', signature = ''] = token.split('.')
   for (const account of accounts) {
     if (!timingSafeEqual(digest(signature), digest(signatureOf(text, account)))) continue

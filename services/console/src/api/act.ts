@@ -3,17 +3,17 @@
 import type { Agents } from '@decorum/config'
 import { thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, OperationRecord } from '@decorum/ledger-views'
-import { isForever } from '@decorum/protocol'
+import { abortAfter, isForever, systemClock } from '@decorum/protocol'
+import { Problem } from '@decorum/runtime/http-api'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
-import { Refusal } from './route.ts'
 
 /** How long a drop may wait for a lane that is in flight, ms: its lease may last longer, but the caller should not wait so long. */
 const DROP_MS = 20_000
 
 /**
  * @param by  who it is when the request does not say
- * @returns what a drop has ended; a Refusal when nothing, or not all, could be done
+ * @returns what a drop has ended; a Problem when nothing, or not all, could be done
  */
 export async function act(
   ledger: LedgerWithViews,
@@ -21,7 +21,7 @@ export async function act(
   origin: string,
   action: Action,
   by: string,
-): Promise<{ dropped?: number } | Refusal> {
+): Promise<{ dropped?: number } | Problem> {
   const keys = agents.list.map((agent) => agent.key)
   const base = { origin, by: action.by ?? by, reason: action.reason }
   switch (action.action) {
@@ -30,7 +30,7 @@ export async function act(
     case 'delay': {
       const { now } = await ledger.viewOrigin(origin, [])
       const until = endOf(action, now)
-      if (until instanceof Refusal) return until
+      if (until instanceof Problem) return until
       if (action.action !== 'delay') {
         await ledger.operate({ ...base, action: action.action, ...(until === undefined ? {} : { until }) }, keys)
       } else if (until !== undefined) {
@@ -64,14 +64,14 @@ async function drop(
   ledger: LedgerWithViews,
   keys: string[],
   { origin, by, reason }: { origin: string; by: string; reason: string },
-): Promise<{ dropped: number } | Refusal> {
-  const signal = AbortSignal.timeout(DROP_MS)
+): Promise<{ dropped: number } | Problem> {
+  const signal = abortAfter(systemClock, DROP_MS)
   const drops = await Promise.allSettled(keys.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
   const failed = drops.find((one) => one.status === 'rejected')
   if (failed !== undefined) {
     if (!signal.aborted) throw failed.reason
     const message = 'a lane stayed busy: what was dropped so far has its outcomes; ask again for the rest'
-    return new Refusal(503, 'lane-busy', message)
+    return new Problem(503, 'lane-busy', message)
   }
   return { dropped: drops.reduce((n, one) => n + (one.status === 'fulfilled' ? one.value : 0), 0) }
 }
@@ -79,12 +79,12 @@ async function drop(
 function endOf({ until, forMs }: { until?: number | undefined; forMs?: number | undefined }, now: number) {
   const end = forMs === undefined ? until : now + forMs
   if (end === undefined || end > now) return end
-  return new Refusal(400, 'bad-request', 'until: has passed already')
+  return new Problem(400, 'bad-request', 'until: has passed already')
 }
 
-export function unknownAgent(agents: Agents): Refusal {
+export function unknownAgent(agents: Agents): Problem {
   const known = agents.list.map((agent) => agent.name).join(', ')
-  return new Refusal(400, 'unknown-agent', `agent: there is ${known}`)
+  return new Problem(400, 'unknown-agent', `agent: there is ${known}`)
 }
 
 /** What operators did, newest first, over all partitions or of one origin. */

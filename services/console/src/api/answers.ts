@@ -1,5 +1,5 @@
 /** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
-import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS } from '@decorum/protocol'
+import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS, TOLERATED, type Tolerated } from '@decorum/protocol'
 import { READ_GATES } from '@decorum/protocol/gates'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
@@ -7,14 +7,9 @@ import { WAIT_STATES } from '../why.ts'
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
 export const meta = z.record(z.string(), z.unknown())
 
-export const ProblemAnswer = z
-  .strictObject({
-    error: z.string().meta({ description: 'a word for programs' }),
-    message: z.string().meta({ description: 'a sentence for people' }),
-    line: z.number().int().optional().meta({ description: 'of the body, from 1' }),
-    stored: z.number().int().optional().meta({ description: 'candidates stored before Redis went away' }),
-  })
-  .meta({ id: 'Problem' })
+/** What a problem of the intake says besides. */
+export const Line = z.number().int().optional().meta({ description: 'of the body, from 1' })
+export const Stored = z.number().int().optional().meta({ description: 'candidates stored before Redis went away' })
 
 export const Why = z
   .strictObject({
@@ -259,10 +254,15 @@ const Note = z
     status: z.number().int().optional(),
     detail: z.string().optional(),
     ms: z.number().optional(),
+    tolerated: z
+      .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
+      .optional()
+      .meta({ description: 'faults of the answer that were overlooked' }),
     rule: z.string().optional().meta({ description: 'that refused the URL' }),
     line: z.number().int().optional(),
-    cause: z.enum(['asked-for-less', 'turned-away', 'no-answer']).optional(),
+    cause: z.enum(['asked-for-less', 'asked-to-wait', 'turned-away', 'no-answer']).optional(),
     retryAfterMs: z.number().optional(),
+    retryAfterUnread: z.string().optional().meta({ description: 'a Retry-After that could not be read, as written' }),
     until: z.number().optional(),
     incidents: z.number().optional(),
     failures: z.number().optional(),
@@ -298,9 +298,27 @@ const Process = z
         host: z.string(),
         pid: z.number().int(),
         version: z.string().meta({ description: 'of Decorum' }),
+        commit: z.string().optional().meta({ description: 'that it was made from, or unknown' }),
         config: z.number().int().meta({ description: 'version of the configuration that it goes by' }),
         pending: z.array(z.string()).meta({ description: 'settings that wait until it is started again' }),
         keepsPages: z.boolean().optional(),
+        pools: z
+          .record(z.string(), z.strictObject({ wanted: z.number().int() }))
+          .optional()
+          .meta({ description: 'of permits processes: orders that the workers of each pool asked for at once' }),
+        passing: z
+          .array(
+            z.strictObject({
+              agent: z.string(),
+              crawl: z.string().optional(),
+              token: z.string().optional().meta({ description: 'name of the token; absent: it has none' }),
+              waiting: z.number().int(),
+              sent: z.number().int().meta({ description: 'since the proxy was started' }),
+              refused: z.number().int().meta({ description: 'by the proxy' }),
+            }),
+          )
+          .optional()
+          .meta({ description: 'of proxies: the clients that most goes through for, as of some seconds ago' }),
       })
       .optional(),
   })

@@ -2,9 +2,9 @@
 import type { Agents } from '@decorum/config'
 import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { CrawlUrl, Outcome } from '@decorum/protocol'
+import { Problem } from '@decorum/runtime/http-api'
 import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'
 import { unknownAgent } from './act.ts'
-import { Refusal } from './route.ts'
 
 export type Asked = { id: string; url?: CrawlUrl | undefined; agent?: string | undefined; crawl: string }
 
@@ -19,9 +19,9 @@ export async function reportCandidate(
   ledger: LedgerWithViews,
   agents: Agents,
   asked: Asked,
-): Promise<CandidateStatus | Refusal> {
+): Promise<CandidateStatus | Problem> {
   const which = whichOf(agents, asked)
-  if (which instanceof Refusal) return which
+  if (which instanceof Problem) return which
   const { found, notKnown } = await candidateStatus(ledger, which)
   return found[0] ?? notFound(asked.id, notKnown)
 }
@@ -30,24 +30,24 @@ export async function cancel(
   ledger: LedgerWithViews,
   agents: Agents,
   asked: Asked,
-): Promise<{ outcome: Outcome } | Refusal> {
+): Promise<{ outcome: Outcome } | Problem> {
   const which = whichOf(agents, asked)
-  if (which instanceof Refusal) return which
+  if (which instanceof Problem) return which
   const answer = await cancelCandidate(ledger, which)
   switch (answer.kind) {
     case 'cancelled':
       return { outcome: answer.outcome }
     case 'in-flight':
-      return new Refusal(409, 'in-flight', 'its request may have been sent already: its outcome will come')
+      return new Problem(409, 'in-flight', 'its request may have been sent already: its outcome will come')
     case 'absent': {
       const { status, notKnown } = answer
       if (status === undefined) return notFound(asked.id, notKnown)
-      return new Refusal(409, status.state, `it was not cancelled: ${status.sentence}`)
+      return new Problem(409, status.state, `it was not cancelled: ${status.sentence}`)
     }
     default:
       return answer satisfies never
   }
 }
 
-const notFound = (id: string, notKnown: string): Refusal =>
-  new Refusal(404, 'no-such-candidate', `no candidate '${id}' was found; ${notKnown}`)
+const notFound = (id: string, notKnown: string): Problem =>
+  new Problem(404, 'no-such-candidate', `no candidate '${id}' was found; ${notKnown}`)

@@ -2,6 +2,7 @@
  * Pages that the fleet keeps, by reference: from a folder of this machine that holds its archives, from the store, or from the
  * fetcher that keeps them. Only fetchers that have announced themselves in Redis are asked, because anybody can write a reference.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -21,6 +22,8 @@ import {
   storeAt,
 } from '@decorum/content/server'
 import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { ProblemBody } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol'
 import type { ConsoleConfig } from '../config.ts'
 
 /** Header fields that are passed on, of the request and of the answer. No others are. */
@@ -127,7 +130,7 @@ async function forward(
   for (const name of ASKED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
   if (authorization !== undefined) headers.set('authorization', authorization)
   const gone = new AbortController()
-  const timer = setTimeout(() => gone.abort(), ANSWER_WITHIN_MS)
+  const timer = systemClock.timeout(() => gone.abort(), ANSWER_WITHIN_MS)
   response.once('close', () => gone.abort())
   const answer = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(ref)}`, {
     method: request.method ?? 'GET',
@@ -137,13 +140,13 @@ async function forward(
   }).catch((error: unknown) => {
     throw new ContentError('unavailable', `the fetcher at ${base} does not answer`, error)
   })
-  clearTimeout(timer)
+  systemClock.cancel(timer)
   const isWithout = answer.status === 401 || answer.status === 403 || answer.status === 410
   if (isWithout) {
-    const said = (await answer.json().catch(() => ({}))) as { error?: unknown; message?: unknown }
+    const said = (await answer.json().catch(() => ({}))) as Partial<Record<keyof ProblemBody, unknown>>
     if (answer.status !== 410) throw otherToken(base)
-    const message = typeof said.message === 'string' ? said.message : `the fetcher at ${base} does not have it any more`
-    throw new ContentError(said.error === 'damaged' ? 'damaged' : 'gone', message)
+    const message = typeof said.detail === 'string' ? said.detail : `the fetcher at ${base} does not have it any more`
+    throw new ContentError(said.type === 'damaged' ? 'damaged' : 'gone', message)
   }
   for (const name of ANSWERED) {
     const value = answer.headers.get(name)

@@ -1,37 +1,15 @@
 /**
  * Every operation of the API: path, access, and the schemas of what is asked and answered. The server mounts exactly these
- * (mount.ts), and @fastify/swagger prints /openapi.json and /reference from them (openapi.ts).
+ * (mount.ts), and /openapi.json and /reference are printed from them (openapi.ts).
  */
-import type { z } from 'zod'
+import { answer, type Operation, problem } from '@decorum/runtime/openapi'
 import type { Access } from '../access/route-access.ts'
 import * as answers from './answers.ts'
 import { CancelledAnswer, CandidateAnswer, OutcomeEvent, OutcomesAnswer } from './outcome-event.ts'
 import * as ask from './questions.ts'
 
-type Answer = { description: string; content: Record<string, { schema: z.ZodType }> }
-type Operation = {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  url: `/${string}`
-  config: { access: Access }
-  exposeHeadRoute?: boolean
-  schema: {
-    operationId: string
-    tags: ['for frontiers' | 'for operators']
-    summary: string
-    description?: string
-    params?: z.ZodType
-    querystring?: z.ZodType
-    body?: z.ZodType
-    consumes?: string[]
-    response: Record<number, Answer>
-  }
-}
+type Route = Operation & { config: { access: Access }; exposeHeadRoute?: boolean }
 
-const answer = (description: string, schema: z.ZodType, type = 'application/json'): Answer => ({
-  description,
-  content: { [type]: { schema } },
-})
-const problem = (description: string): Answer => answer(description, answers.ProblemAnswer)
 const wrong = problem('the request cannot be read; nothing was done')
 const away = problem('Redis does not answer: ask again')
 
@@ -54,9 +32,11 @@ export const routes = {
       body: ask.IntakeBody,
       response: {
         202: answer('stored', answers.StoredAnswer),
-        400: problem('a line cannot be read; nothing of the body was stored'),
+        400: problem('a line cannot be read; nothing of the body was stored', { line: answers.Line }),
         415: problem('a content-type is needed'),
-        503: problem('Redis does not answer, or other large bodies are coming in: ask again'),
+        503: problem('Redis does not answer, or other large bodies are coming in: ask again', {
+          stored: answers.Stored,
+        }),
       },
     },
   },
@@ -71,13 +51,13 @@ export const routes = {
       description:
         'No index from ids to lanes is stored: with `url` the lane is searched (20,000 URLs of it at most), ' +
         'without it only lanes that are due next. Jobs and outcomes are searched as well, a bounded number. The ' +
-        'message of a 404 says what was not looked at.',
+        'detail of a 404 says what was not looked at.',
       params: ask.CandidatePath,
       querystring: ask.CandidateQuery,
       response: {
         200: answer('where it is', CandidateAnswer),
         400: wrong,
-        404: problem('it was not found; the message says what was not looked at'),
+        404: problem('it was not found; the detail says what was not looked at'),
         503: away,
       },
     },
@@ -432,4 +412,4 @@ export const routes = {
       response: { 200: answer('partitions, in order', answers.PartitionsAnswer), 503: away },
     },
   },
-} as const satisfies Record<string, Operation>
+} as const satisfies Record<string, Route>

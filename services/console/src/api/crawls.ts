@@ -2,9 +2,9 @@
 import { CrawlError, type CrawlRecord } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { Problem } from '@decorum/runtime/http-api'
 import type { z } from 'zod'
 import type { CrawlBody } from './questions.ts'
-import { Refusal } from './route.ts'
 
 const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const
 
@@ -14,7 +14,7 @@ export async function changeCrawl(
   name: string,
   { action, weight, expiresAt, limits, settings, reason, by }: z.output<typeof CrawlBody>,
   login: string,
-): Promise<{ name: string; record: CrawlRecord; unreached: number } | Refusal> {
+): Promise<{ name: string; record: CrawlRecord; unreached: number } | Problem> {
   const change = {
     ...(action === undefined ? {} : { state: STATES[action] }),
     ...(weight === undefined ? {} : { weight }),
@@ -22,11 +22,11 @@ export async function changeCrawl(
     ...(limits === undefined ? {} : { limits }),
     ...(settings === undefined ? {} : { settings }),
   }
-  if (Object.keys(change).length === 0) return new Refusal(400, 'nothing-to-do', 'the body changes nothing')
+  if (Object.keys(change).length === 0) return new Problem(400, 'nothing-to-do', 'the body changes nothing')
   try {
     return { name, ...(await ledger.changeCrawl({ name, change, by: by ?? login, reason })) }
   } catch (error) {
-    if (error instanceof CrawlError) return new Refusal(409, 'not-done', error.message)
+    if (error instanceof CrawlError) return new Problem(409, 'not-done', error.message)
     throw error
   }
 }
@@ -34,19 +34,19 @@ export async function changeCrawl(
 export async function forgetCrawl(
   ledger: LedgerWithViews,
   name: string,
-): Promise<{ name: string; forgotten: true } | Refusal> {
+): Promise<{ name: string; forgotten: true } | Problem> {
   const answer = await ledger.forgetCrawl(name)
   switch (answer) {
     case 'forgotten':
       return { name, forgotten: true }
     case 'absent':
-      return new Refusal(404, 'no-such-crawl', `there is no crawl '${name}'`)
+      return new Problem(404, 'no-such-crawl', `there is no crawl '${name}'`)
     case 'stored':
       if (name === DEFAULT_CRAWL)
-        return new Refusal(409, 'not-done', `'${DEFAULT_CRAWL}' is the crawl of candidates that name none: it stays`)
-      return new Refusal(409, answer, `the crawl '${name}' holds URLs: cancel it first`)
+        return new Problem(409, 'not-done', `'${DEFAULT_CRAWL}' is the crawl of candidates that name none: it stays`)
+      return new Problem(409, answer, `the crawl '${name}' holds URLs: cancel it first`)
     case 'read':
-      return new Refusal(409, answer, `groups read the crawl '${name}': forget them first`)
+      return new Problem(409, answer, `groups read the crawl '${name}': forget them first`)
     default:
       return answer satisfies never
   }

@@ -1,16 +1,18 @@
 /** Which processes run, and what they have agreed on. */
+
 import { readCurrent, readHistory, type Version } from '@decorum/fleet-config'
 import { type Member, withDeadline } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import type { ApiParts } from './parts.ts'
 
 /** Redis answers within it, or it counts as away, ms. */
-const CALL_MS = 2_000
+const deadline = { clock: systemClock, ms: 2_000 }
 
 export async function viewFleet({
   ledger,
   redis,
 }: Pick<ApiParts, 'ledger' | 'redis'>): Promise<{ config: number; members: Member[] }> {
-  const current = withDeadline(readCurrent(redis), CALL_MS, 'config')
+  const current = withDeadline(readCurrent(redis), deadline, 'config')
   const [members, version] = await Promise.all([ledger.members(), current])
   return { config: version?.version ?? 0, members: members.toSorted((a, b) => byName(a).localeCompare(byName(b))) }
 }
@@ -22,6 +24,6 @@ export async function viewConfiguration({
   redis,
 }: Pick<ApiParts, 'redis'>): Promise<{ current?: Version; history: Version[] }> {
   const reading = Promise.all([readCurrent(redis), readHistory(redis)])
-  const [current, history] = await withDeadline(reading, CALL_MS, 'config')
+  const [current, history] = await withDeadline(reading, deadline, 'config')
   return { ...(current === undefined ? {} : { current }), history }
 }

@@ -14,15 +14,15 @@ import {
   wrongEnvelope,
 } from '@decorum/protocol'
 import { addJobs, type Queue } from '@decorum/protocol/bullmq'
+import { Problem } from '@decorum/runtime/http-api'
 
 /** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
 /** Jobs of one round trip: what they are made of is garbage before the next ones are made. */
 const JOBS_AT_ONCE = 10
 
-/** Why a body was not taken; nothing of it has been stored. `line` counts from 1 (of JSON: the member of the array). */
-export type IntakeRefusal = { error: string; message: string; line?: number }
-export type ReadBody = { candidates: { candidate: Candidate; host: string }[] } | IntakeRefusal
+/** A Problem: the body was not taken, and nothing of it has been stored. Its `line` counts from 1 (of JSON: the member of the array). */
+export type ReadBody = { candidates: { candidate: Candidate; host: string }[] } | Problem
 
 type Shape = 'json' | 'ndjson' | 'text'
 /** Media types → how the body is cut. */
@@ -47,10 +47,10 @@ export function readBody(
 ): ReadBody {
   const candidates: { candidate: Candidate; host: string }[] = []
   const body = shape === 'json' ? readJson(text, crawl) : { members: linesOf(text, shape), crawl }
-  if ('error' in body) return body
+  if (body instanceof Problem) return body
   const usual = Object.entries({ agent, crawl: body.crawl }).filter(([, value]) => value !== undefined)
   for (const { line, data, broken } of body.members) {
-    if (broken !== undefined) return { error: 'bad-json', message: place(shape, line, broken), ...at(line) }
+    if (broken !== undefined) return new Problem(400, 'bad-json', place(shape, line, broken), at(line))
     // What the query says has been read with the first line
     const read =
       shape === 'text' && candidates.length > 0
@@ -58,20 +58,20 @@ export function readBody(
         : readCandidate(withUsual(data, usual))
     if (!read.ok) {
       const why = read.refusal.detail ?? read.refusal.reason
-      return { error: read.refusal.reason, message: place(shape, line, `${why}${quote(read.url)}`), ...at(line) }
+      return new Problem(400, read.refusal.reason, place(shape, line, `${why}${quote(read.url)}`), at(line))
     }
     if (agents.find(read.candidate.agent) === undefined) {
       const known = agents.list.map((one) => one.name).join(', ')
       const message = `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`
-      return { error: 'unknown-agent', message: place(shape, line, message), ...at(line) }
+      return new Problem(400, 'unknown-agent', place(shape, line, message), at(line))
     }
     if (read.candidate.hops !== undefined) {
       const message = 'hops: only the fleet itself counts redirects; leave it out'
-      return { error: 'bad-candidate', message: place(shape, line, message), ...at(line) }
+      return new Problem(400, 'bad-candidate', place(shape, line, message), at(line))
     }
     candidates.push({ candidate: read.candidate, host: read.at.host })
   }
-  if (candidates.length === 0) return { error: 'nothing-to-do', message: 'the body holds no candidate' }
+  if (candidates.length === 0) return new Problem(400, 'nothing-to-do', 'the body holds no candidate')
   return { candidates }
 }
 
@@ -109,18 +109,15 @@ function* linesOf(text: string, shape: 'ndjson' | 'text'): Generator<Member> {
 }
 
 /** One candidate, a list of them, or what a job holds: `{ candidates: [ … ] }`, perhaps with the crawl of those that name none. */
-function readJson(
-  text: string,
-  crawl: string | undefined,
-): { members: Member[]; crawl: string | undefined } | IntakeRefusal {
+function readJson(text: string, crawl: string | undefined): { members: Member[]; crawl: string | undefined } | Problem {
   const { data, broken } = parse(text)
-  if (broken !== undefined) return { error: 'bad-json', message: broken }
+  if (broken !== undefined) return new Problem(400, 'bad-json', broken)
   const list = isRecord(data) && 'candidates' in data ? data.candidates : data
   if (!Array.isArray(list)) return { members: [{ data: list }], crawl }
   const members = list.map((member: unknown, index) => ({ line: index + 1, data: member }))
   if (!isRecord(data)) return { members, crawl }
   const refusal = wrongEnvelope(data)
-  if (refusal !== undefined) return { error: 'bad-body', message: refusal }
+  if (refusal !== undefined) return new Problem(400, 'bad-body', refusal)
   return { members, crawl: crawlOfJob(data) ?? crawl }
 }
 

@@ -5,9 +5,9 @@
 import type { Agents } from '@decorum/config'
 import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger-views'
 import { type Gate, readUrl } from '@decorum/protocol'
+import { Problem } from '@decorum/runtime/http-api'
 import type { WaitState } from '../why.ts'
 import { type DescribedLane, type DescribedOrigin, describeOrigin } from './describe-origin.ts'
-import { Refusal } from './route.ts'
 
 export type ListWish = {
   sort?: LaneList['order'] | undefined
@@ -43,14 +43,14 @@ type Source = (partition: number, from: string) => Promise<Part>
 
 const END = 'e'
 
-/** @returns a Refusal for a place that belongs to another list */
+/** @returns a Problem for a place that belongs to another list */
 export async function listOrigins(
   ledger: LedgerWithViews,
   agents: Agents,
   wish: ListWish,
-): Promise<OriginList | Refusal> {
+): Promise<OriginList | Problem> {
   const places = wish.after?.split('.') ?? ledger.tags.map(() => '0')
-  if (places.length !== ledger.tags.length) return new Refusal(400, 'bad-place', 'after: is no place of this list')
+  if (places.length !== ledger.tags.length) return new Problem(400, 'bad-place', 'after: is no place of this list')
   const source = sourceOf(ledger, agents, wish)
   const answers = await Promise.allSettled(
     places.map(async (place, partition) =>

@@ -1,15 +1,13 @@
 /** POST /v1/candidates: bodies of several forms, bounded in memory, stored as a whole or not at all. */
 import { CANDIDATES } from '@decorum/protocol'
-import { bodyRoom } from '@decorum/runtime/body-room'
+import { Problem, readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyError, FastifyInstance } from 'fastify'
-import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { routes } from './contract.ts'
 import { INTAKE_TYPES, readBody, store } from './intake.ts'
-import type { ApiParts } from './parts.ts'
-import { Refusal, readBySchemas, refuse, unavailable } from './route.ts'
+import { type ApiParts, unavailable } from './parts.ts'
 
 /** Largest body: about 150,000 URLs of 100 characters. */
-const BODY_MAX_BYTES = 16 * 1024 * 1024
+export const BODY_MAX_BYTES = 16 * 1024 * 1024
 
 export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: ApiParts): void {
   const intake = queues.filter((queue) => queue.name === CANDIDATES)
@@ -17,22 +15,15 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
   scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
-  const wrongType = new Refusal(
+  const wrongType = new Problem(
     415,
     'content-type',
     `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`,
   )
-  scope.setErrorHandler<FastifyError>((error, _request, reply) => {
-    if (error.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw error // the server's own handler answers
-    return refuse(reply, wrongType)
+  scope.setErrorHandler<FastifyError>((error) => {
+    throw error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? wrongType : error // the server's own handler answers
   })
-  const room = bodyRoom(BODY_MAX_BYTES)
-  scope.addHook('onRequest', async (request, reply) => {
-    if (room.acquire(request.headers['content-length'], reply.raw)) return
-    return refuse(reply, new Refusal(503, 'busy', 'other large bodies are coming in: send this one again', 1))
-  })
-  readBySchemas(scope, false)
-  scope.withTypeProvider<ZodTypeProvider>().route({
+  readBySchemas(scope, false).route({
     ...routes.addCandidates,
     bodyLimit: BODY_MAX_BYTES,
     async handler(request, reply) {
@@ -42,18 +33,18 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
       if (shape === undefined || !Buffer.isBuffer(body)) return wrongType
       if (isEncoded(parameters, request.headers['content-encoding'])) return NOT_UTF_8
       const text = textOf(body)
-      if (text instanceof Refusal) return text
+      if (text instanceof Problem) return text
       const candidates = readBody(text, shape, config.agents, request.query.agent, request.query.crawl)
-      if (!('candidates' in candidates)) return reply.code(400).send(candidates)
-      if (!(await redisAnswers())) return reply.code(503).send({ ...unavailable('no answer'), stored: 0 })
+      if (candidates instanceof Problem) return candidates
+      if (!(await redisAnswers())) return unavailable('no answer', { stored: 0 })
       const { stored, refusal } = await store(intake, candidates.candidates)
-      if (refusal !== undefined) return reply.code(503).send({ ...unavailable(refusal), stored })
+      if (refusal !== undefined) return unavailable(refusal, { stored })
       return reply.code(202).send({ count: stored })
     },
   })
 }
 
-const NOT_UTF_8 = new Refusal(
+const NOT_UTF_8 = new Problem(
   400,
   'not-utf-8',
   'the body is not text in UTF-8: write it in that encoding, without compression',
@@ -69,7 +60,7 @@ function isEncoded(parameters: string[], contentEncoding: string | undefined): b
 }
 
 /** Without its byte order mark. Of text in another encoding what is lost would make other URLs than those meant. */
-function textOf(body: Buffer): string | Refusal {
+function textOf(body: Buffer): string | Problem {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {

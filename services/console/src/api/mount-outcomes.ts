@@ -1,13 +1,12 @@
 /** GET /v1/outcomes in its two forms, POST /v1/outcomes/ack, and who reads: GET and DELETE /v1/readers. */
 import { type Frontier, openFrontier } from '@decorum/client'
+import { type ByZod, Problem } from '@decorum/runtime/http-api'
 import type { FastifyInstance } from 'fastify'
-import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { routes } from './contract.ts'
 import { OutcomeReaders } from './outcome-readers.ts'
 import { pollOutcomes } from './outcomes-poll.ts'
 import { streamOutcomes } from './outcomes-stream.ts'
-import type { ApiParts } from './parts.ts'
-import { Refusal, unavailable } from './route.ts'
+import { type ApiParts, unavailable } from './parts.ts'
 
 /** Outcomes in one answer, and those of a stream that are not acknowledged, where the request does not say how many. */
 const POLLED = 100
@@ -21,7 +20,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
     await readers.close()
     await shared.close()
   })
-  const api = scope.withTypeProvider<ZodTypeProvider>()
+  const api = scope.withTypeProvider<ByZod>()
   /**
    * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response can take more, and with
    * `ack=sent` an outcome is acknowledged only when the operating system has taken its bytes.
@@ -32,13 +31,13 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
       const { follow, max, waitMs, ack, ...who } = request.query
       const isStream = wantsStream(request.headers.accept, request.query)
       if (!isStream && ack === 'sent')
-        return new Refusal(400, 'bad-request', 'ack: one answer is acknowledged by POST /v1/outcomes/ack alone')
+        return new Problem(400, 'bad-request', 'ack: one answer is acknowledged by POST /v1/outcomes/ack alone')
       const place = await readers.enter({ ...who, client: request.ip })
-      if (place instanceof Refusal) return place
+      if (place instanceof Problem) return place
       try {
         reply.raw.once('close', place.abandon)
         if (reply.raw.destroyed) place.abandon() // it went away while the one before it under its name was ending
-        if (!(await redisAnswers())) return away
+        if (!(await redisAnswers())) return unavailable('no answer')
         const frontier = await shared.get()
         if (!isStream) {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
@@ -47,7 +46,7 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
         // A client that gets the answer must receive all that is stored from then on; a group that begins at the start can be made later.
         const { from, ...whoReads } = who
         if (from === 'now') await frontier.createGroup(who)
-        if (place.gone.aborted) return new Refusal(503, place.why(), 'this stream was ended before it began')
+        if (place.gone.aborted) return new Problem(503, place.why(), 'this stream was ended before it began')
         reply.hijack()
         reply.raw.writeHead(200, {
           ...(reply.getHeaders() as Record<string, string>),
@@ -71,8 +70,6 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
     },
   })
 }
-
-const away = new Refusal(503, 'redis-away', unavailable('no answer').message)
 
 /** A stream, unless one answer is asked for: by its media type, or by what only one answer has. */
 function wantsStream(accept = '', { waitMs }: { waitMs?: number | undefined }): boolean {

@@ -1,8 +1,8 @@
 /** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
 
 import { sitemapsOf } from '@decorum/ledger-views'
+import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ZodTypeProvider } from 'fastify-type-provider-zod'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
@@ -19,7 +19,6 @@ import { addOutcomes } from './mount-outcomes.ts'
 import { describeApi } from './openapi.ts'
 import type { ApiParts } from './parts.ts'
 import { forget, listReaders } from './readers.ts'
-import { Refusal, readBySchemas } from './route.ts'
 import { changeStops, listStops } from './stops.ts'
 
 export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<void> {
@@ -45,7 +44,7 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
-  const api = scope.withTypeProvider<ZodTypeProvider>()
+  const api = scope.withTypeProvider<ByZod>()
   const { ledger, config } = parts
   const { agents } = config
   api.route({
@@ -121,7 +120,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
     async handler(request) {
       const { params, body } = request
       const done = await act(ledger, agents, params.origin, body, defaultBy(request))
-      return done instanceof Refusal ? done : { ...(await reportOrigin(parts, params.origin)), ...done }
+      return done instanceof Problem ? done : { ...(await reportOrigin(parts, params.origin)), ...done }
     },
   })
 }
@@ -129,7 +128,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
 /** The record is written to the socket as it comes: as large as a page may be, in ranges, and not JSON. */
 function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void {
   const send = contentHandler(config.content, ledger)
-  scope.withTypeProvider<ZodTypeProvider>().route({
+  scope.withTypeProvider<ByZod>().route({
     ...routes.getContent,
     async handler(request, reply) {
       for (const [name, value] of Object.entries(reply.getHeaders()))

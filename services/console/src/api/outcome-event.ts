@@ -7,10 +7,15 @@ import {
   REFUSED_REASONS,
   TOLERATED,
   type Tolerated,
+  TRUNCATED,
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
 import { instant, meta, Why } from './answers.ts'
+
+/** Numbers are whole, and each key has one type, so that programs that read tables can take it from the first lines. */
+const whole = z.number().int()
+const moment = whole.meta({ description: 'ms since 1970 UTC' })
 
 const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.strictObject({
@@ -18,31 +23,36 @@ const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kin
     url: z.string(),
     agent: z.string(),
     kind: z.literal(kind),
-    at: instant,
-    attempts: z.number().int(),
+    at: moment,
+    attempts: whole,
     crawl: z.string().optional().meta({ description: 'absent: of the crawl `default`' }),
     meta: meta.optional(),
     ...shape,
   })
+const tolerated = z
+  .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
+  .optional()
+  .meta({ description: 'faults of the answer that were overlooked, as browsers do' })
+
 export const OutcomeEvent = z
   .discriminatedUnion('kind', [
     outcome('fetched', {
-      status: z.number().int(),
+      status: whole,
       headers: z.array(z.tuple([z.string(), z.string()])),
-      bytes: z.number().int(),
-      decodedBytes: z.number().int().optional(),
-      truncated: z.union([z.literal(false), z.enum(['length', 'time', 'disconnect', 'type'])]),
+      bytes: whole,
+      decodedBytes: whole.optional(),
+      truncated: z.enum(TRUNCATED).meta({ description: "why the body is not whole; '': it is" }),
       digest: z.string(),
-      startedAt: instant,
-      ms: z.number(),
+      startedAt: moment,
+      ms: whole,
       address: z.string(),
       timing: z
         .strictObject({
-          dnsMs: z.number().optional(),
-          connectMs: z.number().optional(),
-          tlsMs: z.number().optional(),
-          firstByteMs: z.number().optional(),
-          totalMs: z.number(),
+          dnsMs: whole.optional(),
+          connectMs: whole.optional(),
+          tlsMs: whole.optional(),
+          firstByteMs: whole.optional(),
+          totalMs: whole,
         })
         .optional(),
       protocol: z.string().optional(),
@@ -50,8 +60,8 @@ export const OutcomeEvent = z
       archive: z
         .strictObject({
           file: z.string(),
-          offset: z.number().int(),
-          length: z.number().int(),
+          offset: whole,
+          length: whole,
           ref: z.string().optional().meta({ description: 'for GET /v1/content?ref=' }),
         })
         .optional(),
@@ -64,16 +74,13 @@ export const OutcomeEvent = z
         })
         .optional()
         .meta({ description: 'what the site says about the page, in headers and in the head of HTML' }),
-      tolerated: z
-        .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
-        .optional()
-        .meta({ description: 'faults of the answer that were overlooked, as browsers do' }),
+      tolerated,
       unchanged: z.literal(true).optional().meta({ description: '304 to the validators of the candidate' }),
       to: z.string().optional().meta({ description: 'target of a redirect that was to be reported' }),
     }),
-    outcome('redirected', { status: z.number().int(), to: z.string(), candidate: z.string() }),
-    outcome('disallowed', { rule: z.string(), line: z.number().int(), group: z.array(z.string()) }),
-    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: z.number().int().optional(), detail: z.string() }),
+    outcome('redirected', { status: whole, to: z.string(), candidate: z.string(), tolerated }),
+    outcome('disallowed', { rule: z.string(), line: whole, group: z.array(z.string()) }),
+    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: whole.optional(), detail: z.string(), tolerated }),
     outcome('expired', { reason: z.enum(GATES) }),
     outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: z.string().optional() }),
     outcome('refused', { reason: z.enum(REFUSED_REASONS) }),

@@ -2,7 +2,7 @@
  * Who reads outcomes over HTTP at this moment: streams and waiting requests. Each has a blocking connection to Redis, so there are
  * bounds; and under one name there is one at a time, because two would each be handed what the other holds.
  */
-import { Refusal } from './route.ts'
+import { Problem } from '@decorum/runtime/http-api'
 
 /** Why a stream ended: the data of its event `end`. */
 export type End = 'done' | 'stopping' | 'taken-over'
@@ -22,7 +22,7 @@ export type Who = { crawl: string; group: string; consumer: string /** the addre
 const MAX_READERS = 64
 const MAX_READERS_EACH = 16
 /** A place may stay taken for long, so trying again at once is of no use. */
-const ASK_AGAIN_S = 10
+const ASK_AGAIN_MS = 10_000
 
 type Reader = Who & { stop(why: End): Promise<void> }
 
@@ -31,11 +31,11 @@ export class OutcomeReaders {
   #closing = false
 
   /** A place for this reader. One that reads under its name ends before. */
-  async enter(who: Who): Promise<Place | Refusal> {
+  async enter(who: Who): Promise<Place | Problem> {
     const name = JSON.stringify([who.crawl, who.group, who.consumer])
     for (let held = this.#readers.get(name); held !== undefined; held = this.#readers.get(name))
       await held.stop('taken-over')
-    if (this.#closing) return new Refusal(503, 'stopping', 'the console is being stopped')
+    if (this.#closing) return new Problem(503, 'stopping', 'the console is being stopped')
     const crowded = this.#noRoomFor(who)
     if (crowded !== undefined) return crowded
     const gone = new AbortController()
@@ -62,9 +62,9 @@ export class OutcomeReaders {
     }
   }
 
-  #noRoomFor({ crawl, group, client }: Who): Refusal | undefined {
+  #noRoomFor({ crawl, group, client }: Who): Problem | undefined {
     const full = (status: number, whose: string, most: number) =>
-      new Refusal(status, 'too-many-readers', `${most} streams${whose} are being read`, ASK_AGAIN_S)
+      new Problem(status, 'too-many-readers', `${most} streams${whose} are being read`, { retryAfterMs: ASK_AGAIN_MS })
     const held = [...this.#readers.values()]
     if (held.filter((reader) => reader.client === client).length >= MAX_READERS_EACH)
       return full(429, ' of this address', MAX_READERS_EACH)

@@ -2,7 +2,9 @@
  * Outcomes as one answer, after a wait when there is none yet. Nothing is remembered between requests: a consumer is handed first what
  * it has not acknowledged, as by Redis itself, whichever console it asks.
  */
+
 import type { Delivery, Frontier } from '@decorum/client'
+import { abortAfter, systemClock } from '@decorum/protocol'
 
 export type PollWish = {
   crawl: string
@@ -21,7 +23,7 @@ export async function pollOutcomes(
 ): Promise<Pick<Delivery, 'id' | 'outcome'>[]> {
   const found = await whatThereIs(frontier, wish, gone)
   if (found.length > 0 || waitMs === 0 || gone.aborted) return found
-  const signal = AbortSignal.any([gone, AbortSignal.timeout(waitMs)])
+  const signal = AbortSignal.any([gone, abortAfter(systemClock, waitMs)])
   for await (const _first of frontier.outcomes({ ...wish, max: 1, wait: true, signal })) break
   // The first one is this consumer's now, so it comes again, with what came in beside it
   return gone.aborted ? [] : whatThereIs(frontier, wish, gone)

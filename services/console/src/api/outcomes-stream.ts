@@ -1,6 +1,8 @@
 /** Outcomes as server-sent events. One write at a time, so a slow reader slows only its own stream. */
+
 import type { ServerResponse } from 'node:http'
 import type { Delivery, Frontier } from '@decorum/client'
+import { systemClock } from '@decorum/protocol'
 import type { Place } from './outcome-readers.ts'
 
 export type StreamWish = {
@@ -27,7 +29,7 @@ export async function streamOutcomes(
 ): Promise<void> {
   const { follow, ack, max, ...rest } = wish
   await write(response, ': open\n\n', gone)
-  const beat = setInterval(() => {
+  const beat = systemClock.interval(() => {
     if (!response.writableNeedDrain) response.write(': beat\n\n')
   }, heartbeatMs)
   try {
@@ -37,7 +39,7 @@ export async function streamOutcomes(
   } catch {
     response.destroy() // in the middle of a stream there is no other way to say that it did not end well
   } finally {
-    clearInterval(beat)
+    systemClock.cancel(beat)
   }
   finish(response, why())
 }
@@ -76,6 +78,6 @@ function write(response: ServerResponse, text: string, gone: AbortSignal): Promi
 /** Sends the last event. A client that does not read it is disconnected after a second. */
 function finish(response: ServerResponse, why: string): void {
   if (response.destroyed) return
-  const late = setTimeout(() => response.destroy(), 1_000)
-  response.end(`event: end\ndata: ${why}\n\n`, () => clearTimeout(late))
+  const late = systemClock.timeout(() => response.destroy(), 1_000)
+  response.end(`event: end\ndata: ${why}\n\n`, () => systemClock.cancel(late))
 }

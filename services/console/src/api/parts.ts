@@ -3,7 +3,11 @@ import type { Frontier } from '@decorum/client'
 import type { RedisLink } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger-views'
 import type { Queue } from '@decorum/protocol/bullmq'
+import { Problem } from '@decorum/runtime/http-api'
 import type { ConsoleConfig } from '../config.ts'
+
+export const unavailable = (why: unknown, more: Record<string, unknown> = {}): Problem =>
+  new Problem(503, 'redis-away', `Redis does not answer: ${why instanceof Error ? why.message : String(why)}`, more)
 
 export type ApiParts = {
   config: ConsoleConfig

@@ -13,10 +13,10 @@ import {
   printableUrl,
   readUrl,
 } from '@decorum/protocol'
+import { complain } from '@decorum/runtime/http-api'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
 import { domainOf } from './list-origins.ts'
-import { complain } from './route.ts'
 
 const DAY = 86_400_000
 

@@ -1,8 +1,8 @@
 /** Who reads a crawl's outcomes, as the API tells it; and the act of forgetting one. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger-views'
+import { Problem } from '@decorum/runtime/http-api'
 import type { ReaderAnswer } from './answers.ts'
-import { Refusal } from './route.ts'
 
 export async function listReaders(
   ledger: LedgerWithViews,
@@ -24,16 +24,16 @@ const answerOf = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
 export async function forget(
   ledger: LedgerWithViews,
   { crawl, group, by, reason, force }: { crawl: string; group: string; by: string; reason: string; force: boolean },
-): Promise<{ crawl: string; group: string; unread: number } | Refusal> {
+): Promise<{ crawl: string; group: string; unread: number } | Problem> {
   const silentForMs = force ? 0 : READER_DEAD_AFTER_MS
   const answer = await ledger.forgetReader({ crawl, group, by, reason, silentForMs })
   switch (answer.kind) {
     case 'forgotten':
       return { crawl, group, unread: answer.unread }
     case 'absent':
-      return new Refusal(404, 'no-such-reader', `no group '${group}' reads the crawl '${crawl}'`)
+      return new Problem(404, 'no-such-reader', `no group '${group}' reads the crawl '${crawl}'`)
     case 'still-read':
-      return new Refusal(
+      return new Problem(
         409,
         'still-read',
         `somebody has read as '${group}' within the last minute: stop that reader first, or say force=true`,

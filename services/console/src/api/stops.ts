@@ -1,8 +1,8 @@
 /** Emergency stops as the API and the page ask for them. */
 import { EVERYTHING, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger-views'
+import { Problem } from '@decorum/runtime/http-api'
 import type { StopRequest } from './questions.ts'
-import { Refusal } from './route.ts'
 
 export type StopsAnswer = { version: number; stops: Stop[]; unreached?: number }
 
@@ -20,14 +20,14 @@ export async function changeStops(
   ledger: LedgerWithViews,
   asked: StopRequest,
   by: string,
-): Promise<StopsAnswer | Refusal> {
+): Promise<StopsAnswer | Problem> {
   const who = { names: asked.names ?? [EVERYTHING], by: asked.by ?? by, reason: asked.reason }
   const change = asked.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(asked, ledger) })
   try {
     const { record, unreached } = await change
     return { ...shown(record, ledger, false), ...(unreached === 0 ? {} : { unreached }) }
   } catch (error) {
-    if (error instanceof StopError) return new Refusal(409, 'not-done', error.message)
+    if (error instanceof StopError) return new Problem(409, 'not-done', error.message)
     throw error
   }
 }

@@ -1,14 +1,33 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
-import { isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
-import type { Intake, PartitionView } from '@decorum/ledger-views'
-import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
+import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
+import type { Intake, PartitionView, QueueName } from '@decorum/ledger-views'
+import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
 import { LATE_MS } from '../why.ts'
 import { length, some } from '../words.ts'
 
 /** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': an operator should act */
 export type Tone = 'calm' | 'moving' | 'polite' | 'trouble'
-export type Headline = { tone: Tone; title: string; sentence: string }
+/** What is trouble, in one word: for programs, and for the label of a metric. docs/operating.md has each. */
+export const TROUBLES = [
+  'redis-away',
+  'partitions-away',
+  'stopped',
+  'queue-paused',
+  'nearly-full',
+  'unread',
+  'no-gateway',
+  'no-fetcher',
+  'not-taken-in',
+  'crawl-waits',
+  'stalled',
+] as const
+type Trouble = (typeof TROUBLES)[number]
+export type Code = Trouble | 'held' | 'idle' | 'crawling' | 'polite'
+export type Headline = { title: string; sentence: string } & (
+  | { tone: 'trouble'; code: Trouble }
+  | { tone: Exclude<Tone, 'trouble'>; code: Exclude<Code, Trouble> }
+)
 
 /** Sums over partitions, as the page shows them. */
 export type Totals = {
@@ -30,7 +49,7 @@ export type Totals = {
   outcomes: number
 }
 
-const NO_INTAKE: Intake = { jobs: 0, urls: 0, isEstimate: false }
+const NO_INTAKE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
 
 export function totalsOf(
   partitions: PartitionView[],
@@ -56,21 +75,34 @@ export function totalsOf(
   }
 }
 
+/** The judgement of a look, with its own sums. */
+export const headlineOf = (look: Look, outcomesLimit: number): Headline =>
+  headline(
+    look,
+    look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS),
+    outcomesLimit,
+  )
+
+/** Little memory is left: what is taken in waits for what leaves. */
+function nearlyFull(share: number, totals: Totals): Headline {
+  const unread =
+    totals.unread === 0
+      ? ''
+      : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
+  const sentence = `Redis uses ${Math.floor(share * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${unread}. Give Redis more memory, or enqueue less.`
+  return { tone: 'trouble', code: 'nearly-full', title: 'Redis is nearly full', sentence }
+}
+
 /**
- * @param pagesPerMinute  the pace of the last minute, or of what is known of it; undefined right after the start
- * @param outcomesLimit   unread outcomes at which dispatch pauses, per partition
- * @param takenIn         candidates that gateways have taken in lately; undefined: that is not known
+ * The one judgement of the fleet: of the first page, of `decorum status`, `top` and `doctor`, and of the metric `decorum_trouble`, by
+ * which the alerts go. It depends on the look alone.
+ * @param outcomesLimit  unread outcomes at which dispatch pauses, per partition
  */
-export function headline(
-  look: Look,
-  totals: Totals,
-  pagesPerMinute: number | undefined,
-  outcomesLimit: number,
-  takenIn?: number,
-): Headline {
+export function headline(look: Look, totals: Totals, outcomesLimit: number): Headline {
   if (look.kind === 'blind') {
     return {
       tone: 'trouble',
+      code: 'redis-away',
       title: 'Redis does not answer',
       sentence: `Nothing new is sent until it does: ${look.why}.`,
     }
@@ -78,15 +110,18 @@ export function headline(
   if (look.away > 0) {
     return {
       tone: 'trouble',
+      code: 'partitions-away',
       title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
       sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
     }
   }
+  const { perMinute: pagesPerMinute, takenIn } = look.recent
   const stop = look.partitions.find((part) => part.stopped !== undefined)?.stopped
   if (stop !== undefined) {
     const sentence = `An emergency stop is in force: ${stop}. Nothing is sent until it is lifted.`
-    return { tone: 'trouble', title: 'Everything is stopped', sentence }
+    return { tone: 'trouble', code: 'stopped', title: 'Everything is stopped', sentence }
   }
+  if (look.intake.paused.length > 0) return pausedHeadline(look.intake.paused, totals)
   if (totals.heldForMs > 0) {
     const held = look.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
     const all = look.partitions.length
@@ -95,27 +130,28 @@ export function headline(
         ? ['Redis was restarted', 'Every lane']
         : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
     const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
-    return { tone: 'polite', title: 'Holding back', sentence }
+    return { tone: 'polite', code: 'held', title: 'Holding back', sentence }
   }
+  if ((look.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(look.memoryShare ?? 0, totals)
   if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
-    return { tone: 'calm', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }
+    return { tone: 'calm', code: 'idle', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }
   }
   const missing = missingRole(look.members)
   if (missing !== undefined) {
     const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
-    return { tone: 'trouble', title: `No ${missing} is running`, sentence }
+    return { tone: 'trouble', code: `no-${missing}`, title: `No ${missing} is running`, sentence }
   }
   if (isIntakeStuck(totals, takenIn)) {
     const since = length(totals.candidatesForMs ?? 0)
     const sentence = `${waits(totals)}. The oldest candidate was added ${since} ago, and no gateway takes any in.`
-    return { tone: 'trouble', title: 'Nothing is taken in', sentence }
+    return { tone: 'trouble', code: 'not-taken-in', title: 'Nothing is taken in', sentence }
   }
   const waiting = crawlsInTheWay(look, outcomesLimit)
   if (waiting !== undefined) return waiting
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
-    return { tone: 'trouble', title: 'Stalled', sentence }
+    return { tone: 'trouble', code: 'stalled', title: 'Stalled', sentence }
   }
   const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
   const behind =
@@ -124,7 +160,7 @@ export function headline(
       : ' No lane is late.'
   if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
-    return { tone: 'moving', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
+    return { tone: 'moving', code: 'crawling', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
   const next = totals.opensInMs === undefined ? '' : ` The next lane is due in ${length(totals.opensInMs)}.`
   const own =
@@ -134,7 +170,15 @@ export function headline(
         ? ', each until its lane is due'
         : '; those in lanes until their lane is due'
   const sentence = `${waits(totals)}${own}.${next}${rate}`
-  return { tone: 'polite', title: 'Polite, not stalled', sentence }
+  return { tone: 'polite', code: 'polite', title: 'Polite, not stalled', sentence }
+}
+
+function pausedHeadline(paused: QueueName[], totals: Totals): Headline {
+  const names = paused.map((name) => `'${name}'`).join(' and ')
+  const [queue, is] = paused.length > 1 ? ['queues', 'are'] : ['queue', 'is']
+  const stops = paused.includes('candidates') ? 'no candidate is taken in' : 'no order reaches a fetcher'
+  const sentence = `Another tool has paused the ${queue} ${names} of BullMQ: ${stops}. ${waits(totals)}. Resume there (queue.resume()); to stop a fleet there is 'decorum stop'.`
+  return { tone: 'trouble', code: 'queue-paused', title: `The ${queue} ${names} ${is} paused`, sentence }
 }
 
 type Seen = Extract<Look, { kind: 'seen' }>
@@ -144,16 +188,16 @@ function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesL
   const reader = readerInTheWay(readers, unread, outcomesLimit)
   if (reader === undefined) {
     const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
-    return { tone: 'trouble', title: 'Nobody reads the outcomes', sentence }
+    return { tone: 'trouble', code: 'unread', title: 'Nobody reads the outcomes', sentence }
   }
   const group = printable(reader.group)
   const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
   if (isRead(reader)) {
     const sentence = `Dispatch has paused until the reader '${group}' has worked through ${left}.`
-    return { tone: 'trouble', title: 'A reader is behind', sentence }
+    return { tone: 'trouble', code: 'unread', title: 'A reader is behind', sentence }
   }
   const sentence = `${silence(reader)}, and dispatch has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
-  return { tone: 'trouble', title: `Nobody reads as '${group}' any more`, sentence }
+  return { tone: 'trouble', code: 'unread', title: `Nobody reads as '${group}' any more`, sentence }
 }
 
 /** Another crawl than the default one waits alone: the others go on. */
@@ -169,13 +213,13 @@ function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): 
   const title = `The crawl '${name}' waits`
   if (reader === undefined) {
     const sentence = `${some(first.unread, 'outcome')} of the crawl '${name}' lie unread, so it has paused: a consumer group must read and acknowledge them.${more}`
-    return { tone: 'trouble', title, sentence }
+    return { tone: 'trouble', code: 'crawl-waits', title, sentence }
   }
   const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
   const sentence = isRead(reader)
     ? `The crawl '${name}' has paused until its reader '${printable(reader.group)}' has worked through ${left}.`
     : `${silence(reader)}, and the crawl '${name}' has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
-  return { tone: 'trouble', title, sentence: sentence + more }
+  return { tone: 'trouble', code: 'crawl-waits', title, sentence: sentence + more }
 }
 
 function silence({ group, idleMs, oldest }: Reader): string {

@@ -1,10 +1,10 @@
 /** Pages that only show: origins, failures, the last hours, readers, fleet, configuration, one URL. */
 import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { Problem, read } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { viewConfiguration, viewFleet } from '../api/fleet.ts'
 import { listOrigins } from '../api/list-origins.ts'
 import { HISTORY_MINUTES, ListQuery } from '../api/questions.ts'
-import { Refusal, read, refuse } from '../api/route.ts'
 import { candidateStatus } from '../candidate-status.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
@@ -69,7 +69,7 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
       const text = typeof request.query.origin === 'string' ? request.query.origin.trim() : ''
       const at = readUrl(text.includes('://') ? text : `https://${text}`)
       if (!('refused' in at)) return reply.redirect(`/origins/${encodeURIComponent(at.origin)}`, 303)
-      return refuse(reply, new Refusal(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`))
+      return new Problem(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`)
     }
     const frame = frameOf(parts, request)
     // A form also sends the fields that were not filled in
@@ -77,9 +77,9 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
       Object.entries(request.query).filter(([, value]) => typeof value !== 'string' || value.trim() !== ''),
     )
     const wish = read(ListQuery, asked)
-    const list = wish instanceof Refusal ? wish : await listOrigins(ledger, config.agents, wish)
-    if (list instanceof Refusal)
-      return page(reply.code(list.status), originsPage({ asked: textsOf(asked), problem: list.problem.message, frame }))
+    const list = wish instanceof Problem ? wish : await listOrigins(ledger, config.agents, wish)
+    if (list instanceof Problem)
+      return page(reply.code(list.status), originsPage({ asked: textsOf(asked), problem: list.message, frame }))
     return page(reply, originsPage({ asked: textsOf(asked), list, frame }))
   })
 }

@@ -1,6 +1,7 @@
 /** The actions of operators as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
+
+import type { Problem } from '@decorum/runtime/http-api'
 import type { DescribedOrigin } from '../api/describe-origin.ts'
-import type { Problem } from '../api/route.ts'
 import { lasting, length } from '../words.ts'
 import { type Html, html } from './html.ts'
 

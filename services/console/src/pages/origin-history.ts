@@ -1,11 +1,13 @@
 /** What happened to an origin lately, and the rule that decided. Pure. */
-import type { Note } from '@decorum/ledger'
+import { type Note, toleratedIn } from '@decorum/ledger'
+import { TOLERATED } from '@decorum/protocol'
 import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { table } from './table.ts'
 
 const CAUSES = {
   'asked-for-less': 'It asked for less (429 or 503)',
+  'asked-to-wait': 'It asked to wait',
   'turned-away': 'It turned a request away (403)',
   'no-answer': 'It did not answer',
 }
@@ -15,11 +17,21 @@ export function originHistory(notes: Note[]): Html {
   const decided = notes.find((note) => note.what === 'outcome' && note.kind === 'disallowed')
   return html`<section><h2>What happened lately<small>the latest 30 notes, kept for three days</small></h2>
 ${decided?.what === 'outcome' && html`<p class="small">The rule that refused a URL last: <code>${decided.rule ?? ''}</code>, line ${decided.line ?? 0} of its robots.txt, ${day(decided.at)}, for <code>${decided.url}</code>.</p>`}
+${overlooked(notes)}
 ${
   notes.length === 0
     ? html`<p class="none">Nothing is noted. Of a fast crawl only a sample of pages is noted, but all trouble; notes are kept for the 10,000 origins of a partition that had some last.</p>`
     : table('What happened lately', ['When', 'What', ['Told', 'long']], notes.map(row))
 }</section>`
+}
+
+/** The faults of its answers that were overlooked. */
+function overlooked(notes: Note[]): Html | false {
+  const marks = toleratedIn(notes)
+  if (marks.length === 0) return false
+  const rows = marks.map(([mark, times]) => [html`<code>${mark}</code>`, times, TOLERATED[mark]])
+  return html`<p class="small">Faults of its answers that were overlooked, as browsers do, among these notes:</p>
+${table('Faults that were overlooked', ['Mark', 'Notes', ['Meaning', 'long']], rows)}`
 }
 
 function row(note: Note) {
@@ -45,6 +57,7 @@ function sentenceOf(note: Note): Html {
         note.status === undefined ? undefined : `answer ${note.status}`,
         note.rule === undefined ? undefined : `line ${note.line}: ${note.rule}`,
         note.ms === undefined ? undefined : `took ${length(note.ms)}`,
+        note.tolerated === undefined ? undefined : `overlooked: ${note.tolerated.join(', ')}`,
         note.detail,
       ].filter((part) => part !== undefined)
       return html`<code>${note.url}</code><small>${parts.join(' · ')}</small>`
@@ -55,10 +68,12 @@ function sentenceOf(note: Note): Html {
       const inARow = note.cause === 'asked-for-less' ? (note.incidents ?? 0) : (note.failures ?? 0)
       const times = inARow > 1 ? `, ${some(inARow, 'time')} in a row` : ''
       const wish = note.retryAfterMs === undefined ? '' : `, Retry-After ${length(note.retryAfterMs)}`
-      return html`${cause}${times}${wish}${until}.`
+      const unread = note.retryAfterUnread
+      const garbage = unread === undefined ? '' : `, a Retry-After that cannot be read: '${unread}'`
+      return html`${cause}${times}${wish}${garbage}${until}.`
     }
     case 'robots':
-      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}.`
+      return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}${note.tolerated === undefined ? '' : `; overlooked: ${note.tolerated.join(', ')}`}.${note.detail !== undefined && html`<small>${note.detail}</small>`}`
     case 'act':
       return html`${note.action} by ${note.by}${note.reason === '' ? '' : `: ${note.reason}`}.`
     default:

@@ -1,9 +1,10 @@
 /** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and the forms to act. Pure. */
 import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
+import { MAX_PATH_BYTES } from '@decorum/protocol'
+import type { Problem } from '@decorum/runtime/http-api'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
-import type { Problem } from '../api/route.ts'
 import { opensIn } from '../why.ts'
 import { clock, count, day, lasting, length, some } from '../words.ts'
 import { type Html, html, type Piece } from './html.ts'
@@ -151,7 +152,7 @@ function checkForm({ origin, agents, asked }: OriginPageFacts): Html {
   )
   return html`<section class="check"><h2>May a path be fetched?</h2>
 <form class="card" method="get" action="/origins/${encodeURIComponent(origin.origin)}#check" id="check">
-<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="2048"></label>
+<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
 <label>Agent<select name="agent">${options}</select></label>
 <button>Check</button>
 ${asked !== undefined && verdict(asked)}

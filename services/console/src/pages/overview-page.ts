@@ -26,7 +26,7 @@ export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'fra
   const partitions = look.kind === 'seen' ? look.partitions : []
   const totals = totalsOf(partitions, OUTCOME_KINDS, look.kind === 'seen' ? look.intake : undefined)
   const perMinute = pace.perMinute()
-  const head = headline(look, totals, perMinute, outcomesLimit, pace.takenIn())
+  const head = headline(look, totals, outcomesLimit)
   const top = html`<section class="headline ${head.tone}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
   if (look.kind === 'blind') return top
   return html`${top}

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { readUrl } from '@decorum/protocol'
+import { plainText } from '@decorum/robots'
+import { Problem, read } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
 import { defaultBy, reportOrigin } from '../api/mount.ts'
 import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
-import { Refusal, read, refuse } from '../api/route.ts'
 import { changeStops, listStops } from '../api/stops.ts'
 import { frameOf, type PageParts, page } from './answer-page.ts'
 import { addLogin } from './login.ts'
@@ -21,7 +22,7 @@ import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
 const OPERATIONS_SHOWN = 10
-const FORM_MAX_BYTES = 16_384
+const FORM_MAX_BYTES = 64 * 1024
 
 const READ = { config: { access: 'read' } } as const
 const WRITE = { config: { access: 'write' } } as const
@@ -89,13 +90,13 @@ function addStops(scope: FastifyInstance, parts: PageParts): void {
     const fields = (request.body ?? {}) as StopFields
     const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
     const asked = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
-    const told = asked instanceof Refusal ? asked : await changeStops(ledger, asked, by)
-    if (told instanceof Refusal)
-      return page(reply.code(told.status), await show(request, { problem: { message: told.problem.message, fields } }))
+    const told = asked instanceof Problem ? asked : await changeStops(ledger, asked, by)
+    if (told instanceof Problem)
+      return page(reply.code(told.status), await show(request, { problem: { message: told.message, fields } }))
     return told.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show(request, { told }))
   })
 }
-const NOT_CONFIRMED = new Refusal(400, 'not-confirmed', 'a stop has to be confirmed')
+const NOT_CONFIRMED = new Problem(400, 'not-confirmed', 'a stop has to be confirmed')
 
 type Asking = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
 
@@ -121,14 +122,14 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     })
   }
   /** the origin of the address, or the refusal is sent */
-  const originOf = (request: Asking): string | Refusal => {
+  const originOf = (request: Asking): string | Problem => {
     const asked = read(OriginPath, request.params)
-    return asked instanceof Refusal ? asked : asked.origin
+    return asked instanceof Problem ? asked : asked.origin
   }
 
   scope.get('/origins/:origin', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
-    if (origin instanceof Refusal) return refuse(reply, origin)
+    if (origin instanceof Problem) return origin
     const { done } = request.query
     const shown = {
       done: OPERATIONS.find((one) => one === done),
@@ -138,25 +139,25 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
   })
   scope.get('/origins/:origin/facts', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
-    if (origin instanceof Refusal) return refuse(reply, origin)
+    if (origin instanceof Problem) return origin
     return page(reply, originFacts(await factsOf(origin)).text)
   })
   scope.get('/origins/:origin/robots.txt', READ, async (request: Asking, reply) => {
     const origin = originOf(request)
-    if (origin instanceof Refusal) return refuse(reply, origin)
+    if (origin instanceof Problem) return origin
     const { state } = await ledger.viewOrigin(origin, [])
     const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
-    if (body === undefined) return refuse(reply, new Refusal(404, 'no-copy', 'no copy of its robots.txt is stored'))
-    return reply.type('text/plain; charset=utf-8').send(body) // written by a stranger: browsers must not take it for anything else
+    if (body === undefined) return new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
+    return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // written by a stranger: browsers must not take it for anything else
   })
   scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
     const origin = originOf(request)
-    if (origin instanceof Refusal) return refuse(reply, origin)
+    if (origin instanceof Problem) return origin
     const fields = (request.body ?? {}) as FormFields
     const action = read(ActionBody, actionOf(fields))
-    const done = action instanceof Refusal ? action : await act(ledger, agents, origin, action, defaultBy(request))
-    if (done instanceof Refusal) {
-      return page(reply.code(done.status), await show(request, origin, { problem: { problem: done.problem, fields } }))
+    const done = action instanceof Problem ? action : await act(ledger, agents, origin, action, defaultBy(request))
+    if (done instanceof Problem) {
+      return page(reply.code(done.status), await show(request, origin, { problem: { problem: done, fields } }))
     }
     // Shown by a request of its own, so that loading the page again does nothing twice
     return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
@@ -171,8 +172,8 @@ async function askedAbout(
   if (typeof path !== 'string') return undefined
   const agent = agents.find(typeof name === 'string' && name !== '' ? name : undefined)
   const asked = { path, agent: agent?.key ?? '' }
-  if (agent === undefined) return { ...asked, problem: unknownAgent(agents).problem }
+  if (agent === undefined) return { ...asked, problem: unknownAgent(agents) }
   const at = readUrl(origin + (path.startsWith('/') ? path : `/${path}`))
-  if ('refused' in at) return { ...asked, problem: { error: at.refused, message: `this is no path: ${at.refused}` } }
+  if ('refused' in at) return { ...asked, problem: new Problem(400, at.refused, `this is no path: ${at.refused}`) }
   return { ...asked, answer: await check(ledger, agent, at) }
 }

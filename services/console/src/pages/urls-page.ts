@@ -1,4 +1,5 @@
 /** The page at `/urls`: why a URL, or a candidate by its id, is where it is. Pure. */
+import { MAX_URL_CHARS } from '@decorum/protocol'
 import type { CandidateStatus } from '../candidate-status.ts'
 import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
@@ -15,7 +16,7 @@ export type UrlsPageFacts = {
 
 export function urlsPage({ asked, found, problem, now, frame }: UrlsPageFacts): string {
   const body = html`<main><h1>Why a URL is where it is</h1>
-<form class="card filter" method="get" action="/urls"><label>URL or id<input name="what" type="text" maxlength="8192" value="${asked}" placeholder="https://example.com/page" required></label><button>Look</button></form>
+<form class="card filter" method="get" action="/urls"><label>URL or id<input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${asked}" placeholder="https://example.com/page" required></label><button>Look</button></form>
 ${problem !== undefined && html`<p class="notice" role="status">${problem}</p>`}
 ${found.map((one) => told(one, now))}</main>`
   return layout({ title: 'Why a URL waits · Decorum', body, frame, place: '/urls' })

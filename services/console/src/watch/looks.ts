@@ -1,8 +1,9 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import { type Crawl, type Member, type Reader, thatAnswer } from '@decorum/ledger'
 import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger-views'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { DEFAULT_CRAWL, systemClock } from '@decorum/protocol'
 import { readersOfOthers } from './crawl-readers.ts'
+import { type Recent, recentOf, SAMPLES } from './recent.ts'
 
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
@@ -13,7 +14,7 @@ const IN_FLIGHT_SHARE = 3
 /** What the console needs to see: the ledger's views. */
 export type Eyes = Pick<
   LedgerWithViews,
-  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake'
+  'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'samples' | 'memory'
 >
 
 export type SoonLane = LaneInOrigin & { partition: number }
@@ -36,6 +37,9 @@ export type Look =
       crawls: Crawl[]
       /** candidates that no gateway has taken in, over all partitions that answer */
       intake: Intake
+      recent: Recent
+      /** memory of Redis in use, of its maxmemory; of several masters, of that which is fullest */
+      memoryShare?: number
     }
   | { kind: 'blind'; at: number; why: string }
 
@@ -46,24 +50,31 @@ export type Look =
 export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
   let last: { at: number; look: Promise<Look> } | undefined
   return function look(): Promise<Look> {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     if (last === undefined || now - last.at >= freshMs) last = { at: now, look: takeLook(eyes) }
     return last.look
   }
 }
 
 async function takeLook(eyes: Eyes): Promise<Look> {
-  const at = Date.now()
+  const at = systemClock.machine()
   try {
-    const [partitions, lanes, members, readers, crawls, intakes] = await Promise.all([
-      thatAnswer(eyes.tags.map((_, partition) => eyes.viewPartition(partition))),
+    const [parts, lanes, members, readers, crawls, intakes, memory] = await Promise.all([
+      thatAnswer(
+        eyes.tags.map(async (_, partition) => {
+          const [view, samples] = await Promise.all([eyes.viewPartition(partition), eyes.samples(partition, SAMPLES)])
+          return { view, samples }
+        }),
+      ),
       soonLanes(eyes),
       eyes.members(),
       eyes.readers(DEFAULT_CRAWL),
       eyes.crawls(),
       thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
+      eyes.memory().catch(() => undefined), // a server may refuse INFO
     ])
     const otherReaders = await readersOfOthers(eyes, crawls)
+    const partitions = parts.map(({ view }) => view)
     const away = eyes.tags.length - partitions.length
     return {
       kind: 'seen',
@@ -76,6 +87,8 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       otherReaders,
       crawls,
       intake: summed(intakes),
+      recent: recentOf(parts),
+      ...(memory === undefined ? {} : { memoryShare: memory.share }),
     }
   } catch (error) {
     return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
@@ -110,6 +123,7 @@ export function summed(intakes: Intake[]): Intake {
     jobs: intakes.reduce((n, { jobs }) => n + jobs, 0),
     urls: intakes.reduce((n, { urls }) => n + urls, 0),
     isEstimate: intakes.some(({ isEstimate }) => isEstimate),
+    paused: [...new Set(intakes.flatMap(({ paused }) => paused))],
     ...(ages.length === 0 ? {} : { oldestMs: Math.max(...ages) }),
   }
 }

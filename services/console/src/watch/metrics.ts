@@ -1,13 +1,15 @@
 /**
  * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event, and of readers
  * crawl and group, a bounded number of them: never an origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and `decorum_due_lag_seconds`: a deep
- * backlog of one slow site needs one fetcher, not more.
+ * backlog of one slow site needs one fetcher, not more. Every console reports the same values of the same fleet: a query takes
+ * `max by (partition …)` of them before it sums.
  */
 
 import type { Reader } from '@decorum/ledger'
 import type { Intake, PartitionView } from '@decorum/ledger-views'
-import { DEFAULT_CRAWL, OUTCOME_KINDS } from '@decorum/protocol'
+import { DEFAULT_CRAWL, OUTCOME_KINDS, systemClock } from '@decorum/protocol'
 import { Counter, Gauge, type Registry } from '@decorum/runtime/prom-client'
+import type { Headline } from '../pages/headline.ts'
 import { readersOfOthers } from './crawl-readers.ts'
 import type { Eyes } from './looks.ts'
 
@@ -53,6 +55,7 @@ const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 export function addFleetMetrics(
   register: Registry,
   ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
+  judge: () => Promise<Headline>,
 ): Registry {
   const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
 
@@ -79,6 +82,17 @@ export function addFleetMetrics(
       },
     })
   }
+  new Gauge({
+    name: 'decorum_trouble',
+    help: '1 by the code of what the first page of the console calls trouble; no value: there is none',
+    labelNames: ['code'],
+    registers: [register],
+    async collect() {
+      this.reset()
+      const { tone, code } = await judge()
+      if (tone === 'trouble') this.set({ code }, 1)
+    },
+  })
   addCounts(register, look)
   addIntake(
     register,
@@ -197,7 +211,7 @@ function oncePerTick<T>(ask: () => Promise<T>): () => Promise<T> {
   return () => {
     if (shared === undefined) {
       shared = ask()
-      setImmediate(() => {
+      systemClock.soon(() => {
         shared = undefined
       })
     }

@@ -1,7 +1,7 @@
 /** How fast outcomes came in lately, from the ledger's own counts: a few numbers per sample, for the last minutes. */
 
-/** One sample: instant (ms, monotonic), outcomes and candidates taken in since the beginning. */
-type Sample = { at: number; outcomes: number; takenIn: number }
+/** One sample: instant (ms, monotonic), outcomes since the beginning. */
+type Sample = { at: number; outcomes: number }
 
 export const SAMPLE_MS = 2_000
 const KEPT = 91 // three minutes: what the sparkline shows
@@ -10,10 +10,10 @@ export class Pace {
   #samples: Sample[] = []
 
   /** Counts that fall (another Redis, a flushed one) begin a new history. */
-  add(outcomes: number, at: number, takenIn = 0): void {
+  add(outcomes: number, at: number): void {
     const last = this.#samples.at(-1)
     if (last !== undefined && outcomes < last.outcomes) this.#samples = []
-    this.#samples.push({ at, outcomes, takenIn })
+    this.#samples.push({ at, outcomes })
     if (this.#samples.length > KEPT) this.#samples.shift()
   }
 
@@ -23,13 +23,6 @@ export class Pace {
     const first = this.#samples.find((sample) => last !== undefined && last.at - sample.at <= 60_000)
     if (first === undefined || last === undefined || last.at - first.at < SAMPLE_MS / 2) return undefined
     return ((last.outcomes - first.outcomes) / (last.at - first.at)) * 60_000
-  }
-
-  /** Candidates taken in within the last ten seconds; undefined before so much is known. */
-  takenIn(): number | undefined {
-    const last = this.#samples.at(-1)
-    const first = this.#samples.findLast((sample) => last !== undefined && last.at - sample.at >= 10_000)
-    return first === undefined || last === undefined ? undefined : last.takenIn - first.takenIn
   }
 
   /** Outcomes per second between samples, oldest first. */

@@ -12,6 +12,7 @@ import { fetchPage } from '../page/fetch-page.ts'
 import { fetchAndKeepRobots } from '../page/keep-robots.ts'
 import type { Tools } from '../tools.ts'
 import { release } from './release.ts'
+import type { Outside } from './slots.ts'
 import { waitUntilDue } from './wait.ts'
 
 /** Groups are asked for again after this when the ledger did not answer. */
@@ -19,10 +20,17 @@ const AGAIN_MS = 250
 
 /**
  * Never rejects.
- * @param receivedAt  when this process received the order, by `performance.now()`
+ * @param receivedAt  when this process received the order, by `clock.monotonic()`
+ * @param outside     for waits that take no slot
  */
-export async function carryOut(order: Order, tools: Tools, receivedAt = performance.now()): Promise<void> {
+export async function carryOut(
+  order: Order,
+  tools: Tools,
+  receivedAt = tools.ledger.clock.monotonic(),
+  outside?: Outside,
+): Promise<void> {
   const { ledger, stats, log, traces } = tools
+  const { clock } = ledger
   const span = traces?.span('decorum.fetch', order.request, () => ({
     'decorum.id': order.id,
     'decorum.kind': order.kind,
@@ -31,27 +39,27 @@ export async function carryOut(order: Order, tools: Tools, receivedAt = performa
   }))
   let broken: Error | undefined
   const dueInMs = order.notBefore === 0 ? 0 : order.notBefore - ledger.now(ledger.partitionOf(order.origin))
-  const dueAt = Math.max(receivedAt, performance.now() + dueInMs)
+  const dueAt = Math.max(receivedAt, clock.monotonic() + dueInMs)
   try {
     const agent = await waitUntilDue(order, tools)
     if (agent === undefined) return
     const turn = await orderTurn(order, agent, tools).catch(whenAnswers)
     if (turn.kind !== 'held') return await notNow(order, turn, tools)
     stats.started++
-    const startedAt = performance.now()
+    const startedAt = clock.monotonic()
     stats.late(Math.max(0, startedAt - dueAt))
     try {
       const lease = new Lease(agent, turn, tools, tools)
       const fetched =
         order.kind === 'robots'
-          ? await fetchAndKeepRobots(order, lease, tools)
+          ? await fetchAndKeepRobots(order, lease, { ...tools, ...defined({ outside }) })
           : await fetchPage(order, agent, lease, tools)
       span?.set(attributesOf(fetched))
       stats.exchanged(order.kind, fetched.what, fetched.bytes)
       await lease.end(fetched, () => warnOfNoRoom(order, log))
     } finally {
       stats.ended++
-      stats.took(order.kind, performance.now() - startedAt)
+      stats.took(order.kind, clock.monotonic() - startedAt)
     }
   } catch (error) {
     broken = error as Error

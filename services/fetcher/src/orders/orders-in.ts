@@ -3,13 +3,23 @@
  * BullMQ repeats nothing. While all slots are taken the job waits, the queue behind it fills, and the gateways stop reserving
  * lanes: that is the back-pressure.
  */
-import { MAX_ORDERS_PER_JOB, ORDERS, type Order, ordersIn, queueOptions, type UnreadableOrder } from '@decorum/protocol'
+import {
+  type Clock,
+  MAX_ORDERS_PER_JOB,
+  ORDERS,
+  type Order,
+  ordersIn,
+  queueOptions,
+  type UnreadableOrder,
+} from '@decorum/protocol'
 import { type ConnectionOptions, UnrecoverableError, Worker } from '@decorum/protocol/bullmq'
-import { closeWithin, crashPoint } from '@decorum/runtime'
+import { closeWithin, crashPoint, outages } from '@decorum/runtime'
 import type { Stats } from '../stats.ts'
-import type { Slots } from './slots.ts'
+import { groupsOf } from './groups.ts'
+import type { Outside, Slots } from './slots.ts'
 
 export type OrdersInOptions = {
+  clock: Clock
   /** hash tags of the partitions, braces included */
   tags: readonly string[]
   connection: ConnectionOptions
@@ -17,9 +27,14 @@ export type OrdersInOptions = {
   stats: Stats
   /** undefined, or when more pages can be kept: no job is begun before */
   room?: () => Promise<void> | undefined
-  /** never rejects */
-  /** @param receivedAt  when its job came, by `performance.now()` */
-  carryOut: (order: Order, receivedAt: number) => Promise<void>
+  /**
+   * Never rejects.
+   * @param receivedAt  when its job came, by `clock.monotonic()`
+   * @param outside     for waits that take no slot
+   */
+  carryOut: (order: Order, receivedAt: number, outside: Outside) => Promise<void>
+  /** gives an order back for which there is no slot, because one of its groups has its share; never rejects */
+  turnAway: (order: Order) => void
   /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
   endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
@@ -31,32 +46,60 @@ export type OrdersInOptions = {
  */
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
+/** One job, as BullMQ hands it over. */
+export type OrdersJob = { readonly id?: string | undefined; readonly data: unknown }
+
+/**
+ * What becomes of a job: each of its orders finds a slot, or is given back. Resolves then, and rejects for a job that cannot be read.
+ * @param stopped  resolves when nothing waits for room any more
+ */
+export function takeOrders(
+  options: Pick<
+    OrdersInOptions,
+    'clock' | 'slots' | 'stats' | 'carryOut' | 'turnAway' | 'endUnreadable' | 'log' | 'room'
+  >,
+  stopped: Promise<void>,
+): (job: OrdersJob) => Promise<void> {
+  const { clock, slots, stats, carryOut, turnAway, endUnreadable, log, room } = options
+  return async (job) => {
+    const orders = ordersIn(job.data)
+    if (orders === undefined) {
+      stats.badJobs++
+      throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
+    }
+    const receivedAt = clock.monotonic()
+    crashPoint('orders.received')
+    const wait = room?.()
+    if (wait !== undefined) await Promise.race([wait, stopped])
+    const placed = orders.map((read) => {
+      if (read.ok) {
+        const { order } = read
+        return slots.place({
+          groups: groupsOf(order),
+          run: (outside) => carryOut(order, receivedAt, outside),
+          turnAway: () => turnAway(order),
+        })
+      }
+      stats.badOrders++
+      const { why, lane } = read
+      log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')
+      return lane === undefined ? undefined : endUnreadable(lane, why)
+    })
+    await Promise.all(placed.filter((placing) => placing !== undefined))
+    crashPoint('orders.placed')
+  }
+}
+
 export function openOrdersIn(options: OrdersInOptions) {
-  const { tags, connection, slots, stats, carryOut, endUnreadable, log, room } = options
+  const { clock, tags, connection, slots, log } = options
   const stopping = Promise.withResolvers<void>()
+  const take = takeOrders(options, stopping.promise)
   const workers = tags.map((tag) => {
     const worker = new Worker(
       ORDERS,
-      async (job) => {
-        const orders = ordersIn(job.data)
-        if (orders === undefined) {
-          stats.badJobs++
-          throw new UnrecoverableError('a job of orders carries { orders: [ … ] }')
-        }
-        const receivedAt = performance.now()
-        crashPoint('orders.received')
-        const wait = room?.()
-        if (wait !== undefined) await Promise.race([wait, stopping.promise])
+      (job) => {
         worker.concurrency = jobsAtOnce(slots.size) // the number of slots may have changed
-        const placed = orders.map((read) => {
-          if (read.ok) return slots.place(() => carryOut(read.order, receivedAt))
-          stats.badOrders++
-          const { why, lane } = read
-          log.warn({ job: job.id, origin: lane?.origin, reason: why.slice(0, 512) }, 'an order could not be read')
-          return lane === undefined ? undefined : endUnreadable(lane, why)
-        })
-        await Promise.all(placed.filter((placing) => placing !== undefined))
-        crashPoint('orders.placed')
+        return take(job)
       },
       {
         ...queueOptions(tag),
@@ -72,10 +115,9 @@ export function openOrdersIn(options: OrdersInOptions) {
     worker.on('failed', (job, error) =>
       log.warn({ job: job?.id, reason: error.message.slice(0, 512) }, 'a job of the orders queue was set aside'),
     )
-    let logged = '' // during an outage the same error comes every second
+    const begins = outages(clock)
     worker.on('error', ({ message }) => {
-      if (message !== logged) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
-      logged = message
+      if (begins()) log.warn({ reason: message.slice(0, 512) }, 'the orders queue')
     })
     return worker
   })
@@ -83,7 +125,10 @@ export function openOrdersIn(options: OrdersInOptions) {
     /** No more jobs; resolves when every order that was placed has ended. */
     async stop(): Promise<void> {
       stopping.resolve()
-      await closeWithin(workers.map((worker) => worker.close()))
+      await closeWithin(
+        clock,
+        workers.map((worker) => worker.close()),
+      )
       await slots.empty()
     },
   }

@@ -1,19 +1,26 @@
 /** Orders that end without a request: their reservation is given back, so that others can use the lane. */
 import type { Agents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
+import { type Gate, type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
 import { releaseOrder } from '@decorum/sending'
 import type { Tools } from '../tools.ts'
+
+const GATE_OF: Partial<Record<Parameters<typeof release>[2], Gate>> = {
+  'unknown-agent': 'unknown-agent',
+  stopped: 'stopped',
+  egress: 'egress',
+  share: 'share',
+}
 
 /** Releases a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects. */
 export async function release(
   order: Order,
   { ledger, stats }: Pick<Tools, 'ledger' | 'stats'>,
-  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'expired' | 'unknown-agent' | 'egress',
+  why: 'stopping' | 'stopped' | 'paced' | 'too-early' | 'expired' | 'unknown-agent' | 'egress' | 'share',
   waitMs?: number,
 ): Promise<void> {
   stats.refused(why)
-  const gate = why === 'unknown-agent' || why === 'stopped' || why === 'egress' ? why : 'pace-group'
+  const gate = GATE_OF[why] ?? 'pace-group'
   await releaseOrder(ledger, order, waitMs === undefined ? undefined : { waitMs, why: gate })
 }
 

@@ -1,59 +1,126 @@
-/** How many orders may run at once. Further ones wait, first come, first served. */
+/**
+ * How many orders may run at once, and whose order takes the next slot (`Shares`). Further ones wait, first come, first served; one of a
+ * group that has its share already is turned away while others need the slots.
+ */
+
+import { type Groups, Shares } from '@decorum/politeness'
+import type { Clock } from '@decorum/protocol'
 
 export type Slots = ReturnType<typeof openSlots>
 
-export function openSlots(count: number) {
-  let size = count
-  let taken = 0
-  const queue: (() => void)[] = []
+/** Gives the slot up while it waits for something else than the answer of a site, and takes the next free one then. */
+export type Outside = <T>(wait: () => Promise<T>) => Promise<T>
+
+export type Task = {
+  groups: Groups
+  /** never rejects */
+  run: (outside: Outside) => Promise<void>
+  /** it gets no slot, because this group has its share */
+  turnAway: (group: string) => void
+}
+
+export function openSlots(clock: Clock, count: number, shares = new Shares(clock, count)) {
+  /** tasks that have given their slot up for a while */
+  let outside = 0
+  const queue: { groups: Groups; begin: () => void; turnAway?: (group: string) => void }[] = []
   let emptied: (() => void)[] = []
-  const start = (task: () => Promise<void>): undefined => {
-    taken++
-    void task().then(ended, (error: unknown) => {
-      ended() // a fault of this program: the slot is free again, and the rejection stays unhandled, so that it is noticed
-      throw error
-    })
+  const start = ({ groups, run }: Task): undefined => {
+    shares.take(groups)
+    void run(outsideOf(groups)).then(
+      () => ended(groups),
+      (error: unknown) => {
+        ended(groups) // a fault of this program: the slot is free again, and the rejection stays unhandled, so that it is noticed
+        throw error
+      },
+    )
   }
-  const ended = (): void => {
-    taken--
+  const outsideOf =
+    (groups: Groups): Outside =>
+    async (wait) => {
+      outside++
+      ended(groups)
+      try {
+        return await wait()
+      } finally {
+        if (shares.taken < shares.size) shares.take(groups)
+        else {
+          // Its leases run, so it comes before those that have not begun.
+          await new Promise<void>((resume) => {
+            shares.wait(groups)
+            queue.unshift({
+              groups,
+              begin() {
+                shares.take(groups)
+                resume()
+              },
+            })
+          })
+        }
+        outside--
+      }
+    }
+  const ended = (groups: Groups): void => {
+    shares.leave(groups)
     fill()
-    if (taken > 0) return
+    if (shares.taken > 0 || outside > 0) return
     for (const tell of emptied) tell()
     emptied = []
   }
   const fill = (): void => {
-    while (taken < size && queue.length > 0) queue.shift()?.()
+    while (shares.taken < shares.size) {
+      const next = queue.shift()
+      if (next === undefined) return
+      const { groups, begin, turnAway } = next
+      shares.wait(groups, -1)
+      const group = turnAway && shares.beyond(groups)
+      if (group === undefined) begin()
+      else turnAway?.(group)
+    }
   }
   return {
     /** how many there are; may be changed at any time */
     get size(): number {
-      return size
+      return shares.size
     },
     set size(next: number) {
-      size = next
+      shares.size = next
       fill()
     },
     get taken(): number {
-      return taken
+      return shares.taken
     },
     get waiting(): number {
       return queue.length
     },
-    /**
-     * Starts a task in a slot: at once (undefined), or when the promise resolves.
-     * @param task  never rejects
-     */
-    place(task: () => Promise<void>): Promise<void> | undefined {
-      if (taken < size) return start(task)
+    shares,
+    /** Starts a task in a slot, or turns it away: at once (undefined), or when the promise resolves. */
+    place(task: Task): Promise<void> | undefined {
+      const { groups } = task
+      const group = shares.beyond(groups)
+      if (group !== undefined) {
+        task.turnAway(group)
+        return undefined
+      }
+      if (shares.taken < shares.size) return start(task)
+      shares.wait(groups)
       return new Promise((placed) => {
-        queue.push(() => {
-          start(task)
-          placed()
+        queue.push({
+          groups,
+          begin() {
+            start(task)
+            placed()
+          },
+          turnAway(why) {
+            task.turnAway(why)
+            placed()
+          },
         })
       })
     },
     /** resolves when no slot is taken and nothing waits */
     empty: (): Promise<void> =>
-      taken === 0 && queue.length === 0 ? Promise.resolve() : new Promise((tell) => void emptied.push(tell)),
+      shares.taken === 0 && outside === 0 && queue.length === 0
+        ? Promise.resolve()
+        : new Promise((tell) => void emptied.push(tell)),
   }
 }

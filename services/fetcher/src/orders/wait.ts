@@ -1,7 +1,7 @@
 /** The wait before an order: until its lane is due. */
 import { type Agent, type Agents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { Order } from '@decorum/protocol'
-import { pause } from '@decorum/runtime'
+
 import { START_TOGETHER_MS, START_TRIP_MS } from '../limits.ts'
 import type { Tools } from '../tools.ts'
 import { release } from './release.ts'
@@ -26,9 +26,9 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
     return await released('unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }
   const opensInMs = order.notBefore - ledger.now(ledger.partitionOf(order.origin)) - START_TRIP_MS
-  const waitMs = groups.hostsAlone ? togetherIn(opensInMs) : opensInMs
-  if (waitMs > 0) await pause(Math.min(waitMs, LONGEST_WAIT_MS))
-  const egressWaitMs = connections.egressWaitMs(agent)
+  const waitMs = groups.hostsAlone ? togetherIn(ledger.clock.monotonic(), opensInMs) : opensInMs
+  if (waitMs > 0) await ledger.clock.sleep(Math.min(waitMs, LONGEST_WAIT_MS))
+  const egressWaitMs = connections.egressWaitMs(agent, order.origin)
   if (egressWaitMs > 0) return await released('egress', egressWaitMs)
   if (isStopping()) return await released('stopping')
   return agent
@@ -39,8 +39,7 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
  * started ahead of its time, so lanes with groups do not use it.
  * @returns ms from now, at most START_TOGETHER_MS less than `ms`
  */
-function togetherIn(ms: number): number {
-  const now = performance.now()
+function togetherIn(now: number, ms: number): number {
   return Math.floor((now + ms) / START_TOGETHER_MS) * START_TOGETHER_MS - now
 }
 

@@ -1,12 +1,11 @@
 /** One page: its exchange, what is kept of the answer, and what is read from it. */
 
 import type { Agent } from '@decorum/config'
-import { type ArchiveRef, base32, isConditional, meaningOf, type Order, orderUrl, single } from '@decorum/protocol'
+import { type ArchiveRef, base32, isConditional, linesOf, meaningOf, type Order, orderUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import {
   type Fetched,
   type FetchedBody,
-  loadOf,
   NORMAL_LOAD,
   readAskedForLess,
   readFailure,
@@ -14,7 +13,7 @@ import {
   readRedirect,
   type UsedLease,
 } from '@decorum/sending'
-import { type Answer, decodedLength, isCoded, requestHead } from '@decorum/sending/bodies'
+import { type Answer, decodedLength, fieldsThatFit, isCoded, requestHead } from '@decorum/sending/bodies'
 import { exchange, failureOf } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page, Revisit } from '../sink/sink.ts'
@@ -24,7 +23,7 @@ import { shapedAsk } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
   Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts' | 'honourNoarchive'> & {
-    ledger: Pick<Tools['ledger'], 'wall' | 'partitionOf'>
+    ledger: Pick<Tools['ledger'], 'wall' | 'partitionOf' | 'clock'>
   }
 
 export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, tools: PageTools): Promise<Fetched> {
@@ -41,36 +40,39 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     keepBody: (received) => sink.keepsBodies || isCoded(received),
     startBytes: startBytesFor,
   })
+  const now = (): number => ledger.wall(ledger.partitionOf(origin))
+  // Of the clock of its outcome's `at`, not of this machine's
+  result.startedAt = Math.round(now() - (ledger.clock.monotonic() - result.endedAt) - result.timing.totalMs)
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
-  const about = { order, agent, maxAttempts: most, now: () => ledger.wall(ledger.partitionOf(origin)) }
+  const about = { order, agent, maxAttempts: most, now }
   const took = { endedAt: result.endedAt, tookMs: result.timing.totalMs }
   if (result.kind === 'unanswered') {
     const { error, phase } = result
     return { ...took, bytes: 0, ...readFailure(failureOf(error, phase), error.message, about) }
   }
   const { status, headers, body } = result
+  const ofHead = result.tolerated.length > 0 ? result.tolerated : undefined
+  const answered = { ...about, retryAfter: linesOf(headers, 'retry-after'), ...defined({ tolerated: ofHead }) }
   const done = { ...took, bytes: body.bytes }
   try {
-    if (meaningOf(status) === 'asked-for-less') {
-      const load = loadOf(status, single(headers, 'retry-after'))
-      return { ...done, ...readAskedForLess(status, load, about) }
-    }
+    if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
     const kept = () => pageOf(order, agent, asked.headers, result)
-    const redirect = readRedirect(status, headers, about)
+    const redirect = readRedirect(status, headers, answered)
     if (redirect !== undefined) {
       if (isKept) await keep(kept(), lease.keepMs(), tools)
       return { ...done, ...redirect }
     }
     const url = orderUrl(order)
-    const start = new DecodedStart(headers)
-    const saysAtOnce = isCoded(headers) ? undefined : saysOf(url, result, agent, start)
+    const start = isCoded(headers) ? new DecodedStart(headers) : undefined
+    const saysAtOnce = start === undefined ? saysOf(url, headers, agent, body.start()) : undefined
     // For a small page both are at hand, and awaiting them would cost as much as making the digest.
-    const [digesting, decoded] = [body.digest(), decodedLength(result, (piece) => start.take(piece))]
+    const [digesting, decoded] = [body.digest(), decodedLength(ledger.clock, result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
-    const decodedBytes = decoded instanceof Promise ? await decoded : decoded
-    const says = isCoded(headers) ? saysOf(url, result, agent, start) : saysAtOnce
+    const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
+    if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
+    const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
     const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
@@ -80,11 +82,14 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
       await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
     }
     const unchanged = revisit === undefined ? undefined : true
+    result.tolerated.push(...ofCoding)
     const tolerated = result.tolerated.length > 0 ? result.tolerated : undefined
     const found = defined({ decodedBytes, archive, says, unchanged, tls: result.tls, tolerated })
-    const read = readPage({ ...fetchedBody(result, digest), ...found }, about)
+    const read = readPage(Object.assign(fetchedBody(result, digest), found), answered)
+    if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
+      read.outcome.headers = fieldsThatFit(headers)
     siteAnswers.heard(origin, status, read.outcome.at)
-    return { ...done, ...read }
+    return Object.assign(read, done)
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm
   }
@@ -100,7 +105,7 @@ function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): 
 /** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
 function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
   if (status === 304 && isConditional(request)) return 'server-not-modified'
-  const isWhole = status >= 200 && status < 300 && truncated === false
+  const isWhole = status >= 200 && status < 300 && truncated === ''
   return isWhole && request?.knownDigest === digest ? 'identical-payload-digest' : undefined
 }
 
@@ -116,13 +121,17 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
     startedAt,
     ms: Math.round(timing.totalMs),
     address,
-    timing: inTenths(timing),
+    timing: inWholeMs(timing),
     protocol,
   }
 }
 
-/** In tenths of a ms. */
-function inTenths(timing: Answer['timing']): Answer['timing'] {
-  const rounded = Object.entries(timing).map(([phase, ms]) => [phase, Math.round(ms * 10) / 10])
-  return Object.fromEntries(rounded) as Answer['timing']
+/** Numbers of outcomes are whole: polars takes a column for one of integers by its first lines, and stops at the first that is not. */
+function inWholeMs(timing: Answer['timing']): Answer['timing'] {
+  const rounded = { ...timing }
+  for (const phase in rounded) {
+    const ms = rounded[phase as keyof typeof rounded]
+    if (ms !== undefined) rounded[phase as keyof typeof rounded] = Math.round(ms)
+  }
+  return rounded
 }

@@ -3,11 +3,12 @@
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import type { PageSays } from '@decorum/protocol'
-import { type Answer, type Headers, isCoded, isPlain } from '@decorum/sending/bodies'
+import { type Headers, isCoded } from '@decorum/sending/bodies'
 
 /** How much of the start of a body on the wire is kept to be read here. A body with a content coding is read while it
- * is decoded, and not at all when its coding is unknown. */
-export const startBytesFor = (headers: Headers): number => (isHtml(headers) && isPlain(headers) ? HEAD_BYTES : 0)
+ * is decoded. */
+export const startBytesFor = (headers: Headers): number =>
+  isHtml(headers) !== false && !isCoded(headers) ? HEAD_BYTES : 0
 
 /** Takes the decoded start of one body. */
 export class DecodedStart {
@@ -15,7 +16,7 @@ export class DecodedStart {
   #room: number
 
   constructor(headers: Headers) {
-    this.#room = isHtml(headers) ? HEAD_BYTES : 0
+    this.#room = isHtml(headers) === false ? 0 : HEAD_BYTES
   }
 
   take(chunk: Uint8Array): void {
@@ -30,13 +31,20 @@ export class DecodedStart {
   }
 }
 
-/** To be called before the digest of the body is made: reading its start later could need a copy of it. */
+/** The product tokens of each agent, in lower case. */
+const tokens = new WeakMap<Agent, readonly string[]>()
+
+/** @param start  of the body without its content coding; of a body in memory to be read before its digest is made */
 export function saysOf(
   url: string,
-  { headers, body }: Answer,
+  headers: Headers,
   agent: Agent,
-  decoded: DecodedStart,
+  start: readonly Uint8Array[],
 ): PageSays | undefined {
-  const names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
-  return readSaid(url, headers, names, isCoded(headers) ? decoded.pieces() : body.start())
+  let names = tokens.get(agent)
+  if (names === undefined) {
+    names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
+    tokens.set(agent, names)
+  }
+  return readSaid(url, headers, names, start)
 }

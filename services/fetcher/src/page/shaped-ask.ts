@@ -1,7 +1,7 @@
 /** What the shape of a candidate's request means for its exchange. */
 
 import type { Agent } from '@decorum/config'
-import { isAccepted, type RequestShape, single } from '@decorum/protocol'
+import { contentTypeOf, isAccepted, type RequestShape } from '@decorum/protocol'
 import { ACCEPTED_CODINGS, headersFor, headersOf } from '@decorum/sending/bodies'
 import type { Ask } from '@decorum/sending/http'
 
@@ -24,6 +24,6 @@ export function shapedAsk(
     headers: headersFor(agent, shape, ACCEPTED_CODINGS).flat(),
     deadlineMs: Math.min(limits.deadlineMs, deadlineMs ?? Infinity),
     maxBytes: Math.min(limits.maxBytes, maxBytes ?? Infinity),
-    ...(accept !== undefined && { wantsBody: (received) => isAccepted(accept, single(received, 'content-type')) }),
+    ...(accept !== undefined && { wantsBody: (received) => isAccepted(accept, contentTypeOf(received)) }),
   }
 }

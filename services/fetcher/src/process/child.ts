@@ -1,12 +1,4 @@
-/** One fetching process under its supervisor. */
-import { startJoined } from '@decorum/fleet-config'
-import { roleLog, runSupervised } from '@decorum/runtime'
-import { readConfig } from '../config.ts'
-import { startFetching } from './fetching.ts'
+/** The program of a fetching process. */
+import { bundled } from '@decorum/runtime/bundled'
 
-await runSupervised((env) =>
-  startJoined('fetcher', env, readConfig, (joined) => {
-    const log = roleLog(joined.config.LOG_LEVEL, { role: 'fetcher', pid: process.pid })
-    return startFetching(joined, log)
-  }),
-)
+await import(bundled(new URL('fetching-process.ts', import.meta.url)))

@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
-import { SECOND } from '@decorum/protocol'
-import { endIfUnfit, openTraces, queueConnection, type Role } from '@decorum/runtime'
+import { SECOND, systemClock } from '@decorum/protocol'
+import { servingWhenFull } from '@decorum/protocol/bullmq'
+import { endIfUnfit, logOutages, openTraces, type Role } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
-import { siteAnswers } from '@decorum/sending/robots'
+import { hopLines, siteAnswers } from '@decorum/sending/robots'
 import type { Logger } from 'pino'
 import { type Config, contentUrlOf } from '../config.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
@@ -16,6 +17,7 @@ import { carryOut } from '../orders/carry-out.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
 import { endUnreadable } from '../orders/release.ts'
 import { openSlots } from '../orders/slots.ts'
+import { openTurnAway } from '../orders/turn-away.ts'
 import { openCrawlSinks } from '../sink/crawl-sinks.ts'
 import { openSink } from '../sink/open-sink.ts'
 import { keepWithin } from '../sink/retention.ts'
@@ -31,17 +33,20 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   const contentUrl = contentUrlOf(config)
   const traces = await openTraces('fetcher', VERSION, config.OTEL_EXPORTER_OTLP_ENDPOINT)
   const sink = await sinkOf(config, contentUrl, log)
-  const slots = openSlots(config.FETCH_CONCURRENCY)
+  const clock = systemClock
+  const slots = openSlots(clock, config.FETCH_CONCURRENCY)
   const stats = openStats(slots)
   const ledger = await openFleetLedger(joined, log, {
+    clock,
     grantAheadMs: START_AHEAD_MS,
     gatherMs: GATHER_MS,
     ...limitsOf(config),
     onCall: stats.onCall,
   })
   const connections = openConnections({
+    clock,
     guard,
-    lookup: openLookup(config.dnsServers),
+    lookup: openLookup(clock, config.dnsServers),
     stops: ledger.stops,
     egress,
     onEgress(agent, error) {
@@ -57,9 +62,10 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     agents,
     groups: config.paceGroups,
     addressOf: connections.addressOf,
-    reporter: untilOver(stats),
+    reporter: untilOver(clock, stats),
     sink,
     siteAnswers: siteAnswers(agents),
+    hopLines: hopLines(clock, ledger),
     stats,
     traces,
     log,
@@ -99,16 +105,19 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     if (contentUrl !== '') ledger.announceContent(contentUrl).catch(() => {})
   }
   announce()
-  const pulse = setInterval(announce, SECOND)
+  const pulse = clock.interval(announce, SECOND)
 
-  const connection = queueConnection(linkTo(config.REDIS_URL, { away: 'wait' }), log)
+  const turnAway = openTurnAway(tools)
+  const connection = logOutages(servingWhenFull(linkTo(config.REDIS_URL, { away: 'wait' })), log)
   const orders = openOrdersIn({
+    clock,
     tags: ledger.tags,
     connection,
     slots,
     stats,
     room: () => sink.room?.(),
-    carryOut: (order, receivedAt) => carryOut(order, tools, receivedAt),
+    carryOut: (order, receivedAt, outside) => carryOut(order, tools, receivedAt, outside),
+    turnAway,
     endUnreadable: (order, why) => endUnreadable(order, why, tools),
     log,
   })
@@ -118,7 +127,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     async stop() {
       stopping = true
       following.stop()
-      clearInterval(pulse)
+      clock.cancel(pulse)
       await ledger.announce(member(), 0).catch(() => {})
       await orders.stop()
       await connections.close()
@@ -157,5 +166,7 @@ const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
   const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
   if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
-  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome() })
+  // Entries of a stream never go back, as the ledger's time does not when Redis's clock leaps back; after a leap ahead that clock is the later one.
+  const now = (): number => Math.max(ledger.now(), ledger.wall())
+  return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome(), now })
 }

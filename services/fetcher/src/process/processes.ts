@@ -1,5 +1,6 @@
 /** The fetching processes of one fetcher, under a supervisor that kills and restarts a silent one. */
 import { SettingsError } from '@decorum/config'
+import { systemClock } from '@decorum/protocol'
 import { defined, type SupervisedRole, supervise } from '@decorum/runtime'
 import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'
@@ -22,7 +23,15 @@ export async function superviseFetching(
     return { ...env, FETCH_CONCURRENCY: String(share), FETCH_PROCESSES: '0' }
   })
   // An exchange may take its whole deadline, and its completion a while more: never longer than its lease.
-  const options = { name: 'fetching process', module: CHILD, envs, patienceMs, metrics: 'decorum_fetcher', log }
+  const options = {
+    name: 'fetching process',
+    module: CHILD,
+    envs,
+    patienceMs,
+    metrics: 'decorum_fetcher',
+    log,
+    clock: systemClock,
+  }
   return supervise({ ...options, ...defined({ early }) }).catch((error: Error) => {
     throw 'code' in error && error.code === 'SETTINGS' ? new SettingsError(error.message) : error
   })

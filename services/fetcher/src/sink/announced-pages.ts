@@ -1,5 +1,6 @@
 /** Pages that workers of pools have fetched and whose bodies they sent: kept like those of the fetcher itself. */
 
+import { systemClock } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import type { PagesOfWorkers } from '@decorum/sending'
 import { Body, requestHead } from '@decorum/sending/bodies'
@@ -22,7 +23,7 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
         statusText: '',
         headers: headers.map(([name, value]): [string, string] => [asStored(name), value.replace(/[\r\n\0]+/g, ' ')]),
         body,
-        endedAt: performance.now(),
+        endedAt: systemClock.monotonic(),
         timing: { totalMs: ms },
       }
       const head = requestHead(origin, path, requestHeaders.flat(), 'http/1.1')

@@ -7,11 +7,12 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Agents } from '@decorum/config'
-import { type ArchiveRef, base32 } from '@decorum/protocol'
+import { type ArchiveRef, base32, codingsOf, systemClock } from '@decorum/protocol'
 import { http } from '@decorum/runtime/node-http'
-import { type Answer, isCoded, isPlain, openTurns } from '@decorum/sending/bodies'
+import { ACCEPTED_CODINGS, type Answer, isCoded, openTurns } from '@decorum/sending/bodies'
 import { type IndexEntry, mimeOf, REVISIT_MIME } from './index-lines.ts'
 import type { Page, Sink } from './sink.ts'
+import { uriOf } from './target-uri.ts'
 import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
 import { newRecordId, type Packing, packRecord, type WarcFields } from './warc-record.ts'
 
@@ -74,20 +75,22 @@ async function pack({
   const making = answer.body.digest()
   const sum = making instanceof Promise ? await making : making
   const digest = revisit === undefined ? `sha1:${base32(sum)}` : revisit.digest
+  const uri = uriOf(url)
   const about: WarcFields =
     answer.address === ''
-      ? [['WARC-Target-URI', url]]
+      ? [['WARC-Target-URI', uri]]
       : [
-          ['WARC-Target-URI', url],
+          ['WARC-Target-URI', uri],
           ['WARC-IP-Address', answer.address],
         ]
   const said: [string, string][] = [['WARC-Protocol', answer.protocol]]
   if (answer.tls !== undefined) said.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
   if (digest !== undefined) said.push(['WARC-Payload-Digest', digest])
-  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', url])
-  if (answer.truncated !== false)
-    said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
-  const block: Uint8Array[] = [responseHead(answer)]
+  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', uri])
+  if (answer.truncated) said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
+  // Of a 304 nothing: pywb shows the head of a revisit with the earlier body, and a browser that reads 304 shows no body
+  const isHeadless = revisit?.kind === 'server-not-modified'
+  const block: Uint8Array[] = isHeadless ? [] : [responseHead(answer)]
   if (revisit === undefined) {
     const kept = answer.body.inMemory()
     block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
@@ -104,7 +107,7 @@ async function pack({
   const records = [response instanceof Promise ? await response : response, await request]
   if (note !== undefined) {
     const fields: WarcFields = [
-      ['WARC-Target-URI', url],
+      ['WARC-Target-URI', uri],
       ['WARC-Concurrent-To', responseId],
       ['WARC-Refers-To', responseId],
     ]
@@ -113,36 +116,45 @@ async function pack({
   return {
     records,
     index: {
-      url,
+      uri,
       date,
       mime: revisit === undefined ? mimeOf(answer.headers) : REVISIT_MIME,
-      status: answer.status,
+      status: isHeadless ? undefined : answer.status,
       digest,
     },
   }
 }
 
-/** A body with a content coding is packed already. Of other types than text a sample is looked at. */
+/** A body with a content coding is packed already. Of other types than text, and where a coding is not known, a sample is looked at. */
 function packingOf({ headers }: Answer): Packing {
-  if (isCoded(headers)) return 'store'
+  if (isCoded(headers))
+    return codingsOf(headers).every((coding) => ACCEPTED_CODINGS.includes(coding)) ? 'store' : 'look'
   const type = mimeOf(headers)
   const isText = type.startsWith('text/') || /[/+](xml|json|javascript)$/.test(type)
-  return isText && isPlain(headers) ? 'pack' : 'look'
+  return isText ? 'pack' : 'look'
 }
 
 /**
- * The head as received, byte by byte, except that the stored body is no longer chunked. undici decodes the reason phrase as UTF-8
- * and gives the header fields as bytes. HTTP/2 has no reason phrase; readers of archives expect one.
+ * The head as received, octet by octet, except that the stored body is no longer chunked: the fields that said so, and a length
+ * beside them, which does not count (RFC 9112 §6.3), get other names. HTTP/2 is written as HTTP/1.1, as archives have it, with a reason
+ * phrase because their readers expect one.
  */
 function responseHead({ status, statusText, headers, protocol }: Answer): Buffer {
   const phrase = protocol === 'h2' ? (http.STATUS_CODES[status] ?? '') : statusText
-  let fields = ''
+  const isTransferred = headers.some(([name]) => isTransfer(name))
+  let head = `HTTP/${protocol === 'http/1.0' ? '1.0' : '1.1'} ${status} ${oneLine(phrase)}\r\n`
   for (const [name, value] of headers) {
-    const isTransfer = name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-    fields += `${isTransfer ? `X-Archive-Orig-${name}` : name}: ${value}\r\n`
+    const isOther = isTransferred && (isTransfer(name) || name.toLowerCase() === 'content-length')
+    head += `${isOther ? 'X-Archive-Orig-' : ''}${oneLine(`${name}: ${value}`)}\r\n`
   }
-  return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${phrase}\r\n`), Buffer.from(`${fields}\r\n`, 'latin1')])
+  return Buffer.from(`${head}\r\n`, 'latin1')
 }
+
+const isTransfer = (name: string): boolean => name.length === 17 && name.toLowerCase() === 'transfer-encoding'
+/** CR and LF alone become blanks (RFC 9112 §2.2), so that a line stays one to every reader; other control octets are kept as they came. */
+const oneLine = (text: string): string => (LINE_END.test(text) ? text.replace(LINE_ENDS, ' ') : text)
+const LINE_END = /[\r\n]/
+const LINE_ENDS = /\r\n|\r|\n/g
 
 function warcinfo(file: string, { list }: Agents): Uint8Array | Promise<Uint8Array> {
   const fields: Record<string, string> = {
@@ -153,7 +165,7 @@ function warcinfo(file: string, { list }: Agents): Uint8Array | Promise<Uint8Arr
     robots: 'obey',
     'http-header-user-agent': list.map(({ userAgent }) => userAgent).join(' | '),
   }
-  const date = new Date().toISOString()
+  const date = new Date(systemClock.machine()).toISOString()
   return packRecord('warcinfo', newRecordId(), date, [['WARC-Filename', file]], [warcFields(fields)], 'pack')
 }
 

@@ -3,10 +3,12 @@
  * DECORUM_CRAWLS: `<run>.json`, where the ids of its candidates begin with `<run>-`. The note `default.json` is for all other
  * candidates.
  */
+
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArchiveRef } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol'
 import type { Page, Sink } from './sink.ts'
 
 /** `out`: when this folder is gone, the crawl was given up and nothing is kept. `pages`: where to; '' keeps none. */
@@ -62,7 +64,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
       })
     return looking
   }
-  const timer = setInterval(() => void lookOnce(), LOOK_EVERY_MS)
+  const timer = systemClock.interval(() => void lookOnce(), LOOK_EVERY_MS)
   timer.unref()
 
   async function sinkOf({ kind, id }: Page): Promise<Sink | undefined> {
@@ -86,7 +88,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
     },
     room: () => own.room?.(),
     async close() {
-      clearInterval(timer)
+      systemClock.cancel(timer)
       await looking
       const open = [...kept.values()].map(({ sink }) => sink?.then((one) => one.close()))
       await Promise.allSettled([own.close(), ...open])

@@ -3,9 +3,10 @@
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { base32, single } from '@decorum/protocol'
+import { ContentError } from '@decorum/content/coding'
+import { base32, codingsOf } from '@decorum/protocol'
 import { DECODED_MAX_BYTES } from '@decorum/sending'
-import { type Coding, codingOf, type Decoded, DecodingError, unpack, unpacking } from '@decorum/sending/bodies'
+import { type Unpacked, unpack, unpacking } from '@decorum/sending/bodies'
 import type { Page, Sink } from './sink.ts'
 
 /**
@@ -47,30 +48,31 @@ export async function openFolder(folder: string): Promise<Sink> {
 /** A host as a file name: not every file system allows the brackets and colons of IPv6 addresses and ports. */
 const safe = (host: string): string => host.replace(/[^a-z0-9.-]/gi, '_').replace(/^\.+/, '_')
 
-type Note = { coding: Coding; cut: Decoded['cut']; undecodable?: string }
+/** `coding`: as they were applied, `identity` without one */
+type Note = { coding: string; cut: Unpacked['cut']; undecodable?: string }
 type Written = Note & { bytes: number }
 
 /** A body that does not decode is kept as it came. */
 async function writeBody(path: string, { answer }: Page, signal: AbortSignal): Promise<Written> {
   const file = await open(path, 'wx')
   try {
-    const write = async (coding: Coding, complete: boolean): Promise<Written> => {
+    const write = async (codings: string[], complete: boolean): Promise<Written> => {
       let at = 0
       const take = async (chunk: Uint8Array): Promise<void> => {
         signal.throwIfAborted()
         await writeAll(file, chunk, at)
         at += chunk.length
       }
-      const { bytes, cut } = await unpack(answer.body.read(), coding, DECODED_MAX_BYTES, complete, take)
+      const { bytes, cut } = await unpack(answer.body.read(), codings, DECODED_MAX_BYTES, complete, take)
       const kept = Math.min(bytes, DECODED_MAX_BYTES)
       await file.truncate(kept)
-      return { coding, cut, bytes: kept }
+      return { coding: codings.join(', ') || 'identity', cut, bytes: kept }
     }
     try {
-      return await write(codingOf(single(answer.headers, 'content-encoding')), answer.truncated === false)
+      return await write(codingsOf(answer.headers), answer.truncated === '')
     } catch (error) {
-      if (!(error instanceof DecodingError)) throw error
-      return { ...(await write('identity', true)), undecodable: error.message }
+      if (!(error instanceof ContentError)) throw error
+      return { ...(await write([], true)), undecodable: error.message }
     }
   } finally {
     await file.close()

@@ -1,10 +1,12 @@
 /** Keeps a page in a sink that may be slow or fail: the outcome is then written without a reference, and the lane goes on. */
+import type { Ledger } from '@decorum/ledger'
 import type { ArchiveRef } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { Stats } from '../stats.ts'
 import type { Page, Sink } from './sink.ts'
 
 export type KeepTools = {
+  ledger: Pick<Ledger, 'clock'>
   sink: Sink
   stats: Pick<Stats, 'sinkFailed'>
   log: { error(fields: object, message: string): void }
@@ -14,7 +16,11 @@ export type KeepTools = {
  * @param ms  how long the outcome waits for its reference
  * @returns   where the page lies; undefined when the sink does not say, or when it failed, which is counted and logged
  */
-export async function keep(page: Page, ms: number, { sink, stats, log }: KeepTools): Promise<ArchiveRef | undefined> {
+export async function keep(
+  page: Page,
+  ms: number,
+  { ledger, sink, stats, log }: KeepTools,
+): Promise<ArchiveRef | undefined> {
   const waiting = new AbortController()
   const tooLate = (): Error => {
     const error = new Error(`the sink did not keep a page within ${Math.round(ms)} ms`)
@@ -23,7 +29,7 @@ export async function keep(page: Page, ms: number, { sink, stats, log }: KeepToo
   }
   try {
     const stored = (async () => sink.store(page, waiting.signal))() // a sink of the operator's own may throw at once
-    return await within(stored, ms, tooLate)
+    return await within(ledger.clock, stored, ms, tooLate)
   } catch (error) {
     stats.sinkFailed(error, log)
     return undefined

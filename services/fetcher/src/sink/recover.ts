@@ -2,7 +2,7 @@
  * Files whose writer was killed become finished ones: anything after the last complete record is cut off, and the index is
  * made from the records. Every step can be made again, also by another process at the same time.
  */
-import { readdir, rename, stat, truncate, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { thisHost } from '@decorum/content/reference'
 import { HOUR } from '@decorum/protocol'
@@ -27,17 +27,33 @@ export type WriterFile = {
  */
 export async function writerFiles(folder: string, former: ReadonlySet<string>): Promise<WriterFile[]> {
   const files: WriterFile[] = []
+  let now: number | undefined
   for (const name of (await readdir(folder)).sort()) {
     const [, , host, id, , open] = NAME.exec(name) ?? []
     if (host === undefined) continue
-    const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({ size: 0, mtimeMs: Date.now() }))
+    const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({
+      size: 0,
+      mtimeMs: Number.POSITIVE_INFINITY,
+    }))
     const pid = Number(id)
     const isOwn = host === thisHost() && pid === process.pid && !former.has(name)
     const isGone = host === thisHost() && (pid === process.pid || !isRunning(pid))
-    const writer = isOwn ? 'own' : isGone || mtimeMs + ABANDONED_MS < Date.now() ? 'gone' : 'at work'
+    now ??= isOwn || isGone ? undefined : await timeOf(folder)
+    const writer = isOwn ? 'own' : isGone || mtimeMs + ABANDONED_MS < (now ?? 0) ? 'gone' : 'at work'
     files.push({ name, bytes: size, isOpen: open !== undefined, writer })
   }
   return files
+}
+
+/** Now, by the clock that gives this folder's files their times: that of another machine where the folder is shared. */
+async function timeOf(folder: string): Promise<number> {
+  const name = join(folder, `.time-${thisHost()}-${process.pid}`)
+  try {
+    await writeFile(name, '')
+    return (await stat(name)).mtimeMs
+  } finally {
+    await rm(name, { force: true })
+  }
 }
 
 /** Finishes the WARC files that no writer has open any more. @returns their names now */

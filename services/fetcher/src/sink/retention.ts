@@ -3,12 +3,13 @@
  * outcome names.
  *
  * Which outcomes name a file need not be known. The stream of outcomes is in the order of time and loses an entry when every
- * group has acknowledged it, so no stored outcome names a file that was last written well before the oldest entry. While readers
- * lag, or while there is no reader at all, the folder grows beyond its bound, and a warning is logged.
+ * group has acknowledged it, so no stored outcome names a file that was last written well before the oldest entry. Both instants are
+ * of Redis's clock (last-writes.ts). While readers lag, or while there is no reader at all, the folder grows beyond its bound, and a warning is logged.
  */
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MINUTE } from '@decorum/protocol'
+import { MINUTE, systemClock } from '@decorum/protocol'
+import { type Kept, lastWrites } from './last-writes.ts'
 import { ABANDONED_MS } from './recover.ts'
 
 export type RetentionOptions = {
@@ -16,14 +17,14 @@ export type RetentionOptions = {
   maxBytes: number
   /** instant of the oldest stored outcome, ms since 1970 UTC; undefined: none is stored. Rejects when that is not known */
   oldestOutcome: () => Promise<number | undefined>
+  /** Redis's clock, ms since 1970 UTC; 0 before Redis has answered */
+  now: () => number
   /** the longest time from the last byte of a page to its outcome: a lease, ms */
   leaseMs: number
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
 }
 
-type Kept = { name: string; bytes: number; writtenAt: number }
-
-/** The clocks of this machine and of Redis may differ by this much. */
+/** The clocks of the masters of a cluster may differ by this much. */
 const CLOCKS_MS = MINUTE
 const LOOK_EVERY_MS = MINUTE
 const COMPLETE = '.warc.gz'
@@ -41,24 +42,26 @@ export function keepWithin(options: RetentionOptions): () => Promise<void> {
         looking = undefined
       })
   }
-  const timer = setInterval(look, LOOK_EVERY_MS).unref()
+  const timer = systemClock.interval(look, LOOK_EVERY_MS).unref()
   look()
   return async () => {
-    clearInterval(timer)
+    systemClock.cancel(timer)
     await looking
   }
 }
 
 /** @returns names of the files that were removed, without their indexes */
 export async function removeOldest(options: RetentionOptions): Promise<string[]> {
-  const { folder, maxBytes, oldestOutcome, leaseMs, log } = options
-  const kept = await filesIn(folder)
+  const { folder, maxBytes, oldestOutcome, now, leaseMs, log } = options
+  const time = now()
+  if (time === 0) return []
+  const kept = await lastWrites(folder, await filesIn(folder), time)
   let bytes = kept.reduce((sum, file) => sum + file.bytes, 0)
   if (bytes <= maxBytes) return []
-  const needed = (await oldestOutcome()) ?? Date.now()
+  const needed = (await oldestOutcome()) ?? time
   const removable = kept
-    .filter((file) => isComplete(file) && file.writtenAt + leaseMs + CLOCKS_MS < needed)
-    .sort((a, b) => a.writtenAt - b.writtenAt)
+    .filter((file) => isComplete(file, time) && file.quietSince + leaseMs + CLOCKS_MS < needed)
+    .sort((a, b) => a.quietSince - b.quietSince || (a.name < b.name ? -1 : 1)) // names begin with the time of their start
   const removed: string[] = []
   for (const file of removable) {
     if (bytes <= maxBytes) break
@@ -76,14 +79,8 @@ export async function removeOldest(options: RetentionOptions): Promise<string[]>
   return removed
 }
 
-const isComplete = ({ name, writtenAt }: Kept): boolean =>
-  name.endsWith(COMPLETE) || (name.endsWith(`${COMPLETE}.open`) && writtenAt + ABANDONED_MS < Date.now())
+const isComplete = ({ name, quietSince }: Kept, time: number): boolean =>
+  name.endsWith(COMPLETE) || (name.endsWith(`${COMPLETE}.open`) && quietSince + ABANDONED_MS < time)
 
-async function filesIn(folder: string): Promise<Kept[]> {
-  const names = (await readdir(folder)).filter((name) => /\.(warc\.gz|warc\.gz\.open|cdxj)$/.test(name))
-  const found = names.map(async (name): Promise<Kept[]> => {
-    const { size, mtimeMs } = await stat(join(folder, name)).catch(() => ({ size: 0, mtimeMs: 0 }))
-    return mtimeMs === 0 ? [] : [{ name, bytes: size, writtenAt: mtimeMs }]
-  })
-  return (await Promise.all(found)).flat()
-}
+const filesIn = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => /\.(warc\.gz|warc\.gz\.open|cdxj)$/.test(name)).sort()

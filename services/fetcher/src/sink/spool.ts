@@ -4,13 +4,12 @@
  * nothing is lost and nothing is there twice.
  */
 import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Bucket, ObjectStore } from '@decorum/content/server'
-import { SECOND } from '@decorum/protocol'
+import { abortAfter, SECOND, systemClock, type Timer } from '@decorum/protocol'
 import { recoverAbandoned, writerFiles } from './recover.ts'
 
 export type SpoolOptions = {
@@ -38,7 +37,7 @@ export async function openSpool(options: SpoolOptions) {
   let bytes = 0
   let waiting: { promise: Promise<void>; resolve: () => void } | undefined
   let retryMs = FIRST_RETRY_MS
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
 
   /** What is complete and was written by this process or by one that is gone; others upload their own. */
   const look = async (): Promise<string[]> => {
@@ -56,15 +55,21 @@ export async function openSpool(options: SpoolOptions) {
   const upload = async (name: string, signal: AbortSignal): Promise<void> => {
     const path = join(folder, name)
     const place = { bucket: bucket.bucket, key: bucket.prefix + name }
-    const { size } = await stat(path)
-    const within = AbortSignal.any([signal, AbortSignal.timeout(UPLOAD_WITHIN_MS)])
-    if ((await store.size(place, within)) !== size) {
-      const hash = createHash('sha256')
-      await pipeline(createReadStream(path), hash)
-      const body = (): ReadableStream => Readable.toWeb(createReadStream(path)) as ReadableStream
-      await store.put(place, body, size, hash.digest('hex'), within)
-      const stored = await store.size(place, within)
-      if (stored !== size) throw new Error(`${stored ?? 'no'} bytes of ${size} are in the store`)
+    const within = AbortSignal.any([signal, abortAfter(systemClock, UPLOAD_WITHIN_MS)])
+    // Held open: another fetcher on this folder may upload the same file and remove it meanwhile, which is no fault of the store
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      if ((await store.size(place, within)) !== size) {
+        const read = () => file.createReadStream({ start: 0, autoClose: false })
+        const hash = createHash('sha256')
+        await pipeline(read(), hash)
+        await store.put(place, () => Readable.toWeb(read()) as ReadableStream, size, hash.digest('hex'), within)
+        const stored = await store.size(place, within)
+        if (stored !== size) throw new Error(`${stored ?? 'no'} bytes of ${size} are in the store`)
+      }
+    } finally {
+      await file.close()
     }
     await rm(path, { force: true })
   }
@@ -89,7 +94,7 @@ export async function openSpool(options: SpoolOptions) {
   let running: Promise<void> | undefined
   const next = (afterMs: number): void => {
     if (closing.signal.aborted) return
-    timer = setTimeout(() => {
+    timer = systemClock.timeout(() => {
       running = round(closing.signal).then(
         () => next(lookEveryMs),
         (error: unknown) => {
@@ -121,11 +126,11 @@ export async function openSpool(options: SpoolOptions) {
     },
     /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
     async close(withinMs: number): Promise<void> {
-      clearTimeout(timer)
+      systemClock.cancel(timer)
       closing.abort()
       waiting?.resolve()
       await running
-      if (withinMs > 0) await round(AbortSignal.timeout(withinMs)).catch(() => undefined)
+      if (withinMs > 0) await round(abortAfter(systemClock, withinMs)).catch(() => undefined)
     },
   }
 }

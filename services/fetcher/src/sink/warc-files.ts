@@ -2,7 +2,7 @@
 import { type FileHandle, mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Bucket, thisHost, writeReference } from '@decorum/content/reference'
-import { type ArchiveRef, HOUR, MINUTE } from '@decorum/protocol'
+import { type ArchiveRef, HOUR, MINUTE, systemClock } from '@decorum/protocol'
 import { type IndexEntry, indexLine } from './index-lines.ts'
 import { recoverAbandoned } from './recover.ts'
 
@@ -55,11 +55,11 @@ export async function openWarcFiles(
     )
 
   const start = async (): Promise<Current> => {
-    const stamp = new Date().toISOString().replace(/\D/g, '').slice(0, 17)
+    const stamp = new Date(systemClock.machine()).toISOString().replace(/\D/g, '').slice(0, 17)
     const name = `decorum-${stamp}-${String(serial++).padStart(5, '0')}-${thisHost()}-${process.pid}.warc.gz`
     const chunk = await header(name)
     const file = await open(join(folder, `${name}.open`), 'wx')
-    const next: Current = { file, name, bytes: 0, openedAt: performance.now(), index: [] }
+    const next: Current = { file, name, bytes: 0, openedAt: systemClock.monotonic(), index: [] }
     try {
       await write(next, chunk)
     } catch (error) {
@@ -85,8 +85,10 @@ export async function openWarcFiles(
     void ended.finally(() => ending.delete(ended))
   }
   const isFull = (): boolean => current !== undefined && current.bytes >= maxBytes
-  const isOld = (): boolean => current !== undefined && performance.now() - current.openedAt >= maxAgeMs
-  const clock = setInterval(() => rotate(writing === undefined && isOld()), Math.min(maxAgeMs, MINUTE)).unref()
+  const isOld = (): boolean => current !== undefined && systemClock.monotonic() - current.openedAt >= maxAgeMs
+  const ageing = systemClock
+    .interval(() => rotate(writing === undefined && isOld()), Math.min(maxAgeMs, MINUTE))
+    .unref()
 
   const place = contentUrl === '' ? resolve(folder) : contentUrl
   const referable = (at: ArchiveRef): ArchiveRef => ({
@@ -144,7 +146,7 @@ export async function openWarcFiles(
     },
     async close(): Promise<void> {
       closed = true
-      clearInterval(clock)
+      systemClock.cancel(ageing)
       await writing
       rotate(true)
       await Promise.all(ending)

@@ -54,9 +54,13 @@ local function showLane(lane)
   if list == '' then list = high > 0 and LIST.high or LIST.normal end
   local at = #out
   out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
-  out[at + LANE_ROW.due] = call('ZSCORE', DUE, lane) or ''
+  local due = call('ZSCORE', DUE, lane)
+  if due and tonumber(due) < 0 then due = ms(now) end -- it stands in the line of due lanes (line.lua)
+  out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
-  out[at + LANE_ROW.attempts], out[at + LANE_ROW.heldBy] = memory[MEMORY.attempts], memory[MEMORY.heldBy]
+  out[at + LANE_ROW.attempts] = memory[MEMORY.attempts]
+  -- Once the lane was woken, that gate held it before.
+  out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
   out[at + LANE_ROW.head], out[at + LANE_ROW.list] = firstIn(lane, list) or '', list
   out[at + LANE_ROW.closed] = closedGatesOf(lane, list)
 end

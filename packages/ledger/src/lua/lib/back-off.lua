@@ -1,11 +1,13 @@
 --- @include "lib/origin"
 --- @include "lib/closed-index"
+--- @include "lib/retry-after"
 --[[
-  back-off: an origin asked for less (429, 503), turned requests away (403), or its connections failed. There is one
-  escalation per incident, however many agents see it: an exchange that was started before the origin was closed only
-  extends the back-off.
-  What the completion says of the load (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away' or 'no-answer',
-  jitter in [0, 1), Retry-After in ms or '', and as a date or '', which is compared with the clock of Redis here.
+  back-off: an origin asked for less (429, 503), turned requests away (403), its connections failed, or it asked to wait
+  beside any other answer (Retry-After), which is no incident and no failure. There is one escalation per incident,
+  however many agents see it: an exchange that was started before the origin was closed only extends the back-off.
+  What the completion says of the load (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away', 'no-answer' or
+  'asked-to-wait', jitter in [0, 1), Retry-After in ms or '', and as a date or '', which is compared with the clock of
+  Redis.
   Requests in a row that were turned away or got no answer count as failures. A good answer halves their number, so an
   origin that has failed often recovers step by step, and one that fails now and then is not slowed down. The jitter
   only lengthens a back-off.
@@ -38,24 +40,22 @@ local function backOff(lane, load, startedAt, ended)
   --[[rule:a-back-off-is-marked]] markChanged(origin) --[[end]]
   local isAnother = --[[rule:one-escalation-per-incident]] startedAt >= till --[[end]]
   local length
-  if kind ~= 'asked-for-less' then
-    if isAnother then
-      failures = failures + 1
-      call('HSET', key, FIELD.failures, failures)
-    end
-    length = failuresLength(failures, kind)
-  else
+  if kind == 'asked-for-less' then
     if isAnother then
       incidents = --[[rule:incidents-are-forgotten]] (till > 0 and now - till > QUIET) and 1 or incidents + 1 --[[end]]
       call('HSET', key, FIELD.incidents, incidents)
     end
     if failures > 0 then call('HDEL', key, FIELD.failures) end -- it did answer
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
-    local ahead = --[[rule:a-date-goes-by-the-clock-of-redis]] shift --[[end]]
-    local untilDate = retryAt ~= '' and tonumber(retryAt) + ahead - ended or 0
-    local asked = math.max(tonumber(retryMs) or 0, math.min(untilDate, RETRY_AFTER.longestMs))
-    if asked > 0 then length = asked end
+  elseif --[[rule:a-wait-is-no-failure]] kind ~= 'asked-to-wait' --[[end]] then
+    if isAnother then
+      failures = failures + 1
+      call('HSET', key, FIELD.failures, failures)
+    end
+    length = failuresLength(failures, kind)
   end
+  local asked = --[[rule:any-answer-may-ask-to-wait]] retryAfter(retryMs, retryAt, ended) --[[end]]
+  if asked > 0 then length = kind == 'asked-for-less' and asked or math.max(asked, length or 0) end
   if length then
     length = length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]])
     till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length)

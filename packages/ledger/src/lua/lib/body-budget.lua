@@ -1,17 +1,15 @@
 --- @include "lib/epoch"
 --[[
-  body-budget: how long a robots.txt body is kept. Bodies up to BODY.freeBytes cost no more than what else is known of
-  an origin. Larger ones have a budget, one of the registrable domain and one of all domains: each life that a body is
-  given is spent until as long a time is over. Beyond the budget lives are short, and these have a budget as large.
+  body-budget: how long a robots.txt body is kept. Bodies have a budget, one of the registrable domain and one of all
+  domains: the time that is added to the life of a body is spent until as long a time as a whole life is over. Beyond
+  the budget lives are short, and these have a budget as large. The bodies of origins that nobody stored a URL or holds
+  a permit for have one of whoever asked.
 ]]
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
 -- Spends of both budgets if both have room; the counters end after that life.
-local function spend(counter, bytes, life)
-  local counters = {
-    [counter .. ':' .. ARGV[ARG.domain]] = tonumber(ARGV[ARG.domainBytes]),
-    [counter] = tonumber(ARGV[ARG.allBytes]),
-  }
+local function spend(counter, bytes, life, of, most)
+  local counters = { [counter .. ':' .. of] = most, [counter] = tonumber(ARGV[ARG.allBytes]) }
   for name, budget in pairs(counters) do
     if tonumber(call('GET', name) or '0') + bytes > budget then return false end
   end
@@ -21,22 +19,29 @@ local function spend(counter, bytes, life)
   return true
 end
 
--- How long a body of this size lives from now on; nil when there is no room for it.
-local function lifeOf(bytes, left)
-  if bytes <= BODY.freeBytes then return longest end
+-- How long a body of this size lives from now on, at most so long; nil when there is no room for it.
+local function lifeOf(bytes, left, most)
+  local function added(life) return math.ceil((bytes + BODY.besideBytes) * (life - math.max(left, 0)) / life) end
+  if most < longest then
+    if left >= most / 2 then return left end
+    local bytesOfAsker = tonumber(ARGV[ARG.askerBytes])
+    return spend(TAG .. KEY.spentUnclaimed, added(most), most, ARGV[ARG.asker], bytesOfAsker) and most or nil
+  end
+  local domain, domainBytes = ARGV[ARG.domain], tonumber(ARGV[ARG.domainBytes])
   if left >= longest - DAY_MS then return left end -- spent less than a day ago
-  if spend(TAG .. KEY.spent, bytes, longest) then return longest end
+  if spend(TAG .. KEY.spent, added(longest), longest, domain, domainBytes) then return longest end
   if left >= short / 2 then return left end
-  return spend(TAG .. KEY.spentBeyond, bytes, short) and short or nil
+  return spend(TAG .. KEY.spentBeyond, added(short), short, domain, domainBytes) and short or nil
 end
 
 -- Writes the body if it is given, and lengthens the life of one that is stored; nil when there is no room for it.
-local function keepBody(hash, body)
+-- most: how long it is kept at most
+local function keepBody(hash, body, most)
   local key = TAG .. KEY.body .. hash
   local left = call('PTTL', key)
   local bytes = body ~= '' and #body or call('STRLEN', key)
-  if bytes == 0 then return longest end -- it is gone: the next robots fetch brings it again
-  local life = lifeOf(bytes, left)
+  if bytes == 0 then return most end -- it is gone: the next robots fetch brings it again
+  local life = lifeOf(bytes, left, most)
   if not life and left <= 0 then return nil end
   life = math.max(life or left, left)
   if body ~= '' then call('SET', key, body, 'PX', string.format('%d', life))

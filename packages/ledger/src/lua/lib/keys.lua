@@ -11,7 +11,8 @@
   Returns  every reply begins with the epoch and the ledger's time (`reply`)
 
   Keys of a partition, each behind its tag:
-    due          zset   lane → instant from which it may be reserved
+    due          zset   lane → instant from which it may be reserved; negative: its place in line (line.lua)
+    line         hash   crawl → the end of its latest turn in line;  lined: zset, since when lanes are in it
     inflight     zset   lane → instant at which its lease is looked at: the end of its reservation, later its own end
     slotless     set    those of `inflight` whose lease takes no slot of a fetcher: secondary ones, and orders of pools
     queues       hash   lane → who waits for a secondary lease of it (queue.lua)
@@ -33,12 +34,15 @@
     mark:<…>     what was stored already
     b:<hash>     a robots.txt body
     spent, spent-beyond, and both with :<domain>   what was used of the budgets of bodies
+    spent-unclaimed, and with :<token>             the same of origins that nobody has a URL of or a permit for
     outcomes     stream of outcomes;  outcomes:<crawl>: those of a crawl that is not the default one
     outbox       stream of the candidates that redirects gave
+    later        zset   candidate of a redirect that asked to wait, as JSON → when it enters the outbox
     operations   stream of what operators did
     counts       hash   name → how often since the beginning
     fleet        zset   process → instant at which it is forgotten
     pool:<name>  list of orders, as JSON, that wait for workers of a pool; it lives as long as its latest reservation
+    hop:<host>   exists for so long as no robots fetch of another host may follow a redirect to this one
     stops        hash   name → when its emergency stop ends (stops.lua)
     n:<origin>   list   what happened to an origin lately (notes.lua);  noted: zset origin → instant of its latest note
     f:<reason>   list   examples of outcomes with a reason

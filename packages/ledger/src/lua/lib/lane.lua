@@ -76,10 +76,10 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
--- One more request was made for the URL at the head of a list.
+-- One more request was made for the URL at the head of a list. Those for the head of another list are forgotten.
 local function countAttempt(lane, list)
   local memory = changeMemory(lane)
-  local attempts = tonumber(memory[MEMORY.attempts]) or 0
+  local attempts = memory[MEMORY.list] == list and tonumber(memory[MEMORY.attempts]) or 0
   memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(attempts + 1) --[[end]]
   memory[MEMORY.list] = list
 end
@@ -133,7 +133,9 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
   if till and till > ownDue then
     local memory = changeMemory(lane)
-    memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(ownDue), heldBy
+    -- It leaves its line: of a place in it (line.lua) nothing is left but that the lane was due.
+    local own = --[[rule:a-held-lane-leaves-its-line]] ownDue < 0 and now or ownDue --[[end]]
+    memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(own), heldBy
     if isByRecord(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end
     indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)

@@ -1,8 +1,11 @@
 --- @include "lib/lane"
+--- @include "lib/retry-after"
 --[[
   leaving: outcomes into their stream, and the URLs that they end out of their lane.
   An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one
-  followed by its bytes), and its id as 'bucket:number', '' when it is not stored.
+  followed by its bytes), and its id as 'bucket:number', '' when it is not stored. Of kind KIND.candidate it is a
+  redirect's target, and for the id stands what the redirect asks to wait: '' for nothing, else Retry-After in ms, as a
+  date, and when the candidate expires, each of which may be missing.
 ]]
 local function writeOutcome(json, kind, list)
   if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
@@ -16,12 +19,24 @@ local function writeOutcome(json, kind, list)
   count(kind, 1)
 end
 
+-- A redirect's Retry-After delays its target and nothing else (RFC 9110 §10.2.3). No wait outlasts the candidate.
+local function enter(json, waits, ended)
+  local waitMs, waitAt, expires = string.match(waits, '^(%S*) (%S*) (%S*)$')
+  local due = ended and waits ~= '' and ended + retryAfter(waitMs, waitAt, ended) or 0
+  if expires and expires ~= '' then
+    due = --[[rule:a-waiting-target-may-expire]] math.min(due, tonumber(expires) + shift) --[[end]]
+  end
+  if --[[rule:a-redirect-delays-its-target]] due > now --[[end]] then call('ZADD', TAG .. KEY.later, ms(due), json)
+  else call('XADD', TAG .. KEY.outbox, '*', 'c', json) end
+end
+
 -- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs they end.
-local function leave(first, last, list)
+-- ended: when the exchange ended by which they leave, of verbs that end one
+local function leave(first, last, list, ended)
   local urls = 0
   for k = first, last, LEAVING.size do
     local json, kind, id = ARGV[k + LEAVING.json], ARGV[k + LEAVING.kind], ARGV[k + LEAVING.id]
-    if kind == KIND.candidate then call('XADD', TAG .. KEY.outbox, '*', 'c', json)
+    if kind == KIND.candidate then enter(json, id, ended)
     else
       urls = urls + 1
       writeOutcome(json, kind, list)

@@ -6,21 +6,25 @@
 
   {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it
                    ends two hours after its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (queue.lua) stays first come, first served for all that name no crawl. Those that do, and the
-  lane's own URLs, share their places among each other in the order of their turns.
+  The line of a lane (queue.lua) stays first come, first served for all that name no crawl, and for requests of the
+  host's other origins. Permits of the lane that name a crawl, and the lane's own URLs, share their places among each
+  other in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000
 local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
 local weights = {}
 local function weightOf(crawl)
-  weights[crawl] = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
+  local weight = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
+  weights[crawl] = --[[rule:a-heavier-crawl-has-more-permits]] weight --[[end]]
   return weights[crawl]
 end
 local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
 takesTurns = function(requester) return hasCrawls and crawlAsking(requester) end
 local function turnOf(lane, crawl)
   local stored = call('ZSCORE', TAG .. KEY.turns .. lane, crawl)
-  return tonumber(stored or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)), stored
+  local turn = --[[rule:a-crawl-with-urls-has-one-turn]] stored --[[end]]
+    or call('ZSCORE', TAG .. KEY.permitTurns .. lane, crawl)
+  return tonumber(turn), stored
 end
 
 -- The next turn of the URLs that are stored in the lane. One with the default crawl alone takes turns like the others
@@ -29,12 +33,13 @@ local function turnOfOwn(lane)
   local turns = TAG .. KEY.turns .. lane
   if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
     local soonest = call('ZRANGE', TAG .. KEY.permitTurns .. lane, 0, 0, 'WITHSCORES')[2]
-    call('ZADD', turns, soonest or '0', CRAWLS.default)
+    call('ZADD', turns, --[[rule:the-default-crawl-begins-with-the-next]] soonest or '0' --[[end]], CRAWLS.default)
     changeMemory(lane)[MEMORY.hasHigh] = OTHERS.crawls
   end
   local found = call('ZRANGE', turns, 0, MOST_STORED_CRAWLS - 1, 'WITHSCORES')
   for i = 1, #found, 2 do
-    if not isCrawlHeld(found[i]) then return tonumber(found[i + 1]) end
+    local goesOn = --[[rule:a-held-crawl-keeps-no-permit-back]] not isCrawlHeld(found[i]) --[[end]]
+    if goesOn then return tonumber(found[i + 1]) end
   end
 end
 
@@ -45,8 +50,9 @@ orderByTurns = function(lane, queue, requester)
   for i = 1, #queue do
     local name = queue[i].name
     local own = name == lane
-    local other = not own and crawlAsking(name)
-    if own or other then
+    local isOfLane = --[[rule:turns-are-between-requests-of-the-lane]] originOf(name) == originOf(lane) --[[end]]
+    local other = not own and isOfLane and crawlAsking(name)
+    if --[[rule:who-names-no-crawl-keeps-its-place]] own or other --[[end]] then
       local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
       places[#places + 1] = i
       entries[#entries + 1] = { entry = queue[i], turn = turn, at = i, isAsking = other == crawl }
@@ -57,18 +63,21 @@ orderByTurns = function(lane, queue, requester)
   local turn, stored = turnOf(lane, crawl)
   if not stored then
     local step = 1 / weightOf(crawl)
-    turn = turn or (soonest or 0) + step
-    if soonest then turn = math.max(soonest - 1, math.min(soonest + step, turn)) end
+    turn = turn or --[[rule:a-crawl-begins-after-the-next]] (soonest or 0) + step --[[end]]
+    if soonest then
+      turn = --[[rule:a-crawl-loses-nothing-by-early-requests]] math.min(soonest + step, turn) --[[end]]
+      turn = --[[rule:a-crawl-gains-nothing-by-its-absence]] math.max(soonest - 1, turn) --[[end]]
+    end
     call('ZADD', TAG .. KEY.permitTurns .. lane, turn, crawl)
     call('PEXPIRE', TAG .. KEY.permitTurns .. lane, PERMIT_TURNS_LIFE_MS)
   end
   for i = 1, #entries do
     if entries[i].isAsking then entries[i].turn = turn end
-    entries[i].turn = entries[i].turn or math.huge
+    entries[i].turn = entries[i].turn or --[[rule:who-has-no-turn-comes-last]] math.huge --[[end]]
   end
   table.sort(entries, function(one, other)
-    if one.turn ~= other.turn then return one.turn < other.turn end
-    return one.at < other.at
+    if --[[rule:the-least-turn-is-next]] one.turn ~= other.turn --[[end]] then return one.turn < other.turn end
+    return --[[rule:among-equal-turns-the-first-comes-first]] one.at < other.at --[[end]]
   end)
   for i = 1, #places do queue[places[i]] = entries[i].entry end
 end
@@ -78,5 +87,6 @@ local function takeTurn(lane, requester)
   local crawl = takesTurns(requester)
   if not crawl then return end
   local _, stored = turnOf(lane, crawl)
-  call('ZINCRBY', TAG .. (stored and KEY.turns or KEY.permitTurns) .. lane, 1 / weightOf(crawl), crawl)
+  local key = --[[rule:a-permit-moves-the-one-turn]] stored and KEY.turns --[[end]] or KEY.permitTurns
+  call('ZINCRBY', TAG .. key .. lane, --[[rule:a-permit-is-a-turn]] 1 / weightOf(crawl) --[[end]], crawl)
 end

@@ -71,7 +71,8 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   at = math.min(at, now + LONGEST_WAIT_MS)
   -- A request behind the lane's own URLs has to come while the delay after theirs runs; later, the next of them would
   -- be reserved already.
-  if isByTurn and place and (placeIn(queue, lane) or place) < place then at = at - step / 2 end
+  local isBehindOwn = isByTurn and place and (placeIn(queue, lane) or place) < place
+  if --[[rule:a-permit-comes-while-the-delay-of-its-turn-runs]] isBehindOwn --[[end]] then at = at - step / 2 end
   if place then queue[place].at = at end
   if --[[rule:own-urls-have-a-place]] ownWaits and not placeIn(queue, lane) --[[end]] then
     queue[#queue + 1] = { name = lane, at = 0 }

@@ -46,7 +46,8 @@ local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.gro
 
 -- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
 -- `ahead`, `requester` (by which it keeps its place in line, '' for none), `of` (the lane whose request it is, '' for
--- its own), and `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
+-- its own), `notBefore` (when another lane of the same request opens, nil for none), and
+-- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
 -- What the lane owes whose request it is; start gives it with the delay.
 local function owedToOther(ask)
@@ -89,7 +90,8 @@ end
 -- that opens first.
 local function look(ask)
   local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
-  local isOfCrawl = takesTurns and kind == KIND.permit and takesTurns(requester)
+  local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
+    and takesTurns(requester)
   if #lanes == 1 and not isOfCrawl then
     local free = lookAtFree(lanes[1], ask)
     if free then return free end
@@ -115,7 +117,9 @@ local function look(ask)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
       -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
-      if ownWaits and not placeIn(queue, lane) and ownDue + math.max(step, LEAST_GRACE_MS) >= now then
+      local isServed = --[[rule:urls-that-nobody-fetches-keep-no-permit-back]]
+        ownDue + math.max(step, LEAST_GRACE_MS) >= now --[[end]]
+      if --[[rule:own-urls-take-turns-with-permits]] ownWaits and not placeIn(queue, lane) --[[end]] and isServed then
         queue[#queue + 1] = { name = lane, at = ownDue }
       end
       orderByTurns(lane, queue, requester)
@@ -139,7 +143,7 @@ local function look(ask)
   return best
 end
 
--- Leases a place that is free: returns the fence, the instant at which it opens, and the delay owed.
+-- Leases a place that is free: returns the fence, the instant at which its request may be sent, and the delay owed.
 local function take(found)
   local lane, ask = found.lane, found.ask
   local given = nextFence()
@@ -151,6 +155,8 @@ local function take(found)
       found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
     end
     keepQueue(lane, found.queue, found.last)
+    -- A further item of this call finds the lane leased, and not due.
+    --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
     leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
     -- What wakes the lane later must not find its due time from before this lease.
     if found.kept ~= '' or found.ownWaits then
@@ -160,11 +166,13 @@ local function take(found)
     end
     before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = found.opens > now and found.opens or now
+  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] ask.notBefore or 0 --[[end]])
   local LEASE_FIELDS = LEASE.none
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
   startedAt, requestAt, ends = now, opens, now + ask.leaseMs
   notBefore = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
+  -- A place in the line of due lanes (line.lua) is worth nothing later.
+  if --[[rule:a-lease-keeps-no-place-in-line]] notBefore < 0 --[[end]] then notBefore = now end
   leastDelayMs = ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0
   if not found.isEmpty then leastDelayMs = math.max(leastDelayMs, delayByHand(factsOf(lane))) end
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
@@ -191,6 +199,38 @@ local function acquire(ask)
   end
   if found.gate == GATE.blocked then return nil, found.opens, found.gate end
   return nil, await(found, found.opens, found.gate), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
+end
+
+-- The lease of a lane and that of its pace lane, both or neither, so that nobody finds one of them held by a request
+-- that still waits for the other. `own`: what `look` found of the lane; paceLane: '' for none. Returns fence, instant,
+-- delay owed, and fence and delay of the pace lane's lease; none: nil, the instant to come again, and the gate, if one
+-- is known. What is closed keeps the place of the request in line, in both lines where only the pace lane is.
+local function acquireBoth(own, paceLane)
+  local ask, pace = own.ask, nil
+  if paceLane ~= '' then
+    local owed, kind = ask.delay, kindOfPaceLane(paceLane)
+    if --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree --[[end]] then
+      owed = own.owed or owedAtGrant(own.lane, ask)
+    end
+    pace = look({
+      lanes = { paceLane }, kind = kind, delay = owed, leaseMs = ask.leaseMs, ahead = ask.ahead,
+      requester = ask.requester, of = own.lane, gates = PACE_GATES[kind],
+    })
+  end
+  if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-both]] pace.isFree --[[end]]) then
+    ask.notBefore = pace and pace.opens
+    local given, opens, owed = take(own)
+    if not pace then return given, opens, owed end
+    pace.ask.notBefore = opens
+    local paceFence, _, paceOwed = take(pace)
+    return given, opens, owed, paceFence, paceOwed
+  end
+  -- What is free is waited for until the other one is.
+  local gate = own.gate or pace and pace.gate
+  local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
+  local at = --[[rule:a-request-keeps-its-place-in-both-lines]] await(own, opens, gate) --[[end]]
+  if not own.isFree then return nil, at, own.gate or own.held and GATE.laneBusy end
+  return nil, math.max(at, await(pace, math.max(pace.opens, at), pace.gate)), pace.gate or GATE.paceGroup
 end
 
 -- After flush: a lane with a secondary lease is not due.

@@ -11,11 +11,11 @@
 ]]
 local MOST_LOOKED_AT = 20 -- held crawls before one that is not held; behind more the lane is looked at again soon
 local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often lanes are looked at that are held
-local chooseList
+local chooseList, standingOf
 if hasCrawls then
   local standings, nextLook = {}, nil
   -- What a turn of a crawl takes, and whether it is held.
-  local function standingOf(crawl)
+  standingOf = function(crawl)
     local standing = standings[crawl]
     if not standing then
       local stream = crawl == CRAWLS.default and OUTCOMES or OUTCOMES .. ':' .. crawl
@@ -43,11 +43,13 @@ if hasCrawls then
   end
 
   -- The list whose URL comes next, nil where only the default crawl is asked; and until when it is held, or 0.
-  chooseList = function(lane, others, attempts, list)
+  chooseList = function(lane, others, attempts, list, heldBy)
     local turns = TAG .. KEY.turns .. lane
-    local isTried = attempts ~= ''
-    if isTried and not standingOf(crawlOf(list))[2] then
-      local crawl = crawlOf(list)
+    local isTried, crawl = attempts ~= '', crawlOf(list)
+    -- Where the turn before got no slot or worker, others have theirs, also before a head that was tried.
+    local isPassed = others == OTHERS.crawls
+      and --[[rule:a-tried-url-without-a-slot-is-passed-over]] (heldBy == GATE.share or heldBy == GATE.pool) --[[end]]
+    if isTried and not isPassed and not standingOf(crawl)[2] then
       if others == OTHERS.crawls then call('ZINCRBY', turns, standingOf(crawl)[1], crawl) end
       return list, 0
     end
@@ -59,34 +61,29 @@ if hasCrawls then
     local chosen
     local moved = {}
     for i = 1, #found, 2 do
-      local crawl = found[i]
-      local standing = standingOf(crawl)
+      local name = found[i]
+      local standing = standingOf(name)
       if not standing[2] then
-        chosen = crawl
+        chosen = name
         moved[#moved + 1] = --[[rule:crawls-take-turns]] tonumber(found[i + 1]) + standing[1] --[[end]]
-        moved[#moved + 1] = crawl
+        moved[#moved + 1] = name
         break
       end
       -- What has expired ends, although its crawl is held.
-      local waiting = nextListOf(crawl, lane)
+      local waiting = nextListOf(name, lane)
       local first = firstIn(lane, waiting)
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
         return waiting, laterLook()
       end
       -- It goes behind all crawls that were looked at, so that it saves up no turns and the next look comes to others.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
-      moved[#moved + 1] = crawl
+      moved[#moved + 1] = name
     end
     call('ZADD', turns, unpack(moved))
     if not chosen then
       local till = #found < 2 * MOST_LOOKED_AT and laterLook() or now + SOON_MS
       return isTried and list or nextListOf(found[1], lane), till
     end
-    local next = nextListOf(chosen, lane)
-    if isTried then -- the tries of a head that waits with its crawl are forgotten
-      local memory = changeMemory(lane)
-      memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
-    end
-    return next, 0
+    return isTried and chosen == crawl and list or nextListOf(chosen, lane), 0
   end
 end

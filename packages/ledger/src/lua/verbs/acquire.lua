@@ -7,21 +7,27 @@
           of         the lane whose request it is for, where that is another one: its delay is owed at least
           isRobots   '1': the hop is the robots fetch of its origin
           requester      the lane that asks, by which it keeps its place in line, or ''
-  Returns 'granted', fence, delayMs, lane; or 'wait', ms, gate; or 'blocked'
+          paceLane   of a hop: a lane that shares its pace with this one, or ''
+  Returns 'granted', fence, delayMs, lane, fence and delayMs of the pace lane or ''; or 'wait', ms, gate; or 'blocked'
   Keeps   the lease is a started one: it ends by complete, by resolve or by reap, and counts no attempt of the URL at
           the head. A hop waits while a robots fetch of its origin is in flight, whoever holds the lane.
 ]]
 local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and nothing wakes those that wait for it here
 local lanes = {}
 for i = ARG.items, #ARGV do lanes[#lanes + 1] = ARGV[i] end
+local paceLane = ARGV[ARG.paceLane]
+local all = paceLane ~= '' and { paceLane, unpack(lanes) } or lanes
 local leaseMs, isHop = tonumber(ARGV[ARG.leaseMs]), ARGV[ARG.kind] == KIND.hop
 local kind = isHop and KIND.hop or kindOfPaceLane(lanes[1])
-readLeases(lanes)
-readForSecondary(lanes)
-local given, instant, owed, lane = acquire({
+readLeases(all)
+readForSecondary(all)
+local own = look({
   lanes = lanes, kind = kind, delay = tonumber(ARGV[ARG.delayMs]), ahead = 0, leaseMs = leaseMs,
   requester = ARGV[ARG.requester], of = ARGV[ARG.of], gates = isHop and GATES.hopGrant or PACE_GATES[kind],
 })
+if own.gate == GATE.blocked then return reply('blocked') end
+local lane = own.lane
+local given, instant, owed, paceFence, paceOwed = acquireBoth(own, paceLane)
 if given and isHop then
   countRequest(originOf(lane))
   local isRobots = --[[rule:a-hop-that-fetches-robots-is-noted]] ARGV[ARG.isRobots] == '1' --[[end]]
@@ -29,8 +35,7 @@ if given and isHop then
 end
 flush()
 flushSecondary()
-if given then return reply('granted', given, ms(owed), lane) end
-local gate = owed
-if gate == GATE.blocked then return reply('blocked') end
+if given then return reply('granted', given, ms(owed), lane, paceFence or '', paceOwed and ms(paceOwed) or '') end
+local gate = owed or GATE.paceGroup
 local waits = math.max(1, instant - now)
 return reply('wait', ms(gate == GATE.robotsInFlight and math.min(waits, LOOK_AGAIN_MS) or waits), gate)

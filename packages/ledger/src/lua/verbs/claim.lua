@@ -28,7 +28,9 @@ local function freeAt(one)
 end
 local gate, till = GATES.permitRobotsReserve(lane, o, versionOf(o), '', '', ARGV[ARG.list])
 if gate == GATE.blocked then return reply('blocked') end
-if gate == GATE.crawlHeld then return reply('crawl-held', crawlRecord(crawlOf(ARGV[ARG.list]))) end
+if --[[rule:a-claim-for-a-held-crawl-is-answered-with-its-record]] gate == GATE.crawlHeld --[[end]] then
+  return reply('crawl-held', crawlRecord(crawlOf(ARGV[ARG.list])))
+end
 if gate then return wait(till, gate) end
 local due, why = freeAt(lane)
 if why == GATE.laneBusy or --[[rule:claim-waits-until-due]] due > now + ahead --[[end]] then return wait(due, why) end
@@ -43,7 +45,8 @@ end
 local given, notBefore = nextFence(), math.max(due, now)
 if memoryOf(lane)[MEMORY.ownDue] ~= '' then changeMemory(lane)[MEMORY.ownDue] = '' end
 local lease = { LEASE.none }
-lease[LEASE.fence], lease[LEASE.list], lease[LEASE.notBefore] = given, ARGV[ARG.list], notBefore
+lease[LEASE.fence], lease[LEASE.notBefore] = given, notBefore
+lease[LEASE.list] = --[[rule:a-claim-is-for-the-crawl-that-it-names]] ARGV[ARG.list] --[[end]]
 setLease(lane, lease)
 indexLease(lane, ms(now + tonumber(ARGV[ARG.reserveMs])))
 flush()

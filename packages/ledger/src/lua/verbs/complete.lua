@@ -58,16 +58,17 @@ local function completeOne(lane, i)
   if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
   local ending, load = ARGV[i + COMPLETION.ending], 'normal'
   if not (record and MAY_END[ending](fence, startedAt, kind, ends, ARGV[i + COMPLETION.fence])) then return 'stale' end
+  local sentAt = latestSentAt(startedAt, requestAt)
+  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], sentAt)
   if ending == 'done' then
     writeOutcome(ARGV[i + DONE.json], ARGV[i + DONE.kind], list)
     dropFirst(lane, list, 1)
   elseif ending ~= 'over' then
     load = ARGV[i + COMPLETION.load]
     local first = i + COMPLETION.size
-    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list)
+    local heads = leave(first, first + itemsOf(i) * LEAVING.size - 1, list, ended)
     if heads > 0 then dropFirst(lane, list, heads) end
   end
-  local ended = endedAt(ARGV[i + COMPLETION.elapsedMs], latestSentAt(startedAt, requestAt))
   endLease(lane)
   if ending == 'again' then countAttempt(lane, list)
   elseif not isSecondary(kind) and memoryOf(lane)[MEMORY.heldBy] ~= '' then
@@ -75,8 +76,9 @@ local function completeOne(lane, i)
   end
   local owed = owedAfter(lane, kind, fence, of, tonumber(ARGV[i + COMPLETION.delayMs]), leastDelayMs)
   schedule(lane, startedAt, ended, owed, turnsAhead, of)
-  if load ~= 'normal' then backOff(lane, load, startedAt, ended)
-  elseif --[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]] then
+  if load ~= 'normal' then backOff(lane, load, sentAt, ended) end
+  local isWell = load == 'normal' or --[[rule:a-wait-is-a-good-answer]] string.find(load, '^asked%-to%-wait ') --[[end]]
+  if isWell and (--[[rule:good-answers-count-for-permits]] failures ~= '' or kind == KIND.permit --[[end]]) then
     answeredWell(lane)
   end
   return 'completed'

@@ -26,9 +26,6 @@ end
 readLeases(lanes)
 readForSecondary(lanes)
 
-local function wait(opens, gate, holder)
-  return table.concat({ 'wait', ms(math.max(1, opens - now)), gate, holder }, '|')
-end
 local JUDGED_AGAIN = { [GATE.blocked] = true, [GATE.rulesChanged] = true, [GATE.refetch] = true }
 
 -- One permit, whose item of ARGV begins at i.
@@ -44,39 +41,20 @@ local function grantOne(i)
   }
   local own = look(ask)
   if JUDGED_AGAIN[own.gate] then return own.gate end
-  if own.gate == GATE.crawlHeld then return 'crawl-held|' .. crawlRecord(crawl) end
-  local pace
-  if paceLane ~= '' then
-    local owed, kind = delay, kindOfPaceLane(paceLane)
-    if --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree --[[end]] then
-      owed = own.owed or owedAtGrant(lane, ask)
-    end
-    pace = look({
-      lanes = { paceLane }, kind = kind, delay = owed, leaseMs = leaseMs, ahead = ahead, requester = requester,
-      of = lane, gates = PACE_GATES[kind],
-    })
+  if --[[rule:a-permit-of-a-held-crawl-is-answered-with-its-record]] own.gate == GATE.crawlHeld --[[end]] then
+    return 'crawl-held|' .. crawlRecord(crawl)
   end
-  if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-a-permit]] pace.isFree --[[end]]) then
-    local given, opens, owed = take(own)
-    local out = { 'granted', '', given, ms(owed) }
-    if pace then
-      local paceFence, paceOpens, paceOwed = take(pace)
-      opens, out[5], out[6] = math.max(opens, paceOpens), paceFence, ms(paceOwed)
-    end
-    out[2] = ms(math.max(0, opens - now))
+  local given, opens, owed, paceFence, paceOwed = acquireBoth(own, paceLane)
+  if given then
+    local out = { 'granted', --[[rule:a-permit-says-how-long-to-wait]] ms(opens - now) --[[end]], given, ms(owed) }
+    if paceFence then out[5], out[6] = paceFence, ms(paceOwed) end
     takeTurn(lane, requester)
     countRequest(originOf(lane))
     return table.concat(out, '|')
   end
-  -- What is free is waited for until the other one is.
-  local gate = own.gate or pace and pace.gate
-  local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
-  local at = --[[rule:a-permit-keeps-its-place-in-both-lines]] await(own, opens, gate) --[[end]]
-  if not own.isFree then
-    local holder = own.held and (isSecondary(own.held[LEASE.kind]) and 'permit' or 'url') or ''
-    return wait(at, own.gate or own.held and GATE.laneBusy or 'delay', own.gate and '' or holder)
-  end
-  return wait(math.max(at, await(pace, math.max(pace.opens, at), pace.gate)), pace.gate or GATE.paceGroup, '')
+  local at, gate, holder = opens, owed, ''
+  if not own.gate and own.held then holder = isSecondary(own.held[LEASE.kind]) and 'permit' or 'url' end
+  return table.concat({ 'wait', ms(math.max(1, at - now)), gate or 'delay', holder }, '|')
 end
 
 local out = reply()

@@ -59,6 +59,11 @@ for n = 1, #heldLanes do
     math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
   opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
 end
+-- What was sent before stays known while this request waits to be sent.
+if not isTurn then
+  local startedAt = own[LEASE.startedAt]
+  own[LEASE.startedAt] = --[[rule:the-request-before-stays-known]] latestSentAt(startedAt, requestAt) --[[end]]
+end
 own[LEASE.requestAt] = opens
 setLease(lane, own)
 local function answer(kind)

@@ -2,7 +2,8 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --[[
-  reap: ends the leases whose time is over, at most 200 a call.
+  reap: ends the leases whose time is over, at most 200 a call, and has targets of redirects enter the outbox that have
+  waited as long as they were asked to.
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still
           be sending.
   Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose
@@ -53,6 +54,10 @@ for i = 1, #found do
     end
   end
 end
+local dueTill = --[[rule:a-target-enters-when-it-is-due]] ms(now) --[[end]]
+local waited = call('ZRANGE', TAG .. KEY.later, '-inf', dueTill, 'BYSCORE', 'LIMIT', 0, BATCH)
+for i = 1, #waited do call('XADD', TAG .. KEY.outbox, '*', 'c', waited[i]) end
+if #waited > 0 then call('ZREM', TAG .. KEY.later, unpack(waited)) end
 call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
 -- Queues that no request came to any more, a few at a time.
 local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')
@@ -62,4 +67,5 @@ end
 count('reaped', startedCount)
 count('reaped-reserved', reservedCount)
 flush()
-return reply(tostring(startedCount), tostring(reservedCount), #found >= BATCH and '1' or '', unpack(fetches))
+local isMore = (#found >= BATCH or #waited >= BATCH) and '1' or ''
+return reply(tostring(startedCount), tostring(reservedCount), isMore, unpack(fetches))

@@ -11,6 +11,8 @@
   ARGV    ARGS.record in calls.ts, then per agent DELAY_ITEM:
           lane      whose lease ends by it, '' when none does
           state     state-text.ts, '' when it stays; lifeMs: how long it is kept
+          unclaimedMs  how long that is kept, and its bodies, where no URL of the origin is stored and nobody holds a
+                    permit for it; '0': as long as any. asker: whose question brought it then
           hashes    of the bodies that it needs, the latest first, separated by blanks
           body      the first of these (stored-body.ts), '' when it is stored already
           delayMs, elapsedMs   owed by the lane, and how much of that has passed
@@ -39,20 +41,38 @@ if not isOwn() then
   return reply('stale')
 end
 
+-- Whether an agent has URLs of the origin or a permit, or had when its state was written.
+local function isClaimed()
+  local known, ends = unpack(call('HMGET', key, FIELD.robotsState, FIELD.robotsStateEnds))
+  if known and not ends then return true end
+  if lane ~= '' and hasWork(lane) then return true end
+  for i = ARG.items, #ARGV, DELAY_ITEM.size do
+    local one = ARGV[i + DELAY_ITEM.agent] .. ' ' .. origin
+    local lease = leaseOf(one)
+    if hasWork(one) or (lease and lease[LEASE.kind] == KIND.permit) then return true end
+  end
+  return false
+end
+
 local isRecorded = ARGV[ARG.state] ~= ''
 if isRecorded then
-  local life, body = longest, ARGV[ARG.body]
+  local unclaimedMs = tonumber(ARGV[ARG.unclaimedMs])
+  local isShort = unclaimedMs > 0 and not isClaimed()
+  local most = isShort and unclaimedMs or longest
+  -- Nothing but the robots fetch in flight (its fence and its end) was known: its key ends with what is recorded now.
+  local isNew = isShort and call('HLEN', key) == 2
+  local life, body = most, ARGV[ARG.body]
   for hash in string.gmatch(ARGV[ARG.hashes], '%S+') do
-    local lives = keepBody(hash, body)
+    local lives = keepBody(hash, body, most)
     if not lives then return reply('full') end
     life, body = math.min(life, lives), ''
   end
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
-  if call('PTTL', key) <= life then
-    call('PEXPIRE', key, string.format('%d', life))
-    call('HDEL', key, FIELD.robotsStateEnds)
-  else call('HSET', key, FIELD.robotsStateEnds, ms(now + life)) end
+  if isNew or call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
+  -- What is kept of an unclaimed origin says so, even where its key ends with it: a permit may come (keep.lua).
+  if life <= short or isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
+  else call('HDEL', key, FIELD.robotsStateEnds) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
 if isRecorded then indexOpened('robots-unreachable', origin) end
@@ -75,7 +95,8 @@ if isRecorded then settleGates(origin) end
 
 if lane ~= '' then
   local lease, agent = leaseOf(lane), agentOf(lane)
-  local ended = endedAt(ARGV[ARG.elapsedMs], latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt]))
+  local sentAt = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
+  local ended = endedAt(ARGV[ARG.elapsedMs], sentAt)
   endLease(lane)
   -- The request that brought the rules owes what they ask, and no less than what was known before it.
   local said = math.max(tonumber(ARGV[ARG.delayMs]),
@@ -83,7 +104,7 @@ if lane ~= '' then
   local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', said, lease[LEASE.leastDelayMs])
   setEnded(lane, ended, owed, '')
   setDue(lane, --[[rule:the-robots-fetch-owes-the-new-delay]] ended + owed --[[end]])
-  if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], lease[LEASE.startedAt], ended) end
+  if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], sentAt, ended) end
 end
 
 -- A lane of the origin: woken if it was deferred, and later where its delay has grown.

@@ -1,5 +1,6 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
+--- @include "lib/line"
 --- @include "lib/origin"
 --- @include "lib/turns"
 --- @include "lib/waking"
@@ -32,12 +33,7 @@ local isNamed = namedLane ~= ''
 -- dueLater: place in lanes → instant at which it is due, as text, of those that are not due yet.
 local lanes, dueLater = {}, {}
 local isFull = false -- others may be due
-if isNamed then
-  local due = call('ZSCORE', DUE, namedLane)
-  if due then lanes[1], dueLater[1] = namedLane, tonumber(due) > now and due or nil end
-  readLanes(lanes)
-  isFull = #lanes == limit
-else
+local function gatherDue()
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
   readLanes(lanes)
@@ -65,6 +61,19 @@ else
     lanes[#lanes + 1] = later[i]
     dueLater[#lanes] = instants[i]
   end
+end
+if isNamed then
+  local due = call('ZSCORE', DUE, namedLane)
+  if due then lanes[1], dueLater[1] = namedLane, tonumber(due) > now and due or nil end
+  readLanes(lanes)
+  isFull = #lanes == limit
+else
+  local inLine, instantsOfLater
+  if hasCrawls then inLine, instantsOfLater = nextInLine(limit, aheadMs) end
+  if inLine then
+    lanes, dueLater, isFull = inLine, instantsOfLater, true
+    readLanes(lanes)
+  else gatherDue() end
 end
 local function nothingDue()
   local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
@@ -104,7 +113,7 @@ for i = 1, #lanes do
     others = memory[MEMORY.hasHigh]
   end
   local urls, chosen
-  if hasCrawls and namedList == '' then chosen, crawlsHeldUntil = chooseList(lane, others, attempts, list) end
+  if hasCrawls and namedList == '' then chosen, crawlsHeldUntil = chooseList(lane, others, attempts, list, heldBy) end
   if chosen then
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)

@@ -9,7 +9,8 @@
           release   the lane is due at its own time; also ends a secondary lease that was not used
           unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so
                     the lane is due again no sooner than after a request. No attempt is counted.
-          defer     the lane is not due before `till`; `gate` says what holds it
+          defer     the lane is not due before `till`; `gate` says what holds it. Where that is `share` or `pool`, it
+                    may hold the crawl of this URL alone: a lane with URLs of others, too, is due soon, for their turns
   Returns per lane 'completed' or 'stale'
   Keeps   a lease that is not the caller's, or not in the state that the table asks for (lease-life.ts), changes
           nothing, and is counted.
@@ -26,13 +27,39 @@ readLanes(lanes)
 
 local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused = LIFE.unused, defer = LIFE.defer }
 
-local function defer(lane, notBefore, till, gate)
+local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
+local MOST_LOOKED_AT, SOON_MS, LATER = 20, 100, 0.1
+-- The turn of one crawl is over without a request: it goes behind the others, whose turns come soon. Where the one
+-- before had none either, all may be held: the lane is looked at less and less often, as its `till` grows.
+local function tillNextTurn(lane, crawl, till, gate)
+  local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LOOKED_AT - 1, 'WITHSCORES')
+  local last
+  for i = 1, #turns, 2 do last = turns[i] ~= crawl and tonumber(turns[i + 1]) or last end
+  if --[[rule:a-crawl-without-a-slot-holds-no-other]] not last --[[end]] then return till end
+  local key, turn = TAG .. KEY.turns .. lane, last + 1 / tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
+  --[[rule:a-crawl-without-a-slot-saves-no-turns]] call('ZADD', key, 'XX', 'GT', turn, crawl) --[[end]]
+  local before = memoryOf(lane)[MEMORY.heldBy]
+  local isAgain = --[[rule:a-lane-that-is-held-again-is-looked-at-later]] before == gate --[[end]]
+  return math.min(till, now + math.max(SOON_MS, isAgain and (till - now) * LATER or 0))
+end
+
+local function defer(lane, lease, till, gate)
+  local notBefore = lease[LEASE.notBefore]
   -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among
   -- them.
-  local isWoken = gate == GATE.robotsInFlight and not robotsFetchOf(originOf(lane))
-  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] isWoken --[[end]] then
+  local isOfFetch = gate == GATE.robotsInFlight
+  local isWoken = isOfFetch and not robotsFetchOf(originOf(lane))
+  -- Another gate may have opened, or closed, since the reservation: the lane is judged anew.
+  local isOld = not isOfFetch and hasChanged(lane, lease[LEASE.fence])
+  if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] isWoken --[[end]]
+    or --[[rule:a-change-since-the-reservation-is-judged-anew]] isOld --[[end]] then
     makeDue(lane, notBefore)
-  else makeDue(lane, notBefore, till, gate) end
+    return
+  end
+  if OF_ONE_CRAWL[gate] and memoryOf(lane)[MEMORY.hasHigh] == OTHERS.crawls then
+    till = tillNextTurn(lane, crawlOf(lease[LEASE.list]), till, gate)
+  end
+  makeDue(lane, notBefore, till, gate)
 end
 -- Nothing was sent, but the origin has seen a connection: every lane of the request is due no sooner than after a
 -- request.
@@ -65,7 +92,7 @@ for n = 1, #lanes do
       endUnused(lane, lease)
     elseif next == 'defer' then
       endLease(lane)
-      defer(lane, notBefore, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate])
+      defer(lane, lease, tonumber(ARGV[i + RESOLUTION.till]), ARGV[i + RESOLUTION.gate])
     end
   end
 end

@@ -1,4 +1,4 @@
---- @include "lib/epoch"
+--- @include "lib/due"
 --[[
   sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as
   it likes: one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
@@ -13,7 +13,7 @@ if latest then
 end
 local counts, kept = call('HGETALL', COUNTS), {}
 for i = 1, #counts, 2 do kept[counts[i]] = tonumber(counts[i + 1]) end
-local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
+local first = instantOf(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2])
 local jobs = TAG .. KEY.candidateJob
 call('LPUSH', key, cjson.encode({
   at = math.floor(now), due = call('ZCOUNT', DUE, '-inf', ms(now)),

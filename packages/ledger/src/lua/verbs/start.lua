@@ -73,24 +73,26 @@ local function startOne(lane, i)
     local paceKind, paceOpens, owed = kindOfPaceLane(paceLane), nil, nil
     ask.lanes[1], ask.kind, ask.gates = paceLane, paceKind, PACE_GATES[paceKind]
     ask.delay = delayMs > byHand and delayMs or byHand
-    ask.requester, ask.of, ask.byHand = lane, lane, byHand
+    ask.requester, ask.of, ask.byHand, ask.notBefore = lane, lane, byHand, opens
     paceFence, paceOpens, owed = acquire(ask)
     if --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]] then
       local held = owed == GATE.laneBusy and GATE.paceGroup or owed
       refuse(lane, notBefore, held, paceOpens)
       return held
     end
-    if paceOpens > opens then opens = paceOpens end
+    opens = paceOpens
     paceDelayMs = owed == delayMs and ARGV[i + START_ITEM.delayMs] or ms(owed)
   end
   started = true
   if policiesText then countRequest(originOf(lane)) end
   startedAt, leastDelayMs, ends, failures, version = now, byHand, now + leaseMs, o and o[FACTS.failures] or '', ''
+  if --[[rule:what-is-granted-ahead-is-sent-when-it-is-due]] opens > now --[[end]] then requestAt = opens end
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   local isRobots = --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]]
   if isRobots then startRobotsFetch(originOf(lane), asked, leaseMs) end
   if paceFence == '' and opens <= now then return 'granted' end
-  local answer, waitMs = 'granted', opens > now and ms(opens - now) or '0'
+  local answer = 'granted'
+  local waitMs = --[[rule:an-order-says-how-long-to-wait]] opens > now and ms(opens - now) or '0' --[[end]]
   return START_ANSWER.joined
 end
 

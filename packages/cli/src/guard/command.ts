@@ -1,0 +1,95 @@
+/**
+ * `decorum guard -- COMMAND …`: any crawler, unchanged, with a proxy of its own before it. It works on the fleet of this user, or starts one,
+ * and says at the end what was held, refused and sent. Standard output belongs to the command: everything of ours goes to stderr.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { http } from '@decorum/runtime/node-http'
+import { agreedEnv } from '../agreed-settings.ts'
+import { agentNamed } from '../commands/enqueue.ts'
+import type { EarlyFleet } from '../early-fleet.ts'
+import { CommandError, messageOf, UsageError } from '../exit.ts'
+import { openLocalFleet } from '../local-fleet.ts'
+import { troubleReporter, type Voice } from '../say.ts'
+import { dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
+import { jsonLine, warn } from '../terminal.ts'
+import { guardedEnv, loginOf } from './environment.ts'
+import { runGuarded } from './run.ts'
+import { guardSummary, type ProxyCounts } from './summary.ts'
+import { writeTrust } from './trust.ts'
+
+export type GuardOptions = {
+  agent?: string
+  crawl?: string
+  tunnels?: boolean
+  inspect?: boolean
+  hosts?: string
+  json?: boolean
+}
+
+const ANSWER_MS = 5_000
+
+export async function guardCommand(command: string[], options: GuardOptions, fleet: EarlyFleet): Promise<number> {
+  if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed, behind --')
+  const { env } = process
+  const umask = process.umask(0o077)
+  const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
+  agentNamed(settings.agents, options.agent) // it is there
+  const inspects = options.inspect !== false && !options.tunnels
+  const voice = onStderr(options.json === true)
+  const local = await openLocalFleet({
+    settings,
+    env: {
+      ...env,
+      PROXY_TUNNELS: options.tunnels ? 'yes' : 'no',
+      PROXY_CA: inspects ? env.PROXY_CA || 'memory' : '',
+      PROXY_HOSTS: options.hosts ?? env.PROXY_HOSTS ?? '',
+    },
+    dataDir: join(dataFolder(env), 'redis'),
+    whenTaken: 'join',
+    fleet,
+    onEvent: troubleReporter(voice),
+    log: (line) => voice.say('redis', line),
+  })
+  try {
+    const [proxy] = local.fleet.of('proxy')
+    if (proxy === undefined) throw new CommandError('the proxy has not come up')
+    for (const line of whatIsOpened(local.settings)) voice.say('opened', line)
+    const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : undefined
+    const guarded = guardedEnv(env, proxy.port, loginOf(options.agent, options.crawl))
+    const code = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
+    await trust?.remove()
+    const counts = await textOf(proxy.port, '/v1/counts').then(
+      (said) => JSON.parse(said) as ProxyCounts,
+      (error: Error) => error,
+    )
+    if (counts instanceof Error) voice.say('counts', `what went through the proxy is not known: ${messageOf(counts)}`)
+    else voice.say('summary', guardSummary(counts), { code, ...counts })
+    return code
+  } finally {
+    await local.drain()
+    await local.close()
+  }
+}
+
+/** What the proxy says of itself. Not by `fetch`, which the environment may send through another proxy. */
+async function textOf(port: number, path: string): Promise<string> {
+  const asking = http.get({ host: '127.0.0.1', port, path, agent: false, timeout: ANSWER_MS })
+  asking.once('timeout', () => asking.destroy(new Error('it does not answer')))
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  const said = await text(answer)
+  if (answer.statusCode === 200) return said
+  throw new CommandError(`the proxy answers ${path} with ${answer.statusCode}`)
+}
+
+/** With --json a line of JSON for each, on stderr as well. */
+function onStderr(asJson: boolean): Voice {
+  return {
+    say(event, sentence, data = {}) {
+      if (asJson) warn(jsonLine({ event, ...data, ...(sentence === undefined ? {} : { text: sentence }) }).trimEnd())
+      else if (sentence !== undefined) warn(sentence.replace(/^/gm, 'decorum: '))
+    },
+  }
+}

@@ -1,0 +1,48 @@
+/** The guarded command itself: it has this terminal, gets the signals that reach this process, and its end is the end. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { messageOf } from '../exit.ts'
+import { warn } from '../terminal.ts'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
+/** As a shell has them: a command that is not there, and one that cannot be run. */
+const NOT_FOUND = 127
+const NOT_RUN = 126
+/** A command that a signal has ended: this and the number of the signal. */
+const BY_SIGNAL = 128
+
+/**
+ * @param umask  that the operator had set
+ * @returns its exit code; for one that was ended by a signal what a shell would say
+ */
+export function runGuarded([program = '', ...args]: string[], env: NodeJS.ProcessEnv, umask: number): Promise<number> {
+  return new Promise((resolve) => {
+    let child: ChildProcess | undefined
+    const pass = (signal: NodeJS.Signals): void => {
+      // A terminal sends it to the command as well, which would take the second one for an order to stop at once.
+      if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
+      child?.kill(signal)
+    }
+    // Before the command runs: a signal that came between would end this process, and leave the command without a proxy. Node calls `pass`
+    // when all of this is done.
+    for (const signal of SIGNALS) process.on(signal, pass)
+    // Whatever ends this process: without the proxy every request of the command would fail
+    const endCommand = (): void => void child?.kill('SIGTERM')
+    process.once('exit', endCommand)
+    const end = (code: number): void => {
+      process.off('exit', endCommand)
+      for (const signal of SIGNALS) process.off(signal, pass)
+      resolve(code)
+    }
+    const own = process.umask(umask)
+    const started = spawn(program, args, { stdio: 'inherit', env })
+    process.umask(own)
+    child = started
+    started.once('error', (error: NodeJS.ErrnoException) => {
+      if (started.pid !== undefined) return // a signal could not be sent
+      warn(`decorum guard: ${program} cannot be run: ${messageOf(error)}`)
+      end(error.code === 'ENOENT' ? NOT_FOUND : NOT_RUN)
+    })
+    started.once('exit', (code, signal) => end(code ?? BY_SIGNAL + (signal === null ? 0 : constants.signals[signal])))
+  })
+}

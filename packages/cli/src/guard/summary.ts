@@ -1,0 +1,28 @@
+/** What went through the proxy of a guarded command, as it is said at the end. Pure. */
+import { printable } from '@decorum/protocol'
+
+export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
+/** As the proxy answers `/v1/counts`. */
+export type ProxyCounts = { all: Counts; refusals: Record<string, number>; sites: Record<string, Counts> }
+
+/** More sites are summed up in the first line alone. */
+const FEW_SITES = 10
+/** Sites of which nothing was sent are named, since whoever reads this looks for what was refused. */
+const MOST_REFUSED = 10
+
+export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
+  const why = Object.entries(refusals).map(([type, count]) => `${count} ${printable(type)}`)
+  const first = `${all.requests} requests: ${all.held} held${seconds(all)}, ${all.refused} refused${
+    why.length > 0 ? ` (${why.join(', ')})` : ''
+  }, ${all.sent} sent${all.tunnels > 0 ? `, of these ${all.tunnels} tunnels, in which nothing was judged` : ''}`
+  const known = Object.entries(sites)
+  const shown =
+    known.length <= FEW_SITES ? known : known.filter(([, { refused, sent }]) => refused > sent).slice(0, MOST_REFUSED)
+  return [first, ...shown.map(([site, counts]) => `  ${printable(site)}: ${line(counts)}`)].join('\n')
+}
+
+const line = (counts: Counts): string =>
+  `${counts.held} held${seconds(counts)}, ${counts.refused} refused, ${counts.sent} sent`
+
+const seconds = ({ held, heldMs }: Counts): string =>
+  held === 0 ? '' : ` for ${(heldMs / held / 1_000).toFixed(1)} s each`

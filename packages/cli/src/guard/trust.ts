@@ -1,0 +1,54 @@
+/** Tells the usual clients to trust the authority of the proxy, for one command: by files of its own, which end with it. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getCACertificates } from 'node:tls'
+
+/**
+ * Who reads what: OpenSSL and whatever uses it (Python's ssl, Ruby, Go on Linux, Rust's native-tls) · curl · requests · git · Cargo · Deno · pip ·
+ * the AWS SDKs · Nix. Each replaces the system's roots, so those are in the file as well.
+ */
+const NAMES = [
+  'SSL_CERT_FILE',
+  'CURL_CA_BUNDLE',
+  'REQUESTS_CA_BUNDLE',
+  'GIT_SSL_CAINFO',
+  'CARGO_HTTP_CAINFO',
+  'DENO_CERT',
+  'PIP_CERT',
+  'AWS_CA_BUNDLE',
+  'NIX_SSL_CERT_FILE',
+] as const
+
+export type Trust = { env: NodeJS.ProcessEnv; remove: () => Promise<void> }
+
+/** @param certificate  of the authority, PEM */
+export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): Promise<Trust> {
+  const folder = await mkdtemp(join(tmpdir(), 'decorum-guard-'))
+  const write = async (name: string, text: string): Promise<string> => {
+    const path = join(folder, name)
+    await writeFile(path, text, { mode: 0o600 })
+    return path
+  }
+  const bundle = await write('roots.pem', [await rootsOf(env), certificate].join('\n'))
+  // Node adds its file to its own roots, so the one that was named before has to be in it. Ours is the first, which is what `openssl x509` reads
+  const extra = await write('extra.pem', [certificate, await read(env.NODE_EXTRA_CA_CERTS)].join('\n'))
+  // wget reads no variable for it; its file stands in for that of the user, whose lines come first
+  const own = await read(env.WGETRC ?? join(homedir(), '.wgetrc'))
+  const wgetrc = await write('wgetrc', `${own}\nca_certificate = ${bundle}\n`)
+  return {
+    env: { ...Object.fromEntries(NAMES.map((name) => [name, bundle])), NODE_EXTRA_CA_CERTS: extra, WGETRC: wgetrc },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Those that the command would have gone by. */
+async function rootsOf({ SSL_CERT_FILE }: NodeJS.ProcessEnv): Promise<string> {
+  const named = await read(SSL_CERT_FILE)
+  if (named !== '') return named
+  const system = getCACertificates('system')
+  return (system.length > 0 ? system : getCACertificates('bundled')).join('\n')
+}
+
+const read = (path: string | undefined): Promise<string> =>
+  path === undefined || path === '' ? Promise.resolve('') : readFile(path, 'utf8').catch(() => '')

@@ -1,0 +1,17 @@
+/** The Redis that an address names, for the length of one piece of work. */
+
+import { linkTo, type RedisLink, reachRedis } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
+
+const CALL_MS = 5_000
+
+/** @throws LedgerUnavailableError with the reason why there is none · LedgerUnfitError when it cannot be used · what `work` throws */
+export async function withRedis<T>(url: string, work: (redis: RedisLink) => Promise<T>): Promise<T> {
+  const redis = linkTo(url, { away: 'fail', lazyConnect: true })
+  try {
+    await reachRedis(redis, { deadline: { clock: systemClock, ms: CALL_MS }, isOwn: true }, async () => undefined)
+    return await work(redis)
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The body without its content codings, piece by piece. One reading serves fetchers and readers of kept pages, and reads what browsers
+ * read: words that are no coding, codings that are said and not applied, trailers that lack or are wrong, octets behind the end. Each such
+ * fault is reported (`Tolerated`). Why, and what is refused: docs/decisions/0032-what-header-fields-mean.md.
+ */
+import { isUtf8 } from 'node:buffer'
+import * as zlib from 'node:zlib'
+import { ContentError } from '../errors.ts'
+import {
+  type Decoder,
+  gunzip,
+  inflate,
+  isCut,
+  isGzip,
+  isZlib,
+  isZstd,
+  type Overlooked,
+  unbrotli,
+  unzstd,
+} from './decoders.ts'
+import { OctetsIn, type Pieces } from './octets-in.ts'
+import { isReadable, SAMPLE_BYTES } from './readable.ts'
+
+export { ContentError } from '../errors.ts'
+export type { Pieces }
+
+const { BROTLI_OPERATION_FLUSH, Z_SYNC_FLUSH } = zlib.constants
+
+/** Codings on top of each other. More are an attack or a mistake. */
+const MOST_CODINGS = 3
+
+type UnpackOptions = {
+  /** false: the body is known to be cut, so that it has no end is no fault of it */
+  complete: boolean
+  /** bytes that may come out of a coding below another one */
+  mostBetween: number
+  /** `coding-cut`: a complete body ended before its coding did; what it throws ends the reading */
+  overlooked: Overlooked
+}
+
+/**
+ * @param codings  in the order in which they were applied, as codingsOf of @decorum/protocol reads them
+ * @throws ContentError `undecodable`, `too-large` by `mostBetween`; what `source` throws
+ */
+export function unpacked(source: Pieces, codings: readonly string[], options: UnpackOptions): Pieces {
+  const known = codings.filter((coding) => DECODERS.has(coding))
+  if (known.length > MOST_CODINGS)
+    throw new ContentError('undecodable', `${known.length} content codings on top of each other`)
+  let pieces = source
+  for (const [below, coding] of known.toReversed().entries())
+    pieces = layer(pieces, coding, below < known.length - 1 ? options.mostBetween : Number.POSITIVE_INFINITY, options)
+  return known.length === codings.length ? pieces : readable(pieces, codings, options)
+}
+
+async function* layer(
+  source: Pieces,
+  coding: string,
+  most: number,
+  { complete, overlooked }: UnpackOptions,
+): AsyncGenerator<Uint8Array> {
+  const input = new OctetsIn(source)
+  const see: Overlooked = (mark) => {
+    if (complete || (mark !== 'coding-no-trailer' && mark !== 'coding-cut')) overlooked(mark)
+  }
+  let bytes = 0
+  try {
+    if ((await input.peek(1)).length === 0) return // an empty body, as of a 204, has no coding
+    const decoder = await decoderFor(coding, input, see)
+    for await (const piece of decoder(input, see)) {
+      bytes += piece.length
+      if (bytes > most) throw new ContentError('too-large', `content coding '${coding}': more than ${most} bytes`)
+      yield piece
+    }
+  } catch (error) {
+    if (input.failure !== undefined) throw input.failure.error
+    if (isCut(error)) see('coding-cut')
+    else if (error instanceof ContentError) throw error
+    else
+      throw new ContentError(
+        'undecodable',
+        `the body is not what its content coding '${coding}' says: ${(error as Error).message}`,
+        error,
+      )
+  } finally {
+    await input.close()
+  }
+}
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', gunzip],
+  ['deflate', inflate],
+  ['br', unbrotli],
+  ['zstd', unzstd],
+])
+
+/** What a body begins with counts more than what is said of it: gzip and deflate are taken for each other, and for plain text. */
+async function decoderFor(coding: string, input: OctetsIn, overlooked: Overlooked): Promise<Decoder> {
+  const said = DECODERS.get(coding) as Decoder
+  const start = await input.peek(4)
+  if ((coding === 'gzip' && isGzip(start)) || (coding === 'zstd' && isZstd(start))) return said
+  let found: Decoder | undefined
+  if (coding === 'deflate' && isGzip(start)) found = gunzip
+  else if (await isPlain(coding, input)) found = plain
+  else if (coding === 'gzip' && isZlib(start)) found = inflate
+  if (found === undefined) return said
+  overlooked('coding-misnamed')
+  return found
+}
+
+/**
+ * Not packed at all. deflate and brotli have no mark of their own, and a few octets of either may look like text: then decoding decides,
+ * and of what is too short for that, whether it is UTF-8.
+ */
+async function isPlain(coding: string, input: OctetsIn): Promise<boolean> {
+  const sample = await input.peek(SAMPLE_BYTES)
+  if (!isReadable(sample)) return false
+  if (coding === 'gzip' || coding === 'zstd') return true
+  try {
+    if (coding === 'br') zlib.brotliDecompressSync(sample, { ...LITTLE, finishFlush: BROTLI_OPERATION_FLUSH })
+    else zlib.inflateRawSync(sample.subarray(isZlib(sample) ? 2 : 0), { ...LITTLE, finishFlush: Z_SYNC_FLUSH })
+    return sample.length < SHORT_BYTES && isUtf8(sample) && !isEnded(coding, sample)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE'
+  }
+}
+const LITTLE = { maxOutputLength: 64 * 1024 }
+const SHORT_BYTES = 64
+
+function isEnded(coding: string, body: Buffer): boolean {
+  try {
+    if (coding === 'br') zlib.brotliDecompressSync(body, LITTLE)
+    else zlib.inflateRawSync(body.subarray(isZlib(body) ? 2 : 0), LITTLE)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const plain: Decoder = async function* (input) {
+  for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
+}
+
+/** Words that are no coding count for nothing where the body can be read without them. */
+async function* readable(
+  source: Pieces,
+  codings: readonly string[],
+  { overlooked }: UnpackOptions,
+): AsyncGenerator<Uint8Array> {
+  const input = new OctetsIn(source)
+  try {
+    if (!isReadable(await input.peek(SAMPLE_BYTES))) {
+      const word = codings.find((coding) => !DECODERS.has(coding)) ?? ''
+      throw new ContentError('undecodable', `the content coding '${word.slice(0, 64)}' is not known`)
+    }
+    overlooked('coding-unknown')
+    yield* plain(input, overlooked)
+  } finally {
+    await input.close()
+  }
+}

@@ -1,0 +1,29 @@
+/** Turns of redirects that lead the robots fetches of other hosts to one host: one in so long, whichever fetchers of the fleet make them. */
+import type { Deadline } from '@decorum/protocol'
+import type { Keys } from './layout.ts'
+import type { RedisLink } from './link.ts'
+import { withDeadline } from './scripts.ts'
+
+/** @param name  the host, and whose turns these are · @returns 0: the turn is taken; else ms until the next one */
+export async function takeHopTurn(
+  redis: RedisLink,
+  keys: Keys,
+  name: string,
+  apartMs: number,
+  deadline: Deadline,
+): Promise<number> {
+  const key = keys.hopTurn(name)
+  const isTaken = await withDeadline(redis.set(key, '1', 'PX', Math.ceil(apartMs), 'NX'), deadline, 'hopTurn')
+  return isTaken === null ? Math.max(1, await withDeadline(redis.pttl(key), deadline, 'hopTurn')) : 0
+}
+
+/** The turn that was taken lasts for so long from now on. */
+export async function keepHopTurn(
+  redis: RedisLink,
+  keys: Keys,
+  name: string,
+  apartMs: number,
+  deadline: Deadline,
+): Promise<void> {
+  await withDeadline(redis.set(keys.hopTurn(name), '1', 'PX', Math.ceil(apartMs)), deadline, 'hopTurn')
+}

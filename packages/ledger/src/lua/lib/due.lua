@@ -1,0 +1,10 @@
+--- @include "lib/epoch"
+--[[
+  due: a score of the set `due` as an instant. Lanes in line (line.lua) have places instead; such a lane was due when
+  the first turn behind it was given, or up to a second before.
+]]
+local function instantOf(due)
+  if not due or tonumber(due) >= 0 then return due end
+  local lined = TAG .. KEY.lined
+  return call('ZRANGE', lined, due, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1] or call('ZRANGE', lined, -1, -1)[1] or ms(now)
+end

@@ -1,0 +1,134 @@
+--- @include "lib/turns"
+--[[
+  line: whose lanes come first while more of them are due than may be reserved. Where the default crawl is alone, those
+  that were due first. With other crawls, due lanes stand in a line, in which crawls take turns by their weights
+  (start-time fair queueing), so that a crawl with a hundred thousand due lanes delays one with ten by ten turns of its
+  own. docs/decisions/0037-a-line-of-due-lanes.md.
+
+  A lane in line is in `due` like any other, and its place there is in front of all instants: LINE.first + its turn,
+  which is negative. To all other verbs it is a lane that has been due for long; due.lua says since when. The line ends
+  when all lanes of it have left.
+
+  {tag}:line    hash  crawl → the end of its latest turn in this line
+  {tag}:lined   zset  instant → the last turn that any lane had been given by then; at most one a second
+]]
+local MOST_LINED_UP = 1500 -- by one call
+local MOST_OF_A_LANE = 5 -- crawls of one lane, of which one has the turn
+local MARK_MS, KEPT_MS = 1000, 3600000
+local LINE_KEY, LINED = TAG .. KEY.line, TAG .. KEY.lined
+
+local nextTurn -- the one that comes next
+local ends, taken = {}, {} -- crawl → the end of its latest turn; and those that have had a turn in this call
+local function endOf(crawl)
+  if not ends[crawl] then
+    local known = tonumber(call('HGET', LINE_KEY, crawl) or LINE.first)
+    ends[crawl] = --[[rule:a-crawl-saves-no-turns-in-line]] math.max(nextTurn, known) --[[end]]
+  end
+  return ends[crawl]
+end
+-- The crawl by which each lane has its place: one that is held has it only where all are. nil for lanes without URLs.
+local function crawlsOf(lanes)
+  local crawls, alone = {}, {}
+  for i = 1, #lanes do
+    local isHeld
+    for _, name in ipairs(call('ZRANGE', TAG .. KEY.turns .. lanes[i], 0, MOST_OF_A_LANE - 1)) do
+      local isThisHeld = --[[rule:a-held-crawl-lends-no-turns]] standingOf(name)[2] --[[end]]
+      if not crawls[i] or isHeld and not isThisHeld or isHeld == isThisHeld and endOf(name) < endOf(crawls[i]) then
+        crawls[i], isHeld = name, isThisHeld
+      end
+    end
+    if not crawls[i] then alone[#alone + 1] = lanes[i] end
+  end
+  readLanes(alone)
+  for i = 1, #lanes do
+    if not crawls[i] and --[[rule:a-lane-without-urls-takes-no-turn]] hasWork(lanes[i]) --[[end]] then
+      crawls[i] = CRAWLS.default
+    end
+  end
+  return crawls
+end
+-- Gives a lane a turn of its crawl, of weight 1 where that is held; one without URLs leaves when it is looked at.
+local function turnOf(crawl)
+  if not crawl then return nextTurn end
+  local turn, standing = endOf(crawl), standingOf(crawl)
+  ends[crawl] = --[[rule:crawls-take-turns-in-line]] turn + (standing[2] and 1 or standing[1]) --[[end]]
+  taken[crawl] = true
+  return turn
+end
+local function copyOf(all)
+  local copy = {}
+  for name, value in pairs(all) do copy[name] = value end
+  return copy
+end
+
+-- Puts the lanes that have become due since into line.
+local function lineUp(lanes)
+  local crawls, placed, last = crawlsOf(lanes), {}, nextTurn
+  for i = 1, #lanes do
+    local turn = turnOf(crawls[i])
+    placed[2 * i - 1], placed[2 * i] = ms(turn), lanes[i]
+    last = math.max(last, turn)
+  end
+  call('ZADD', DUE, unpack(placed))
+  local mark, place = unpack(call('ZRANGE', LINED, -1, -1, 'WITHSCORES'))
+  if mark and now - tonumber(mark) < MARK_MS then return end
+  call('ZREMRANGEBYSCORE', LINED, '-inf', '(' .. ms(nextTurn))
+  call('ZADD', LINED, ms(math.max(last, tonumber(place or last))), ms(now))
+end
+
+-- The lanes whose turns come next, of those in line and of those that are due within `aheadMs`, and the instants of the
+-- latter by their places; nil where no more than `limit` are due. A lane that has its turn while its delay still runs
+-- is reserved ahead as in a quiet fleet; else each page would be late by the time that a round takes.
+local function nextInLine(limit, aheadMs)
+  local nowText = ms(now)
+  if call('ZCOUNT', DUE, '-inf', nowText) <= limit then return nil end
+  nextTurn = tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2])
+  if nextTurn >= 0 then
+    nextTurn = LINE.first
+    call('DEL', LINE_KEY, LINED)
+  end
+  local newcomers = call('ZRANGE', DUE, 0, nowText, 'BYSCORE', 'LIMIT', 0, MOST_LINED_UP)
+  if #newcomers > 0 then lineUp(newcomers) end
+
+  local lanes, turns = {}, {}
+  local function gather(found, valueOf)
+    for i = 1, #found, 2 do
+      lanes[#lanes + 1] = found[i]
+      valueOf[found[i]] = tonumber(found[i + 1])
+    end
+  end
+  gather(call('ZRANGE', DUE, 0, limit - 1, 'WITHSCORES'), turns)
+  local instants, crawlOfLane = {}, {} -- of lanes that are due soon
+  if aheadMs > 0 then
+    local most = 2 * limit -- many are pace lanes, which have no URLs
+    gather(call('ZRANGE', DUE, '(' .. nowText, ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'), instants)
+  end
+  if #lanes > limit then
+    local soon, endsBefore, takenBefore = { unpack(lanes, limit + 1) }, copyOf(ends), copyOf(taken)
+    local crawls = crawlsOf(soon)
+    for i = 1, #soon do
+      crawlOfLane[soon[i]] = crawls[i]
+      turns[soon[i]] = crawls[i] and turnOf(crawls[i]) or math.huge
+    end
+    table.sort(lanes, function(one, other)
+      if turns[one] == turns[other] then return one < other end
+      return turns[one] < turns[other]
+    end)
+    lanes = { unpack(lanes, 1, limit) }
+    ends, taken = endsBefore, takenBefore -- those that come later have had no turn
+  end
+  local dueLater = {}
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    if instants[lane] then
+      dueLater[i] = ms(instants[lane])
+      turnOf(crawlOfLane[lane])
+    end
+  end
+  local kept = {}
+  for crawl in pairs(taken) do kept[#kept + 1], kept[#kept + 2] = crawl, ms(ends[crawl]) end
+  if #kept > 0 then call('HSET', LINE_KEY, unpack(kept)) end
+  call('PEXPIRE', LINE_KEY, KEPT_MS)
+  call('PEXPIRE', LINED, KEPT_MS)
+  return lanes, dueLater
+end

@@ -1,0 +1,112 @@
+/**
+ * Connections to the master that Sentinel names, which end when it names another one. A master that was taken over from is made a replica
+ * only ten seconds later; what it took until then is lost, and it grants what the new master grants as well. ioredis follows by itself
+ * with `failoverDetector`, but a connection that is being made meanwhile ends for good (6.0.0: "Connection is closed.").
+ */
+import { systemClock } from '@decorum/protocol'
+import { Redis, SentinelConnector } from 'ioredis'
+
+type Options = SentinelConnector['options']
+type Stream = Awaited<ReturnType<SentinelConnector['connect']>>
+
+/** How often one Sentinel is asked, by each process. */
+const LOOK_MS = 250
+const ANSWER_MS = 2_000
+
+export class MasterConnector extends SentinelConnector {
+  override async connect(emit: Parameters<SentinelConnector['connect']>[0]): Promise<Stream> {
+    const askedAt = systemClock.monotonic()
+    const stream = await super.connect(emit)
+    watchOf(this.options).add(stream, askedAt)
+    return stream
+  }
+}
+
+const watches = new Map<string, MasterWatch>()
+
+function watchOf(options: Options): MasterWatch {
+  const key = JSON.stringify([options.name, options.sentinels, options.sentinelUsername])
+  let watch = watches.get(key)
+  if (watch === undefined) {
+    watch = new MasterWatch(options)
+    watches.set(key, watch)
+  }
+  return watch
+}
+
+/**
+ * Of one master: asks the Sentinels in turn, as long as there are connections to it. What was named last is remembered when all of them
+ * have ended, as they do together when a master dies: one that was asked for before then may still lead to it.
+ */
+class MasterWatch {
+  readonly #options: Options
+  readonly #streams = new Set<Stream>()
+  #sentinel: Redis | undefined
+  #turn = 0
+  #master: string | undefined
+  /** when another one was named, by `systemClock.monotonic()` */
+  #changedAt = Number.NEGATIVE_INFINITY
+  #isLooking = false
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** @param askedAt  when it was asked where the master is */
+  add(stream: Stream, askedAt: number): void {
+    this.#streams.add(stream)
+    stream.once('close', () => {
+      this.#streams.delete(stream)
+      if (this.#streams.size === 0) this.#hangUp() // nothing keeps the process running
+    })
+    if (askedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // it may have been told of the one before
+    if (!this.#isLooking) void this.#look()
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    for (; this.#streams.size > 0; await systemClock.sleep(LOOK_MS, { ref: false })) {
+      const master = await this.#ask()
+      if (master === undefined || master === this.#master) continue
+      if (this.#master !== undefined) {
+        this.#changedAt = systemClock.monotonic()
+        for (const stream of this.#streams) stream.destroy()
+      }
+      this.#master = master
+    }
+    this.#isLooking = false
+  }
+
+  /** @returns undefined: this Sentinel does not answer, or knows of none */
+  async #ask(): Promise<string | undefined> {
+    try {
+      this.#sentinel ??= this.#nextSentinel()
+      const answer = await this.#sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.#options.name ?? '')
+      return Array.isArray(answer) ? answer.join(' ') : undefined
+    } catch {
+      this.#hangUp()
+      return undefined
+    }
+  }
+
+  #nextSentinel(): Redis {
+    const { sentinels = [], sentinelUsername, sentinelPassword, sentinelTLS, family, connectTimeout } = this.#options
+    const endpoint = sentinels[this.#turn++ % sentinels.length]
+    return new Redis({
+      ...endpoint,
+      ...(sentinelUsername === undefined ? {} : { username: sentinelUsername }),
+      ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
+      ...(sentinelTLS === undefined ? {} : { tls: sentinelTLS }),
+      ...(family === undefined ? {} : { family }),
+      ...(connectTimeout === undefined ? {} : { connectTimeout }),
+      retryStrategy: () => null,
+      enableReadyCheck: false,
+      commandTimeout: ANSWER_MS,
+    }).on('error', () => undefined) // the call says so
+  }
+
+  #hangUp(): void {
+    this.#sentinel?.disconnect()
+    this.#sentinel = undefined
+  }
+}

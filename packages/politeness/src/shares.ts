@@ -1,0 +1,174 @@
+/**
+ * Who may take the next of some slots, so that nobody takes all of them for long. Each request counts for one group in each of several
+ * ways (who asked, which domain it goes to …), and may take a slot when it may in all of them. Pure, but for the clock that it is given.
+ *
+ * A group is within its share while it holds less than `size / groups`, those of the last seconds, and never less than one slot: then it
+ * takes any free slot. A group beyond its share takes what is idle, as long as so many slots stay free as the others, each within its
+ * share, lately needed at once. So what is idle is used, and whoever comes back finds a slot; a group that holds its slots for long (sites
+ * that accept a connection and never answer) ends up with the slots that nobody else needs.
+ *
+ * Not taken: equal quotas, which leave most of a quiet fleet unused, and taking slots away, which would break requests off. Who comes for
+ * the first time gets the next slot that becomes free.
+ */
+
+import type { Clock } from '@decorum/protocol/time'
+
+/** A group that neither held a slot nor waited for so long is counted no more. */
+const FORGET_MS = 10_000
+/** How fast the slots that were lately needed are forgotten: halved in this time, and forgotten below LEAST. */
+const HALF_MS = 4_000
+const LEAST = 1 / 64
+
+type Group = { held: number; waiting: number; seenAt: number }
+/** The groups of one request, one in each way of grouping, always in the same order. */
+export type Groups = readonly string[]
+/** Slots that a group holds. */
+export type Share = { group: string; held: number }
+
+export class Shares {
+  readonly #ways: Way[] = []
+  readonly #clock: Pick<Clock, 'monotonic'>
+  #size: number
+  #taken = 0
+
+  constructor(clock: Pick<Clock, 'monotonic'>, size: number) {
+    this.#clock = clock
+    this.#size = size
+  }
+
+  get size(): number {
+    return this.#size
+  }
+  set size(size: number) {
+    this.#size = size
+    for (const way of this.#ways) way.resize(size)
+  }
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** @returns the first of its groups that holds its share already while others need the slots that are left; undefined: it may take one */
+  beyond(groups: Groups): string | undefined {
+    const now = this.#clock.monotonic()
+    const left = this.#size - this.#taken - 1
+    return groups.find((group, at) => this.#way(at).isBeyond(group, left, now))
+  }
+
+  take(groups: Groups): void {
+    this.#taken++
+    this.#change(groups, 1, 0)
+  }
+  leave(groups: Groups): void {
+    this.#taken--
+    this.#change(groups, -1, 0)
+  }
+  /** A request waits for a slot from here on; `by`: or does no longer. */
+  wait(groups: Groups, by: 1 | -1 = 1): void {
+    this.#change(groups, 0, by)
+  }
+
+  /** The groups that hold most slots, of those that the test picks. */
+  most(count: number, isWanted: (group: string) => boolean = () => true): Share[] {
+    return this.#ways
+      .flatMap((way) => way.held())
+      .filter(({ group }) => isWanted(group))
+      .toSorted((one, other) => other.held - one.held)
+      .slice(0, count)
+  }
+
+  #change(groups: Groups, held: number, waiting: number): void {
+    const now = this.#clock.monotonic()
+    let at = 0
+    for (const group of groups) this.#way(at++).change(group, held, waiting, now)
+  }
+
+  #way(at: number): Way {
+    this.#ways[at] ??= new Way(this.#size)
+    return this.#ways[at]
+  }
+}
+
+/** One way of grouping. */
+class Way {
+  readonly #groups = new Map<string, Group>()
+  #size: number
+  /** of one group */
+  #share: number
+  /** slots of the groups within their shares, and the same with what waits */
+  #within = 0
+  #wanted = 0
+  /** the most of `wanted` lately, as it was at `peakAt` */
+  #peak = 0
+  #peakAt = 0
+  #sweptAt = 0
+
+  constructor(size: number) {
+    this.#size = size
+    this.#share = size
+  }
+
+  resize(size: number): void {
+    this.#size = size
+    this.#divide()
+  }
+
+  isBeyond(name: string, left: number, now: number): boolean {
+    const group = this.#groups.get(name)
+    const known = group === undefined ? this.#groups.size + 1 : this.#groups.size
+    if (group === undefined || known === 1 || group.held < this.#share) return false
+    const reserved = this.#peakNow(now) - this.#within
+    return reserved > LEAST && left < reserved
+  }
+
+  change(name: string, held: number, waiting: number, now: number): void {
+    let group = this.#groups.get(name)
+    if (group === undefined) {
+      group = { held: 0, waiting: 0, seenAt: now }
+      this.#groups.set(name, group)
+      this.#divide()
+    }
+    this.#count(group, -1)
+    group.held += held
+    group.waiting += waiting
+    group.seenAt = now
+    this.#count(group, 1)
+    this.#peak = this.#peakNow(now)
+    this.#peakAt = now
+    if (now - this.#sweptAt > FORGET_MS / 10) this.#sweep(now)
+  }
+
+  held(): Share[] {
+    return [...this.#groups].flatMap(([group, { held }]) => (held > 0 ? [{ group, held }] : []))
+  }
+
+  /** Groups beyond their share do not count: what they need is not kept for them. */
+  #count({ held, waiting }: Group, by: 1 | -1): void {
+    if (held > this.#share) return
+    this.#within += by * held
+    this.#wanted += by * Math.min(held + waiting, this.#share)
+  }
+
+  #peakNow(now: number): number {
+    if (this.#peak <= this.#wanted) return Math.min(this.#size, this.#wanted)
+    const lately = this.#peak * 2 ** ((this.#peakAt - now) / HALF_MS)
+    return Math.min(this.#size, Math.max(this.#wanted, lately))
+  }
+
+  #sweep(now: number): void {
+    this.#sweptAt = now
+    for (const [name, { held, waiting, seenAt }] of this.#groups)
+      if (held === 0 && waiting === 0 && now - seenAt > FORGET_MS) this.#groups.delete(name)
+    this.#divide()
+  }
+
+  #divide(): void {
+    const share = Math.max(1, Math.floor(this.#size / Math.max(1, this.#groups.size)))
+    if (share === this.#share) return
+    const beyond = Math.max(0, this.#peak - this.#wanted)
+    this.#share = share
+    this.#within = 0
+    this.#wanted = 0
+    for (const group of this.#groups.values()) this.#count(group, 1)
+    this.#peak = this.#wanted + beyond // what one group alone has held is nothing that others need
+  }
+}

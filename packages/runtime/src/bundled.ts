@@ -1,0 +1,36 @@
+/**
+ * One file of all that a process loads (scripts/bundle.mjs), where it is of just these sources. Loaded before anything else, so it
+ * imports nothing of ours.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+type Manifest = {
+  root: string
+  files: [path: string, size: number, mtimeMs: number][]
+  entries: Record<string, string>
+}
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
+/**
+ * @param module  URL of a source file
+ * @param tree    folder of the repository, with a slash at its end
+ * @returns what is loaded in its place: the bundle of it, or itself where there is none, or sources have changed since
+ */
+export function bundled(module: URL, tree = ROOT): string {
+  if (process.env.DECORUM_BUNDLE === 'no') return module.href
+  try {
+    const folder = `${tree}.cache/bundle/`
+    const { root, files, entries }: Manifest = JSON.parse(readFileSync(`${folder}manifest.json`, 'utf8'))
+    const entry = entries[fileURLToPath(module).slice(tree.length)]
+    if (entry === undefined || `${root}/` !== tree) return module.href
+    for (const [path, size, mtimeMs] of files) {
+      const found = statSync(tree + path)
+      if (found.size !== size || found.mtimeMs !== mtimeMs) return module.href
+    }
+    return pathToFileURL(folder + entry).href
+  } catch {
+    return module.href
+  }
+}

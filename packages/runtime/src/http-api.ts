@@ -1,0 +1,165 @@
+/**
+ * The HTTP stack of services that outside programs call: one Fastify whose requests are bounded before they are parsed, read by zod
+ * (`readBySchemas`), and answered with a problem (RFC 9457) when they are not done. `openapi.ts` describes its routes.
+ */
+import { PROBLEM_TYPE, printableUrl, REQUEST_HEAD_BYTES } from '@decorum/protocol'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifySchemaCompiler,
+  type FastifyTypeProvider,
+} from 'fastify'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { bodyRoom } from './body-room.ts'
+import { takeJson } from './json-bodies.ts'
+import { Problem } from './problem.ts'
+
+export { Problem }
+
+export type HttpApiOptions = {
+  log: Logger
+  /** of one body, where its route says nothing else; and of any route */
+  usualBytes: number
+  mostBytes: number
+  /** a request that has not arrived whole by then is given up; an answer may take as long as it likes */
+  requestMs: number
+  trustProxy?: false | string[]
+  /** who may ask: called before the body is read, so that who may not costs this process a head */
+  guard: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  /** whose body it is: one caller leaves room for others */
+  callerOf?: (request: FastifyRequest) => string
+  /** the problem that an error of another class stands for */
+  explain: (error: FastifyError) => Problem | undefined
+  onProblem?: (problem: Problem, reply: FastifyReply) => void
+}
+
+/** Longer than common clients keep an idle connection, and than a caller may wait for a permit. */
+const KEEP_ALIVE_MS = 72_000
+/** Head of a request: a connection that sends nothing is closed after this. */
+const HEADERS_WITHIN_MS = 10_000
+/** How often connections are checked for both limits. */
+const LOOKED_AT_EVERY_MS = 1_000
+
+/** Listens to nothing yet. Routes and plugins are added afterwards. */
+export function openHttpApi(options: HttpApiOptions): FastifyInstance {
+  const { log, requestMs, explain, onProblem } = options
+  // Of the server's own log lines only what went wrong: one person watching causes a request every two seconds.
+  const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
+  const tell = (reply: FastifyReply, problem: Problem): FastifyReply => {
+    const { status, more } = problem
+    onProblem?.(problem, reply)
+    if (status === 429 || status === 503)
+      reply.header('retry-after', String(Math.ceil(Number(more.retryAfterMs ?? 1_000) / 1_000)))
+    return reply.code(status).type(PROBLEM_TYPE).send(JSON.stringify(problem))
+  }
+  const server = Fastify({
+    loggerInstance,
+    schemaController: { compilersFactory: { buildValidator: refused, buildSerializer: refused } },
+    pluginTimeout: 0, // a slow machine takes its time
+    childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
+    trustProxy: options.trustProxy ?? false,
+    bodyLimit: options.usualBytes,
+    // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
+    frameworkErrors: (error, _request, reply) =>
+      void tell(reply as FastifyReply, new Problem(error.statusCode ?? 400, 'bad-request', error.message)),
+    forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
+    routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: requestMs,
+    http: {
+      maxHeaderSize: REQUEST_HEAD_BYTES,
+      headersTimeout: Math.min(HEADERS_WITHIN_MS, requestMs),
+      connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, requestMs),
+    },
+  })
+  takeJson(server)
+  const holdRoom = bodiesBounded(options)
+  server.addHook('onRequest', async (request, reply) => {
+    try {
+      await options.guard(request, reply)
+      if (reply.sent) return await reply
+      holdRoom(request, reply)
+      return undefined
+    } catch (error) {
+      if (error instanceof Problem) return tell(reply, error) // not by the handler of errors: a plugin may have its own
+      throw error
+    }
+  })
+  server.setNotFoundHandler((request) => {
+    throw noRoute(request)
+  })
+  server.setErrorHandler<FastifyError>((error, request, reply) => {
+    if (error instanceof Problem) return tell(reply, error)
+    const explained = explain(error)
+    if (explained !== undefined) return tell(reply, explained)
+    const status = error.statusCode ?? 500
+    if (status < 500) return tell(reply, new Problem(status, 'bad-request', error.message))
+    request.log.error({ err: error }, 'a request failed')
+    return tell(reply, new Problem(status, 'internal', 'the log of this process says why'))
+  })
+  return server
+}
+
+/** Fastify's own compilers of JSON Schema, ajv and fast-json-stringify, are not loaded (100 modules: docs/decisions/0010-compiled-code-is-kept.md). */
+const refused = (): never => {
+  throw new Error('a route has a JSON Schema, and Fastify was started without what compiles one')
+}
+
+const noRoute = ({ method, url }: FastifyRequest): Problem =>
+  new Problem(404, 'not-found', `there is no ${method} ${printableUrl(url, 200)}`)
+
+/** Large bodies come in only while there is room for all of them; that of a request that no route answers is not read. */
+function bodiesBounded({ mostBytes, callerOf }: HttpApiOptions) {
+  const room = bodyRoom(mostBytes)
+  return (request: FastifyRequest, { raw }: FastifyReply): void => {
+    if (request.is404) throw noRoute(request)
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+    const hasBody = length !== undefined || coding !== undefined
+    if (!hasBody || request.method === 'GET' || request.method === 'HEAD') return // those are not read
+    const most = request.routeOptions.bodyLimit ?? mostBytes // also of a body that does not say its length
+    if (!room.acquire(Math.min(Number(length ?? most), most), raw, callerOf?.(request)))
+      throw new Problem(503, 'busy', 'other large bodies are coming in: send this one again')
+  }
+}
+
+/** What came, as the schema reads it; or a Problem that names the first thing wrong. */
+export function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T> | Problem {
+  const parsed = schema.safeParse(given ?? {})
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const where = issue?.path.join('.') ?? ''
+  const type = issue?.code === 'custom' && typeof issue.params?.error === 'string' ? issue.params.error : 'bad-request'
+  return new Problem(400, type, `${where === '' ? '' : `${where}: `}${issue?.message ?? 'cannot be read'}`)
+}
+
+/** The error of a schema, with a type for programs. */
+export function complain(context: z.RefinementCtx, error: string, message: string): never {
+  context.addIssue({ code: 'custom', message, params: { error } })
+  return z.NEVER
+}
+
+/** The types of requests, from the schemas of their route. */
+export interface ByZod extends FastifyTypeProvider {
+  validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
+}
+
+const byZod: FastifySchemaCompiler<z.ZodType> =
+  ({ schema }) =>
+  (data: unknown) => {
+    const value = read(schema, data)
+    return value instanceof Problem ? { error: value } : { value }
+  }
+
+/**
+ * Routes of this scope are read by their schemas. Answers are not checked against theirs each time: tests do that.
+ * @param bodies  false: handlers read the body themselves
+ */
+export function readBySchemas(scope: FastifyInstance, bodies = true) {
+  scope.setValidatorCompiler<z.ZodType>((route) => (bodies || route.httpPart !== 'body' ? byZod(route) : () => true))
+  scope.setSerializerCompiler(() => JSON.stringify)
+  return scope.withTypeProvider<ByZod>()
+}

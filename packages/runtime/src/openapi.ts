@@ -1,0 +1,129 @@
+/** OpenAPI 3.1, which speaks JSON Schema 2020-12, printed from the schemas that requests are read by. */
+import { PROBLEM_TYPE } from '@decorum/protocol'
+import { z } from 'zod'
+
+type Json = Record<string, unknown>
+export type Answer = { description: string; content?: Record<string, { schema: z.ZodType }> }
+/** One route as Fastify takes it and as the document describes it. */
+export type Operation = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  url: `/${string}`
+  schema: {
+    operationId: string
+    summary: string
+    description?: string
+    tags?: string[]
+    params?: z.ZodObject
+    querystring?: z.ZodObject
+    headers?: z.ZodObject
+    body?: z.ZodType
+    consumes?: string[]
+    response: Record<number, Answer>
+  }
+}
+
+export const ProblemAnswer = z
+  .looseObject({
+    type: z.string().meta({ description: 'a word for programs' }),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string().meta({ description: 'a sentence for people' }),
+  })
+  .meta({ id: 'Problem' })
+
+export const answer = (description: string, schema: z.ZodType, type = 'application/json'): Answer => ({
+  description,
+  content: { [type]: { schema } },
+})
+export const problem = (description: string, members: z.ZodRawShape = {}): Answer =>
+  answer(description, Object.keys(members).length === 0 ? ProblemAnswer : ProblemAnswer.extend(members), PROBLEM_TYPE)
+
+export function openApi(
+  operations: Operation[],
+  info: { title: string; version: string; description: string },
+  /** by which the callers that must name themselves do so */
+  scheme: { type: 'http'; scheme: string; description?: string },
+): Json {
+  const paths: Record<string, Json> = {}
+  const schemas: Json = {}
+  for (const { method, url, schema } of operations) {
+    const path = url.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(schema, schemas) }
+  }
+  return {
+    openapi: '3.1.1',
+    info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
+    paths,
+    components: { schemas, securitySchemes: { caller: scheme } },
+    security: [{}, { caller: [] }],
+  }
+}
+
+function describe({ params, querystring, headers, body, consumes, response, ...about }: Operation['schema'], to: Json) {
+  const parameters = [
+    ...parametersOf('path', params, to),
+    ...parametersOf('query', querystring, to),
+    ...parametersOf('header', headers, to),
+  ]
+  const asked = body && print(body, 'input', to)
+  // Of a body with several media types only JSON has a structure.
+  const content = (consumes ?? ['application/json']).map((type) => [
+    type,
+    { schema: type === 'application/json' ? asked : { type: 'string' } },
+  ])
+  return {
+    ...about,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body && { requestBody: { required: isRequired(body), content: Object.fromEntries(content) } }),
+    responses: Object.fromEntries(
+      Object.entries(response).map(([status, { description, content: answers }]) => [
+        status,
+        { description, ...(answers && { content: printAll(answers, to) }) },
+      ]),
+    ),
+  }
+}
+
+function parametersOf(place: 'path' | 'query' | 'header', shape: z.ZodObject | undefined, to: Json): Json[] {
+  return Object.entries(shape?.shape ?? {}).map(([name, member]) => {
+    const { description, ...schema } = print(member, 'input', to)
+    return {
+      name,
+      in: place,
+      required: isRequired(member),
+      schema,
+      ...(description === undefined ? {} : { description }),
+    }
+  })
+}
+
+/** Named schemas go to `to`, under a name of their own where they are asked for. */
+function print(shape: z.ZodType, io: 'input' | 'output', to: Json): Json {
+  const printed = z.toJSONSchema(z.object({ it: shape }), {
+    io,
+    override({ jsonSchema }) {
+      // Zod bounds every integer by what JavaScript can count, which is of no use to a reader of the API.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      // Answers may gain members later: a strict reader must not break.
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      delete jsonSchema.id
+    },
+  }) as unknown as { properties: { it: Json }; $defs?: Record<string, Json> }
+  const nameOf = (id: string): string => (io === 'input' ? `${id}Input` : id)
+  const text = JSON.stringify(printed).replaceAll(
+    /"#\/\$defs\/([^"]+)"/g,
+    (_, id: string) => `"#/components/schemas/${nameOf(id)}"`,
+  )
+  const { properties, $defs = {} } = JSON.parse(text) as typeof printed
+  for (const [id, schema] of Object.entries($defs)) to[nameOf(id)] = schema
+  return properties.it
+}
+
+const printAll = (answers: NonNullable<Answer['content']>, to: Json): Json =>
+  Object.fromEntries(
+    Object.entries(answers).map(([type, { schema }]) => [type, { schema: print(schema, 'output', to) }]),
+  )
+
+const isRequired = (schema: z.ZodType): boolean => !schema.safeParse(undefined).success

@@ -1,0 +1,301 @@
+/**
+ * The second reader: reads answers over HTTP/1.1 that llhttp refuses and that Chromium and curl read. It is fed octets in pieces of any size
+ * and hands on what it finds; what remains ambiguous it refuses. Pure: no socket, no clock. Its time is proportional to the octets.
+ *
+ *   status ──▶ fields ─┬─▶ chunk-size ──▶ chunk-data ──▶ chunk-end ──▶ chunk-size …
+ *     ▲           │    │        └─▶ trailers ──▶ over
+ *     └── 1xx ────┘    ├─▶ length ──▶ over
+ *                      ├─▶ until-close ──▶ (end of the connection)
+ *                      └─▶ over
+ */
+import type { Tolerated } from '@decorum/protocol'
+import { BETWEEN_CHUNKS_MAX_BYTES, HEADERS_MAX_BYTES } from '../../limits.ts'
+import type { Headers } from '../answer.ts'
+import {
+  hasControl,
+  isToken,
+  type Mark,
+  RefusedAnswerError,
+  readFields,
+  readStatusLine,
+  type StatusLine,
+  withoutLineEnd,
+} from './fields.ts'
+import { type FramedHead, type Framing, framingOf } from './framing.ts'
+
+export type LenientHead = StatusLine & { headers: Headers }
+
+export type LenientSink = {
+  /** an answer of 1xx was skipped; to throw is to refuse the rest */
+  interim(): void
+  head(head: LenientHead): void
+  /** @param piece  a view of what was written: at most one for each call */
+  data(piece: Buffer): void
+}
+
+export type LenientStart = {
+  /** what another reader has read already: the head, and at least one byte of the body up to the end of a chunk */
+  after?: { head: FramedHead; bytes: number } | undefined
+  isHead: boolean
+  /** the first answer of its connection: what stands before its status line cannot be left from another one */
+  isFirst: boolean
+}
+
+type State =
+  | 'status'
+  | 'fields'
+  | 'chunk-size'
+  | 'chunk-data'
+  | 'chunk-end'
+  | 'trailers'
+  | 'length'
+  | 'until-close'
+  | 'over'
+
+const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20]
+/** Up to four octets and then `http`: what Chromium takes for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
+const START_BYTES = 8
+
+export class LenientReader {
+  readonly tolerated = new Set<Tolerated>()
+  #state: State = 'status'
+  /** what has come of a line whose end has not */
+  #line = ''
+  /** the last octet of `#line`, which would be costly to look up there */
+  #last = ''
+  /** of the heads so far; of the line behind a chunk; of the trailers */
+  #bytes = 0
+  #statusLine: StatusLine | undefined
+  /** the lines of the head that have come, and whether the line that is coming is empty so far */
+  #fields = ''
+  #isEmptyLine = true
+  /** still to come of the chunk or of the body */
+  #left = 0
+  /** where the body lies in what is being written */
+  #bodyFrom = 0
+  #bodyTo = 0
+  readonly #start: LenientStart
+  readonly #sink: LenientSink
+  readonly #mark: Mark = (fault) => void this.tolerated.add(fault)
+
+  /** @throws RefusedAnswerError */
+  constructor(start: LenientStart, sink: LenientSink) {
+    this.#start = start
+    this.#sink = sink
+    const { after } = start
+    if (after === undefined) return
+    this.#begin(framingOf(after.head, start.isHead, this.#mark), after.bytes)
+    if (this.#state === 'chunk-size') this.#state = 'chunk-end'
+  }
+
+  /** The answer has come to its end; what follows belongs to nothing. */
+  get isOver(): boolean {
+    return this.#state === 'over'
+  }
+
+  /** The end of the connection is the end of the body. */
+  get endsWithConnection(): boolean {
+    return this.#state === 'until-close'
+  }
+
+  /**
+   * @param octets  are given up: the body is moved together in them, so that tiny chunks become one piece. What is needed after the call
+   *                is copied. @throws RefusedAnswerError
+   */
+  write(octets: Buffer): void {
+    this.#bodyFrom = this.#bodyTo = 0
+    for (let at = 0; at < octets.length && this.#state !== 'over'; ) at = this.#readSome(octets, at)
+    if (this.#bodyTo > this.#bodyFrom) this.#sink.data(octets.subarray(this.#bodyFrom, this.#bodyTo))
+  }
+
+  /** @returns where it goes on */
+  #readSome(octets: Buffer, from: number): number {
+    if (DATA.has(this.#state)) return this.#readData(octets, from)
+    if (this.#state === 'fields') return this.#readFields(octets, from)
+    return (this.#line === '' ? this.#readFast(octets, from) : undefined) ?? this.#readLine(octets, from)
+  }
+
+  #readData(octets: Buffer, from: number): number {
+    const isCounted = this.#state !== 'until-close'
+    const to = isCounted ? Math.min(octets.length, from + this.#left) : octets.length
+    if (isCounted) {
+      this.#left -= to - from
+      if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
+    }
+    if (this.#bodyTo === this.#bodyFrom) this.#bodyFrom = this.#bodyTo = from
+    if (this.#bodyTo === from) this.#bodyTo = to
+    else if (to - from < TINY_BYTES) for (let i = from; i < to; i++) octets[this.#bodyTo++] = octets[i] as number
+    else {
+      octets.copyWithin(this.#bodyTo, from, to)
+      this.#bodyTo += to - from
+    }
+    return to
+  }
+
+  /** Lines are looked at once the head is whole: one without end costs no more than its bytes. */
+  #readFields(octets: Buffer, from: number): number {
+    for (let at = from; ; ) {
+      const lf = octets.indexOf(LF, at)
+      const to = lf < 0 ? octets.length : lf
+      for (let i = at; i < to && this.#isEmptyLine; i++) this.#isEmptyLine = octets[i] === CR
+      const isOver = lf >= 0 && this.#isEmptyLine
+      if (lf < 0 || isOver) {
+        const end = isOver ? lf + 1 : to
+        this.#count(end - from)
+        this.#fields += octets.toString('latin1', from, end)
+        if (isOver) this.#headIsOver()
+        return end
+      }
+      this.#isEmptyLine = true
+      at = lf + 1
+    }
+  }
+
+  /** What a flood would have many of: empty lines before the status line, chunk sizes, line ends of chunks. undefined: it is none of these. */
+  #readFast(octets: Buffer, from: number): number | undefined {
+    let at = from
+    if (this.#state === 'status') {
+      while (octets[at] === CR || octets[at] === LF) at++
+      if (at === from) return undefined
+      this.#count(at - from)
+      this.#mark('before-status')
+      return at
+    }
+    if (this.#state === 'trailers') return undefined
+    let size = 0
+    if (this.#state === 'chunk-size') {
+      for (let digit = hexOf(octets[at]); digit >= 0 && at - from < CHUNK_SIZE_DIGITS; digit = hexOf(octets[++at]))
+        size = size * 16 + digit
+      if (at === from) return undefined
+      while (octets[at] === SPACE) at++
+    }
+    if (octets[at] !== CR || octets[at + 1] !== LF) return undefined
+    if (this.#state === 'chunk-end') this.#state = 'chunk-size'
+    else {
+      if (octets[at - 1] === SPACE) this.#mark('chunk-size-blanks')
+      this.#beginChunk(size)
+    }
+    return at + 2
+  }
+
+  #beginChunk(size: number): void {
+    this.#bytes = 0
+    this.#left = size
+    this.#state = size === 0 ? 'trailers' : 'chunk-data'
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes
+    const most = this.#state === 'status' || this.#state === 'fields' ? HEADERS_MAX_BYTES : BETWEEN_CHUNKS_MAX_BYTES
+    if (this.#bytes > most) throw new RefusedAnswerError(`more than ${most} bytes of a head, or between chunks`)
+  }
+
+  #readLine(octets: Buffer, from: number): number {
+    const lf = octets.indexOf(LF, from)
+    const to = lf < 0 ? octets.length : lf
+    this.#count(to - from + 1)
+    const piece = octets.toString('latin1', from, to)
+    if (lf < 0) {
+      if (this.#state === 'status') this.#refuseEarly(piece)
+      this.#line += piece
+      return to
+    }
+    const line = this.#line + piece
+    this.#line = this.#last = ''
+    this.#take(withoutLineEnd(line, this.#mark))
+    return to + 1
+  }
+
+  #take(line: string): void {
+    if (this.#state === 'status') this.#takeStatus(line)
+    else if (this.#state === 'chunk-size') this.#takeChunkSize(line)
+    else if (this.#state === 'trailers') this.#takeTrailer(line)
+    else this.#takeChunkEnd(line)
+  }
+
+  /** Refuses what is no answer over HTTP without waiting for the end of its line, which may never come. */
+  #refuseEarly(piece: string): void {
+    if (this.#line.length < START_BYTES) {
+      const start = (this.#line + piece).slice(0, START_BYTES)
+      if (start.length === START_BYTES && !/http/i.test(start)) throw new RefusedAnswerError('no status line')
+    }
+    if (/\r[^\r]/.test(this.#last + piece)) throw new RefusedAnswerError('a bare CR in the status line')
+    this.#last = piece.slice(-1)
+  }
+
+  #takeStatus(line: string): void {
+    const at = line.slice(0, START_BYTES).search(/http/i)
+    if (at < 0) throw new RefusedAnswerError('no status line')
+    if (at > 0 && !this.#start.isFirst) throw new RefusedAnswerError('octets before the status line of a later answer')
+    if (at > 0) this.#mark('before-status')
+    this.#statusLine = readStatusLine(line.slice(at), this.#mark)
+    this.#state = 'fields'
+  }
+
+  #headIsOver(): void {
+    const statusLine = this.#statusLine as StatusLine
+    const headers = readFields(this.#fields, this.#mark)
+    this.#fields = ''
+    if (statusLine.status < 200) {
+      if (statusLine.status === 101) throw new RefusedAnswerError('a change of protocol that nobody asked for')
+      if (statusLine.status === 100) this.#mark('unasked-continue')
+      this.#state = 'status'
+      this.#sink.interim()
+      return
+    }
+    const head = { ...statusLine, headers }
+    this.#bytes = 0
+    this.#begin(framingOf(head, this.#start.isHead, this.#mark), 0)
+    this.#sink.head(head)
+  }
+
+  /** @param bytes  of the body that have been read */
+  #begin(framing: Framing, bytes: number): void {
+    if (framing.kind === 'chunks') this.#state = 'chunk-size'
+    else if (framing.kind === 'until-close') this.#state = 'until-close'
+    else {
+      this.#left = framing.kind === 'length' ? Math.max(0, framing.bytes - bytes) : 0
+      this.#state = this.#left > 0 ? 'length' : 'over'
+    }
+  }
+
+  #takeChunkSize(line: string): void {
+    const [, digits, blanks, extension] = /^([0-9a-f]+)([ \t]*)(;.*)?$/is.exec(line) ?? []
+    const size = digits?.replace(/^0+(?=.)/, '')
+    if (size === undefined) throw new RefusedAnswerError('a chunk without a size')
+    if (size.length > CHUNK_SIZE_DIGITS) throw new RefusedAnswerError('a chunk of more than 2^52 bytes')
+    if (blanks !== '') this.#mark('chunk-size-blanks')
+    if (extension !== undefined && isOddExtension(extension)) this.#mark('chunk-extension')
+    this.#beginChunk(Number.parseInt(size, 16))
+  }
+
+  #takeChunkEnd(line: string): void {
+    if (line !== '') throw new RefusedAnswerError('a chunk is longer than its size')
+    this.#state = 'chunk-size'
+  }
+
+  /** Trailers are not kept: nothing that was asked for stands there. */
+  #takeTrailer(line: string): void {
+    if (line === '') this.#state = 'over'
+    else if (!isToken(line.slice(0, Math.max(0, line.indexOf(':'))))) this.#mark('not-a-header')
+  }
+}
+
+const DATA = new Set<State>(['chunk-data', 'length', 'until-close'])
+/** A loop moves fewer bytes faster. */
+const TINY_BYTES = 32
+/** 2^52 − 1; the cap of a body comes long before. */
+const CHUNK_SIZE_DIGITS = 13
+
+/** −1: it is none. */
+function hexOf(octet = 0): number {
+  if (octet >= 0x30 && octet <= 0x39) return octet - 0x30
+  const letter = octet | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+/** Whether no token follows a semicolon, or a control octet stands there (RFC 9112 §7.1.1). Chromium and curl read no extensions. */
+function isOddExtension(extension: string): boolean {
+  const bare = extension.replace(/"[^"]*"/g, '""')
+  return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || hasControl(bare)
+}

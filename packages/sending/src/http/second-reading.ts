@@ -1,0 +1,133 @@
+/**
+ * The rest of an answer that undici's parser refuses, read by the lenient reader from the same connection: first the octets that have
+ * come, then those that still come. Nothing is sent. undici goes on to own the socket, sees no octet any more, and notices the end of the
+ * connection as usual, by which the exchange ends.
+ */
+import type { Tolerated } from '@decorum/protocol'
+import { MAX_INFORMATIONAL } from '../limits.ts'
+import { RefusedAnswerError } from './lenient/fields.ts'
+import { type LenientHead, LenientReader, type LenientStart } from './lenient/lenient-reader.ts'
+import { errors } from './undici.ts'
+
+/** What becomes of the answer. */
+export type Reading = {
+  head(head: LenientHead): void
+  /** @returns when the site should pause, until when */
+  data(piece: Buffer): Promise<void> | undefined
+  over(): void
+  refused(error: RefusedAnswerError): void
+}
+
+export class SecondReading {
+  readonly #reader: LenientReader
+  readonly #into: Reading
+  readonly #read: () => Buffer | null
+  #first: readonly Buffer[]
+  #informational = 0
+  #waits: Promise<void> | undefined
+  #isOver = false
+
+  /**
+   * @param first  what has come already
+   * @param read   the next octets, null when there are none yet
+   */
+  constructor(start: LenientStart, first: readonly Buffer[], read: () => Buffer | null, into: Reading) {
+    this.#first = first
+    this.#read = read
+    this.#into = into
+    this.#reader = new LenientReader(start, {
+      interim: () => this.#interim(),
+      head: (head) => into.head(head),
+      data: (piece) => {
+        if (!this.#isOver) this.#waits = into.data(piece) ?? this.#waits
+      },
+    })
+  }
+
+  get tolerated(): Tolerated[] {
+    return [...this.#reader.tolerated]
+  }
+
+  /** The end of the connection is the end of the body. */
+  get endsWithConnection(): boolean {
+    return this.#reader.endsWithConnection
+  }
+
+  /** Reads all that is there. To be called outside of undici's parser. */
+  pump(): void {
+    const first = this.#first
+    this.#first = []
+    for (const piece of first) this.#write(piece)
+    if (this.#reader.isOver) this.#isNowOver()
+    while (!this.#isOver && this.#waits === undefined) {
+      const piece = this.#read()
+      if (piece === null) return
+      this.#write(piece)
+    }
+    const waits = this.#waits
+    if (this.#isOver || waits === undefined) return
+    void waits.then(() => {
+      this.#waits = undefined
+      this.pump()
+    })
+  }
+
+  /** Nothing more is read: the exchange is over. */
+  stop(): void {
+    this.#isOver = true
+  }
+
+  #write(piece: Buffer): void {
+    if (this.#isOver) return
+    try {
+      this.#reader.write(piece)
+    } catch (error) {
+      if (!(error instanceof RefusedAnswerError)) throw error
+      this.stop()
+      this.#into.refused(error)
+      return
+    }
+    if (this.#reader.isOver) this.#isNowOver()
+  }
+
+  #isNowOver(): void {
+    if (this.#isOver) return
+    this.stop()
+    this.#into.over()
+  }
+
+  #interim(): void {
+    if (++this.#informational > MAX_INFORMATIONAL) throw new RefusedAnswerError('a flood of 1xx answers')
+  }
+}
+
+/** The head at the start of these octets; undefined: there is none that can be read. */
+export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHead | undefined {
+  let found: LenientHead | undefined
+  const sink = {
+    interim: () => {},
+    head: (head: LenientHead) => {
+      found = head
+    },
+    data: () => {},
+  }
+  const reader = new LenientReader({ isHead, isFirst: true }, sink)
+  try {
+    for (const piece of octets) if (found === undefined) reader.write(Buffer.from(piece)) // undici still reads these
+  } catch (error) {
+    if (!(error instanceof RefusedAnswerError)) throw error
+  }
+  return found
+}
+
+/** A fault that undici's parser has found in an answer, for which it closes the connection. */
+export function isParserFault(error: Error): boolean {
+  const code = 'code' in error ? error.code : undefined
+  return (
+    error instanceof errors.HTTPParserError ||
+    code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || // takes the place of other faults where a length was read
+    error.message === UNASKED_ANSWER
+  )
+}
+/** undici's word for a 100, and for an answer without a request; it has the code of a closed socket. */
+const UNASKED_ANSWER = 'bad response'

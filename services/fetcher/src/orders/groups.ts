@@ -1,0 +1,29 @@
+/** For whom an order takes its slot: the groups that share the slots of a fetcher. */
+import { Recent } from '@decorum/admission'
+import type { Groups } from '@decorum/politeness'
+import { domainOf, type Order } from '@decorum/protocol'
+
+/** Domains that are remembered: finding one takes as long as the rest of an order's way to its slot. */
+const MOST_ORIGINS = 10_000
+const domains = new Recent<string, string>(MOST_ORIGINS)
+
+/** The permit token or the crawl that asked. */
+export const askerOf = ({ by, crawl }: Order): string => (by === undefined ? `crawl:${crawl}` : `token:${by}`)
+
+/**
+ * Who asked; the registrable domain that the order goes to, or whose redirect led there, since a site
+ * chooses where its redirects lead; and whether it is a robots fetch, the first request to hosts that may never answer.
+ */
+export const groupsOf = (order: Order): Groups => [
+  askerOf(order),
+  `domain:${order.from ?? knownDomain(order.origin)}`,
+  `kind:${order.kind}`,
+]
+
+function knownDomain(origin: string): string {
+  const known = domains.get(origin)
+  if (known !== undefined) return known
+  const domain = domainOf(origin)
+  domains.set(origin, domain)
+  return domain
+}

@@ -1,0 +1,54 @@
+/**
+ * When the files of a folder were last written to, by Redis's clock. The time that a file system gives a file is that of another clock, which
+ * may be an hour behind, or may have been when it was written. So a file counts as written until the look at which its size and its
+ * time were last found to have changed; what was seen is kept beside the files, in `retention.json`. Where that is lost, files count as just written.
+ */
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const NAME = 'retention.json'
+/** Text of this form: size and time of the file, and Redis's clock at the first look that found them, ms. */
+type Seen = Record<string, [bytes: number, mtimeMs: number, at: number]>
+
+export type Kept = {
+  name: string
+  bytes: number
+  /** an instant by Redis's clock: since then nothing was written to it */
+  quietSince: number
+}
+
+/** @param now  Redis's clock */
+export async function lastWrites(folder: string, names: readonly string[], now: number): Promise<Kept[]> {
+  const before = await readSeen(folder)
+  const after: Seen = {}
+  const kept: Kept[] = []
+  for (const name of names) {
+    const found = await stat(join(folder, name)).catch(() => undefined)
+    if (found === undefined) continue // another process has removed or renamed it
+    const { size, mtimeMs } = found
+    const [bytes, written, at] = before[name] ?? []
+    // A clock of Redis that has leapt back: the look counts as one of now
+    const quietSince = bytes === size && written === mtimeMs && at !== undefined && at <= now ? at : now
+    after[name] = [size, mtimeMs, quietSince]
+    kept.push({ name, bytes: size, quietSince })
+  }
+  const text = JSON.stringify(after)
+  if (text !== JSON.stringify(before)) {
+    const draft = join(folder, `${NAME}.${process.pid}`)
+    await writeFile(draft, text)
+    await rename(draft, join(folder, NAME)) // of several processes the last one; each entry is true by itself
+  }
+  return kept
+}
+
+async function readSeen(folder: string): Promise<Seen> {
+  try {
+    const read: unknown = JSON.parse(await readFile(join(folder, NAME), 'utf8'))
+    const entries = Object.entries(read ?? {}).filter(
+      (entry) => Array.isArray(entry[1]) && entry[1].length === 3 && entry[1].every(Number.isFinite),
+    )
+    return Object.fromEntries(entries)
+  } catch {
+    return {} // the first look, or nothing that can be read
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The key by which replay tools look a URL up (SURT). pywb, cdxj-indexer and outbackcdx make it with the rules of the Internet
+ * Archive: webarchive-commons in Java, `surt` on PyPI. An index with any other key is not found, so the rules are theirs to the
+ * letter, also where they are odd: `/%2F` and `/` are one key. test/fetcher/unit/surt-cases.py writes the table of the test with
+ * the library from PyPI.
+ *
+ * In this order: every escape is undone until none is left, and what is not printable ASCII is escaped once; the path loses `.`,
+ * `..` and empty segments; the host loses `www.`; path and query become lower case and lose session ids; the path loses
+ * its last slash; the arguments of the query are sorted.
+ */
+
+/** @param url  http or https as the URL standard writes it, also with more characters escaped; without fragment */
+export function surtOf(url: string): string {
+  const hostAt = url.indexOf('//') + 2
+  const pathAt = url.indexOf('/', hostAt)
+  const queryAt = url.indexOf('?', pathAt)
+  const path = queryAt < 0 ? url.slice(pathAt) : url.slice(pathAt, queryAt)
+  const query = queryAt < 0 ? '' : queryKey(url.slice(queryAt + 1))
+  return `${hostKey(url.slice(hostAt, pathAt))})${pathKey(path)}${query === '' ? '' : `?${query}`}`
+}
+
+/** The URL standard writes no default port; a port 0 is none to `surt`. */
+const AUTHORITY = /^(?:[^@]*@)?(\[[^\]]*\]|[^:]*)(?::0*([1-9]\d*))?/
+
+function hostKey(authority: string): string {
+  const [, given = '', port] = AUTHORITY.exec(authority) ?? []
+  const host = unescaped(given.replace(/^\[|\]$/g, ''))
+    .toLowerCase()
+    .replaceAll('..', '.')
+    .replace(/^\.+|\.+$/g, '')
+    .replace(/^www\d*\./, '')
+  const labels = host.split('.').reverse().join(',')
+  return port === undefined ? labels : `${labels}:${port}`
+}
+
+/** ASP.NET without cookies: `/(S(…))/page.aspx` and `/(…)/page.aspx`, with 24 letters or digits each. */
+const PATH_SESSIONS = [
+  /^(.*\/)\((?:[a-z]\([0-9a-z]{24}\))+\)\/([^?]+\.aspx.*)$/,
+  /^(.*\/)\([0-9a-z]{24}\)\/([^?]+\.aspx.*)$/,
+]
+
+function pathKey(given: string): string {
+  let path = escapedOnce(withoutDots(unescaped(given))).toLowerCase()
+  if (path.includes('.aspx')) for (const session of PATH_SESSIONS) path = path.replace(session, '$1$2')
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** Without `.`, `..` and empty segments; a `..` that has nothing to leave stays. A slash at the end stays as well. */
+function withoutDots(path: string): string {
+  if (!path.includes('//') && !path.includes('/.')) return path
+  const kept: string[] = []
+  for (const segment of path.split('/').slice(1)) {
+    if (segment === '.') continue
+    if (segment === '..' && kept.length > 0) kept.pop()
+    else kept.push(segment)
+  }
+  const last = kept.pop() ?? ''
+  return `/${kept.map((segment) => (segment === '' ? '' : `${segment}/`)).join('')}${last}`
+}
+
+const QUERY_SESSIONS = [
+  /^(.*)jsessionid=[0-9a-z]{32}(?:&(.*))?$/i,
+  /^(.*)phpsessid=[0-9a-z]{32}(?:&(.*))?$/i,
+  /^(.*)sid=[0-9a-z]{32}(?:&(.*))?$/i,
+  /^(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&(.*))?$/i,
+  /^(.*)cfid=[^&]+&cftoken=[^&]+(?:&(.*))?$/i,
+]
+/** What each of them contains: most queries are not looked at further. */
+const SESSION = /sid=|aspsessionid|cftoken=|jsessionid=/i
+
+function queryKey(given: string): string {
+  let query = escapedOnce(unescaped(given))
+  if (SESSION.test(query))
+    for (const session of QUERY_SESSIONS)
+      query = query.replace(session, (_, before: string, behind = '') => before + behind)
+  query = query.toLowerCase()
+  if (!query.includes('&')) return query
+  // A name without a value comes before the same name with one, and that before longer names
+  return query
+    .split('&')
+    .map((argument) => argument.replace('=', '\0'))
+    .sort()
+    .map((argument) => argument.replace('\0', '='))
+    .join('&')
+}
+
+const HEX: readonly number[] = Array.from({ length: 256 }, (_, octet) => {
+  const digit = Number.parseInt(String.fromCharCode(octet), 16)
+  return Number.isNaN(digit) ? -1 : digit
+})
+const PERCENT = 0x25
+
+/**
+ * The octets as Latin-1, with escapes undone until none is left. What an undone escape completes is undone at once, so that
+ * `%25252541` takes one pass; escapes never overlap, so the order in which they are undone does not matter.
+ */
+function unescaped(text: string): string {
+  if (!text.includes('%')) return text
+  const octets = Buffer.from(text, 'latin1')
+  let end = 0
+  for (const octet of octets) {
+    octets[end++] = octet
+    while (end >= 3 && octets[end - 3] === PERCENT) {
+      const [high = -1, low = -1] = [HEX[octets[end - 2] as number], HEX[octets[end - 1] as number]]
+      if (high < 0 || low < 0) break
+      octets[end - 3] = high * 16 + low
+      end -= 2
+    }
+  }
+  return octets.toString('latin1', 0, end)
+}
+
+const escapedOnce = (text: string): string =>
+  text.replace(
+    /[^\x21\x22\x24\x26-\x7e]/g,
+    (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  )

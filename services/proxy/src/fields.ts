@@ -1,0 +1,109 @@
+/**
+ * Which header fields cross the proxy, one way and the other: what belongs to one connection stays on it (RFC 9110 §7.6.1), and how a
+ * message is framed is said anew on each side, so that no two readers can disagree about where it ends. Pure.
+ */
+import { type Agent, contactIn } from '@decorum/config'
+import { Problem } from '@decorum/granting'
+import { tokensOf } from '@decorum/politeness'
+import { membersOf } from '@decorum/protocol/headers'
+
+type Fields = [string, string][]
+
+const OF_ONE_CONNECTION = new Set([
+  ...['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['proxy-authorization', 'proxy-authenticate', 'proxy-authentication-info', 'http2-settings'],
+])
+/** Said anew: the host by the URL, the length by the body. */
+const SAID_ANEW = new Set(['host', 'content-length', 'expect', 'user-agent', 'via'])
+
+/** @param raw  name, value, name, value …, as Node has it */
+export function fieldsOf(raw: readonly string[]): Fields {
+  const fields: Fields = []
+  for (let at = 0; at + 1 < raw.length; at += 2)
+    if (raw[at]?.startsWith(':') === false) fields.push([raw[at] as string, raw[at + 1] as string])
+  return fields
+}
+
+function crossing(fields: Fields): Fields {
+  const named = new Set(membersOf(fields, 'connection').map((name) => name.toLowerCase()))
+  return fields.filter(([name]) => {
+    const lower = name.toLowerCase()
+    return !OF_ONE_CONNECTION.has(lower) && !named.has(lower)
+  })
+}
+
+export type UserAgentRule = 'override' | 'keep' | 'refuse'
+export type ToSite = {
+  agent: Agent
+  rule: UserAgentRule
+  /** of the body, as the client has announced it; undefined: it has none, or comes in chunks */
+  length: string | undefined
+  /** this proxy, in Via */
+  name: string
+}
+
+/**
+ * What the site is sent, name, value, name, value …
+ * @throws Problem when the User-Agent of the client may not go out
+ */
+export function toSite(fields: Fields, { agent, rule, length, name }: ToSite): string[] {
+  const headers: string[] = ['user-agent', userAgentFor(firstOf(fields, 'user-agent'), agent, rule)]
+  for (const [field, value] of crossing(fields)) if (!SAID_ANEW.has(field.toLowerCase())) headers.push(field, value)
+  if (length !== undefined) headers.push('content-length', length)
+  headers.push('via', [...linesOf(fields, 'via'), `1.1 ${name}`].join(', '))
+  return headers
+}
+
+function userAgentFor(given: string, agent: Agent, rule: UserAgentRule): string {
+  const wrong = (why: string): Problem => new Problem('forbidden', `User-Agent: ${why}`)
+  if (rule === 'override') return agent.userAgent
+  if (rule === 'refuse') {
+    if (given === agent.userAgent) return given
+    throw wrong(`only ${agent.userAgent} is passed on (PROXY_USER_AGENT=refuse)`)
+  }
+  const names = tokensOf(agent)
+  if (!names.some((token) => given.toLowerCase().includes(token.toLowerCase())))
+    throw wrong(`it has to name ${names.join(' or ')}, whose rules are obeyed (PROXY_USER_AGENT=keep)`)
+  if (contactIn(given) === undefined)
+    throw wrong('it has to name a contact, a URL or an e-mail address (PROXY_USER_AGENT=keep)')
+  return given
+}
+
+/** What the client is sent of the head of an answer, name, value, name, value … @param isFramed  no body follows, or its length is said here */
+export function toClient(fields: Fields, name: string): string[] {
+  const lengths = new Set(linesOf(fields, 'content-length').flatMap((line) => line.split(',').map((one) => one.trim())))
+  const isChunked = linesOf(fields, 'transfer-encoding').length > 0
+  const [length = ''] = lengths
+  const headers: string[] = []
+  for (const [field, value] of crossing(fields))
+    if (field.toLowerCase() !== 'content-length' && isWritable(field, value)) headers.push(field, value)
+  if (lengths.size === 1 && /^\d{1,15}$/.test(length) && !isChunked) headers.push('content-length', length)
+  headers.push('via', `1.1 ${name}`)
+  return headers
+}
+
+/** Fields that say how a message is framed, or what is to be done with it, have to come before its body (RFC 9110 §6.5.1). */
+const NEVER_BEHIND = new Set([
+  ...['content-length', 'content-encoding', 'content-type', 'content-range', 'host', 'location', 'set-cookie'],
+  ...['cache-control', 'authorization', 'www-authenticate', 'retry-after', 'via', 'age', 'expires', 'date', 'vary'],
+])
+
+/** What the client is sent of the fields behind the body of an answer. */
+export const trailersToClient = (fields: Fields | undefined): Fields | undefined =>
+  fields && crossing(fields).filter(([name, value]) => !NEVER_BEHIND.has(name.toLowerCase()) && isWritable(name, value))
+
+/** The body has codings of the connection that this proxy has not undone. */
+export const isTransferCoded = (fields: Fields): boolean =>
+  membersOf(fields, 'transfer-encoding').some((coding) => !/^(chunked|identity)$/i.test(coding))
+
+/** What Node writes: other octets could end a line. */
+const isWritable = (name: string, value: string): boolean =>
+  /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+
+const linesOf = (fields: Fields, name: string): string[] =>
+  fields.filter(([field]) => field.toLowerCase() === name).map(([, value]) => value)
+const firstOf = (fields: Fields, name: string): string => linesOf(fields, name)[0] ?? ''
+
+/** A request that this very proxy has sent comes back to it. */
+export const isLoop = (via: string | undefined, name: string): boolean =>
+  via?.split(',').some((hop) => hop.trim().split(/\s+/)[1] === name) ?? false

@@ -1,0 +1,111 @@
+/**
+ * Tunnels that are looked into: the TLS of a client ends here, under a certificate of the proxy's own authority, and what it asks for within is a
+ * request like any other, over HTTP/2 or HTTP/1.1 as the client has it (ALPN). What is plain HTTP within a tunnel is read as such: some clients tunnel that, too.
+ */
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { Problem } from '@decorum/granting'
+import type { Clock } from '@decorum/protocol'
+import type { Client } from './client.ts'
+import { type Sessions, serveHttp2 } from './h2.ts'
+import type { Asked, Reply } from './message.ts'
+import type { Parts } from './parts.ts'
+
+/** What is known of the connection of a request within a tunnel. */
+export type Inside = { origin: string; client: Client }
+
+/** Serves connections within tunnels: those over HTTP/1.1 by a server of Node's own, those over HTTP/2 one by one. */
+export type Inner = {
+  server: Server
+  of: WeakMap<Socket, Inside>
+  sessions: Sessions
+  serve: (asked: Asked, reply: Reply, within: Inside) => void
+}
+
+type Target = { hostname: string; port: number; client: Client; request: IncomingMessage }
+
+/** A client that has its tunnel and says nothing in it, or does not come to the end of its handshake. */
+const HELLO_WITHIN_MS = 10_000
+/** The first byte of a TLS record that begins a handshake (RFC 8446 §5.1). */
+const HANDSHAKE = 22
+
+/** Answers a CONNECT and serves what comes through the tunnel. */
+export async function inside(
+  socket: Socket,
+  early: Buffer,
+  { hostname, port, client }: Target,
+  { authority, inner, tally, tools }: Parts & { inner: Inner },
+): Promise<void> {
+  socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+  if (early.length > 0) socket.unshift(early)
+  const first = await firstByte(socket, tools.ledger.clock)
+  if (first === undefined) return
+  const isTls = first === HANDSHAKE
+  const origin = new URL(`${isTls ? 'https' : 'http'}://${hostname}:${port}`).origin
+  const { token: by, ...rest } = client
+  const whose = { origin, by, ...rest }
+  if (!isTls) return serveOn(socket, { origin, client }, inner)
+  if (authority === undefined) {
+    tally.refused(whose, 'no-mode')
+    return void socket.destroy() // TLS to the port of plain HTTP, and nothing to look into it with
+  }
+  const { clock } = tools.ledger
+  const secured = new TLSSocket(socket, {
+    isServer: true,
+    secureContext: authority.contextFor(new URL(origin).hostname),
+    ALPNProtocols: ['h2', 'http/1.1'],
+  })
+  const late = clock.timeout(() => secured.destroy(), HELLO_WITHIN_MS)
+  // A client that does not trust the authority ends the handshake: that is no request, and its operator wants to know of it.
+  const untrusted = (): void => tally.refused(whose, 'untrusted')
+  secured.on('error', () => undefined)
+  secured.once('close', untrusted).once('close', () => clock.cancel(late))
+  secured.once('secure', () => {
+    secured.off('close', untrusted)
+    clock.cancel(late)
+    const within = { origin, client }
+    if (secured.alpnProtocol !== 'h2') return serveOn(secured, within, inner)
+    Object.assign(secured, { secureConnecting: false }) // as Node's own server does: a session would wait for more
+    secured.allowHalfOpen = false // it has that of the server before the tunnel, and a session would not end with its client
+    return serveHttp2(secured, clock, inner.sessions, (asked, reply) => inner.serve(asked, reply, within))
+  })
+}
+
+function serveOn(socket: Socket, about: Inside, { server, of }: Inner): void {
+  of.set(socket, about)
+  server.emit('connection', socket)
+}
+
+/**
+ * The URL of a request within a tunnel, which leads to the host of the tunnel and to no other.
+ * @throws Problem
+ */
+export function urlWithin({ origin }: Inside, { url, host }: Asked): string {
+  const named = URL.parse(`${origin.slice(0, origin.indexOf(':'))}://${host}`)?.origin
+  if (!url.startsWith('/')) throw new Problem('bad-request', 'within a tunnel a path is asked for')
+  if (named !== origin) throw new Problem('bad-request', `this tunnel leads to ${origin}, and Host names another site`)
+  return origin + url
+}
+
+/** It stays unread. @returns undefined when none came */
+function firstByte(socket: Socket, clock: Clock): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const end = (byte?: number): void => {
+      clock.cancel(timer)
+      socket.off('readable', look).off('close', gone).off('end', gone)
+      if (byte === undefined) socket.destroy()
+      resolve(byte)
+    }
+    const gone = (): void => end()
+    const look = (): void => {
+      const piece = socket.read() as Buffer | null
+      if (piece === null) return
+      socket.unshift(piece)
+      end(piece[0])
+    }
+    const timer = clock.timeout(gone, HELLO_WITHIN_MS)
+    socket.on('readable', look).once('close', gone).once('end', gone)
+    look()
+  })
+}

@@ -1,0 +1,195 @@
+/**
+ * The HTTP side of the proxy: an HTTP/1.1 forward proxy (RFC 9112 §3.2.2), as `http_proxy` names one. A request in absolute form is
+ * forwarded; one for the proxy itself is answered by its health and its counts; everything else is refused with a sentence.
+ */
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { isLoopback } from '@decorum/config'
+import type { Wish } from '@decorum/granting'
+import { namesRobotsTxt, REQUEST_HEAD_BYTES } from '@decorum/protocol'
+import { answersHealth, listenError, type Traces } from '@decorum/runtime'
+import { http } from '@decorum/runtime/node-http'
+import type { Registry } from '@decorum/runtime/prom-client'
+import type { Logger } from 'pino'
+import { forward } from './forward.ts'
+import { type Inner, type Inside, urlWithin } from './inspect.ts'
+import { type Asked, overHttp1, type Reply } from './message.ts'
+import type { Parts } from './parts.ts'
+import { type Refusal, refusalOf, refusalText, refuse } from './refuse.ts'
+import { answerRobots } from './robots.ts'
+import { connect } from './tunnel.ts'
+import { wishOf } from './wish.ts'
+
+/** A head that has not come whole by then ends its connection. Bodies may take longer: they wait with their request. */
+const HEADERS_WITHIN_MS = 10_000
+/** Longer than common clients keep an idle connection. */
+const KEEP_ALIVE_MS = 72_000
+
+export type ProxyServerParts = Parts & { registry: Registry; ready: () => boolean; traces: Traces; log: Logger }
+
+export type ProxyServer = {
+  server: Server
+  /** what waits for all that is under way */
+  ended: () => Promise<void>[]
+  /** nothing new is taken: connections end as their requests do */
+  close: () => void
+  /** what is left ends as when its client goes */
+  closeAll: () => void
+}
+
+export function buildServer(parts: ProxyServerParts): ProxyServer {
+  const running = new Set<Promise<void>>()
+  const own = answersOwn(parts)
+  const track = (work: Promise<void>): void => {
+    const one = work.finally(() => running.delete(one))
+    running.add(one)
+  }
+  const run = (request: IncomingMessage, response: ServerResponse): void => {
+    response.on('error', () => undefined) // its close is what counts
+    const within = inner.of.get(request.socket)
+    if (request.url?.startsWith('/') && within === undefined) {
+      own(request, response)
+      return
+    }
+    const { asked, reply } = overHttp1(request, response)
+    if (request.httpVersion === '1.0' && request.headers['transfer-encoding'] !== undefined) {
+      response.shouldKeepAlive = false // nobody can say where it ends (RFC 9112 §6.1)
+      parts.tally.refused(undefined, 'bad-request')
+      refuse(reply, badRequest('HTTP/1.0 has no Transfer-Encoding'))
+      return
+    }
+    track(serve(asked, reply, within, parts))
+  }
+  const server = http.createServer(
+    {
+      maxHeaderSize: REQUEST_HEAD_BYTES,
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: 1_000,
+      insecureHTTPParser: false,
+    },
+    run,
+  )
+  server.maxHeadersCount = 0 // Node would leave further fields out, of which one may say that a body follows; their bytes are limited
+  server.on('checkContinue', run)
+  server.on('checkExpectation', (request, response) =>
+    refuse(overHttp1(request, response).reply, {
+      status: 417,
+      type: 'expectation',
+      error: 'http_request_error',
+      detail: 'only 100-continue is understood',
+    }),
+  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => endBadClient(error, socket as Socket))
+  server.on('connect', (request: IncomingMessage, socket: Socket, early: Buffer) => {
+    if (inner.of.has(socket)) socket.end(refusalText(badRequest('within a tunnel a path is asked for')))
+    else track(connect({ request, socket, early }, { ...parts, inner }))
+  })
+  const sessions: Inner['sessions'] = new Set()
+  const inner: Inner = {
+    server,
+    of: new WeakMap(),
+    sessions,
+    serve: (asked, reply, within) => track(serve(asked, reply, within, parts)),
+  }
+  return {
+    server,
+    ended: () => [...running],
+    close() {
+      server.close()
+      for (const session of sessions) session.close()
+    },
+    closeAll() {
+      server.closeAllConnections()
+      for (const session of sessions) session.destroy()
+    },
+  }
+}
+
+/** @param within  the tunnel that it came through, where it did */
+async function serve(asked: Asked, reply: Reply, within: Inside | undefined, parts: ProxyServerParts): Promise<void> {
+  const { tally, traces, log } = parts
+  const { method, headers } = asked
+  let wish: Wish | undefined
+  const attributes = () => ({ 'http.request.method': method, 'url.full': wish?.url ?? asked.url })
+  const traceparent = headers.traceparent as string | undefined
+  const begunAt = traceparent === undefined ? 0 : parts.tools.ledger.clock.machine()
+  let decision: string
+  try {
+    const client = within?.client ?? parts.clientOf(headers['proxy-authorization'])
+    wish = wishOf(within === undefined ? asked.url : urlWithin(within, asked), asked, client, parts)
+    tally.came(wish)
+    if (namesOwnRobots(method, wish)) {
+      decision = await answerRobots(wish, method === 'HEAD', reply, parts.tools)
+      if (decision === 'robots') tally.ended('robots')
+      else tally.refused(wish, decision)
+    } else decision = await forward({ wish, client, asked, reply }, parts)
+  } catch (error) {
+    if (reply.destroyed) {
+      decision = 'gone'
+      tally.ended('gone')
+    } else {
+      const refusal = refusalOf(error, log)
+      decision = refusal.type
+      tally.refused(wish, decision)
+      refuse(reply, refusal)
+    }
+  }
+  if (traceparent === undefined) return
+  const span = traces.span('decorum.proxy', { traceparent }, attributes, begunAt)
+  span?.set({ 'decorum.decision': decision })
+  span?.end()
+}
+
+const namesOwnRobots = (method: string, { path }: Wish): boolean =>
+  (method === 'GET' || method === 'HEAD') && namesRobotsTxt(path)
+
+const badRequest = (detail: string): Refusal => ({
+  status: 400,
+  type: 'bad-request',
+  error: 'http_request_error',
+  detail,
+})
+
+/** Requests that are not for a site: they come from this machine, or from who watches it. */
+function answersOwn({ registry, ready, tally, authority }: ProxyServerParts) {
+  const health = answersHealth(registry, ready)
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    if (health(request, response)) return
+    // It names sites, so it is for this machine alone
+    const isNear = isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/i, ''))
+    if (request.url === '/v1/ca.pem' && authority !== undefined)
+      response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(authority.certificate)
+    else if (request.url === '/v1/counts' && isNear)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tally.now()))
+    else
+      refuse(overHttp1(request, response).reply, {
+        status: request.url === '/v1/counts' ? 403 : 400,
+        type: 'bad-request',
+        error: 'http_request_error',
+        detail:
+          'this is a proxy: it is sent the whole URL (http_proxy); of its own it has /livez, /readyz, /metrics and /v1/ca.pem, and for this machine /v1/counts',
+      })
+  }
+}
+
+function endBadClient(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [status, what] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'its head is too large']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'its head did not come in time']
+        : [400, 'it is not HTTP/1.1 as RFC 9112 has it']
+  socket.end(refusalText({ ...badRequest(`this request cannot be read: ${what}`), status }))
+}
+
+export async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host)
+  await once(server, 'listening').catch((error: unknown) => {
+    throw listenError(error, host, port)
+  })
+  return (server.address() as AddressInfo).port
+}

@@ -1,0 +1,186 @@
+/**
+ * The processes of a fleet as objects: the real dispatch, housekeeping, intake rules, slots, orders and exchanges, put together as
+ * services/gateway/src/main.ts and services/fetcher/src/process/fetching.ts do, with the world's borders in place of BullMQ and undici.
+ */
+import { robotsJudge } from '@decorum/admission'
+import type { Agents } from '@decorum/config'
+import {
+  carryOut,
+  endUnreadable,
+  noSink,
+  openSlots,
+  type openStats,
+  openTurnAway,
+  START_AHEAD_MS,
+  type Tools,
+  takeOrders,
+} from '@decorum/fetcher/testing'
+import { admitter, type GatewayMetrics, startDispatch, startHousekeeping } from '@decorum/gateway/testing'
+import { type Ledger, type LedgerOptions, openLedger, type RedisLink, type StoreItem } from '@decorum/ledger'
+import { loadPaceGroups } from '@decorum/politeness'
+import { type Candidate, DEFAULT_CRAWL, MINUTE, SECOND } from '@decorum/protocol'
+import type { Queue } from '@decorum/protocol/bullmq'
+import { crashPoint } from '@decorum/runtime'
+import { untilOver } from '@decorum/sending'
+import { hopLines, siteAnswers } from '@decorum/sending/robots'
+import type { Logger } from 'pino'
+import type { Jobs } from './jobs.ts'
+import type { Wire } from './link.ts'
+import type { Process } from './process.ts'
+import type { Web } from './sites.ts'
+
+export type Parts = {
+  process: Process
+  link: RedisLink
+  wire: Wire
+  agents: Agents
+  settings: Settings
+  candidates: Jobs<Candidate[]>
+  orders: Jobs<{ orders: unknown[] }>
+  web: Web
+  log: Logger
+  metrics: GatewayMetrics
+  stats: ReturnType<typeof openStats>
+  /** goes by the fleet's configuration from here on (configuration.ts) */
+  follow(ledger: Ledger): void
+}
+
+export type Settings = {
+  leaseMs: number
+  quarantineMs: number
+  reserveMs: number
+  deadlineMs: number
+  slots: number
+  maxAttempts: number
+}
+
+const GATHER_MS = 20 // services/fetcher/src/limits.ts
+const AGAIN_MS = 500
+const JOBS_AT_ONCE = 4
+
+export function openFor({ process, link, settings }: Parts, more: Partial<LedgerOptions>): Promise<Ledger> {
+  const { leaseMs, quarantineMs, reserveMs } = settings
+  const { clock } = process
+  return openLedger({ redis: link, clock, partitions: 1, leaseMs, quarantineMs, reserveMs, isNew: true, ...more })
+}
+
+/** A process whose Redis does not answer when it starts is started again by whoever watches it. */
+export async function started<T>(process: Process, start: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await start()
+    } catch {
+      await process.clock.sleep(SECOND)
+    }
+  }
+}
+
+export async function startGateway(parts: Parts): Promise<void> {
+  const { process, wire, agents, settings, candidates, orders, log, metrics } = parts
+  const { clock } = process
+  const ledger = await started(process, () => openFor(parts, {}))
+  parts.follow(ledger)
+  await ledger.crawlBook.look().catch(() => undefined)
+  const robots = robotsJudge(ledger, undefined)
+  const admit = admitter(agents, '127.0.0.0/8', robots, () => ledger.wall(), ledger.crawlBook)
+  let fleet = { slots: 0, fetchers: 0, pools: new Map() }
+  const dispatch = startDispatch({
+    ledger,
+    partition: 0,
+    // of a queue only this is called
+    orders: {
+      addBulk: (jobs: { data: { orders: unknown[] } }[]) =>
+        orders.add(
+          process,
+          wire,
+          jobs.map(({ data }) => data),
+        ),
+    } as unknown as Queue,
+    agents,
+    robots,
+    metrics,
+    log,
+    maxAttempts: settings.maxAttempts,
+    reserveMs: settings.reserveMs,
+    attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
+    fleet: () => fleet,
+  })
+  void startHousekeeping({
+    ledger,
+    id: process.name,
+    admit,
+    metrics,
+    log,
+    onFleet(members) {
+      const fetchers = members.filter(({ role }) => role === 'fetcher')
+      const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
+      if (slots !== fleet.slots) dispatch.wake()
+      fleet = { slots, fetchers: fetchers.length, pools: new Map() }
+    },
+  })
+  await ledger.onWake(() => dispatch.wake())
+  candidates.take(
+    process,
+    wire,
+    () => JOBS_AT_ONCE,
+    async ({ id, data }) => {
+      const items = data.map((candidate, at): StoreItem => admit(candidate, `${id}-${at}`, DEFAULT_CRAWL).item)
+      for (;;) {
+        crashPoint('intake.before-store')
+        const stored = await ledger.store(0, items, { key: `job:${id}` }).catch(() => undefined)
+        crashPoint('intake.after-store')
+        if (stored !== undefined && stored !== 'outcomes-full') break
+        await clock.sleep(AGAIN_MS)
+      }
+      crashPoint('intake.done')
+    },
+  )
+}
+
+export async function startFetcher(parts: Parts): Promise<void> {
+  const { process, wire, agents, settings, orders, web, log, stats } = parts
+  const { clock } = process
+  const ledger = await started(process, () => openFor(parts, { grantAheadMs: START_AHEAD_MS, gatherMs: GATHER_MS }))
+  parts.follow(ledger)
+  const slots = openSlots(clock, settings.slots)
+  const connections = web.connectionsOf(process)
+  const tools: Tools = {
+    ledger,
+    connections,
+    agents,
+    groups: loadPaceGroups(''),
+    addressOf: connections.addressOf,
+    reporter: untilOver(clock, stats),
+    sink: noSink,
+    siteAnswers: siteAnswers(agents),
+    hopLines: hopLines(clock, ledger),
+    stats,
+    log,
+    pageMaxBytes: 1_000_000,
+    maxAttempts: settings.maxAttempts,
+    honourNoarchive: false,
+    fetchDeadlineMs: settings.deadlineMs,
+    leaseMs: settings.leaseMs,
+    isStopping: () => false,
+  }
+  const announce = (): void =>
+    void ledger.announce({ id: process.name, role: 'fetcher', slots: settings.slots }).catch(() => undefined)
+  announce()
+  clock.interval(announce, SECOND)
+  const take = takeOrders(
+    {
+      clock,
+      slots,
+      stats,
+      carryOut: (order, receivedAt, outside) => carryOut(order, tools, receivedAt, outside),
+      turnAway: openTurnAway(tools),
+      endUnreadable: (order, why) => endUnreadable(order, why, tools),
+      log,
+    },
+    new Promise(() => {}),
+  )
+  orders.take(process, wire, () => JOBS_AT_ONCE, take)
+}
+
+/** How long a job of candidates belongs to a gateway that has died. */
+export const CANDIDATES_LOCK_MS = MINUTE / 2

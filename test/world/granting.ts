@@ -1,0 +1,97 @@
+/**
+ * Permits and the proxy as objects, put together as their own `main` files do: what grants turns to crawlers of others. HTTP between them and
+ * their callers is played (crawlers.ts), and so is the queue of orders.
+ */
+import { addressGuard } from '@decorum/admission'
+import { grantingTools, openLines, startHousekeeping } from '@decorum/granting'
+import { robotsOrders, robotsRoom } from '@decorum/granting/testing'
+import type { Ledger } from '@decorum/ledger'
+import { openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
+import { loadPaceGroups } from '@decorum/politeness'
+import { MINUTE } from '@decorum/protocol'
+import { Places, type Parts as ProxyParts } from '@decorum/proxy/testing'
+import { untilOver } from '@decorum/sending'
+import type { LaneConnections } from '@decorum/sending/http'
+import { openFor, type Parts, started } from './fleet.ts'
+
+const GRANT_AHEAD_MS = 8 // services/permits/src/main.ts
+const GATHER_MS = 20
+const PERMIT_MAX_MS = 2 * MINUTE
+const KEY = Buffer.alloc(32, 7)
+
+async function granting(role: string, parts: Parts, gatherMs: number) {
+  const { process, settings, orders, log } = parts
+  const { clock } = process
+  const ledger = await started(process, () => openFor(parts, { grantAheadMs: GRANT_AHEAD_MS, gatherMs }))
+  parts.follow(ledger)
+  const running = { slots: 0, fetchers: 0 }
+  const room = robotsRoom({ ledger, reserveMs: settings.reserveMs, slots: () => running.slots, isLow: () => false })
+  const queue = {
+    add: (_: string, data: { orders: unknown[] }) => orders.add(process, parts.wire, [data]),
+    close: async () => undefined,
+  }
+  const robots = robotsOrders(ledger, [queue] as unknown as Parameters<typeof robotsOrders>[1], room)
+  const about = { version: '', settings: {} } as unknown as Parameters<Parameters<typeof startHousekeeping>[3]>
+  void startHousekeeping(role, ledger, log, () => about as never).then((housekeeping) => {
+    clock.interval(() => {
+      running.slots = housekeeping.slots()
+      running.fetchers = housekeeping.fetchers()
+    }, 250)
+  })
+  return { ledger, robots, running }
+}
+
+const configOf = (parts: Parts) => ({
+  agents: parts.agents,
+  paceGroups: loadPaceGroups(''),
+  guard: addressGuard(['127.0.0.0/8'], []),
+  LEASE_MS: parts.settings.leaseMs,
+  FETCH_DEADLINE_MS: parts.settings.deadlineMs,
+  MAX_ATTEMPTS: parts.settings.maxAttempts,
+  PERMIT_MAX_MS,
+  PERMITS_MAX_WAITING: 10_000,
+  PROXY_MAX_WAIT_MS: MINUTE,
+})
+
+export async function startPermits(parts: Parts): Promise<Permits> {
+  const { ledger, robots, running } = await granting('permits', parts, 0)
+  return openPermits({
+    config: configOf(parts),
+    ledger,
+    ids: new PermitIds(async () => KEY),
+    robots,
+    fetchers: () => running.fetchers,
+    pages: undefined,
+    traces: undefined,
+  } as unknown as Parameters<typeof openPermits>[0])
+}
+
+export type ProxyServed = ProxyParts & { ledger: Ledger; connections: LaneConnections }
+
+export async function startProxy(parts: Parts): Promise<ProxyServed> {
+  const { process, web } = parts
+  const { ledger, robots, running } = await granting('proxy', parts, GATHER_MS)
+  const connections = web.connectionsOf(process)
+  const config = configOf(parts)
+  const { addressOf } = connections
+  const tools = grantingTools({ config, ledger, robots, fetchers: () => running.fetchers, addressOf })
+  const nothing = (): void => undefined
+  return {
+    ledger,
+    connections,
+    config,
+    tools,
+    lines: openLines(tools, config.PERMITS_MAX_WAITING, 0),
+    places: new Places(process.clock),
+    reporter: untilOver(process.clock, { unheard: 0, stale: 0 }),
+    tally: {
+      came: nothing,
+      held: nothing,
+      sent: nothing,
+      refused: nothing,
+      ended: nothing,
+      begins: nothing,
+      ends: nothing,
+    },
+  } as unknown as ProxyServed
+}

@@ -1,0 +1,112 @@
+/** Sites of every manner, drawn from the seed. */
+import type { Dice } from './dice.ts'
+import type { Answer, Site } from './sites.ts'
+
+const page = (serveMs: number): Answer => ({
+  status: 200,
+  headers: { 'content-type': 'text/html' },
+  body: '<p>a page',
+  serveMs,
+})
+const rules =
+  (body: string, serveMs = 5) =>
+  (): Answer => ({
+    status: 200,
+    headers: { 'content-type': 'text/plain' },
+    body,
+    serveMs,
+  })
+
+/** The first sites are those that others lead to. */
+const REDIRECTED_TO = 6
+
+type Manner = {
+  robots: (dice: Dice) => Answer
+  page: (path: string, dice: Dice) => Answer
+  /** what robots.txt asks for between two requests, ms */
+  delayMs?: number
+  /** of an exchange, on average, ms */
+  takesMs?: number
+}
+
+const usual = (_: string, dice: Dice): Answer => page(dice.between(2, 60))
+const OPEN = rules('User-agent: *\nDisallow: /private\n')
+
+const nowAndThen =
+  (times: number, answer: Answer) =>
+  (path: string, dice: Dice): Answer =>
+    dice.below(times) === 0 ? answer : usual(path, dice)
+
+const FAILS_AT_FIRST = 'its robots.txt fails at first'
+const MANNERS: Record<string, Manner> = {
+  plain: { robots: OPEN, page: usual },
+  'no robots.txt': { robots: () => ({ status: 404, serveMs: 3 }), page: usual },
+  'asks for three seconds': {
+    robots: rules('User-agent: *\nCrawl-delay: 3\n'),
+    page: usual,
+    delayMs: 3_000,
+  },
+  slow: { robots: OPEN, page: (_, dice) => page(dice.between(500, 9_000)), takesMs: 4_750 },
+  'never answers now and then': { robots: OPEN, page: nowAndThen(25, page(300_000)), takesMs: 1_200 },
+  'hangs up now and then': { robots: OPEN, page: nowAndThen(20, { status: 0, serveMs: 20 }) },
+  'asks for less now and then': {
+    robots: OPEN,
+    page: nowAndThen(25, { status: 429, headers: { 'retry-after': '7' }, serveMs: 5 }),
+    takesMs: 250,
+  },
+  'is overloaded now and then': { robots: OPEN, page: nowAndThen(60, { status: 503, serveMs: 5 }), takesMs: 1_000 },
+  'turns requests away': { robots: OPEN, page: nowAndThen(4, { status: 403, serveMs: 5 }), takesMs: 500 },
+  'redirects its first pages': {
+    robots: OPEN,
+    page: (path, dice) =>
+      /^\/[0-4]$/.test(path) ? { status: 302, headers: { location: `/to${path}` }, serveMs: 5 } : usual(path, dice),
+  },
+  [FAILS_AT_FIRST]: {
+    robots: (dice) => (dice.below(2) === 0 ? { status: 500, serveMs: 5 } : OPEN()),
+    page: usual,
+    takesMs: 500,
+  },
+  'its robots.txt is slow': { robots: rules('User-agent: *\nDisallow: /private\n', 6_000), page: usual },
+  'its robots.txt is elsewhere': {
+    robots: (dice) => ({
+      status: 302,
+      headers: { location: `https://site-${dice.below(REDIRECTED_TO)}.test/robots.txt` },
+      serveMs: 5,
+    }),
+    page: usual,
+    takesMs: 500,
+  },
+  'its robots.txt is another file': {
+    robots: () => ({ status: 301, headers: { location: '/rules.txt' }, serveMs: 5 }),
+    page: (path, dice) => (path === '/rules.txt' ? OPEN() : usual(path, dice)),
+    takesMs: 200,
+  },
+}
+const NAMES = Object.keys(MANNERS)
+/** The share of sites that are like others: lanes are to be busy. */
+export const PLAIN = 0.67
+
+/** Least delay of the agent, ms; the sites ask for theirs on top of it. */
+export const DELAY_MS = 1_000
+
+/** @param plain  so many of all sites have nothing about them, [0, 1] */
+export function siteOf(index: number, dice: Dice, plain = PLAIN): Site {
+  const drawn = dice.next() < plain ? 'plain' : dice.pick(NAMES)
+  // The judge takes the last answer to a robots.txt for the one in force, also one that a redirect of another site has led to; the fleet
+  // goes on under a fresh copy (docs/spec/robots.md §6)
+  const name = index < REDIRECTED_TO && drawn === FAILS_AT_FIRST ? 'plain' : drawn
+  const manner = MANNERS[name] as Manner
+  const host = `site-${index}.test`
+  // Some hosts have two ports, which share their pace; most are https, whose lane is their host's
+  const origin = dice.below(8) === 0 && index >= REDIRECTED_TO ? `http://${host}` : `https://${host}`
+  const others = dice.next() < (1 - plain) / 4 ? [`https://${host}:8443`] : []
+  const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
+  return {
+    host,
+    manner: name,
+    origins: [origin, ...others],
+    delayMs,
+    everyMs: delayMs + (manner.takesMs ?? 35),
+    answer: (path, own) => (path === '/robots.txt' ? manner.robots(own) : manner.page(path, own)),
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * What operators do while the fleet runs, each act with its end: emergency stops, pauses, blocks, refetches, delays by hand, crawls, the
+ * configuration and policies of sites. What was in force is kept for the auditor, and when hosts were closed by it for the pace.
+ */
+import type { StopLine, Violation } from '@decorum/audit'
+import { LedgerUnavailableError } from '@decorum/ledger'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { DEFAULT_CRAWL, SECOND } from '@decorum/protocol'
+import type { Closed } from './closed.ts'
+import type { Configuration, Values } from './configuration.ts'
+import type { Dice } from './dice.ts'
+import { started } from './fleet.ts'
+import { CRAWLS } from './frontier.ts'
+import type { Process } from './process.ts'
+import type { Site } from './sites.ts'
+import type { Timeline } from './timeline.ts'
+
+export const OPERATIONS = [
+  'stop',
+  'pause',
+  'block',
+  'refetch',
+  'delay',
+  'crawl',
+  'cancel',
+  'configuration',
+  'policy',
+] as const
+export type OperationKind = (typeof OPERATIONS)[number]
+
+const BY = { by: 'the world', reason: 'to see what happens' }
+
+export type OperatorOptions = {
+  timeline: Timeline
+  process: Process
+  open: () => Parameters<typeof openLedgerWithViews>[0]
+  configuration: Configuration
+  closed: Closed
+  sites: readonly Site[]
+  /** the clock of Redis never leaps in this run: hours and ends of stops are by it */
+  isSteady: boolean
+}
+
+export type Operators = {
+  stops: StopLine[]
+  /**
+   * They have asked for it: robots.txt is fetched again sooner than the fleet would, and where that fails, the copy that is fresh goes on to rule
+   * (docs/spec/robots.md §6), which the auditor does not know.
+   */
+  excuses(found: Violation): boolean
+  act(kind: OperationKind, dice: Dice): void
+}
+
+export async function startOperators(options: OperatorOptions): Promise<Operators> {
+  const { timeline, process, configuration, closed, sites, isSteady } = options
+  const { clock } = process
+  const ledger = await started(process, () => openLedgerWithViews(options.open()))
+  const announce = (): void =>
+    void ledger.announce({ id: process.name, role: 'console', slots: 0 }).catch(() => undefined)
+  announce()
+  clock.interval(announce, SECOND)
+  const agents = configuration.agents().list.map(({ key }) => key)
+  const stops: StopLine[] = []
+  const refetched: { origin: string; at: number }[] = []
+  let isChanging = false
+
+  /** Until Redis has said that it is done. */
+  const surely = async (act: () => Promise<unknown>): Promise<void> => {
+    for (;;) {
+      try {
+        await act()
+        return
+      } catch (error) {
+        if (!(error instanceof LedgerUnavailableError)) return // such as: it is not stopped any more
+        await clock.sleep(SECOND)
+      }
+    }
+  }
+  const forAWhile = (dice: Dice, mostMs: number): Promise<void> => clock.sleep(dice.between(500, mostMs))
+
+  const stop = async (dice: Dice): Promise<void> => {
+    const { host } = dice.pick(sites)
+    const name = dice.pick([host, host, host, 'test', '*'])
+    const mostMs = name === host ? 30_000 : 6_000
+    const open = closed.begin(name === host ? host : undefined, timeline.now)
+    const untilMs = isSteady && dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
+    const calledAt = timeline.now
+    const until = untilMs === undefined ? {} : { until: calledAt + untilMs }
+    await surely(() => ledger.stop({ names: [name], ...BY, ...until }))
+    const line: StopLine = { name, at: timeline.now, ...until }
+    if (line.until === undefined || line.until > line.at) stops.push(line)
+    if (untilMs !== undefined) await clock.sleep(untilMs)
+    else {
+      await forAWhile(dice, mostMs)
+      // A lift ends every stop of that name.
+      for (const one of stops) if (one.name === name) one.lifted ??= { at: timeline.now }
+      await surely(() => ledger.lift({ names: [name], ...BY }))
+    }
+    open(timeline.now + SECOND)
+  }
+
+  const operate = async (
+    origin: string,
+    begin: Parameters<LedgerWithViews['operate']>[0],
+    end: 'resume' | 'unblock',
+    dice: Dice,
+    mostMs: number,
+  ) => {
+    const open = closed.begin(origin, timeline.now)
+    await surely(() => ledger.operate(begin, agents))
+    await forAWhile(dice, mostMs)
+    await surely(() => ledger.operate({ origin, action: end, ...BY }, agents))
+    open(timeline.now + SECOND)
+  }
+
+  /** One change of the configuration at a time: forth, and back. */
+  const changing = async (
+    values: Partial<Values>,
+    back: Partial<Values>,
+    where: string | undefined,
+    dice: Dice,
+    mostMs: number,
+  ) => {
+    if (isChanging) return
+    isChanging = true
+    const open = closed.begin(where, timeline.now)
+    configuration.change(values)
+    await surely(() => ledger.setRates(configuration.rates()))
+    configuration.counts(timeline.now)
+    await forAWhile(dice, mostMs)
+    configuration.change(back)
+    configuration.counts(timeline.now)
+    await surely(() => ledger.setRates(configuration.rates()))
+    open(timeline.now + 2 * SECOND)
+    isChanging = false
+  }
+
+  const acts: Record<OperationKind, (dice: Dice) => Promise<void>> = {
+    stop,
+    pause(dice) {
+      const origin = dice.pick(dice.pick(sites).origins)
+      return operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)
+    },
+    block(dice) {
+      const origin = dice.pick(dice.pick(sites).origins)
+      return operate(origin, { origin, action: 'block', ...BY }, 'unblock', dice, 1_500)
+    },
+    async refetch(dice) {
+      const origin = dice.pick(dice.pick(sites).origins)
+      refetched.push({ origin, at: timeline.now })
+      await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
+    },
+    async delay(dice) {
+      const origin = dice.pick(dice.pick(sites).origins)
+      const lastsMs = dice.between(2_000, 20_000)
+      const open = closed.begin(origin, timeline.now)
+      const until = ledger.wall() + lastsMs
+      await surely(() =>
+        ledger.operate({ origin, action: 'delay', delayMs: dice.between(1_200, 4_000), until, ...BY }, agents),
+      )
+      await clock.sleep(lastsMs)
+      open(timeline.now + 2 * SECOND)
+    },
+    async crawl(dice) {
+      const name = dice.pick([CRAWLS.others, CRAWLS.others, DEFAULT_CRAWL])
+      const change = (state: 'paused' | 'running', weight: number) =>
+        surely(() => ledger.changeCrawl({ name, change: { state, weight }, ...BY }))
+      const open = name === DEFAULT_CRAWL ? closed.begin(undefined, timeline.now) : () => undefined
+      await change('paused', 1 + dice.below(5))
+      await forAWhile(dice, name === DEFAULT_CRAWL ? 4_000 : 20_000)
+      await change('running', 1 + dice.below(5))
+      open(timeline.now + SECOND)
+    },
+    cancel: () => surely(() => ledger.changeCrawl({ name: CRAWLS.short, change: { state: 'cancelled' }, ...BY })),
+    configuration: (dice) => {
+      const { minDelayMs } = configuration.values
+      return changing(
+        { minDelayMs: Math.round(minDelayMs * dice.between(1.2, 2.5)) },
+        { minDelayMs },
+        undefined,
+        dice,
+        15_000,
+      )
+    },
+    policy(dice) {
+      const { host } = dice.pick(sites)
+      const { policies } = configuration.values
+      const hour = Math.floor((timeline.now / 3_600_000) % 24)
+      const later = `${String((hour + 2) % 24).padStart(2, '0')}:00-${String((hour + 4) % 24).padStart(2, '0')}:00`
+      const policy = dice.pick([
+        { delayMs: Math.round(dice.between(1_500, 4_000)) },
+        { requestsPerDay: 1 + dice.below(30) },
+        ...(isSteady ? [{ hours: later }] : []),
+      ])
+      return changing({ policies: { ...policies, [host]: policy } }, { policies }, host, dice, 20_000)
+    },
+  }
+  return {
+    stops,
+    excuses: ({ offence, origin, at }) =>
+      (offence === 'robots-too-often' || offence === 'rules-unreachable') &&
+      refetched.some((one) => one.origin === origin && one.at < at),
+    act(kind, dice) {
+      timeline.note(`operators: ${kind}`)
+      void acts[kind](dice)
+    },
+  }
+}

@@ -1,0 +1,354 @@
+/** One run: a fleet, sites and faults from a seed, until every URL has its outcome. README.md says what is played and what is left out. */
+import { agentsOf, judgeRecord, type PaceGroups, type Violation } from '@decorum/audit'
+import { openStats } from '@decorum/fetcher/testing'
+import { gatewayMetrics } from '@decorum/gateway/testing'
+import { ARGS, readPart, scriptText, VERBS, type Verb } from '@decorum/ledger/testing'
+import type { Permits } from '@decorum/permits/testing'
+import { type Candidate, HOUR, hostOf, MINUTE, partitionTags, SECOND } from '@decorum/protocol'
+import { watchCrashPoints } from '@decorum/runtime'
+import type { Redis } from 'ioredis'
+import type { Logger } from 'pino'
+import { brokenText } from '../ledger/model/mutants.ts'
+import { Closed } from './closed.ts'
+import { agentsWith, Configuration, MAX_DELAY_MS } from './configuration.ts'
+import { ALL_POINTS, Coverage } from './coverage.ts'
+import { type Around, startCrawler, startProxied } from './crawlers.ts'
+import { type Dice, diceOf } from './dice.ts'
+import { FAULTS, type Fallen, type Fault, type Struck, startFaults } from './faults.ts'
+import { CANDIDATES_LOCK_MS, type Parts, type Settings, startFetcher, startGateway } from './fleet.ts'
+import { Frontier } from './frontier.ts'
+import { type ProxyServed, startPermits, startProxy } from './granting.ts'
+import { Jobs } from './jobs.ts'
+import { linkOf, openWire } from './link.ts'
+import { DELAY_MS, siteOf } from './manners.ts'
+import { type Operators, startOperators } from './operators.ts'
+import { type Pace, paceOf } from './pace.ts'
+import { Process } from './process.ts'
+import { Server } from './server.ts'
+import { Web } from './sites.ts'
+import { START, Timeline } from './timeline.ts'
+
+/** A fault that is put into the fleet, for the world to find. */
+export type Planted =
+  /** other code in place of a rule that is marked in the ledger's scripts (test/ledger/model/README.md) */
+  | { kind: 'script'; rule: string; put: string }
+  /** nobody kills a fetching process that stands still */
+  | { kind: 'no supervisor' }
+
+export type WorldOptions = {
+  seed: number
+  sites?: number
+  /** so many of them have nothing about them, [0, 1] */
+  plain?: number
+  /** so long each site has URLs, if the fleet keeps the permitted rate, virtual s */
+  busySeconds?: number
+  gateways?: number
+  fetchers?: number
+  permits?: number
+  proxies?: number
+  /** crawlers of others that ask for permits, and as many that send through the proxies */
+  crawlers?: number
+  /** between two faults on average, virtual ms; 0: none */
+  faultEveryMs?: number
+  kinds?: readonly Fault[]
+  /** the numbers of the faults that fall; absent: all */
+  only?: readonly number[]
+  planted?: Planted
+  onEvent?: (line: string) => void
+}
+
+export type WorldReport = {
+  seed: number
+  /** of all that has happened, in order */
+  hash: string
+  events: number
+  virtualMs: number
+  requests: number
+  faults: readonly Fallen[]
+  /** requests that broke a promise, and are no work of an operator */
+  violations: readonly Violation[]
+  pace: Pace
+  coverage: Coverage
+  /** ids without an outcome, and with more than one */
+  lost: string[]
+  twice: string[]
+  /** what the fleet has logged as a fault of its own */
+  problems: string[]
+}
+
+const SETTINGS: Settings = {
+  leaseMs: 45_000,
+  quarantineMs: 10_000,
+  reserveMs: 30_000,
+  deadlineMs: 30_000,
+  slots: 60,
+  maxAttempts: 5,
+}
+const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
+const LONGEST_MS = 20 * MINUTE
+/** Faults go on until nearly all URLs have their outcome. */
+const FAULTS_FOR = 2
+const [TAG = ''] = partitionTags(1)
+/** Where `record` names its origin: two keys and EVERY_CALL are in front of its arguments. */
+const RECORD_ORIGIN = 6 + ARGS.record.indexOf('origin')
+
+/** Metrics of all worlds of this process: what they count is not looked at, and each set of them has timers of Node. */
+const metrics = gatewayMetrics()
+const stats = openStats({ size: 0, taken: 0, waiting: 0 })
+
+/** All schemes and ports of a host share its pace: written once more, so that the judge does not ask the fleet. */
+const HOSTS: PaceGroups = {
+  hostLane(agent, origin) {
+    const host = `https://${hostOf(origin)}`
+    return host === origin ? undefined : { agent, origin: host }
+  },
+  above: () => [],
+  needsAddress: false,
+}
+
+/** @param real  an empty Redis, for this run alone */
+export async function runWorld(real: Redis, options: WorldOptions): Promise<WorldReport> {
+  const { seed, sites: siteCount = 90, busySeconds = 60, faultEveryMs = 2_500, planted } = options
+  const { gateways = 2, fetchers = 5, permits = 1, proxies = 1, crawlers = 3 } = options
+  await real.flushall()
+  const dice = diceOf(`seed ${seed}`)
+  const timeline = new Timeline()
+  if (options.onEvent !== undefined) timeline.onEvent = options.onEvent
+  const coverage = new Coverage()
+  const sites = Array.from({ length: siteCount }, (_, n) => siteOf(n, dice.apart(`site ${n}`), options.plain))
+  const web = new Web(timeline, dice.apart('web'), sites)
+  const observer = {
+    ran(name: string, args: readonly unknown[], reply: unknown, process: Process): void {
+      if (name === 'decorum_record') web.known(String(args[RECORD_ORIGIN]), process)
+      coverage.ran(name, args, reply)
+    },
+    closed: (cells: readonly string[]) => coverage.closed(cells),
+  }
+  const server = new Server(timeline, real, dice.apart('network'), observer, scriptsWith(planted), [TAG])
+  const configuration = new Configuration()
+  const closed = new Closed()
+  const candidates = new Jobs<Candidate[]>(timeline, server, 'candidates', CANDIDATES_LOCK_MS)
+  const orders = new Jobs<{ orders: unknown[] }>(timeline, server, 'orders', undefined)
+  const problems: string[] = []
+  /** Redis's clock leaps in every other world; there, nothing is asked for by the hour. */
+  const isSteady = dice.apart('manner').below(2) === 0
+
+  const running = new Set<Struck>()
+  const served = { permits: new Map<Process, Permits>(), proxies: new Map<Process, ProxyServed>() }
+  let operators: Operators | undefined
+  let areStopped = false
+  const shared = { settings: SETTINGS, candidates, orders, web, log: logOf(timeline, problems), metrics, stats }
+
+  /** Runs a process of this role for as long as the world lasts: another one takes the place of one that has died. */
+  const keep = (role: string, n: number, start: (parts: Parts) => Promise<unknown>, life = 1): void => {
+    const name = `${role}-${n}.${life}`
+    const isWatched = role === 'fetcher' && planted?.kind !== 'no supervisor'
+    const process = new Process(name, timeline, dice.apart(name), isWatched)
+    const wire = openWire()
+    const struck = { role, process, wire }
+    running.add(struck)
+    process.onDeath(() => {
+      running.delete(struck)
+      const again = (): void =>
+        void timeline.after(process.dice.between(200, 5_000), `${role}-${n} is started again`, () =>
+          areStopped ? again() : keep(role, n, start, life + 1),
+        )
+      again()
+    })
+    const agents = configuration.agents()
+    const follow: Parts['follow'] = (ledger) => configuration.follow(process, ledger, agents)
+    const parts: Parts = { ...shared, agents, follow, process, wire, link: linkOf(server, process, wire) }
+    start(parts).catch((error: Error) => {
+      if (process.isAlive) problems.push(`${name} has ended: ${error.stack}`)
+    })
+  }
+  const oneOf =
+    <T>(some: Map<Process, T>) =>
+    (of: Dice): { process: Process; served: T } | undefined => {
+      const alive = [...some].filter(([process]) => process.isAlive)
+      const found = alive[of.below(alive.length || 1)]
+      return found && { process: found[0], served: found[1] }
+    }
+  const serving =
+    <T>(some: Map<Process, T>, start: (parts: Parts) => Promise<T>) =>
+    async (parts: Parts): Promise<void> => {
+      parts.process.onDeath(() => some.delete(parts.process))
+      some.set(parts.process, await start(parts))
+    }
+  const around: Around = {
+    timeline,
+    web,
+    sites,
+    userAgent: agentsWith({ minDelayMs: DELAY_MS }).default.userAgent,
+    permits: oneOf(served.permits),
+    proxies: oneOf(served.proxies),
+    waitsFor: (gate) => coverage.reach(`${gate} permit grant`),
+  }
+  const roles: [role: string, count: number, start: (parts: Parts) => Promise<unknown>][] = [
+    ['gateway', gateways, startGateway],
+    ['fetcher', fetchers, startFetcher],
+    ['permits', permits, serving(served.permits, startPermits)],
+    ['proxy', proxies, serving(served.proxies, startProxy)],
+    ['crawler', permits > 0 ? crawlers : 0, ({ process }) => startCrawler(process, around)],
+    ['client', proxies > 0 ? crawlers : 0, ({ process }) => startProxied(process, around)],
+    [
+      'operators',
+      1,
+      async ({ process, link }) => {
+        const open = () => ({ redis: link, clock: process.clock, partitions: 1, isNew: true, ...SETTINGS })
+        operators = await startOperators({ timeline, process, open, configuration, closed, sites, isSteady })
+      },
+    ],
+  ]
+  for (const [role, count, start] of roles) for (let n = 1; n <= count; n++) keep(role, n, start)
+
+  const busyMs = busySeconds * SECOND
+  const frontier = new Frontier({ timeline, server, candidates, dice: dice.apart('frontier'), sites, busyMs, tag: TAG })
+
+  let isTroubled = false
+  const redis = (kind: 'restart' | 'lost second' | 'announced restart' | 'clock leap', own: Dice): void => {
+    if (isTroubled) return
+    isTroubled = true
+    const open = closed.begin(undefined, timeline.now)
+    const isBack = (holdMs: number): void => {
+      isTroubled = false
+      open(timeline.now + holdMs + 5 * SECOND)
+    }
+    const restart = (from: 'all' | 'saved', holdMs: number): void => {
+      server.stop()
+      timeline.after(own.between(100, 4_000), 'Redis starts', async () => {
+        await server.start(from)
+        if (from === 'saved') {
+          candidates.restore()
+          orders.restore()
+          web.lost(savedAt)
+          await frontier.forgotten()
+        }
+        isBack(holdMs)
+      })
+    }
+    let savedAt = timeline.now
+    if (kind === 'restart') restart('all', HOLD_MS)
+    else if (kind === 'lost second')
+      timeline.after(0, 'Redis writes', async () => {
+        savedAt = timeline.now
+        await server.save()
+        candidates.save()
+        orders.save()
+        frontier.saved()
+        timeline.after(own.between(10, 1_000), 'Redis crashes', () => restart('saved', HOLD_MS))
+      })
+    else if (kind === 'announced restart') {
+      areStopped = true
+      for (const { role, process } of [...running]) if (role !== 'operators') process.kill()
+      timeline.after(HOLD_MS + 10 * SECOND, 'the restart is announced', async () => {
+        await server.announceRestart()
+        restart('all', 0)
+        areStopped = false
+      })
+    } else {
+      const leapMs = own.pick([5_000, 60_000, HOUR, -1_500, -5_000, -60_000, -HOUR])
+      server.leap(leapMs)
+      timeline.after(own.between(2_000, 30_000), 'the clock of Redis', () => {
+        if (own.below(2) === 0) server.leap(-leapMs)
+        isBack(HOLD_MS)
+      })
+    }
+  }
+  const faults = startFaults(
+    {
+      timeline,
+      struck: () => [...running],
+      redis,
+      operators: () => operators,
+      points: ALL_POINTS,
+      passed: (point) => coverage.points.add(point),
+    },
+    dice.apart('faults'),
+    {
+      everyMs: faultEveryMs,
+      untilMs: FAULTS_FOR * busyMs,
+      kinds: (options.kinds ?? FAULTS).filter((kind) => kind !== 'clock leap' || !isSteady),
+      only: options.only && new Set(options.only),
+    },
+  )
+  try {
+    await timeline.run(START + LONGEST_MS, () => frontier.isDone && web.open === 0)
+  } finally {
+    watchCrashPoints(undefined)
+  }
+
+  const agents = agentsOf({
+    agents: agentsWith({ minDelayMs: DELAY_MS }),
+    profile: 'decorum',
+    minDelayMs: DELAY_MS,
+    maxDelayMs: MAX_DELAY_MS,
+  })
+  const { requests, bodies } = web
+  const judged = judgeRecord(
+    { requests, bodies },
+    {
+      agents,
+      paceGroups: HOSTS,
+      stops: operators?.stops ?? [],
+      sitePolicies: configuration.judged(),
+      examples: Number.POSITIVE_INFINITY,
+    },
+  )
+  return {
+    seed,
+    hash: timeline.hash(),
+    events: timeline.count,
+    virtualMs: timeline.now - START,
+    requests: requests.length,
+    faults,
+    violations: judged.examples.filter((found) => !operators?.excuses(found)),
+    pace: paceOf(requests, sites, closed, DELAY_MS),
+    coverage,
+    lost: frontier.lost(),
+    twice: frontier.twice(),
+    problems,
+  }
+}
+
+/** Whether a run has kept every promise, in words where it has not. */
+export function brokenBy({ violations, lost, twice, problems }: WorldReport): string[] {
+  return [
+    ...[...Map.groupBy(violations, ({ offence }) => offence)].map(([offence, some]) => `${offence}: ${some.length}`),
+    ...violations
+      .slice(0, 5)
+      .map(
+        ({ offence, origin, path, at, because }) =>
+          `  ${offence} ${origin}${path} at ${((at - START) / 1_000).toFixed(3)} s: ${because}`,
+      ),
+    ...(lost.length > 0 ? [`${lost.length} URLs without an outcome: ${lost.slice(0, 5).join(', ')}`] : []),
+    ...(twice.length > 0 ? [`${twice.length} URLs with two: ${twice.slice(0, 5).join(', ')}`] : []),
+    ...problems.slice(0, 5),
+  ]
+}
+
+/** Texts of the scripts as they are, or with one rule broken. */
+function scriptsWith(planted: Planted | undefined): (name: string, lua: string) => string {
+  if (planted?.kind !== 'script') return (_, lua) => lua
+  const { rule } = planted
+  let broken = 0
+  const read = (file: string): string => brokenText(readPart(file), planted, () => broken++)
+  const texts = new Map(VERBS.map((verb: Verb) => [`decorum_${verb}`, scriptText(verb, read)]))
+  if (broken === 0) throw new Error(`no script has the rule ${rule}`)
+  return (name, lua) => texts.get(name) ?? lua
+}
+
+/** An error that a process logs is a fault of the program; the rest is the talk of outages. */
+function logOf(timeline: Timeline, problems: string[]): Logger {
+  const error = ({ err }: { err?: Error }, message: string): void => {
+    timeline.note(`  logs: ${message}`)
+    problems.push(`${message}: ${err?.stack ?? ''}`)
+  }
+  return {
+    info: () => undefined,
+    warn: () => undefined,
+    debug: () => undefined,
+    error,
+    fatal: error,
+  } as unknown as Logger
+}
