@@ -24,7 +24,7 @@ import { type Use, watchFleet } from './watch-fleet.ts'
 import { countTroubles, Worker } from './worker.ts'
 
 export type HostileOptions = {
-  /** of the flood */
+  /** in which the flood is measured; it goes on until each kind of hostility has been answered once, at most `calmMs` longer */
   ms: number
   /** of the quiet phase before it */
   quietMs: number
@@ -182,11 +182,15 @@ export async function flood(options: HostileOptions): Promise<HostileResult> {
       places,
     } satisfies CallersOptions)
     await phase('flooded', ms)
-    const counted = await ask<CallersCounts>(callers)
+    let [siteCounts, counted] = await Promise.all([ask<WebCounts>(hostileWeb), ask<CallersCounts>(callers)])
+    const latest = clock() + options.calmMs
+    while (missingOf(siteCounts, counted).length > 0 && clock() < latest) {
+      await sleep(500)
+      ;[siteCounts, counted] = await Promise.all([ask<WebCounts>(hostileWeb), ask<CallersCounts>(callers)])
+    }
     callers.kill()
     end.abort()
     await loggingIn
-    const siteCounts = await ask<WebCounts>(hostileWeb)
     say(`over: ${polite.accepted.size} polite and ${poured.accepted.size} poured candidates, which are cancelled now`)
     await Promise.all([POLITE, POURED].map((crawl) => changeCrawl(baseOf('console'), crawl, { action: 'cancel' })))
     const books = [polite, poured]
