@@ -5,7 +5,7 @@ import { FIELD, type Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { readState, withRobotsFetch } from './records/state-text.ts'
 import { readBody } from './records/stored-body.ts'
-import { answersOf, type Scripts, withDeadline } from './scripts.ts'
+import { type Scripts, withDeadline } from './scripts.ts'
 
 export async function bodyOf(
   redis: RedisLink,
@@ -30,12 +30,9 @@ export async function robotsStatesOf(
   origins: string[],
   deadline: Deadline,
 ): Promise<{ version: number; state: RobotsState }[]> {
-  if (origins.length === 0) return []
-  const pipeline = redis.pipeline()
-  for (const origin of origins) pipeline.hmget(keys.origin(origin), ...STATE_FIELDS)
-  const answers = await answersOf(pipeline, deadline, 'states')
-  return answers.map((value) => {
-    const [state, version, fence, until, ends] = value as (string | null)[]
+  // Not a pipeline: ioredis gives each one a property for every script that its client has.
+  const answers = Promise.all(origins.map((origin) => redis.hmget(keys.origin(origin), ...STATE_FIELDS)))
+  return (await withDeadline(answers, deadline, 'states')).map(([state, version, fence, until, ends]) => {
     const now = scripts.now()
     const known = readState(ends && Number(ends) <= now ? '' : (state ?? ''))
     return { version: Number(version ?? 0), state: withRobotsFetch(known, fence ?? '', until ?? '', now) }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** Bodies up to this are always let in. */
-const SMALL_BYTES = 64 * 1024
+export const SMALL_BYTES = 64 * 1024
 /** Largest bodies that all callers together may have coming in or being worked on, and one caller by himself. */
 const ALL = 4
 const OF_ONE = 2

@@ -3,6 +3,7 @@
  * (`readBySchemas`), and answered with a problem (RFC 9457) when they are not done. `openapi.ts` describes its routes.
  */
 import { PROBLEM_TYPE, printableUrl, REQUEST_HEAD_BYTES } from '@decorum/protocol'
+import { systemClock } from '@decorum/protocol/time'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -14,7 +15,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import { bodyRoom } from './body-room.ts'
+import { bodyRoom, SMALL_BYTES } from './body-room.ts'
 import { takeJson } from './json-bodies.ts'
 import { Problem } from './problem.ts'
 
@@ -54,7 +55,9 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     onProblem?.(problem, reply)
     if (status === 429 || status === 503)
       reply.header('retry-after', String(Math.ceil(Number(more.retryAfterMs ?? 1_000) / 1_000)))
-    return reply.code(status).type(PROBLEM_TYPE).send(JSON.stringify(problem))
+    const text = JSON.stringify(problem)
+    reply.code(status).type(PROBLEM_TYPE)
+    return isLargeAndUnread(reply.request) ? sendUnread(reply, text) : reply.send(text)
   }
   const server = Fastify({
     loggerInstance,
@@ -102,6 +105,26 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     return tell(reply, new Problem(status, 'internal', 'the log of this process says why'))
   })
   return server
+}
+
+/** A client that goes on sending has so long to see that it was answered. */
+const UNREAD_MS = 1_000
+
+/** Whether most of its body is still to come. */
+function isLargeAndUnread({ raw, headers }: FastifyRequest): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return !raw.complete && (coding !== undefined || Number(length ?? 0) > SMALL_BYTES)
+}
+
+/** Node reads the rest of a body once its request has been answered. This one is not read: the connection is closed instead, when the client has had time to read the answer. */
+function sendUnread(reply: FastifyReply, text: string): FastifyReply {
+  const { raw, statusCode } = reply
+  reply.header('connection', 'close').header('content-length', Buffer.byteLength(text)).hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
+  raw.writeHead(statusCode)
+  raw.write(text)
+  systemClock.timeout(() => raw.destroy(), UNREAD_MS).unref()
+  return reply
 }
 
 /** Fastify's own compilers of JSON Schema, ajv and fast-json-stringify, are not loaded (100 modules: docs/decisions/0010-compiled-code-is-kept.md). */

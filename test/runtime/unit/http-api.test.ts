@@ -1,4 +1,5 @@
 /** The HTTP stack that console and permits share: who may ask, how much is read, and one form of problem. */
+import { once } from 'node:events'
 import { openHttpApi, Problem, readBySchemas } from '@decorum/runtime/http-api'
 import { openApi, problem } from '@decorum/runtime/openapi'
 import { pino } from 'pino'
@@ -43,6 +44,9 @@ async function serve() {
     scope.setErrorHandler((_error, _request, reply) => reply.code(500).send({ odd: true }))
     scope.get('/plugin', () => 'in')
   })
+  /** octets that the server has read of each connection that has ended */
+  const read: number[] = []
+  server.server.on('connection', (socket) => socket.once('close', () => read.push(socket.bytesRead)))
   await server.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => server.close())
   const { port } = server.server.address() as { port: number }
@@ -58,7 +62,7 @@ async function serve() {
       body: await answer.json().catch((): unknown => undefined),
     }
   }
-  return { ask, counted, port }
+  return { ask, counted, port, read }
 }
 
 test('whatever is not done is a problem, in one form: returned, thrown, explained, or found by the server itself', async () => {
@@ -103,6 +107,26 @@ test('bodies that are coming in have a bound over all of them; those of stranger
   const large = { pad: 'x'.repeat(90_000) }
   await expect.poll(() => ask('/things/a', large)).toMatchObject({ status: 503, again: '1', body: { type: 'busy' } })
   expect(await ask('/things/a', {})).toMatchObject({ status: 200 })
+})
+
+test('a large body that is refused is not read: its sender has the answer, and the connection ends', async () => {
+  const { port, read } = await serve()
+  const { connect } = await import('node:net')
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const bytes = 64 * 1024 * 1024
+  socket.write(
+    `POST /things/a HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`,
+  )
+  socket.on('error', () => undefined)
+  const answered = once(socket, 'data')
+  const pieces = 64
+  for (let n = 0; n < pieces; n++) socket.write(Buffer.alloc(bytes / pieces, 0x20))
+  const [answer] = await answered
+  expect(String(answer)).toMatch(/^HTTP\/1.1 401 .*\r\nconnection: close\r\n.*say who you are/is)
+  await new Promise((resolve) => socket.once('close', resolve))
+  await expect.poll(() => read).toHaveLength(1)
+  expect(read[0]).toBeLessThan(bytes / 16)
 })
 
 test('the document is printed from the schemas that read: bodies strict, answers open, names once', () => {
