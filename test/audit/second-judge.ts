@@ -241,7 +241,10 @@ function chainsOf(rows: Row[]): Chain[] {
           row.start <= last.endMax + 60_000
         )
       })
-      .sort((a, b) => a.parts.at(-1)!.endMin - b.parts.at(-1)!.endMin)
+      .sort(({ parts: a }, { parts: b }) => {
+        const [one, other] = [a.at(-1)!, b.at(-1)!]
+        return one.endMin - other.endMin || rows.indexOf(one) - rows.indexOf(other)
+      })
     if (followed) followed.parts.push(row)
     else if (row.path === '/robots.txt') {
       for (const chain of chains) if (chain.parts[0]!.lane === row.lane) chain.given = true

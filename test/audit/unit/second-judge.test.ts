@@ -8,6 +8,13 @@ const RECORDS = Number(process.env.RECORDS ?? 1_200)
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 console.log(`second-judge: seed ${seed} (SEED=${seed} replays it)`)
 
+test.each([1_500_049_394])('the record of seed %i, about which they differed: both find the same', (known) => {
+  const { given, options, record } = randomCase(diceOf(known))
+  const report = judgeRecord(record, options)
+  const first = report.examples.map(({ line, offence }) => `${line.line} ${offence}`).sort()
+  expect({ offences: first, unjudged: report.unjudged }).toEqual(judgeAgain(given))
+})
+
 test(`${RECORDS} random records: both judges find the same, request by request`, () => {
   const seen = new Map<string, number>()
   let verdicts = 0

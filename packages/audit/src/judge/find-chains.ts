@@ -15,10 +15,10 @@ type Of = { exchanges: Exchanges; lanes: Lanes; meter: Meter }
 export function findChains(order: Uint32Array, of: Of): Chains {
   const { exchanges, lanes } = of
   const chains = new Chains(exchanges.length, lanes.length)
-  const waiting = new WaitingRedirects(chains, of)
+  const waiting = new WaitingRedirects(chains, order, of)
   const placeOf = (row: number): number => lanes.placeOf(exchanges.lane[row] as number)
 
-  for (const row of order) {
+  for (const [at, row] of order.entries()) {
     const isRobots = exchanges.isRobots(row)
     if (!exchanges.isGet(row) || !(isRobots || waiting.any)) continue
     const lane = exchanges.lane[row] as number
@@ -36,29 +36,31 @@ export function findChains(order: Uint32Array, of: Of): Chains {
     const location = exchanges.header(row)
     if (location === undefined || exchanges.isCut(row) || chains.hops(current) >= MOST_HOPS) continue
     const target = targetOf(location, origin, exchanges.path(row))
-    if (target !== undefined) waiting.add(row, lanes.agentOf(lane), home, target)
+    if (target !== undefined) waiting.add(at, lanes.agentOf(lane), home, target)
   }
   return chains
 }
 
 /**
- * Redirects that a hop may still follow, each known by its row. A redirect leaves as soon as no later request can be its
+ * Redirects that a hop may still follow, each known by its place in the order. A redirect leaves as soon as no later request can be its
  * hop: it was followed, it is too old, or its agent has begun a new chain.
  */
 class WaitingRedirects {
-  /** row → agent and target */
+  /** redirect → agent and target */
   readonly #targets = new Map<number, string>()
-  /** agent and target → the row, or, of several, rows by their ends, of which some may have left already */
-  readonly #rows = new Map<string, number | Heap>()
-  /** rows by the latest instant at which they may have ended; some may have left already */
+  /** agent and target → the redirect, or, of several, redirects by their ends, of which some may have left already */
+  readonly #leading = new Map<string, number | Heap>()
+  /** redirects by the latest instant at which they may have ended; some may have left already */
   readonly #aging = new Heap()
-  /** lane → the row by which the chain that was begun there last waits */
+  /** lane → the redirect by which the chain that was begun there last waits */
   readonly #ofLane = new Map<number, number>()
   readonly #chains: Chains
+  readonly #order: Uint32Array
   readonly #of: Of
 
-  constructor(chains: Chains, of: Of) {
+  constructor(chains: Chains, order: Uint32Array, of: Of) {
     this.#chains = chains
+    this.#order = order
     this.#of = of
   }
 
@@ -67,23 +69,23 @@ class WaitingRedirects {
   }
 
   /** @param home  the lane in which the chain began */
-  add(row: number, agent: number, home: number, target: string): void {
+  add(redirect: number, agent: number, home: number, target: string): void {
     const { exchanges } = this.#of
     const key = keyOf(agent, target)
-    const known = this.#rows.get(key)
-    if (known === undefined) this.#rows.set(key, row)
+    const known = this.#leading.get(key)
+    if (known === undefined) this.#leading.set(key, redirect)
     else {
-      const rows = typeof known === 'number' ? new Heap() : known
-      if (typeof known === 'number') rows.push(exchanges.endMin(known), known)
-      rows.push(exchanges.endMin(row), row)
-      this.#rows.set(key, rows)
+      const several = typeof known === 'number' ? new Heap() : known
+      if (typeof known === 'number') several.push(exchanges.endMin(this.#row(known)), known)
+      several.push(exchanges.endMin(this.#row(redirect)), redirect)
+      this.#leading.set(key, several)
     }
-    this.#aging.push(exchanges.endMax(row), row)
-    this.#targets.set(row, key)
-    this.#ofLane.set(home, row)
+    this.#aging.push(exchanges.endMax(this.#row(redirect)), redirect)
+    this.#targets.set(redirect, key)
+    this.#ofLane.set(home, redirect)
   }
 
-  /** The chain whose redirect this request follows: of those that lead there, the redirect that ended first. */
+  /** The chain whose redirect this request follows: of those that lead there, the redirect that ended first; of two alike, the first in order. */
   takeFollowed(request: number, lane: number, origin: string): number | undefined {
     const { exchanges, lanes, meter } = this.#of
     const oldest = exchanges.startMin(request) - HOP_WITHIN_MS
@@ -92,35 +94,37 @@ class WaitingRedirects {
       this.#leave(this.#aging.pop() as number)
     }
     if (!this.any) return undefined
-    const rows = this.#rows.get(keyOf(lanes.agentOf(lane), origin + exchanges.path(request)))
-    const row = typeof rows === 'number' ? rows : rows?.first
-    if (row === undefined || exchanges.endMin(row) > exchanges.startMax(request)) return undefined
+    const leading = this.#leading.get(keyOf(lanes.agentOf(lane), origin + exchanges.path(request)))
+    const redirect = typeof leading === 'number' ? leading : leading?.first
+    if (redirect === undefined || exchanges.endMin(this.#row(redirect)) > exchanges.startMax(request)) return undefined
     meter.steps++
-    this.#leave(row)
-    return this.#chains.ofRow(row)
+    this.#leave(redirect)
+    return this.#chains.ofRow(this.#row(redirect))
   }
 
   /** An agent that asks for a robots.txt anew no longer follows the redirects of the fetch before. */
   giveUp(lane: number): void {
-    const row = this.#ofLane.get(lane)
-    if (row !== undefined) this.#leave(row)
+    const redirect = this.#ofLane.get(lane)
+    if (redirect !== undefined) this.#leave(redirect)
   }
+
+  #row = (redirect: number): number => this.#order[redirect] as number
 
   #oldestEnd(): number {
-    const row = this.#aging.first
-    return row === undefined ? Number.POSITIVE_INFINITY : this.#of.exchanges.endMax(row)
+    const redirect = this.#aging.first
+    return redirect === undefined ? Number.POSITIVE_INFINITY : this.#of.exchanges.endMax(this.#row(redirect))
   }
 
-  #leave(row: number): void {
-    const key = this.#targets.get(row)
+  #leave(redirect: number): void {
+    const key = this.#targets.get(redirect)
     if (key === undefined) return
-    this.#targets.delete(row)
-    const home = this.#of.exchanges.lane[this.#chains.first(this.#chains.ofRow(row))] as number
-    if (this.#ofLane.get(home) === row) this.#ofLane.delete(home)
-    const rows = this.#rows.get(key)
+    this.#targets.delete(redirect)
+    const home = this.#of.exchanges.lane[this.#chains.first(this.#chains.ofRow(this.#row(redirect)))] as number
+    if (this.#ofLane.get(home) === redirect) this.#ofLane.delete(home)
+    const leading = this.#leading.get(key)
     // The first of a heap always waits still; the others are taken away when they come to be the first.
-    if (rows instanceof Heap) while (rows.first !== undefined && !this.#targets.has(rows.first)) rows.pop()
-    if (!(rows instanceof Heap) || rows.first === undefined) this.#rows.delete(key)
+    if (leading instanceof Heap) while (leading.first !== undefined && !this.#targets.has(leading.first)) leading.pop()
+    if (!(leading instanceof Heap) || leading.first === undefined) this.#leading.delete(key)
   }
 }
 
