@@ -18,7 +18,7 @@ const BUSY_MS = 500
 const LEAST_MS = 20
 /** The longest that a timer of Node can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** The longest time between two looks for rules; each is as long as half of what they have been waited for. */
+/** The longest time between two looks for rules; each is as long as a fifth of what they have been waited for, so that a page comes little later than its rules. */
 const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
@@ -347,7 +347,7 @@ function noteRules(lane: Lane, { gate }: Wait, now: number): void {
 function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt, rulesSince }: Lane, now: number): number {
   const opensMs = opensAt - now
   if (gate === 'robots-in-flight')
-    return Math.min(LONGEST_MS, Math.max(waitMs, LEAST_MS, Math.min(RULES_MS, (now - rulesSince) / 2)))
+    return Math.min(LONGEST_MS, Math.max(waitMs, LEAST_MS, Math.min(RULES_MS, (now - rulesSince) / 5)))
   if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
   if (gate === 'lane-busy') return Math.max(LEAST_MS, Math.min(waitMs, BUSY_MS, delayMs / 2))
   return Math.min(waitMs, MAY_OPEN_EARLIER.has(gate) ? LONG_WAIT_MS : LONGEST_MS)

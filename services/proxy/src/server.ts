@@ -40,6 +40,8 @@ export type ProxyServer = {
 
 export function buildServer(parts: ProxyServerParts): ProxyServer {
   const running = new Set<Promise<void>>()
+  /** connections that asked for a tunnel: Node counts them no longer as the server's */
+  const tunnelled = new Set<Socket>()
   const own = answersOwn(parts)
   const track = (work: Promise<void>): void => {
     const one = work.finally(() => running.delete(one))
@@ -85,7 +87,10 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => endBadClient(error, socket as Socket))
   server.on('connect', (request: IncomingMessage, socket: Socket, early: Buffer) => {
     if (inner.of.has(socket)) socket.end(refusalText(badRequest('within a tunnel a path is asked for')))
-    else track(connect({ request, socket, early }, { ...parts, inner }))
+    else {
+      tunnelled.add(socket.once('close', () => tunnelled.delete(socket)))
+      track(connect({ request, socket, early }, { ...parts, inner }))
+    }
   })
   const sessions: Inner['sessions'] = new Set()
   const inner: Inner = {
@@ -103,6 +108,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
     },
     closeAll() {
       server.closeAllConnections()
+      for (const socket of tunnelled) socket.destroy()
       for (const session of sessions) session.destroy()
     },
   }
