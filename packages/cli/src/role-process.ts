@@ -200,15 +200,13 @@ export class RoleProcess {
 }
 
 /** Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order. */
-const FORK = {
-  stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  detached: true,
-  execArgv: withSmallHeap(process.execArgv),
-} satisfies ForkOptions
+const FORK = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true } satisfies ForkOptions
 
 function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
-  if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, env: forkEnv({ ...env, ...own }) })
-  const { child, begin } = forkEarly(CLI, args, FORK)
+  // The proxy is the one role that fetches in its own process
+  const execArgv = args[0] === 'proxy' ? process.execArgv : withSmallHeap(process.execArgv)
+  if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, execArgv, env: forkEnv({ ...env, ...own }) })
+  const { child, begin } = forkEarly(CLI, args, { ...FORK, execArgv })
   env.then(
     (known) => begin({ ...known, ...own }),
     () => killGroup(child),
