@@ -1,6 +1,7 @@
 /** The examples of the README and of the docs pages that took some over, as they stand there, on a real Redis and a real site. */
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { parseRobots } from '@decorum/robots'
 import { afterAll, expect, test } from 'vitest'
 import { folder, type Running, site, startDecorum } from '../cli/decorum.ts'
 import { attribute, collector, type Told } from '../support/collector.ts'
+import { programOf } from '../support/programs.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -95,6 +97,27 @@ const runModule = (code: string, env: Record<string, string> = {}): Promise<{ st
     env: { ...process.env, REDIS_URL: redis.url, ...env },
   })
 
+/** What a module prints first that goes on for ever. */
+async function firstLine(code: string): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', localized(code)], {
+    cwd: ROOT,
+    env: { ...process.env, REDIS_URL: redis.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    return String((await once(child.stdout, 'data'))[0]).trim()
+  } finally {
+    child.kill()
+  }
+}
+
+test('the README is one screen: 90 lines, 550 words, 10 links', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  expect(readme.split('\n').length - 1).toBeLessThanOrEqual(90)
+  expect(readme.split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(550)
+  expect(readme.match(/\]\(/g)?.length).toBeLessThanOrEqual(10)
+})
+
 test('no example stands there untested', () => {
   expect(blocks.length).toBeGreaterThan(6)
   expect(blocks.filter(({ name }) => name === '')).toEqual([])
@@ -129,6 +152,20 @@ test('a crawl of urls.txt leaves its outcomes in decorum-out/', async () => {
   expect(existsSync(join(dir, 'decorum-out/outcomes.ndjson'))).toBe(true)
 })
 
+test.skipIf(programOf('wget') === undefined)(
+  'wget goes through a guard of its own, and the site is judged polite',
+  async () => {
+    const { origin } = await site()
+    const [guarded] = linesOf('guard')
+    const args = guarded?.args.map((word) => (word.startsWith('http') ? `${origin}/` : word)) ?? []
+    expect(args.slice(0, 3)).toEqual(['guard', '--', 'wget'])
+    const running = startDecorum(args, { program: START, cwd: await folder(), env: { REDIS_URL: redis.url } })
+    const { code, stderr } = await running.result
+    expect(stderr).toMatch(/decorum: \d+ requests?: /)
+    expect(code).toBe(0)
+  },
+)
+
 test('the agents file is one', () => {
   const { default: agent } = loadAgents({ agents: block('agents'), defaultDelayMs: 1_000, maxDelayMs: 10_000 })
   expect(agent).toMatchObject({ name: 'example-web', profile: 'decorum', hasContact: true })
@@ -143,8 +180,9 @@ test("the job's data is read without a complaint", () => {
 test('a frontier in Node: client and plain producer', async () => {
   ;({ origin } = await site())
   await withFleet()
-  const { stdout } = await runModule(block('client'))
+  const { stdout } = await runModule(block('node'))
   expect(stdout.trim().split('\n').sort()).toEqual(['about fetched', 'home fetched'])
+  expect(await firstLine(block('client'))).toBe('home fetched')
   expect((await runModule(block('several'))).stdout.trim()).toBe('news fetched')
   await runModule(block('producer'))
   const dir = await folder()
