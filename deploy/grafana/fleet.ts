@@ -145,6 +145,32 @@ export const ROWS: readonly Row[] = [
     ],
   },
   {
+    title: 'Crawlers of your own',
+    panels: [
+      {
+        title: 'Through the proxy',
+        help: 'Requests a second, by what became of them.',
+        unit: 'ops',
+        queries: [{ expr: rate('decorum_proxy_requests_total', 'kind'), legend: '{{kind}}' }],
+      },
+      {
+        title: 'Answers to permits',
+        help: 'A second, by what was answered.',
+        unit: 'ops',
+        queries: [{ expr: rate('decorum_permits_answers_total', 'kind'), legend: '{{kind}}' }],
+      },
+      {
+        title: 'Waiting in line',
+        help: 'Requests that the proxy holds, and callers that wait for a permit.',
+        unit: 'short',
+        queries: [
+          { expr: 'sum(decorum_proxy_waiting)', legend: 'proxy' },
+          { expr: 'sum(decorum_permits_waiting)', legend: 'permits' },
+        ],
+      },
+    ],
+  },
+  {
     title: 'Ledger and processes',
     panels: [
       {
