@@ -1,14 +1,16 @@
 /**
  * What `npm pack` and `npm publish` of a package run before and after their work: `pack-package.mjs build` and
- * `pack-package.mjs restore`, in the folder of the package.
+ * `pack-package.mjs restore`, in the folder of the package. A package with a `pack.mjs` in its scripts makes its dist itself; the others are
+ * compiled module by module. The root's .npmrc turns scripts off, so these packages are no workspaces: npm takes each for a project.
  *
  * Inside the repository Node runs src/*.ts as it stands, so `exports` points there. A published package holds JavaScript,
  * and npm knows no second `exports` for that; so the manifest is changed while the tarball is made, and put back
  * afterwards. If a run was killed in between, the next one starts by putting it back.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { readableByAll } from './readable.mjs'
 
 const root = process.cwd()
@@ -26,11 +28,24 @@ function restore() {
 const compile = (...args) =>
   execFileSync('tsc', args, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' })
 
-function build() {
+async function build() {
   restore()
   const text = readFileSync(manifest, 'utf8')
-  const { scripts: _, ...published } = JSON.parse(text)
-  for (const folder of [dist, neighbours]) rmSync(folder, { recursive: true, force: true })
+  const { scripts: _, private: __, ...published } = JSON.parse(text)
+  rmSync(dist, { recursive: true, force: true })
+  const own = join(root, 'scripts/pack.mjs')
+  const made = existsSync(own)
+    ? await (await import(pathToFileURL(own).href)).build(published)
+    : compiled(published, JSON.parse(text))
+  for (const folder of made.files) readableByAll(join(root, folder))
+  renameSync(manifest, kept)
+  writeFileSync(manifest, `${JSON.stringify(made, undefined, 2)}\n`)
+  chmodSync(manifest, 0o644)
+}
+
+/** Writes dist with a module for each source. @returns the manifest that is published */
+function compiled(published, { exports }) {
+  rmSync(neighbours, { recursive: true, force: true })
   for (const name of Object.keys(published.dependencies).filter((dependency) => dependency.startsWith(OURS))) {
     const folder = name.slice(OURS.length)
     const to = join(neighbours, folder)
@@ -45,16 +60,14 @@ function build() {
   }
   const built = (source) => source.replace(/^\.\/src\/(.*)\.ts$/, './dist/$1')
   published.exports = { './package.json': './package.json' }
-  for (const [path, source] of Object.entries(JSON.parse(text).exports))
+  for (const [path, source] of Object.entries(exports))
     published.exports[path] = { types: `${built(source)}.d.ts`, default: `${built(source)}.js` }
   for (const [name, source] of Object.entries(published.bin ?? {})) published.bin[name] = `${built(source)}.js`
-  for (const folder of [dist, join(root, 'src')]) readableByAll(folder)
   published.types = './dist/index.d.ts'
-  writeFileSync(kept, text)
-  writeFileSync(manifest, `${JSON.stringify(published, undefined, 2)}\n`)
+  return published
 }
 
-if (process.argv[2] === 'build') build()
+if (process.argv[2] === 'build') await build()
 else if (process.argv[2] === 'restore') restore()
 else {
   console.error('usage: pack-package.mjs build|restore')

@@ -4,7 +4,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.append(sys.argv[3] + "/python")
-from decorum import Permits
+from decorum_permits import Permits
 
 permits = Permits(sys.argv[1])
 

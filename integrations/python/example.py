@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-from decorum import Held, Permits, Refused
+from decorum_permits import Held, Permits, Refused
 
 USER_AGENT = "journeybot/1 (+https://example.com/bot)"
 permits = None if sys.argv[1] == "bare" else Permits(sys.argv[1], patience=float(os.environ.get("PATIENCE_S", "12")))

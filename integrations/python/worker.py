@@ -11,7 +11,7 @@ import time
 import urllib.parse
 import zlib
 
-from decorum import Lease, Permits
+from decorum_permits import Lease, Permits
 
 DEADLINE_S = float(os.environ.get("DEADLINE_S", "30"))
 REASONS = (

@@ -1,4 +1,4 @@
-/** `decorum partitions --restart`: a restart of Redis for which the fleet was stopped costs no hold. */
+/** `decorum ledger partitions --restart`: a restart of Redis for which the fleet was stopped costs no hold. */
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
@@ -10,7 +10,7 @@ test('it is refused while the fleet runs; then a restart holds nothing, and one 
   const notices: string[] = []
   const open = () =>
     openLedgerWithViews({ redis: redis.url, partitions: 1, onNotice: (sentence) => notices.push(sentence) })
-  const announce = () => decorum(['partitions', '--restart'], { env: { REDIS_URL: redis.url } })
+  const announce = () => decorum(['ledger', 'partitions', '--restart'], { env: { REDIS_URL: redis.url } })
   const first = await open()
   const gateway = { role: 'gateway', id: 'g', slots: 0 }
   await first.announce(gateway)
@@ -38,6 +38,6 @@ test('it is refused while the fleet runs; then a restart holds nothing, and one 
   await expect
     .poll(() => notices.at(-1))
     .toMatch(
-      /Redis was started again.*nothing is fetched for 55 s, until \d\d:\d\d:\d\d UTC.*decorum partitions --restart/,
+      /Redis was started again.*nothing is fetched for 55 s, until \d\d:\d\d:\d\d UTC.*decorum ledger partitions --restart/,
     )
 })

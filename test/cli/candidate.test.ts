@@ -1,4 +1,4 @@
-/** `decorum why` and `decorum cancel`: one candidate. */
+/** `decorum url why` and `decorum url cancel`: one candidate. */
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { url } from '../ledger/ledger-for-test.ts'
@@ -27,22 +27,22 @@ const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.u
 test('why tells where a URL is, under each of its ids; cancel ends one of them', async () => {
   await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
   // A millisecond may pass between what was stored and the look: only then is the lane due since some time.
-  const about = async (): Promise<string[]> => (await run('why', `${origin}/b`)).stdout.split('\n')
+  const about = async (): Promise<string[]> => (await run('url', 'why', `${origin}/b`)).stdout.split('\n')
   await expect
     .poll(async () => (await about())[0])
     .toMatch(/^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: due for/)
   expect((await about())[1]).toMatch(/^again https:\/\/site\.example\/b decorum: in its lane behind 2 URLs; /)
-  expect(await decorum(['why', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({ code: 0 }) // the real program
-  expect(await decorum(['cancel', 'again', '--url', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({
+  expect(await decorum(['url', 'why', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({ code: 0 }) // the real program
+  expect(await decorum(['url', 'cancel', 'again', '--url', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({
     code: 0,
     stdout: 'cancelled: https://site.example/b\n',
   })
-  expect(await run('cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
+  expect(await run('url', 'cancel', 'again', '--url', `${origin}/b`)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("'again' was not cancelled: it has ended: refused (cancelled)"),
   })
-  const json = JSON.parse((await run('why', 'again', '--json')).stdout) as unknown
+  const json = JSON.parse((await run('url', 'why', 'again', '--json')).stdout) as unknown
   expect(json).toMatchObject({ candidates: [{ id: 'again', state: 'ended', outcome: { reason: 'cancelled' } }] })
-  expect(await run('why', 'never')).toMatchObject({ code: 1, stderr: expect.stringContaining('not looked at: ') })
-  expect(await run('why', 'x', '--url', 'ftp://a.example')).toMatchObject({ code: 2 })
+  expect(await run('url', 'why', 'never')).toMatchObject({ code: 1, stderr: expect.stringContaining('not looked at: ') })
+  expect(await run('url', 'why', 'x', '--url', 'ftp://a.example')).toMatchObject({ code: 2 })
 })

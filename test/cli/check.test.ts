@@ -1,11 +1,14 @@
 /** `decorum check`: the verdict explained, by a file or by the site itself. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { openLedgerWithViews } from '@decorum/ledger-views'
+import { expect, onTestFinished, test } from 'vitest'
 import { connectProxy } from '../fetcher/support/connect-proxy.ts'
+import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, type Result, site } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
 
+const redis = await redisForTest()
 const AGENTS = JSON.stringify([
   {
     name: 'example-web',
@@ -112,6 +115,26 @@ test('without a fleet it says so, and address guard and contact apply all the sa
   const refused = await decorumHere(['check', `${origin}/x`], { env: guarded })
   expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/127\.0\.0\.1[\s\S]*nothing may be fetched/) })
   expect(asked).toEqual([])
+})
+
+test('beside a fleet the delay is the one that is in force: by the policy of the site, or by hand', async () => {
+  const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
+  onTestFinished(() => ledger.close())
+  await expect.poll(async () => (await ledger.viewPartition(0)).holdUntil).toBeUndefined() // of an empty Redis
+  const { origin } = await answering(200, 'User-agent: *\nCrawl-delay: 2')
+  const delay = async (...more: string[]): Promise<string> => {
+    const env = { DECORUM_AGENTS: AGENTS, REDIS_URL: redis.url }
+    const { stdout } = await decorumHere(['check', `${origin}/x`, ...more], { env })
+    return more.includes('--json') ? JSON.parse(stdout).verdicts[0].delay : /^ *delay .*$/m.exec(stdout)?.[0].trim()
+  }
+  expect(await delay()).toBe("delay    2 s: the crawl-delay '2' in line 2")
+  const policy = { site: '127.0.0.1', delayMs: 3_000, hasConsent: false, shown: { delayMs: 3_000 } }
+  await ledger.setRates({ version: 1, leastDelays: [], sitePolicies: [policy] })
+  expect(await delay()).toBe('delay    3 s, by the policy for 127.0.0.1')
+  expect(await delay('--json')).toMatchObject({ delayMs: 3_000, decidedBy: 'policy', site: { written: '2' } })
+  const until = Date.now() + 60_000
+  await ledger.operate({ action: 'delay', origin, delayMs: 4_000, until, by: 'ann', reason: 'small host' }, ['example-web'])
+  expect(await delay()).toBe('delay    4 s, set by hand: small host')
 })
 
 test('redirects of a robots.txt are followed at the pace of the agent', async () => {

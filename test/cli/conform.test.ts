@@ -1,4 +1,4 @@
-/** `decorum conform` when the worker ends, when it is stopped itself, and when what it has started itself fails. */
+/** `decorum permits conform` when the worker ends, when it is stopped itself, and when what it has started itself fails. */
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 
 type Verdicts = { conforms: boolean; situations: { name: string; complaints: string[] }[] }
 async function complaintsOf(only: string, ...worker: string[]): Promise<Record<string, string[]>> {
-  const { stdout, stderr } = await decorum(['conform', '--json', '--only', only, '--', ...worker])
+  const { stdout, stderr } = await decorum(['permits', 'conform', '--json', '--only', only, '--', ...worker])
   expect(stderr).toBe('')
   const { situations } = JSON.parse(stdout) as Verdicts
   return Object.fromEntries(situations.map(({ name, complaints }) => [name, complaints]))
@@ -50,7 +50,7 @@ const STUBBORN = IDLE.replace('trap - TERM; ', '')
 async function tryWorker(script: string): Promise<{ running: Running; pids: number[]; temporary: string }> {
   const temporary = await folder()
   const note = join(await folder(), 'pids')
-  const running = startDecorum(['conform', '--only', 'page', '--', 'sh', '-c', script, note], {
+  const running = startDecorum(['permits', 'conform', '--only', 'page', '--', 'sh', '-c', script, note], {
     env: { TMPDIR: temporary },
   })
   await expect.poll(() => existsSync(note) || running.child.exitCode !== null).toBe(true)

@@ -1,4 +1,5 @@
 /** `decorum crawl` from end to end: real processes, a Redis of its own, sites on loopback. */
+import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -127,6 +128,17 @@ describe('a whole crawl', () => {
   })
 })
 
+test('a list of which every URL is refused is not done: exit code 1, the reason, and what to do', async () => {
+  const dir = await folder()
+  const { origin, asked } = await site()
+  await writeFile(join(dir, 'urls.txt'), `${origin}/a\n${origin}/b\n`)
+  const env = { DECORUM_ALLOW_ADDRESSES: '', DECORUM_CONTACT: '' }
+  const { code, stdout, stderr } = await decorum(['crawl', 'urls.txt'], { cwd: dir, env })
+  expect([code, asked]).toEqual([1, []])
+  expect(stdout).toMatch(/^Nothing was requested: 2 URLs, each with its outcome, .*\n +2 {2}refused\n +2 {2}no-contact\n/)
+  expect(stderr).toMatch(/decorum: every URL of urls.txt was refused: no-contact: .* Set DECORUM_CONTACT, .*\n$/)
+})
+
 test('a list of which no line is a URL ends with exit code 1, each line with its outcome', async () => {
   const dir = await folder()
   const { code, stderr } = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, input: '<html>\n{"a":1}\n' })
@@ -174,6 +186,17 @@ describe('a crawl that is stopped', () => {
 
     const again = await decorumHere(['crawl', '--resume'], { cwd: dir })
     expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('there is no unfinished crawl') })
+  })
+
+  test('Ctrl-C before the list has been read: all of it is left', async () => {
+    const dir = await folder()
+    const { asked } = await slowList(dir)
+    const running = startDecorum(['crawl', 'urls.txt'], { cwd: dir, env: SLOW })
+    await expect.poll(() => existsSync(join(dir, 'decorum-out/crawl.log'))).toBe(true) // Redis is being started
+    running.child.kill('SIGINT')
+    const { code, stdout } = await running.result
+    expect([code, asked]).toEqual([3, []])
+    expect(stdout).toMatch(/^Stopped: 0 of 30 URLs have their outcome, [\s\S]*\n {2}30 left {2}stored in /)
   })
 
   test('a resumed crawl goes by what was applied meanwhile: no pages are kept, and none is missed', async () => {

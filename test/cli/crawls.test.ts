@@ -1,4 +1,4 @@
-/** `decorum crawls`: list, pause, weight, set, cancel, forget; and what is wrong is said. */
+/** `decorum crawls`: list, pause, set, cancel, forget; and what is wrong is said. */
 import { openFrontier } from '@decorum/client'
 import { openLedger } from '@decorum/ledger'
 import { Redis } from 'ioredis'
@@ -22,7 +22,7 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
   onTestFinished(() => frontier.close())
   for await (const _ of frontier.outcomes({ group: 'reader', wait: false })); // makes the group
   expect((await crawls('list')).told.crawls.map(({ name }: { name: string }) => name)).toEqual(['default', 'news'])
-  expect((await crawls('weight', 'news', '5', '--reason', 'it is urgent')).told.record).toMatchObject({
+  expect((await crawls('set', 'news', '--weight', '5', '--reason', 'it is urgent')).told.record).toMatchObject({
     weight: 5,
     reason: 'it is urgent',
   })
@@ -38,7 +38,7 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
   expect((await crawls('resume', 'news')).told.record.state).toBe('running')
   expect((await crawls('cancel', 'news')).told.record.state).toBe('cancelled')
   expect(await crawls('resume', 'news')).toMatchObject({ code: 2, stderr: expect.stringContaining('was cancelled') })
-  expect(await crawls('forget', 'news')).toMatchObject({ code: 1, stderr: expect.stringContaining('readers --crawl') })
+  expect(await crawls('forget', 'news')).toMatchObject({ code: 1, stderr: expect.stringContaining('status readers --crawl') })
   await frontier.removeGroup('reader')
   expect((await crawls('forget', 'news')).told).toEqual({ name: 'news', forgotten: true })
   expect((await crawls()).told.crawls.length).toBe(1)
@@ -47,11 +47,19 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
   expect(await raw.keys('*news*')).toEqual([])
 })
 
-test('a name that nobody has used is told: it may be a typing error', async () => {
-  const { code, told, stderr } = await crawls('cancel', 'nwes')
-  expect([code, told.record.state]).toEqual([0, 'cancelled'])
-  expect(stderr).toContain("no URL and no reader has named a crawl 'nwes' so far")
-  expect((await crawls('forget', 'nwes')).told).toEqual({ name: 'nwes', forgotten: true })
+test.for(['pause', 'resume', 'cancel'])('%s of a name that nobody has used makes no crawl', async (word) => {
+  expect(await crawls(word, 'nwes')).toEqual({
+    code: 1,
+    stderr: "decorum: there is no crawl 'nwes': 'decorum crawls' lists those that there are\n",
+    told: undefined,
+  })
+  expect((await crawls()).told.crawls.length).toBe(1)
+})
+
+test('a crawl that was set before its first URL is there, and can be paused', async () => {
+  expect((await crawls('set', 'soon', '--stored', '5')).code).toBe(0)
+  expect((await crawls('pause', 'soon')).told.record).toMatchObject({ state: 'paused', limits: { stored: 5 } })
+  expect((await crawls('forget', 'soon')).told).toEqual({ name: 'soon', forgotten: true })
 })
 
 test('what is wrong is refused with a sentence, and nothing is changed', async () => {

@@ -4,8 +4,10 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum } from './decorum.ts'
+import { decorumHere } from './decorum-here.ts'
 
 const redis = await redisForTest()
+type Finding = { check: string; state: string; says: string; mend?: string }
 
 test('faults of Redis are found with exit code 1, and their mends mend them', async () => {
   const raw = new Redis(redis.url)
@@ -14,9 +16,7 @@ test('faults of Redis are found with exit code 1, and their mends mend them', as
   const env = { REDIS_URL: redis.url }
   const look = async () => {
     const { code, stdout } = await decorum(['doctor', '--json', '--host', 'localhost'], { env })
-    const { findings } = JSON.parse(stdout) as {
-      findings: { check: string; state: string; says: string; mend?: string }[]
-    }
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] }
     return { code, findings }
   }
   const ill = await look()
@@ -34,11 +34,30 @@ test('faults of Redis are found with exit code 1, and their mends mend them', as
   expect(well.code).toBe(0)
 })
 
-test('people read one finding a line', async () => {
-  const { stdout } = await decorum(['doctor'], { env: { REDIS_URL: redis.url } })
-  const [first, ...lines] = stdout.trimEnd().split('\n')
-  expect(first).toMatch(/^ok {4}redis version: Redis: version \d/)
-  for (const line of lines) expect(line).toMatch(/^(ok {4}|warn {2}|bad {3}| {6}→ )\S/)
+test('people read one finding a line, and below it a command to copy, alone', async () => {
+  const raw = new Redis(redis.url)
+  onTestFinished(() => raw.disconnect())
+  await raw.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const env = { REDIS_URL: redis.url }
+  const { stdout } = await decorum(['doctor'], { env })
+  const { findings } = JSON.parse((await decorum(['doctor', '--json'], { env })).stdout) as { findings: Finding[] }
+  expect(stdout.split('\n')).toEqual([
+    ...findings.flatMap(({ check, state, says, mend }) => [
+      `${state.padEnd(4)}  ${check}: ${says}`,
+      ...(mend === undefined ? [] : [`      → ${mend}`]),
+    ]),
+    '',
+  ])
+  expect(stdout).toContain('\n      → redis-cli CONFIG SET maxmemory-policy noeviction: else URLs and due times are dropped\n')
+})
+
+test('a contact that the fleet has decided is one, whatever the environment of the command says', async () => {
+  const env = { REDIS_URL: redis.url }
+  const contact = async (): Promise<string> => /^.*contact: .*$/m.exec((await decorumHere(['doctor'], { env })).stdout)?.[0] ?? ''
+  expect(await contact()).toBe('warn  contact: no contact is set: no public site is visited')
+  const input = 'DECORUM_CONTACT: https://example.com/bot\n'
+  expect(await decorumHere(['config', 'apply', '-', '--yes'], { env, input })).toMatchObject({ code: 0 })
+  expect(await contact()).toBe('ok    contact: every agent says how it can be reached')
 })
 
 test('a command that the user may not run is named without a stack, with what to do', async () => {

@@ -5,19 +5,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publint } from 'publint'
 import { afterAll, expect, test } from 'vitest'
-import { expectWellPacked, repo, run, env as typedEnv } from '../robots/support/packed.ts'
+import { expectWellPacked, repo, repositoryCopy, run, env as typedEnv } from '../robots/support/packed.ts'
 import { readOutcomes, site, startDecorum } from './decorum.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'decorum-packed-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const packed = new Map<string, string>()
+/** By `npm pack` alone, as its page says. */
 function pack(name: 'cli' | 'client'): string {
+  const known = packed.get(name)
+  if (known !== undefined) return known
   const umask = process.umask(0o077) // of a careful packer
-  const made = packed.get(name) ?? run(process.execPath, [join(repo, 'packages', name, 'scripts/pack.mjs'), root], repo)
+  const folder = join(repositoryCopy(root), 'packages', name)
+  const before = readFileSync(join(folder, 'package.json'), 'utf8')
+  const made = run('npm', ['pack', '--silent', '--pack-destination', root], folder).trim()
   process.umask(umask)
-  packed.set(name, made)
-  return made.trim()
+  expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(before)
+  const tarball = join(root, made.split('\n').at(-1) ?? '')
+  packed.set(name, tarball)
+  return tarball
 }
 const users = new Map<string, string>()
 function install(tarball: string): string {
@@ -50,7 +57,7 @@ test.skipIf(process.getuid?.() !== 0)('(as root) installed by root, the command 
   const user = install(pack('cli'))
   for (const folder of [root, user]) chmodSync(folder, 0o755) // mkdtemp gives them to root alone
   const env = { ...typedEnv, HOME: '/nonexistent' }
-  const helped = execFileSync(process.execPath, [join(user, 'node_modules/decorum/src/main.js'), '--help'], {
+  const helped = execFileSync(process.execPath, [join(user, 'node_modules/@decorum/cli/dist/src/main.js'), '--help'], {
     uid: NOBODY,
     gid: NOBODY,
     cwd: user,
@@ -60,19 +67,19 @@ test.skipIf(process.getuid?.() !== 0)('(as root) installed by root, the command 
   expect(helped).toContain('Usage: decorum')
 })
 
-test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', async () => {
+test('`npx @decorum/cli crawl urls.txt` in an empty folder, from the tarball alone', async () => {
   const user = install(pack('cli'))
-  expect(readdirSync(join(user, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['decorum'])
-  const installed = join(user, 'node_modules/decorum')
+  expect(readdirSync(join(user, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@decorum'])
+  const installed = join(user, 'node_modules/@decorum/cli')
   const files = readdirSync(installed, { recursive: true }) as string[]
   expect(files.filter((name) => name.endsWith('.ts'))).toEqual([])
   for (const name of ['README.md', 'LICENSE']) expect(files).toContain(name)
   const size = megabytes(join(user, 'node_modules'))
   expect(size).toBeLessThan(120)
-  console.info(`decorum installed: ${size.toFixed(1)} MB without Node`)
+  console.info(`@decorum/cli installed: ${size.toFixed(1)} MB without Node`)
 
   const readme = readFileSync(join(installed, 'README.md'), 'utf8')
-  expect(readme).toContain('npx decorum crawl urls.txt')
+  expect(readme).toContain('npx @decorum/cli crawl urls.txt')
   const { origin } = await site()
   writeFileSync(join(user, 'urls.txt'), Array.from({ length: 12 }, (_, n) => `${origin}/${n}\n`).join(''))
   // What npx runs: the link in .bin. Only Node's own folder comes before it
@@ -89,7 +96,7 @@ test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', 
   const outcomes = await readOutcomes(join(user, 'decorum-out/outcomes.ndjson'))
   expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => 'fetched'))
   expect(readdirSync(join(user, 'decorum-out/pages')).some((name) => name.endsWith('.warc.gz'))).toBe(true)
-  const typed = execFileSync('npx', ['--offline', 'decorum', '--help'], { cwd: user, env: typedEnv, encoding: 'utf8' })
+  const typed = execFileSync('npx', ['--offline', '@decorum/cli', '--help'], { cwd: user, env: typedEnv, encoding: 'utf8' })
   expect(typed).toContain('Usage: decorum')
   // Some other Node may be the first on the PATH of a machine.
   const older = join(user, 'older.mjs')
@@ -106,9 +113,9 @@ test('`npx decorum crawl urls.txt` in an empty folder, from the tarball alone', 
 test('publint and attw have nothing to say of the tarballs', async () => {
   expectWellPacked(pack('client'))
   // The command brings its libraries along, of which some are packed oddly; it is no library, and so it has no types
-  const installed = join(install(pack('cli')), 'node_modules/decorum')
+  const installed = join(install(pack('cli')), 'node_modules/@decorum/cli')
   const { messages } = await publint({ pkgDir: installed, pack: false, strict: true })
-  const said = messages.map((message) => JSON.stringify(message)).filter((text) => !text.includes('node_modules/'))
+  const said = messages.map((message) => JSON.stringify(message)).filter((text) => !text.includes('dist/node_modules/'))
   expect(said).toEqual([])
   expect(run('attw', ['--profile', 'esm-only', pack('cli')], root)).toContain('does not contain types')
 })
@@ -119,6 +126,11 @@ test('the client: its types are right, and little is installed', () => {
   const size = megabytes(join(user, 'node_modules'))
   expect(size).toBeLessThan(15)
   console.info(`@decorum/client installed: ${size.toFixed(1)} MB`)
+  const installed = join(user, 'node_modules/@decorum/client')
+  expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies')
+  // A name that a module lacks stops the import: `hash` came with 20.12, and the package is for every 20
+  const imports = readFileSync(join(installed, 'dist/index.js'), 'utf8').match(/^import \{[^}]*\} from "(node:)?crypto"/gm) ?? []
+  expect(imports.filter((line) => /\bhash\b/.test(line))).toEqual([])
   mkdirSync(join(user, 'src'))
   writeFileSync(
     join(user, 'src/use.ts'),

@@ -1,4 +1,4 @@
-/** `decorum readers` and `decorum status`: who reads outcomes, and what the crawl waits for. */
+/** `decorum status readers` and `decorum status`: who reads outcomes, and what the crawl waits for. */
 import { makeGroup } from '@decorum/ledger'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { Redis } from 'ioredis'
@@ -35,14 +35,14 @@ afterAll(async () => {
 const run = (...args: string[]) => decorumHere(args, { env: { REDIS_URL: redis.url } })
 
 test('readers shows each group and its consumers; the same as JSON', async () => {
-  const { code, stdout } = await decorum(['readers'], { env: { REDIS_URL: redis.url } }) // the real program
+  const { code, stdout } = await decorum(['status', 'readers'], { env: { REDIS_URL: redis.url } }) // the real program
   const lines = stdout.trim().split('\n')
   expect(code).toBe(0)
   expect(lines[0]).toMatch(/^group +state +not handed out +not acknowledged +oldest +id +consumers +heard of$/)
   expect(lines[1]).toMatch(/^gone +nobody reads +2 +0 +\d.* s +a +0 +-$/)
   expect(lines[2]).toMatch(/^reads +reading +1 +1 +\d.* s +a +1 +\d.* s ago$/)
   expect(lines[3]).toMatch(/^ {2}host-1: holds 1, heard of \d.* s ago$/)
-  const json = JSON.parse((await run('readers', '--json')).stdout) as unknown
+  const json = JSON.parse((await run('status', 'readers', '--json')).stdout) as unknown
   expect(json).toMatchObject({
     crawl: 'default',
     readers: [
@@ -50,11 +50,11 @@ test('readers shows each group and its consumers; the same as JSON', async () =>
       { group: 'reads', pending: 1 },
     ],
   })
-  expect(await run('readers', '--crawl', 'Big')).toMatchObject({
+  expect(await run('status', 'readers', '--crawl', 'Big')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('lower-case'),
   })
-  expect((await run('readers', '--crawl', 'news')).stdout).toBe("no group reads the outcomes of the crawl 'news'\n")
+  expect((await run('status', 'readers', '--crawl', 'news')).stdout).toBe("no group reads the outcomes of the crawl 'news'\n")
 })
 
 test('status says in a sentence how the fleet is, and who is behind', async () => {
@@ -65,22 +65,22 @@ test('status says in a sentence how the fleet is, and who is behind', async () =
   expect(JSON.parse((await run('status', '--json')).stdout)).toMatchObject({ tone: 'calm', unread: 2 })
 })
 
-test('readers forget: not one that is read, unless it is forced; written down', async () => {
-  expect(await run('readers', 'forget', 'reads')).toMatchObject({
+test('outcomes --forget: not one that is read, unless it is forced; written down', async () => {
+  expect(await run('outcomes', '--forget', '--group', 'reads')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("somebody has read as 'reads' within the last minute"),
   })
-  expect(await run('readers', 'forget', 'never')).toMatchObject({
+  expect(await run('outcomes', '--forget', '--group', 'never')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("no group 'never' reads the outcomes of the crawl 'default'"),
   })
   expect(await ledger.operations(0, 9)).toEqual([])
-  const done = await decorum(['readers', 'forget', 'gone', '--reason', 'its machine is gone', '--by', 'ann'], {
+  const done = await decorum(['outcomes', '--forget', '--group', 'gone', '--reason', 'its machine is gone', '--by', 'ann'], {
     env: { REDIS_URL: redis.url },
   })
   expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had not acknowledged 2 outcomes\n" })
   expect(await ledger.operations(0, 9)).toMatchObject([
     { action: 'forget-reader', group: 'gone', by: 'ann', reason: 'its machine is gone', value: '2' },
   ])
-  expect((await run('readers', 'forget', 'reads', '--force', '--json')).stdout).toContain('"unread":2')
+  expect((await run('outcomes', '--forget', '--group', 'reads', '--force', '--json')).stdout).toContain('"unread":2')
 })

@@ -1,4 +1,4 @@
-/** `decorum sitemaps`: what a site names by itself, fetched by a fleet that runs, with its rules and its delay. */
+/** `decorum origin sitemaps`: what a site names by itself, fetched by a fleet that runs, with its rules and its delay. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 const sitemaps = (origin: string, ...args: string[]) =>
-  (args.includes('--enqueue') ? decorum : decorumHere)(['sitemaps', origin, ...args], { env }) // the real program for one of them
+  (args.includes('--enqueue') ? decorum : decorumHere)(['origin', 'sitemaps', origin, ...args], { env }) // the real program for one of them
 
 type Files = Record<string, string | Buffer>
 /** @param files  by path; `{o}` is the origin */

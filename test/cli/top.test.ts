@@ -1,4 +1,4 @@
-/** `decorum top` on a terminal of its own (a pty of util-linux's `script`), and on a pipe; completion of shells. */
+/** `decorum status top` on a terminal of its own (a pty of util-linux's `script`), and on a pipe; completion of shells. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -34,19 +34,19 @@ const store = (ledger: Awaited<ReturnType<typeof fleet>>, id: string, path = `/$
 test('on a pipe it is told once: headline, sums, processes with their versions, lanes', async () => {
   const ledger = await fleet()
   await store(ledger, 'piped')
-  const { code, stdout } = await decorum(['top'], { env: { REDIS_URL: redis.url } })
+  const { code, stdout } = await decorum(['status', 'top'], { env: { REDIS_URL: redis.url } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/gateway +4711 +here +9\.9\.9/)
   expect(stdout).toMatch(/http:\/\/piped\.example \(decorum\)/)
   expect(stdout).not.toContain('\u001b')
-  const told = await decorumHere(['top', '--json'], { env: { REDIS_URL: redis.url } })
+  const told = await decorumHere(['status', 'top', '--json'], { env: { REDIS_URL: redis.url } })
   expect(JSON.parse(told.stdout)).toMatchObject({ members: [{ role: 'fetcher' }, { role: 'gateway' }] })
 })
 
 describe.skipIf(script === undefined)('on a terminal', () => {
   test('it follows the fleet, obeys nothing that a site wrote, and leaves the screen as it was when q is pressed', async () => {
     const ledger = await fleet()
-    const running = startDecorum(['-qec', `${process.execPath} packages/cli/src/main.ts top`, '/dev/null'], {
+    const running = startDecorum(['-qec', `${process.execPath} packages/cli/src/main.ts status top`, '/dev/null'], {
       env: { REDIS_URL: redis.url, TERM: 'xterm' },
       command: script as string,
     })
@@ -65,7 +65,7 @@ describe.skipIf(script === undefined)('on a terminal', () => {
 describe('completion', () => {
   test('bash completes commands, their own commands, options and the values of options', async () => {
     const file = join(await folder(), 'completion')
-    const { code, stdout } = await decorum(['completion', 'bash'])
+    const { code, stdout } = await decorum(['--completion', 'bash'])
     expect(code).toBe(0)
     await writeFile(file, stdout)
     const complete = async (...words: string[]): Promise<string[]> => {
@@ -78,7 +78,10 @@ describe('completion', () => {
       await once(bash, 'close')
       return told.trim().split('\n')
     }
-    expect(await complete('decorum', 'f')).toEqual(['fleet', 'fetcher'])
+    expect(await complete('decorum', 'f')).toEqual(['fetcher'])
+    expect(await complete('decorum', 'status', 'f')).toEqual(['fleet'])
+    expect(await complete('decorum', 'origin', 'https://example.com', '--pa')).toEqual(['--pause'])
+    expect(await complete('decorum', 'origin', 'sitemaps', '--en')).toEqual(['--enqueue'])
     expect(await complete('decorum', 'config', 'a')).toEqual(['apply'])
     expect(await complete('decorum', 'config', 'apply', '--y')).toEqual(['--yes'])
     expect(await complete('decorum', 'check', '--profile', 'google')).toEqual(['google', 'google-2022'])
@@ -88,7 +91,7 @@ describe('completion', () => {
     ['zsh', '#compdef decorum', "'top:the fleet as it works"],
     ['fish', 'complete -c decorum', "-a 'top' -d 'the fleet as it works"],
   ])('%s is given every command with its meaning', async ([shell, first, one]) => {
-    const { code, stdout } = await decorumHere(['completion', shell as string])
+    const { code, stdout } = await decorumHere(['--completion', shell as string])
     expect([code, stdout.includes(first as string), stdout.includes(one as string)]).toEqual([0, true, true])
     for (const name of ['crawl', 'why', 'readers', 'rollback', '--expire-minutes'])
       expect(stdout).toContain(shell === 'fish' ? name.replace('--', '') : name)
@@ -99,7 +102,7 @@ describe('completion', () => {
     'fish itself completes commands, their own commands, options and the values of options',
     async () => {
       const file = join(await folder(), 'completion')
-      await writeFile(file, (await decorumHere(['completion', 'fish'])).stdout)
+      await writeFile(file, (await decorumHere(['--completion', 'fish'])).stdout)
       const complete = async (line: string): Promise<string[]> => {
         const text = `source ${file}; complete -C '${line}'`
         const { stdout } = await run(fish as string, ['--no-config', '-c', text])
@@ -108,7 +111,7 @@ describe('completion', () => {
           .split('\n')
           .map((one) => one.split('\t')[0] ?? '')
       }
-      expect(await complete('decorum f')).toEqual(['fetcher', 'fleet'])
+      expect(await complete('decorum f')).toEqual(['fetcher'])
       expect(await complete('decorum config a')).toEqual(['apply'])
       expect(await complete('decorum config apply --y')).toEqual(['--yes'])
       expect(await complete('decorum check --profile google')).toEqual(['google', 'google-2022'])
@@ -120,14 +123,14 @@ describe('completion', () => {
     'zsh itself, on a terminal, completes what the tabulator key is pressed behind',
     async () => {
       const dir = await folder()
-      await writeFile(join(dir, 'completion'), (await decorumHere(['completion', 'zsh'])).stdout)
+      await writeFile(join(dir, 'completion'), (await decorumHere(['--completion', 'zsh'])).stdout)
       // The key completes, and then prints the line as it is: nothing is typed behind it before that has been read
       const text = `zmodload zsh/zpty
 zpty z zsh -f -i
 zpty -w z 'PS1=; autoload -U compinit; compinit -D; source ${dir}/completion'
 zpty -w z 'tell() { zle expand-or-complete; print -r -- "<$BUFFER>" }; zle -N tell; bindkey "^I" tell; print READY'
 zpty -r -m z out '*READY*READY*'
-for line in 'decorum fetc' 'decorum config ap' 'decorum config apply --y' 'decorum check --profile rfc'; do
+for line in 'decorum fetc' 'decorum config ap' 'decorum origin https://x --pa' 'decorum config apply --y' 'decorum check --profile rfc'; do
   zpty -w -n z $'\\C-u'"$line"$'\t'
   zpty -r -m z out '*<decorum *>*'
   print -r -- "\${\${out##*<}%%>*}"
@@ -140,12 +143,12 @@ zpty -d z`
           .split('\n')
           .map((line) => line.trim()),
       ).toEqual([
-        ...['decorum fetcher', 'decorum config apply', 'decorum config apply --yes', 'decorum check --profile rfc9309'],
+        ...['decorum fetcher', 'decorum config apply', 'decorum origin https://x --pause', 'decorum config apply --yes', 'decorum check --profile rfc9309'],
       ])
     },
   )
 
   test('another shell is refused', async () => {
-    expect((await decorumHere(['completion', 'csh'])).code).toBe(2)
+    expect((await decorumHere(['--completion', 'csh'])).code).toBe(2)
   })
 })

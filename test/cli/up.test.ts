@@ -1,11 +1,11 @@
 /** `decorum up` and the commands that talk to what it has started. */
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openContent } from '@decorum/client'
+import { openContent, openFrontier } from '@decorum/client'
 import { CANDIDATES, type Outcome, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { decorum, folder, type Result, type Running, site, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
 
@@ -76,10 +76,19 @@ test('enqueue, outcomes, origin and the console find the fleet that is up; Ctrl-
   expect(outcomes.find(({ id }) => id === 'mine')?.meta).toEqual({ depth: 2 })
   expect(outcomes.find(({ kind }) => kind === 'invalid')?.meta).toEqual({ line: 2 })
   expect(asked.sort()).toEqual(['/a', '/b'])
+  const { REDIS_URL } = JSON.parse((await decorumHere(['env', '--json'], { env })).stdout) as { REDIS_URL: string }
+  expect((await decorumHere(['env'], { env })).stdout).toBe(`export REDIS_URL='${REDIS_URL}'\n`)
+  expect(await decorumHere(['status'], { env: { REDIS_URL } })).toMatchObject({ code: 0 })
+  vi.stubEnv('XDG_DATA_HOME', dir)
+  vi.stubEnv('REDIS_URL', '')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const frontier = await openFrontier() // meets it as a command does
+  expect(frontier.tags).toEqual(['{decorum:0}'])
+  await frontier.close()
 
   expect(outcomesIn(await decorumHere(['outcomes'], { env }))).toEqual([]) // this group has seen them
   expect(outcomesIn(await decorumHere(['outcomes', '--group', 'other'], { env }))).toHaveLength(4)
-  expect(await decorumHere(['outcomes', '--group', 'other', '--forget'], { env })).toMatchObject({ code: 0 })
+  expect(await decorumHere(['outcomes', '--forget', '--group', 'other', '--force'], { env })).toMatchObject({ code: 0 })
 
   // pages are kept unless somebody says otherwise: read here, from the console, and by nobody who has no password
   const kept = outcomes.find(({ id }) => id === 'mine')

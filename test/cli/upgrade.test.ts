@@ -1,4 +1,4 @@
-/** `decorum upgrade` on a ledger that 0.1.0 left, and what the roles say before. */
+/** `decorum ledger upgrade` on a ledger that 0.1.0 left, and what the roles say before. */
 import { readFileSync } from 'node:fs'
 import { upgradeSentence } from '@decorum/cli/testing'
 import { keysOf } from '@decorum/ledger'
@@ -18,24 +18,24 @@ test('a role names the command; the command refuses a layout that no release had
   onTestFinished(() => raw.disconnect())
   await raw.flushall()
   const env = { REDIS_URL: redis.url, PORT: '0' }
-  expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('no ledger yet\n')
+  expect((await decorumHere(['ledger', 'upgrade', '--show'], { env })).stdout).toBe('no ledger yet\n')
   await writeStored(raw, fixture(3))
   await raw.hset(keysOf('{decorum:0}').epoch, 'layout', '2')
-  expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 2\n')
+  expect((await decorumHere(['ledger', 'upgrade', '--show'], { env })).stdout).toBe('layout 2\n')
   const gateway = await decorum(['gateway'], { env })
-  expect(gateway.stdout + gateway.stderr).toContain("run 'decorum upgrade'")
+  expect(gateway.stdout + gateway.stderr).toContain("run 'decorum ledger upgrade'")
   expect(gateway.code).not.toBe(0)
-  const refused = await decorum(['upgrade'], { env })
+  const refused = await decorum(['ledger', 'upgrade'], { env })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
   expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3, 4, 5')
   await raw.flushall()
   await writeStored(raw, fixture(3))
-  expect((await decorumHere(['upgrade', '--show'], { env })).stdout).toBe('layout 3\n')
-  const done = await decorum(['upgrade'], { env })
+  expect((await decorumHere(['ledger', 'upgrade', '--show'], { env })).stdout).toBe('layout 3\n')
+  const done = await decorum(['ledger', 'upgrade'], { env })
   expect(done.stdout).toMatch(/^layout 3 became 5: closed for [\d.]+ s; 6 leases are written anew/)
   expect(done.code).toBe(0)
-  expect((await decorumHere(['upgrade'], { env })).stdout).toBe('layout 5 already: nothing was left to do\n')
-  const late = await decorumHere(['upgrade', '--back'], { env })
+  expect((await decorumHere(['ledger', 'upgrade'], { env })).stdout).toBe('layout 5 already: nothing was left to do\n')
+  const late = await decorumHere(['ledger', 'upgrade', '--back'], { env })
   expect([late.code, late.stdout]).toEqual([1, ''])
   expect(late.stderr).toContain('nothing to step back from')
 })

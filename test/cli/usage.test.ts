@@ -25,7 +25,7 @@ test.for([
   ['no fleet and no Redis', ['crawl', '-', '--fetchers', '0'], 2, '--fetchers 0 need REDIS_URL'],
   ['an origin that is none', ['origin', 'example'], 2, "'example' is no origin: not-a-url"],
   ['--help', ['--help'], 0, 'Exit codes: 0 done'],
-  ['--version', ['--version'], 0, '0.1.0'],
+  ['--version', ['--version'], 0, '0.2.0'],
 ] as const)('%s', async ([, args, code, sentence]) => {
   const cwd = await folder()
   // What is asked of the program itself, and one mistake, by the real one.
@@ -90,6 +90,17 @@ test('a Redis that says nothing: a role that is asked to stop does not wait for 
   const first = await Promise.race([waits.result.then(() => 'the one that waits'), stopped.result])
   expect(first).toMatchObject({ code: 0, stderr: '' })
   expect(await waits.result).toMatchObject({ code: 1, stderr: expect.stringContaining(`no answer from ${place}`) })
+})
+
+test.for([
+  ['demo', ['demo']],
+  ['permits conform', ['permits', 'conform', '--', 'true']],
+] as const)('%s where TMPDIR is no folder: one sentence that names it', async ([, args]) => {
+  const { code, stderr } = await decorum([...args], { cwd: await folder(), env: { TMPDIR: '/nowhere/to-be-found' } })
+  expect([code, stderr.trim().split('\n').length]).toEqual([1, 1])
+  expect(stderr).toMatch(
+    /^decorum: (demo|conform): no temporary folder can be made in \/nowhere\/to-be-found \(TMPDIR\): ENOENT/,
+  )
 })
 
 test('nothing is running: enqueue says how to start something', async () => {

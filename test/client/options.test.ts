@@ -1,17 +1,14 @@
 /** What a caller may get wrong is answered with what it gave and what is right, before anything is opened or sent. */
 import { type FrontierOptions, openFrontier } from '@decorum/client'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 
 const redis = await redisForTest()
 const wrong = (more: object): FrontierOptions => ({ redis: redis.url, ...more })
 
 test.for([
-  [undefined, 'openFrontier: its argument is undefined; what is needed is an object such as {'],
   ['redis://127.0.0.1', "openFrontier: its argument is 'redis://127.0.0.1'; what is needed is an object"],
-  [{}, 'openFrontier: redis is undefined; what is needed is an address such as redis://127.0.0.1:6379'],
-  [{ redis: undefined }, 'openFrontier: redis is undefined'],
-  [{ redis: '' }, "openFrontier: redis is ''"],
+  [{ redis: '' }, "openFrontier: redis is ''; what is needed is an address such as redis://127.0.0.1:6379"],
   [{ redis: { host: '127.0.0.1' } }, 'openFrontier: redis is { host: '],
   [wrong({ partitions: 0 }), 'openFrontier: partitions is 0; what is needed is a whole number from 1 to 1024'],
   [wrong({ partitions: 1.5 }), 'openFrontier: partitions is 1.5'],
@@ -22,6 +19,17 @@ test.for([
   const opened = openFrontier(given as FrontierOptions)
   await expect(opened).rejects.toThrow(TypeError)
   await expect(opened).rejects.toThrow(text)
+})
+
+test.for([undefined, {}, { redis: undefined }])('openFrontier(%j) goes by REDIS_URL, and where no fleet is says what to do', async (given) => {
+  vi.stubEnv('REDIS_URL', redis.url)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await (await openFrontier(given)).close()
+  vi.stubEnv('REDIS_URL', '')
+  vi.stubEnv('XDG_DATA_HOME', '/nowhere')
+  await expect(openFrontier(given)).rejects.toThrow(
+    "no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'",
+  )
 })
 
 test('an address that is none is not repeated: it may hold a password', async () => {

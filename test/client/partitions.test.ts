@@ -25,7 +25,7 @@ async function frontier(partitions?: number): Promise<Frontier> {
 /** What the first process of a fleet does. */
 const register = async (partitions: number): Promise<void> =>
   (await openLedger({ redis: redis.url, partitions, ...PATIENT })).close()
-/** What `decorum partitions` does at its end. */
+/** What `decorum ledger partitions` does at its end. */
 const registerAnother = (partitions: number): Promise<unknown> =>
   client
     .multi()

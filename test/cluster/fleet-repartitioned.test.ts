@@ -1,4 +1,4 @@
-/** The number of partitions of a fleet that has work: fleet stopped, `decorum partitions N`, fleet started; the frontier stays. */
+/** The number of partitions of a fleet that has work: fleet stopped, `decorum ledger partitions N`, fleet started; the frontier stays. */
 import { type Fleet, startFleet } from '@decorum/cli'
 import { afterAll, expect, test } from 'vitest'
 import { decorum } from '../cli/decorum.ts'
@@ -42,7 +42,7 @@ test('two partitions become six and then three under a frontier that goes on: no
 
   const change = async (to: number) => {
     const env = { ...fleetEnv(cluster.url, LONG_LEASES), REDIS_URL: cluster.url }
-    const ran = await decorum(['partitions', String(to), '--json'], { env })
+    const ran = await decorum(['ledger', 'partitions', String(to), '--json'], { env })
     expect(ran, ran.stderr).toMatchObject({ code: 0 })
     return JSON.parse(ran.stdout) as { from: number; to: number; lanes: number; urls: number; retired: string[] }
   }

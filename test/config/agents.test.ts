@@ -87,6 +87,14 @@ test.each([
   expect(() => load(entry)).toThrow(message)
 })
 
+test('a misspelt member is refused with the nearest name', () => {
+  expect(() => load(bot, { ...bot, name: 'other', minDelayMS: 5 })).toThrow(
+    'DECORUM_AGENTS[1].minDelayMS: there is no such member; did you mean minDelayMs?',
+  )
+  expect(() => load({ ...bot, honorCrawlDelay: true })).toThrow(/did you mean honourCrawlDelay\?/)
+  expect(() => load({ ...bot, adaptiveDelay: { facotr: 5 } })).toThrow(/did you mean factor\?/)
+})
+
 test('two agents of one name, none at all, or no JSON stop the start with a readable message', () => {
   expect(() => load(bot, { ...bot, name: 'MY-bot' })).toThrow(/two agents have the same name/)
   expect(() => load()).toThrow(/DECORUM_AGENTS/)

@@ -44,7 +44,7 @@ test.for<[string, unknown, RegExp]>([
   ['nothing', null, /settings and their values are needed/],
   ['a misspelt name', { DEFAULT_DELAY: 5 }, /DEFAULT_DELAY: there is no such setting; did you mean DEFAULT_DELAY_MS\?/],
   ['a setting of one process', { ARCHIVE_DIR: '/x' }, /ARCHIVE_DIR: each process has its own/],
-  ['the number of partitions', { DECORUM_PARTITIONS: 2 }, /'decorum partitions' changes it/],
+  ['the number of partitions', { DECORUM_PARTITIONS: 2 }, /'decorum ledger partitions' changes it/],
   [
     'a number that is none',
     { MAX_ATTEMPTS: 'five' },
@@ -103,10 +103,6 @@ test('a wrong value has no relations: neither what it is nor what it was', () =>
   const bothWrong = (): unknown => readDocument({ LEASE_MS: 'long', FETCH_DEADLINE_MS: 80_000 }, base)
   expect(bothWrong).toThrow(/LEASE_MS/)
   expect(bothWrong).not.toThrow(/inside its lease/)
-})
-
-test('an older name is read as the present one', () => {
-  expect(document({ DEFAULT_GAP_MS: 700 }).DEFAULT_DELAY_MS).toBe(700)
 })
 
 test('a difference is told member by member, agents by name, each with what the change needs', () => {

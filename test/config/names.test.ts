@@ -1,11 +1,11 @@
-/** Names of variables: a misspelt setting stops the start, an older name is read with a warning, others are left alone. */
+/** Names of variables: a misspelt setting stops the start, others are left alone. */
 import { readSettings, SETTINGS, schemaOf } from '@decorum/config'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 const REDIS_URL = 'redis://127.0.0.1:6379'
-function read(env: Record<string, string>, warnings: string[] = []) {
-  return readSettings(schemaOf('gateway'), { REDIS_URL, ...env }, (line) => warnings.push(line))
+function read(env: Record<string, string>) {
+  return readSettings(schemaOf('gateway'), { REDIS_URL, ...env })
 }
 
 test.for([
@@ -70,21 +70,9 @@ test('what shells, containers, Kubernetes and other programs set is left alone',
   expect(() => read(env)).not.toThrow()
 })
 
-test('an older name is read, with one line that says the new one, and child processes are given the new one', () => {
-  const warnings: string[] = []
-  const env: Record<string, string> = { REDIS_URL, DEFAULT_GAP_MS: '2000', MAX_GAP_MS: '5000' }
-  const settings = readSettings(schemaOf('gateway'), env, (line) => warnings.push(line))
-  expect(settings).toMatchObject({ DEFAULT_DELAY_MS: 2_000, MAX_DELAY_MS: 5_000 })
-  expect(warnings).toEqual([
-    'DEFAULT_GAP_MS is now called DEFAULT_DELAY_MS; the older name is still read',
-    'MAX_GAP_MS is now called MAX_DELAY_MS; the older name is still read',
-  ])
-  expect(env).toEqual({ REDIS_URL, DEFAULT_DELAY_MS: '2000', MAX_DELAY_MS: '5000' })
-})
-
-test('an older and a new name that agree are fine, two that differ are refused', () => {
-  expect(read({ DEFAULT_GAP_MS: '2000', DEFAULT_DELAY_MS: '2000' })).toMatchObject({ DEFAULT_DELAY_MS: 2_000 })
-  expect(() => read({ DEFAULT_GAP_MS: '2000', DEFAULT_DELAY_MS: '3000' })).toThrow(
-    'DEFAULT_GAP_MS: is the older name of DEFAULT_DELAY_MS, and the two differ (2000, 3000): leave it out',
-  )
+test.each([
+  ['DEFAULT_GAP_MS', 'DEFAULT_DELAY_MS'],
+  ['MAX_GAP_MS', 'MAX_DELAY_MS'],
+])('%s, as 0.1 called it, is refused: ignored, the delay would be shorter than was meant', (old, present) => {
+  expect(() => read({ [old]: '60000' })).toThrow(`${old}: there is no such setting; did you mean ${present}?`)
 })

@@ -47,7 +47,7 @@ function section([title, settings]: [string, Readonly<Record<string, Setting>>])
 }
 
 function entry(name: string, setting: Setting): string {
-  const { means, reason, roles, scope, change, unit, formerly, schema } = setting
+  const { means, reason, roles, scope, change, unit, schema } = setting
   const given = defaultOf(setting)
   const value =
     given !== undefined
@@ -60,7 +60,6 @@ function entry(name: string, setting: Setting): string {
     `${means}\n`,
     `- Default: ${value}. ${reason}`,
     `- Read by: ${roles.join(', ')} · agreed by: ${scope} · change: ${change}`,
-    ...(formerly === undefined ? [] : [`- Formerly ${formerly}, which is still read.`]),
     '',
   ].join('\n')
 }

@@ -75,7 +75,7 @@ test('a candidate is not taken in, pending behind others, next, reserved, in fli
   expect(await where(origin, 'a')).toMatchObject({
     state: 'ended',
     outcome,
-    sentence: 'it has ended: failed (timeout)',
+    sentence: expect.stringMatching(/^it has ended: failed \(timeout\), \d+ [A-Z][a-z]{2} \d\d:\d\d UTC$/),
   })
   expect(await where(origin, 'b')).toMatchObject({ state: 'pending', before: 0, why: { state: 'delay' } })
 })
@@ -86,6 +86,19 @@ test('a gate that holds the lane is named, and until when', async () => {
   await fleet.patch(origin, { action: 'pause', forMs: 3_600_000, reason: 'asked by mail' })
   expect(await where(origin, 'a')).toMatchObject({
     why: { state: 'paused', sentence: 'paused by the operator: asked by mail', until: expect.any(Number) },
+    sentence: expect.stringMatching(/ asked by mail; it goes on in (59 min \d+ s|1 h) at the earliest, .*\d\d:\d\d.* UTC$/),
+  })
+})
+
+test('a back-off is named with its cause, as the site gave it', async () => {
+  const origin = 'http://busy.example'
+  await fleet.store(origin, ['a'])
+  const { agent, fence, robots } = await fleet.reserve(origin)
+  const at = { agent, origin, fence, delayMs: 1_000 }
+  await fleet.ledger.start({ ...at, kind: 'page', version: robots.version })
+  await fleet.ledger.complete({ ...at, load: { kind: 'asked-for-less', retryAfterMs: 120_000 }, elapsedMs: 0 })
+  await expect.poll(() => where(origin, 'a')).toMatchObject({
+    sentence: expect.stringMatching(/backing off: the site asked for less \(429 or 503\); it goes on in .* at the earliest/),
   })
 })
 

@@ -189,7 +189,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   test('the console is a role of the fleet, with its host and version', async () => {
     const page = await open('/fleet')
     await page.getByRole('cell', { name: 'console', exact: true }).waitFor()
-    await page.getByRole('cell', { name: '0.1.0' }).first().waitFor()
+    await page.getByRole('cell', { name: '0.2.0' }).first().waitFor()
     await page.close()
   })
 

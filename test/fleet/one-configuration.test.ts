@@ -198,11 +198,11 @@ test('who, when and why are kept: show, history, rollback', async () => {
   expect(json.map((line) => (JSON.parse(line) as { version: number }).version)).toEqual([3, 2, 1])
 })
 
-test('`decorum fleet` shows every process with its version, and what waits until it is started again', async () => {
+test('`decorum status fleet` shows every process with its version, and what waits until it is started again', async () => {
   const url = await ownRedis()
   await start(fleetEnv(url), 1, 1)
   expect((await apply(url, 'DECORUM_ALLOW_PORTS: [6000]\nMAX_ATTEMPTS: 3')).code).toBe(0)
-  const seen = async () => (await decorumHere(['fleet', '--json'], { env: { REDIS_URL: url } })).stdout
+  const seen = async () => (await decorumHere(['status', 'fleet', '--json'], { env: { REDIS_URL: url } })).stdout
   await expect
     .poll(async () => JSON.parse(await seen()) as object)
     .toMatchObject({
@@ -216,7 +216,7 @@ test('`decorum fleet` shows every process with its version, and what waits until
         },
       ),
     })
-  const { stdout } = await decorumHere(['fleet'], { env: { REDIS_URL: url } })
+  const { stdout } = await decorumHere(['status', 'fleet'], { env: { REDIS_URL: url } })
   expect(stdout).toMatch(/configuration version 3\n/)
   expect(stdout).toMatch(
     /fetcher \d+ on \S+, Decorum 0\.1\.0 \(commit [0-9a-f]{12}\), 100 slots, keeps no pages, configuration 3; takes over .*DECORUM_ALLOW_PORTS/,
@@ -239,7 +239,7 @@ test('a Redis that loses everything is told the configuration again by who runs'
   const redis = await connectForConfig(url)
   onTestFinished(() => redis.disconnect())
   await expect.poll(async () => (await readCurrent(redis))?.version).toBe(2)
-  const shown = async () => (await decorumHere(['fleet', '--json'], { env: { REDIS_URL: url } })).stdout
+  const shown = async () => (await decorumHere(['status', 'fleet', '--json'], { env: { REDIS_URL: url } })).stdout
   await expect // the gateway has heard of it
     .poll(async () => JSON.parse(await shown()) as object)
     .toMatchObject({ members: [{ about: { config: 2 } }] })

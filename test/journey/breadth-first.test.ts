@@ -12,6 +12,7 @@ import { spawnWeb } from '@decorum/synthetic-web'
 import { afterAll, expect, test } from 'vitest'
 import { WARCParser } from 'warcio'
 import { startDecorum } from '../cli/decorum.ts'
+import { repositoryCopy, run } from '../robots/support/packed.ts'
 import { redisForTest } from '../support/redis.ts'
 
 const repo = join(import.meta.dirname, '../..')
@@ -125,18 +126,13 @@ async function records(bytes: Uint8Array): Promise<{ type: string; url: string; 
   return found
 }
 
-/** Packed by the script that the README names, installed without any registry. */
+/** Packed as its README says, installed without any registry. */
 async function installedClient(): Promise<string> {
   const user = join(root, 'user')
   await mkdir(user)
   await writeFile(join(user, 'package.json'), '{ "name": "user", "private": true }')
-  const bin = join(repo, 'node_modules/.bin')
-  const env: NodeJS.ProcessEnv = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
-  // What the test runner was started with must not reach the npm that a user would type
-  for (const name of Object.keys(env)) if (/^npm_(?!config_cache)/i.test(name)) delete env[name]
-  const run = (command: string, args: string[], cwd: string): string =>
-    execFileSync(command, args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
-  const tarball = run(process.execPath, [join(repo, 'packages/client/scripts/pack.mjs'), root], repo).trim()
+  const packed = run('npm', ['pack', '--silent', '--pack-destination', root], join(repositoryCopy(root), 'packages/client'))
+  const tarball = join(root, packed.trim().split('\n').at(-1) ?? '')
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], user)
   expect(await readdir(join(user, 'node_modules/@decorum'))).toEqual(['client'])
   return user

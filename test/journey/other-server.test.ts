@@ -146,7 +146,7 @@ for (const [name, program, start] of programs) {
       for (const log of logs) {
         const said: string[] = []
         const judged = (delayMs: number) =>
-          auditCommand([log], { robots, delayMs, capMs: TIMES.capMs, json: true }, (text) => said.push(text))
+          auditCommand([log], { robots, delayMs, maxDelayMs: TIMES.capMs, json: true }, (text) => said.push(text))
         const code = await judged(TIMES.delayMs)
         const report = JSON.parse(said[0]!) as Report
         expect(report.examples).toEqual([])

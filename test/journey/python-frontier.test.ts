@@ -14,7 +14,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { folder, site } from '../cli/decorum.ts'
 import { redisForTest } from '../support/redis.ts'
 
-const FRONTIER = fileURLToPath(new URL('../../examples/frontier.py', import.meta.url))
+const FRONTIER = fileURLToPath(new URL('../../integrations/python/frontier.py', import.meta.url))
 const python = hasPython()
 if (!python) console.warn('skipped: no python3 on PATH (install it to run the example frontier)')
 
@@ -66,7 +66,7 @@ async function between(consolePort: number, at: (moment: Moment, ids: string[]) 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe.skipIf(!python)('examples/frontier.py', async () => {
+describe.skipIf(!python)('integrations/python/frontier.py', async () => {
   const redis = await redisForTest()
 
   test('it acknowledges what is on its disk; killed at each step, it has one line for each URL and redirect', async () => {

@@ -1,4 +1,4 @@
-/** `decorum partitions` for a test, on a connection of its own. */
+/** `decorum ledger partitions` for a test, on a connection of its own. */
 
 import { connectLink, linkTo } from '@decorum/ledger'
 import { type Repartitioned, repartition } from '@decorum/ledger-move'

@@ -137,7 +137,7 @@ test('all of a host moves: URLs in order, due times, tries, robots, back-off, pa
     if (++steps === 12) throw new Error('cut off')
   }
   await expect(change(5, breakOff)).rejects.toThrow('cut off')
-  await expect(small.viewPartition(0)).rejects.toThrow("(2>5): 'decorum partitions 5' has not ended yet")
+  await expect(small.viewPartition(0)).rejects.toThrow("(2>5): 'decorum ledger partitions 5' has not ended yet")
   await expect(open(2)).rejects.toBeInstanceOf(LedgerUnfitError)
   await expect(change(3)).rejects.toThrow('a change of partitions (2>5) is not finished: give 5 again first')
   const done = await change(5)
@@ -287,7 +287,7 @@ test('a second change is refused while one works; one that was frozen and overta
   await change(5, () => {
     second ??= change(5).then(() => 'done', String)
   })
-  expect(await second).toContain("another 'decorum partitions' or 'decorum upgrade' is at work")
+  expect(await second).toContain("another 'decorum ledger partitions' or 'decorum ledger upgrade' is at work")
   let now = 5
   let frozen = 0
   for (let most = 12; ; most += most) {

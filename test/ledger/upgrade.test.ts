@@ -178,7 +178,7 @@ test.each(earlier)(
     const raw = await emptyRedis()
     await load(raw, layout)
     const open = () => openLedgerWithViews({ redis: redis.url, partitions: 1, nowMs: () => START + 89_000, ...PATIENT })
-    await expect(open()).rejects.toThrow(/run 'decorum upgrade'/)
+    await expect(open()).rejects.toThrow(/run 'decorum ledger upgrade'/)
     await upgradeOnce(false, 14)
     await lockEnds(raw)
     expect(await raw.hget(keys.epoch, EPOCH.layout)).toBe(`${layout}>${LAYOUT.version}`)

@@ -19,6 +19,7 @@ async function conform(
   ...more: string[]
 ): Promise<Verdicts> {
   const args = [
+    'permits',
     'conform',
     '--json',
     ...(only === undefined ? [] : ['--only', only]),

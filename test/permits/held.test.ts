@@ -72,7 +72,7 @@ const SENT = {
 
 const PYTHON = `
 import sys, urllib.request
-from decorum import Lost, Permits
+from decorum_permits import Lost, Permits
 try:
     with Permits(sys.argv[1]).permit(sys.argv[2]) as held, urllib.request.urlopen(sys.argv[2]) as answer:
         text = answer.read()

@@ -20,13 +20,13 @@ await writeFile(join(folder, 'urls.txt'), 'https://example.com/\n')
 
 const adapter = `
 import sys; sys.path.insert(0, "${root}integrations/python")
-from decorum import Permits, Refused
+from decorum_permits import Permits, Refused
 try: Permits("${service.origin}", token="the-secret-of-this-test", patience=0).ask("https://example.com/")
 except Refused as error: sys.exit(str(error))`
 
 test.skipIf(!hasPython).for([
   ['the Python adapter', ['-c', adapter]],
-  ['examples/frontier.py', [`${root}examples/frontier.py`, 'urls.txt', 'done.ndjson']],
+  ['integrations/python/frontier.py', [`${root}integrations/python/frontier.py`, 'urls.txt', 'done.ndjson']],
   ['examples/breadth-first.py', [`${root}examples/breadth-first.py`, 'https://example.com/']],
 ] as const)('%s stops at a redirect', async ([, args]) => {
   const before = service.asked.length

@@ -82,7 +82,7 @@ test('shadow: Crawlee crawls as before, and the report knows its requests', asyn
 
 const PYTHON_CRAWL = `
 import sys, urllib.request
-from decorum import Permits
+from decorum_permits import Permits
 for service in ("http://127.0.0.1:9", sys.argv[1]):
     permits = Permits(service, shadow=True)
     for url in sys.argv[2:]:

@@ -22,7 +22,7 @@ const HEAD = `# Gates
 
 May a request be sent now, and if not, which gate holds it, until when, what becomes of its lane, and who wakes it when the gate opens?
 This page is printed from \`packages/protocol/src/gates.ts\` (\`node test/protocol/gates-page.ts --write\`), the table from which the
-scripts of the ledger are made, and which \`decorum why\`, the console and the model read. A gate that is unknown refuses.
+scripts of the ledger are made, and which \`decorum url why\`, the console and the model read. A gate that is unknown refuses.
 `
 
 const names = Object.keys(GATE_TABLE) as GateName[]

@@ -4,14 +4,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, realpath, stat, symlink, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { DataFolderTakenError, ensureRedis, type RunningRedis } from '@decorum/local-redis'
-import { spawnRedis, writeNote } from '@decorum/local-redis/testing'
+import { freePort, spawnRedis, writeNote } from '@decorum/local-redis/testing'
 import { Redis } from 'ioredis'
-import { afterEach, expect, inject, test } from 'vitest'
+import { afterEach, expect, inject, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 
 type Parent = { child: ChildProcess; lines: Interface; first: { url: string; pid: number; error?: string } }
@@ -27,6 +27,15 @@ afterEach(async () => {
   for (const client of open.clients.splice(0)) client.disconnect()
   await Promise.all(open.servers.splice(0).map((server) => server.stop()))
   for (const parent of open.parents.splice(0)) parent.kill('SIGKILL')
+})
+
+test('the usual port is taken where it is free, and another one where it is not', async () => {
+  const usual = await freePort()
+  expect(await freePort(usual)).toBe(usual)
+  const other = createServer().listen(usual, '127.0.0.1')
+  await once(other, 'listening')
+  onTestFinished(() => void other.close())
+  expect(await freePort(usual)).not.toBe(usual)
 })
 
 async function embedded(dataDir?: string): Promise<RunningRedis> {

@@ -39,7 +39,7 @@ export type TakeoverOptions = {
   say?: (line: string) => void
 }
 
-/** One start of `decorum upgrade`. */
+/** One start of `decorum ledger upgrade`. */
 export type Attempt = {
   back: boolean
   /** scripts of one bounded step that it ran, and the longest of them, ms of Redis's time */
@@ -258,7 +258,7 @@ async function upgradedAt(raw: Redis): Promise<number> {
 }
 
 /**
- * Runs `decorum upgrade` until it has the lock, which a killed one leaves behind for some seconds.
+ * Runs `decorum ledger upgrade` until it has the lock, which a killed one leaves behind for some seconds.
  * @param killAfterMs  SIGKILL so long after the ledger is seen to be closed
  * @param onClosed     called when it closes the ledger
  * @throws Error with what it said when it fails otherwise
@@ -275,7 +275,7 @@ async function attempt(
     const at = clock()
     const child = fork(
       join(THIS_TREE, 'packages/cli/src/main.ts'),
-      ['upgrade', '--json', ...(back ? ['--back'] : [])],
+      ['ledger', 'upgrade', '--json', ...(back ? ['--back'] : [])],
       {
         env: { ...process.env, REDIS_URL: url },
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -294,7 +294,7 @@ async function attempt(
     if (signal === 'SIGKILL') return { ...told, end: 'killed' }
     if (code === 0) return { ...told, end: 'done' }
     const words = (await said).join(' ')
-    if (!/is at work, or was cut off/.test(words)) throw new Error(`decorum upgrade ended with ${code}: ${words}`)
+    if (!/is at work, or was cut off/.test(words)) throw new Error(`decorum ledger upgrade ended with ${code}: ${words}`)
     await sleep(AGAIN_MS)
   }
 }

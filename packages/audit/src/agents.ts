@@ -40,13 +40,15 @@ export type AgentSettings = {
   agents?: FleetAgents
   /** all lines are of this one agent, whatever their User-Agent */
   agent?: string
+  /** the one agent whose User-Agents hold this name, as a word; lines of others are left out */
+  only?: string
   profile: ProfileName
   minDelayMs: number
   maxDelayMs: number
 }
 
 export function agentsOf(settings: AgentSettings): AgentFinder {
-  const { agents, agent, profile, minDelayMs, maxDelayMs } = settings
+  const { agents, agent, only, profile, minDelayMs, maxDelayMs } = settings
   const policy = policies[profile]
   if (agents) {
     const byHeader = new Map(
@@ -77,6 +79,11 @@ export function agentsOf(settings: AgentSettings): AgentFinder {
   if (agent !== undefined) {
     const all = stranger(agent, agent)
     return () => all
+  }
+  if (only !== undefined) {
+    const one = stranger(only, only)
+    const isNamed = new RegExp(`(?<![\\w-])${only.replace(/[\^$.*+?()[\]{}|\\]/g, '\\$&')}(?![\\w-])`, 'i')
+    return (userAgent) => (isNamed.test(userAgent) ? one : undefined)
   }
   return (userAgent) => stranger(userAgent || '-', tokenOf(userAgent))
 }

@@ -1,9 +1,8 @@
 /**
- * `node packages/cli/scripts/pack.mjs [FOLDER]`: the tarball of the command `decorum`, written to FOLDER (default: where one stands).
+ * What `npm pack` in this folder makes of the sources (scripts/pack-package.mjs): the command with all that it uses, in dist.
  *
  * Node does not strip types below node_modules, so the sources are compiled, file by file. The packages of this repository and all
- * that they use are inside, in the versions of package-lock.json: installing it asks no registry and runs no script. All of it
- * is made in a folder of its own: the working tree is not touched.
+ * that they use are inside, in the versions of package-lock.json: installing it asks no registry and runs no script.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -19,32 +18,26 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { readableByAll } from '../../../scripts/readable.mjs'
 import { readBuild } from '../../fleet-config/src/build.ts'
 
 const repo = resolve(import.meta.dirname, '../../..')
 const lock = JSON.parse(readFileSync(join(repo, 'package-lock.json'), 'utf8')).packages
-const stage = mkdtempSync(join(tmpdir(), 'decorum-command-'))
-try {
+const dist = join(repo, 'packages/cli/dist')
+
+/** Writes dist. @returns the manifest that is published */
+export function build({ dependencies: _, exports: __, ...manifest }) {
   const compiled = compile()
   const { ours, theirs } = whatIsUsed('packages/cli')
   for (const place of ours)
-    copyOurs(place, place === 'packages/cli' ? stage : join(stage, 'node_modules', lock[place].name), compiled)
+    copyOurs(place, place === 'packages/cli' ? dist : join(dist, 'node_modules', lock[place].name), compiled)
   for (const place of theirs) copyTheirs(place)
-  writeManifest([...ours, ...theirs])
-  cpSync(join(repo, 'packages/client/LICENSE'), join(stage, 'LICENSE'))
-  readableByAll(stage)
-  const into = resolve(process.argv[2] ?? '.')
-  mkdirSync(into, { recursive: true })
-  const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', into], stage).trim()
-  console.log(join(into, packed))
-} finally {
-  rmSync(stage, { recursive: true, force: true })
+  rmSync(compiled, { recursive: true })
+  return { ...manifest, bin: { decorum: './dist/src/main.js' }, files: ['dist'] }
 }
 
 /** JavaScript of all packages and services, in a folder that has the tree of the repository. */
 function compile() {
-  const out = join(stage, '.compiled')
+  const out = mkdtempSync(join(tmpdir(), 'decorum-command-'))
   const config = {
     extends: join(repo, 'tsconfig.base.json'),
     compilerOptions: {
@@ -56,9 +49,12 @@ function compile() {
     },
     include: ['packages', 'services'].map((name) => join(repo, name, '*/src/**/*.ts')),
   }
-  writeFileSync(join(stage, 'tsconfig.json'), JSON.stringify(config))
-  run(join(repo, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], stage)
-  rmSync(join(stage, 'tsconfig.json'))
+  writeFileSync(join(out, 'tsconfig.json'), JSON.stringify(config))
+  execFileSync(join(repo, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], {
+    cwd: out,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
   return out
 }
 
@@ -114,45 +110,14 @@ function copyTheirs(place) {
   const isNeeded = (file) => {
     const path = relative(from, file)
     if (path.startsWith('node_modules')) return false // its own place in the lock
+    if (/(^|\/)\.(npm|git)ignore$/.test(path)) return false // npm would obey it
     if (/(^|\/)(\.github|\.vscode|__tests__|tests?|benchmarks?|examples?)(\/|$)|\.test\.[cm]?js$/.test(path))
       return false
     return !/\.(map|d\.[cm]?ts|[cm]?ts|flow|md|markdown)$/i.test(path) || /licen[cs]e/i.test(path)
   }
-  const to = join(stage, place.replace(/^packages\/cli\//, '')) // the command is the package itself
+  const to = join(dist, place.replace(/^packages\/cli\//, '')) // the command is the package itself
   if (existsSync(to)) throw new Error(`${place}: another version is inside already`)
   cpSync(from, to, { recursive: true, dereference: true, filter: isNeeded })
-}
-
-function writeManifest(places) {
-  const { version, license, homepage, repository, bugs } = {
-    ...manifestOf('packages/client'),
-    ...manifestOf('packages/cli'),
-  }
-  const isTop = (place) => /^(packages|services)\/[^/]+$|^(packages\/cli\/)?node_modules\/(@[^/]+\/)?[^/]+$/.test(place)
-  const nameOf = (place) => lock[place].name ?? place.replace(/^.*node_modules\//, '')
-  const inside = [...new Set(places.filter(isTop).map(nameOf))]
-    .filter((name) => name !== '@decorum/cli')
-    .toSorted(byName)
-  const versionOf = (name) =>
-    JSON.parse(readFileSync(join(stage, 'node_modules', name, 'package.json'), 'utf8')).version
-  const manifest = {
-    name: 'decorum',
-    version,
-    description: 'A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.',
-    license,
-    homepage: homepage.replace('/tree/main/packages/client', ''),
-    repository: { type: repository.type, url: repository.url },
-    bugs,
-    type: 'module',
-    engines: { node: '>=24' },
-    bin: { decorum: './src/main.js' },
-    files: ['src'],
-    dependencies: Object.fromEntries(inside.map((name) => [name, versionOf(name)])),
-    bundleDependencies: inside,
-  }
-  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
-  cpSync(join(repo, 'packages/cli/README.md'), join(stage, 'README.md'))
-  rmSync(join(stage, '.compiled'), { recursive: true, force: true })
 }
 
 /** The same order on every machine, whatever its language. */
@@ -162,14 +127,4 @@ function byName(a, b) {
 
 function manifestOf(place) {
   return JSON.parse(readFileSync(join(repo, place, 'package.json'), 'utf8'))
-}
-
-function run(command, args, cwd) {
-  return execFileSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-    maxBuffer: 64 * 1024 * 1024,
-    shell: process.platform === 'win32',
-  })
 }

@@ -2,8 +2,7 @@
 import { hostname, userInfo } from 'node:os'
 import { FLEET_SETTINGS } from '@decorum/config'
 import { agree, connectForConfig, readCurrent, write } from '@decorum/fleet-config'
-import { fleetAt, type RunningRedis } from '@decorum/local-redis'
-import { dataFolder } from './settings.ts'
+import { dataFolder, fleetAt, type RunningRedis } from '@decorum/local-redis'
 
 type Env = NodeJS.ProcessEnv
 

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger-move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
-import { ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
+import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
-import { type CliSettings, dataFolder, readCliSettings } from './settings.ts'
+import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
 
 export type LocalFleetOptions = {

@@ -22,7 +22,9 @@ if (Number.parseInt(process.versions.node, 10) < wanted) {
   process.exit(2)
 }
 // Files of these commands are readable by their user alone; a role keeps the umask that its operator set, and so does what `guard` runs.
-if (!isRole(process.argv[2]) && process.argv[2] !== 'guard') process.umask(0o077)
+const [word, second = '-'] = process.argv.slice(2)
+const isRoleItself = isRole(word) && second.startsWith('-') // not `proxy ca`
+if (!isRoleItself && word !== 'guard') process.umask(0o077)
 for (const stream of [process.stdout, process.stderr]) {
   // `decorum outcomes | head`: the reader has closed the pipe
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

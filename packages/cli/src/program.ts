@@ -6,7 +6,9 @@ import { createRequire } from 'node:module'
 import type * as Config from '@decorum/config'
 import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
 import { policies } from '@decorum/robots/policies'
-import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { completion, SHELLS, type Shell } from './completion.ts'
+import { DONE } from './exit.ts'
 import { ROLES } from './roles.ts'
 import { tell, warn } from './terminal.ts'
 
@@ -17,15 +19,30 @@ const PROFILES = Object.keys(policies)
 export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('decorum')
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
-    .version('0.1.0')
+    .version('0.2.0')
+    .addOption(new Option('--completion <shell>', 'prints what this shell needs to complete commands and options').choices(SHELLS))
+    .on('option:completion', (shell: Shell) => {
+      tell(completion(shell, program))
+      throw new CommanderError(DONE, 'decorum.completion', '')
+    })
     .exitOverride()
     .enablePositionalOptions()
+    .helpCommand(false) // `decorum help X` is X --help (run-command.ts)
     .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
   /** A sub-command that inherits all of that, and answers --json like all of them. */
-  const command = (name: string, description: string): Command =>
-    program.command(name).description(description).option('--json', 'machine-readable output')
+  const below = (parent: Command, name: string, description: string): Command =>
+    parent.command(name).description(description).option('--json', 'machine-readable output')
+  const command = (name: string, description: string): Command => below(program, name, description)
+  /** A word before other commands, which does nothing alone. */
+  const group = (name: string, description: string): Command =>
+    program.command(name).description(description).helpCommand(false)
+
+  program.commandsGroup('Crawl:')
+  command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
+    .option('--keep <dir>', "keep the origins' record there")
+    .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
 
   command('up', 'a whole small fleet: Redis, one gateway, one fetcher, the console; until Ctrl-C')
     .option('--data <dir>', 'where the embedded Redis keeps its data (default: ~/.local/share/decorum)')
@@ -56,10 +73,6 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
     .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))
 
-  command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
-    .option('--keep <dir>', "keep the origins' record there")
-    .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
-
   command('guard', 'runs a command whose requests all go through a proxy of its own, and ends with its exit code')
     .argument('<command...>', 'the crawler with its arguments; behind --')
     .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
@@ -69,17 +82,9 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--hosts <names>', 'only these hosts and names below them, separated by commas (PROXY_HOSTS)')
     .action(async (args, options) => done(await (await import('./commands/guard.ts')).guard(args, options)))
 
-  command('conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
-    .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
-    .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
-    .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
-
-  command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
-    .argument('<url>')
-    .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
-    .option('--robots <file>', 'judge by this file instead of fetching robots.txt; - reads from standard input')
-    .addOption(new Option('--profile <name>', 'how the rules are read').choices([...PROFILES, 'all']))
-    .action(async (url, options) => done(await (await import('./commands/check.ts')).check(url, options)))
+  command('env', 'prints REDIS_URL of the fleet that runs here for a shell: eval "$(decorum env)"').action(async (options) =>
+    done(await (await import('./commands/env.ts')).env(options)),
+  )
 
   command('enqueue', 'adds candidates and returns at once; a running fleet fetches them')
     .argument('<file>', 'one URL, or one candidate as JSON, per line; - reads from standard input')
@@ -92,224 +97,27 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'wait for more')
     .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .option('--forget', 'remove the group instead, so that outcomes are no longer kept for it')
+    .option('--forget', 'forgets the group instead: outcomes are no longer kept for it; recorded')
+    .option('--force', 'with --forget: even while a reader of this group is active')
+    .option('--reason <text>', 'with --forget: why; recorded')
+    .option('--by <name>', 'with --forget: who; recorded (default: the user)')
     .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
 
-  const candidate = (name: string, description: string): Command =>
-    command(name, description)
-      .option('--url <url>', 'its URL, when an id is given')
-      .option('--agent <name>', 'only the lane of this agent (default: all)')
-      .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-  candidate('why', 'where a URL is and why it waits: its lane, its place, the gate that holds it, or its outcome')
-    .argument('<url-or-id>')
-    .action(async (text, options) => done(await (await import('./commands/candidate.ts')).why(text, options)))
-  candidate('cancel', 'cancels one candidate by its id: it ends as refused: cancelled, unless it is in flight')
-    .argument('<id>')
-    .action(async (id, options) => done(await (await import('./commands/candidate.ts')).cancel(id, options)))
-
-  const readers = command('readers', 'who reads outcomes: each consumer group, and what it has not acknowledged')
-    .enablePositionalOptions()
-    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .action(async (options) => done(await (await import('./commands/readers.ts')).readers(options)))
-  readers
-    .command('forget')
-    .description('forgets a group: outcomes are no longer kept for it; recorded')
-    .argument('<group>', 'as `decorum readers` names it')
-    .option('--json', 'machine-readable output')
-    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .option('--force', 'even while a reader of this group is active')
-    .option('--reason <text>', 'why; recorded')
-    .option('--by <name>', 'who; recorded (default: the user)')
-    .action(async (group, options) => done(await (await import('./commands/readers.ts')).forgetReader(group, options)))
-
-  const crawls = command('crawls', 'the crawls that share this fleet: counts, weight, limits').enablePositionalOptions()
-  crawls.action(async (options) => done(await (await import('./commands/crawls.ts')).listCrawls(options)))
-  const crawlsCommand = (name: string, description: string): Command =>
-    crawls.command(name).description(description).option('--json', 'machine-readable output')
-  const changingCrawl = (name: string, description: string): Command =>
-    crawlsCommand(name, description)
-      .argument('<crawl>', 'its name', crawlName)
-      .option('--reason <text>', 'why; recorded')
-      .option('--by <name>', 'who; recorded (default: the user)')
-  crawlsCommand('list', 'the same as without a word').action(async (options) =>
-    done(await (await import('./commands/crawls.ts')).listCrawls(options)),
-  )
-  for (const [name, state, description] of [
-    ['pause', 'paused', 'its URLs wait until it is resumed'],
-    ['resume', 'running', 'it goes on within half a minute'],
-    ['cancel', 'cancelled', 'each of its stored URLs ends as refused: cancelled; for good'],
-  ] as const)
-    changingCrawl(name, description).action(async (crawl, options) =>
-      done(await (await import('./commands/crawls.ts')).setState(crawl, state, options)),
-    )
-  changingCrawl('weight', 'how many turns it has beside other crawls of the same site')
-    .argument('<weight>', '1 to 100; 1 is usual', whole(1, 100))
-    .action(async (crawl, weight, options) =>
-      done(await (await import('./commands/crawls.ts')).setWeight(crawl, weight, options)),
-    )
-  changingCrawl('set', 'sets its end, its limits and defaults for its candidates; none removes one')
-    .option('--weight <n>', 'turns beside other crawls', whole(1, 100))
-    .option('--for <length>', 'it ends after so long: 90s, 30m, 1h, 7d', orNone(lengthOfTime))
-    .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
-    .option('--per-day <n>', 'URLs taken in on one day (UTC)', orNone(whole(1)))
-    .option('--per-host <n>', 'URLs taken in of one host', orNone(whole(1)))
-    .option('--per-domain <n>', 'URLs taken in of one registrable domain', orNone(whole(1)))
-    .option('--bytes <n>', 'bytes of bodies in all', orNone(whole(1)))
-    .addOption(new Option('--redirects <what>', 'what becomes of redirects').choices(['follow', 'report', 'none']))
-    .addOption(new Option('--priority <p>', 'of candidates that name none').choices(['high', 'normal', 'none']))
-    .option('--accept <types>', 'media types that are read, separated by commas')
-    .option('--max-bytes <n>', 'bytes of one body', orNone(whole(1)))
-    .option('--deadline-ms <n>', 'of one request', orNone(whole(100)))
-    .option('--attempts <n>', 'requests for one URL; never more than MAX_ATTEMPTS', orNone(whole(1)))
-    .option('--pool <name>', 'its pages are fetched by the workers of this pool')
-    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).setCrawl(crawl, options)))
-  crawlsCommand('forget', 'removes a crawl that holds no URLs and that nobody reads from the list')
-    .argument('<crawl>', 'its name', crawlName)
-    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).forgetCrawl(crawl, options)))
-
-  command('origin', 'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop')
-    .argument('<origin>', 'scheme://host[:port], or any URL of it')
-    .option('--pause', 'nothing is fetched, URLs wait')
-    .option('--resume', 'ends a pause')
-    .option('--block', 'nothing is fetched, URLs end as refused')
-    .option('--unblock', 'ends a block')
-    .option('--delay <ms>', 'a delay of at least so long; never less than its rules ask', whole(1))
-    .option('--restore-delay', 'ends such a delay')
-    .addOption(new Option('--gap <ms>', 'older name of --delay').argParser(whole(1)).hideHelp())
-    .addOption(new Option('--ungap', 'older name of --restore-delay').hideHelp())
-    .option('--refetch', 'its robots.txt is fetched again before anything else')
-    .option('--drop', 'pending URLs end as refused')
-    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until an operator ends it)', lengthOfTime)
-    .option('--reason <text>', 'why; recorded')
-    .option('--by <name>', 'who; recorded (default: the user)')
-    .option('--agent <name>', 'with --drop: only the pending URLs of this agent')
-    .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
-
-  command('sitemaps', 'prints the URLs of the sitemaps that a robots.txt names; the running fleet fetches them')
-    .argument('<origin>', 'scheme://host[:port], or any URL of it')
-    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
-    .option('--enqueue', 'adds the URLs of its host as candidates instead of printing them')
-    .option('--most <n>', 'URLs at most', whole(1), 1_000_000)
-    .option('--max-sitemaps <n>', 'sitemaps fetched at most, those of indexes included', whole(1, 50_000), 1_000)
-    .action(async (origin, options) => done(await (await import('./commands/sitemaps.ts')).sitemaps(origin, options)))
-
-  command(
-    'partitions',
-    'shows how many partitions the hosts are spread over; with a number: changes it while the fleet is stopped',
-  )
-    .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
-    .option(
-      '--new',
-      'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
-    )
-    .option('--restart', 'the fleet is stopped and Redis is about to be restarted: what starts then need not wait')
-    .action(async (number, options) =>
-      done(await (await import('./commands/partitions.ts')).partitions(number, options)),
-    )
-
-  command(
-    'doctor',
-    'checks Redis, the fleet and this machine, and says how to fix what is wrong (exit 1 when something is)',
-  )
-    .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
-    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
-
-  command('upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
-    .option('--show', 'only says which layout this Redis holds')
-    .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')
-    .action(async (options) => done(await (await import('./commands/upgrade.ts')).upgrade(options)))
-
-  const config = command(
-    'config',
-    "the fleet's one configuration: settings that all processes agree on",
-  ).enablePositionalOptions()
-  const configCommand = (name: string, description: string): Command =>
-    config.command(name).description(description).option('--json', 'machine-readable output')
-  const changing = (name: string, description: string): Command =>
-    configCommand(name, description)
-      .option('--yes', 'does not ask')
-      .option('--reason <text>', 'why; written down')
-      .option('--by <name>', 'who; written down (default: the user)')
-  configCommand('show', 'the configuration in force, as a file that can be applied').action(async (options) =>
-    done(await (await import('./commands/config.ts')).configShow(options)),
-  )
-  configCommand('check', 'is this file well-formed, and what would it change?')
-    .argument('<file>', 'YAML or JSON; - reads from standard input')
-    .action(async (file, options) => done(await (await import('./commands/config.ts')).configCheck(file, options)))
-  changing('apply', 'shows what changes and applies it; what the file leaves out stays as it is')
-    .argument('<file>', 'YAML or JSON; - reads from standard input')
-    .action(async (file, options) => done(await (await import('./commands/config.ts')).configApply(file, options)))
-  configCommand('history', 'who changed what, when and why, the latest first').action(async (options) =>
-    done(await (await import('./commands/config.ts')).configHistory(options)),
-  )
-  changing('rollback', 'makes an earlier version the latest one (default: the one before)')
-    .argument('[version]', 'as history names it', whole(1))
-    .action(async (version, options) =>
-      done(await (await import('./commands/config.ts')).configRollback(version, options)),
-    )
-  configCommand(
-    'policies',
-    'the policies of sites in force; with --json those of all versions that are kept, for audit',
-  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
-  configCommand('schema', 'the JSON Schema of the file, for editors').action(async () =>
-    done((await import('./commands/config.ts')).configSchema()),
-  )
-
-  const stop = command(
-    'stop',
-    'emergency stop of the whole fleet: of everything, or of domains, hosts and addresses, within a second',
-  ).enablePositionalOptions()
-  const naming = (of: Command): Command =>
-    of
-      .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
-      .option('--all', 'everything')
-      .option('--file <file>', 'names from a file, one per line, # starts a comment; - reads from standard input')
-      .option('--by <name>', 'who; recorded (default: the user)')
-  naming(stop)
-    .option('--reason <text>', 'why; recorded')
-    .option('--until <instant>', 'when it ends, such as 2026-11-22T18:00Z (default: when it is lifted)')
-    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d', lengthOfTime)
-    .action(async (names, options) => done(await (await import('./commands/stop.ts')).stop(names, options)))
-  const stopCommand = (name: string, description: string): Command =>
-    stop.command(name).description(description).option('--json', 'machine-readable output')
-  stopCommand('list', 'what is stopped, by whom, when and why')
-    .option('--ended', 'what has ended as well; with --json what audit --stops reads')
-    .action(async (options) => done(await (await import('./commands/stop.ts')).listStops(options)))
-  naming(stopCommand('lift', 'ends stops; URLs that waited go on within half a minute'))
-    .option('--reason <text>', 'why; recorded')
-    .action(async (names, options) => done(await (await import('./commands/stop.ts')).lift(names, options)))
-
-  command('fleet', 'which processes run, where, and with which version of the configuration').action(async (options) =>
-    done(await (await import('./commands/fleet.ts')).fleet(options)),
-  )
-
-  command('status', 'the state of the fleet in a sentence: polite, moving, stalled, or stopped by a reader').action(
-    async (options) => done(await (await import('./commands/status.ts')).status(options)),
-  )
-
-  command('top', 'the fleet as it works, every second, until q or Ctrl-C; on a pipe once')
-    .option('--every <s>', 'seconds between two looks', whole(1, 3_600), 1)
-    .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
-
-  command('completion', 'prints what a shell needs to complete commands and options of decorum')
-    .addArgument(new Argument('<shell>', 'which one').choices(['bash', 'zsh', 'fish']))
-    .addHelpText(
-      'after',
-      '\nbash: decorum completion bash > ~/.local/share/bash-completion/completions/decorum\n' +
-        'zsh:  decorum completion zsh > ~/.zfunc/_decorum   (a folder of fpath)\n' +
-        'fish: decorum completion fish > ~/.config/fish/completions/decorum.fish',
-    )
-    .action(async (shell) => done((await import('./commands/completion.ts')).completion(shell, program)))
+  command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
+    .argument('<url>')
+    .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
+    .option('--robots <file>', 'judge by this file instead of fetching robots.txt; - reads from standard input')
+    .addOption(new Option('--profile <name>', 'how the rules are read').choices([...PROFILES, 'all']))
+    .action(async (url, options) => done(await (await import('./commands/check.ts')).check(url, options)))
 
   command('audit', 'judges recorded access logs against the promises')
     .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
     .option('--robots <dir>', 'robots.txt bodies, one file per host')
     .option('--delay-ms <n>', 'delay where robots.txt asks for none (default: 1000)', whole(0))
-    .addOption(new Option('--gap-ms <n>', 'older name of --delay-ms').argParser(whole(0)).hideHelp())
     .option('--max-delay-ms <n>', 'longest delay that a crawl-delay can ask for (default: 10000)', whole(0))
-    .addOption(new Option('--cap-ms <n>', 'older name of --max-delay-ms').argParser(whole(0)).hideHelp())
     .option('--agents <file>', 'agents of one fleet, as DECORUM_AGENTS; requests of others are left out')
     .option('--agent <token>', 'all requests are of this one agent, whatever their User-Agent')
+    .option('--only <name>', 'only requests whose User-Agent holds this name: one crawler of an ordinary log')
     .option('--origin <origin>', 'whose log it is, when its lines do not say')
     .option('--continues', 'the logs go on where older ones ended, so rules may be known from before')
     .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
@@ -326,20 +134,201 @@ export function buildProgram(done: (code: number) => void): Command {
     )
     .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
 
+  program.commandsGroup('See what the fleet does, and act on it:')
+  const status = command(
+    'status',
+    'the state of the fleet in a sentence: polite, moving, stalled, or stopped by a reader',
+  )
+  status.action(async (options) => done(await (await import('./commands/status.ts')).status(options)))
+  below(status, 'top', 'the fleet as it works, every second, until q or Ctrl-C; on a pipe once')
+    .option('--every <s>', 'seconds between two looks', whole(1, 3_600), 1)
+    .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
+
+  below(status, 'fleet', 'which processes run, where, and with which version of the configuration').action(async (options) =>
+    done(await (await import('./commands/fleet.ts')).fleet(options)),
+  )
+
+  below(status, 'readers', 'who reads outcomes: each consumer group, and what it has not acknowledged')
+    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
+    .action(async (options) => done(await (await import('./commands/readers.ts')).readers(options)))
+
+  command(
+    'doctor',
+    'checks Redis, the fleet and this machine, and says how to fix what is wrong (exit 1 when something is)',
+  )
+    .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
+    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
+
+  const origin = command(
+    'origin',
+    'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop',
+  )
+    .argument('<origin>', 'scheme://host[:port], or any URL of it')
+    .option('--pause', 'nothing is fetched, URLs wait')
+    .option('--resume', 'ends a pause')
+    .option('--block', 'nothing is fetched, URLs end as refused')
+    .option('--unblock', 'ends a block')
+    .option('--delay <ms>', 'a delay of at least so long; never less than its rules ask', whole(1))
+    .option('--restore-delay', 'ends such a delay')
+    .option('--refetch', 'its robots.txt is fetched again before anything else')
+    .option('--drop', 'pending URLs end as refused')
+    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until an operator ends it)', lengthOfTime)
+    .option('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who; recorded (default: the user)')
+    .option('--agent <name>', 'with --drop: only the pending URLs of this agent')
+    .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
+
+  below(origin, 'sitemaps', 'prints the URLs of the sitemaps that a robots.txt names; the running fleet fetches them')
+    .argument('<origin>', 'scheme://host[:port], or any URL of it')
+    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
+    .option('--enqueue', 'adds the URLs of its host as candidates instead of printing them')
+    .option('--most <n>', 'URLs at most', whole(1), 1_000_000)
+    .option('--max-sitemaps <n>', 'sitemaps fetched at most, those of indexes included', whole(1, 50_000), 1_000)
+    .action(async (origin, options) => done(await (await import('./commands/sitemaps.ts')).sitemaps(origin, options)))
+
+  const url = group('url', 'one URL: where it is and why it waits, or its end before it is requested')
+  const candidate = (name: string, description: string): Command =>
+    below(url, name, description)
+      .option('--url <url>', 'its URL, when an id is given')
+      .option('--agent <name>', 'only the lane of this agent (default: all)')
+      .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
+  candidate('why', 'where a URL is and why it waits: its lane, its place, the gate that holds it, or its outcome')
+    .argument('<url-or-id>')
+    .action(async (text, options) => done(await (await import('./commands/candidate.ts')).why(text, options)))
+  candidate('cancel', 'cancels one candidate by its id: it ends as refused: cancelled, unless it is in flight')
+    .argument('<id>')
+    .action(async (id, options) => done(await (await import('./commands/candidate.ts')).cancel(id, options)))
+
+  const crawls = command('crawls', 'the crawls that share this fleet: counts, weight, limits')
+  crawls.action(async (options) => done(await (await import('./commands/crawls.ts')).listCrawls(options)))
+  const changingCrawl = (name: string, description: string): Command =>
+    below(crawls, name, description)
+      .argument('<crawl>', 'its name', crawlName)
+      .option('--reason <text>', 'why; recorded')
+      .option('--by <name>', 'who; recorded (default: the user)')
+  below(crawls, 'list', 'the same as without a word').action(async (options) =>
+    done(await (await import('./commands/crawls.ts')).listCrawls(options)),
+  )
+  for (const [name, state, description] of [
+    ['pause', 'paused', 'its URLs wait until it is resumed'],
+    ['resume', 'running', 'it goes on within half a minute'],
+    ['cancel', 'cancelled', 'each of its stored URLs ends as refused: cancelled; for good'],
+  ] as const)
+    changingCrawl(name, description).action(async (crawl, options) =>
+      done(await (await import('./commands/crawls.ts')).setState(crawl, state, options)),
+    )
+  changingCrawl('set', 'sets its weight, end, limits and defaults for its candidates; none removes one')
+    .option('--weight <n>', 'turns beside other crawls of the same site: 1 to 100; 1 is usual', whole(1, 100))
+    .option('--for <length>', 'it ends after so long: 90s, 30m, 1h, 7d', orNone(lengthOfTime))
+    .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
+    .option('--per-day <n>', 'URLs taken in on one day (UTC)', orNone(whole(1)))
+    .option('--per-host <n>', 'URLs taken in of one host', orNone(whole(1)))
+    .option('--per-domain <n>', 'URLs taken in of one registrable domain', orNone(whole(1)))
+    .option('--bytes <n>', 'bytes of bodies in all', orNone(whole(1)))
+    .addOption(new Option('--redirects <what>', 'what becomes of redirects').choices(['follow', 'report', 'none']))
+    .addOption(new Option('--priority <p>', 'of candidates that name none').choices(['high', 'normal', 'none']))
+    .option('--accept <types>', 'media types that are read, separated by commas')
+    .option('--max-bytes <n>', 'bytes of one body', orNone(whole(1)))
+    .option('--deadline-ms <n>', 'of one request', orNone(whole(100)))
+    .option('--attempts <n>', 'requests for one URL; never more than MAX_ATTEMPTS', orNone(whole(1)))
+    .option('--pool <name>', 'its pages are fetched by the workers of this pool')
+    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).setCrawl(crawl, options)))
+  below(crawls, 'forget', 'removes a crawl that holds no URLs and that nobody reads from the list')
+    .argument('<crawl>', 'its name', crawlName)
+    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).forgetCrawl(crawl, options)))
+
+  const stop = command(
+    'stop',
+    'emergency stop of the whole fleet: of everything, or of domains, hosts and addresses, within a second',
+  )
+  const naming = (of: Command): Command =>
+    of
+      .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
+      .option('--all', 'everything')
+      .option('--file <file>', 'names from a file, one per line, # starts a comment; - reads from standard input')
+      .option('--by <name>', 'who; recorded (default: the user)')
+  naming(stop)
+    .option('--reason <text>', 'why; recorded')
+    .option('--until <instant>', 'when it ends, such as 2026-11-22T18:00Z (default: when it is lifted)')
+    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d', lengthOfTime)
+    .action(async (names, options) => done(await (await import('./commands/stop.ts')).stop(names, options)))
+  below(stop, 'list', 'what is stopped, by whom, when and why')
+    .option('--ended', 'what has ended as well; with --json what audit --stops reads')
+    .action(async (options) => done(await (await import('./commands/stop.ts')).listStops(options)))
+  naming(below(stop, 'lift', 'ends stops; URLs that waited go on within half a minute'))
+    .option('--reason <text>', 'why; recorded')
+    .action(async (names, options) => done(await (await import('./commands/stop.ts')).lift(names, options)))
+
+  const config = group('config', "the fleet's one configuration: settings that all processes agree on")
+  const changing = (name: string, description: string): Command =>
+    below(config, name, description)
+      .option('--yes', 'does not ask')
+      .option('--reason <text>', 'why; written down')
+      .option('--by <name>', 'who; written down (default: the user)')
+  below(config, 'show', 'the configuration in force, as a file that can be applied').action(async (options) =>
+    done(await (await import('./commands/config.ts')).configShow(options)),
+  )
+  below(config, 'check', 'is this file well-formed, and what would it change?')
+    .argument('<file>', 'YAML or JSON; - reads from standard input')
+    .action(async (file, options) => done(await (await import('./commands/config.ts')).configCheck(file, options)))
+  changing('apply', 'shows what changes and applies it; what the file leaves out stays as it is')
+    .argument('<file>', 'YAML or JSON; - reads from standard input')
+    .action(async (file, options) => done(await (await import('./commands/config.ts')).configApply(file, options)))
+  below(config, 'history', 'who changed what, when and why, the latest first').action(async (options) =>
+    done(await (await import('./commands/config.ts')).configHistory(options)),
+  )
+  changing('rollback', 'makes an earlier version the latest one (default: the one before)')
+    .argument('[version]', 'as history names it', whole(1))
+    .action(async (version, options) =>
+      done(await (await import('./commands/config.ts')).configRollback(version, options)),
+    )
+  below(
+    config,
+    'policies',
+    'the policies of sites in force; with --json those of all versions that are kept, for audit',
+  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
+  below(config, 'schema', 'the JSON Schema of the file, for editors').action(async () =>
+    done((await import('./commands/config.ts')).configSchema()),
+  )
+
+  const ledger = group('ledger', 'how the fleet is stored in Redis: its partitions, and the layout of its version')
+  below(
+    ledger,
+    'partitions',
+    'shows how many partitions the hosts are spread over; with a number: changes it while the fleet is stopped',
+  )
+    .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
+    .option(
+      '--new',
+      'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
+    )
+    .option('--restart', 'the fleet is stopped and Redis is about to be restarted: what starts then need not wait')
+    .action(async (number, options) =>
+      done(await (await import('./commands/partitions.ts')).partitions(number, options)),
+    )
+
+  below(ledger, 'upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
+    .option('--show', 'only says which layout this Redis holds')
+    .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')
+    .action(async (options) => done(await (await import('./commands/upgrade.ts')).upgrade(options)))
+
+  program.commandsGroup('One process of a fleet, for containers and services:')
   for (const role of ROLES) {
     const its = command(role, WHAT_ROLES_ARE[role])
     if (role === 'proxy') {
-      its.enablePositionalOptions()
-      its
-        .command('ca')
-        .description('makes an authority by which proxies look into HTTPS (PROXY_CA)')
+      below(its, 'ca', 'makes an authority by which proxies look into HTTPS (PROXY_CA)')
         .argument('<dir>', 'where ca.pem and ca-key.pem are written; neither may be there')
         .option('--hosts <names>', 'it may sign for these alone and names below them, separated by commas')
         .option('--days <n>', 'how long it lasts', whole(1, 3_650), 365)
-        .option('--json', 'machine-readable output')
         .action(async (dir, options) => done(await (await import('./commands/proxy-ca.ts')).proxyCa(dir, options)))
+      its.option('--tunnels', 'HTTPS as tunnels, paced by host and not judged (PROXY_TUNNELS=yes)')
     }
-    if (role === 'proxy') its.option('--tunnels', 'HTTPS as tunnels, paced by host and not judged (PROXY_TUNNELS=yes)')
+    if (role === 'permits') {
+      below(its, 'conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
+        .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
+        .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
+        .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
+    }
     its
       .addHelpText(
         'after',

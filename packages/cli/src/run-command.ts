@@ -1,5 +1,6 @@
 /** One command from its arguments (program.ts) to an exit code of docs/spec/design.md §4, or of the command that it runs (`guard`). */
-import { DONE, explainError, USAGE } from './exit.ts'
+import { DONE, explainError, USAGE, UsageError } from './exit.ts'
+import { presentForm } from './former-forms.ts'
 import { isRole } from './roles.ts'
 import { warn } from './terminal.ts'
 
@@ -9,7 +10,9 @@ export async function runCommand(args: string[]): Promise<number> {
     const [word] = args
     // A role as containers and fleets start it: nothing is to be parsed, and the parser with all commands is 20 ms of CPU
     if (args.length === 1 && isRole(word)) return await (await import('./commands/role.ts')).runRole(word)
-    return await parsed(args)
+    const present = presentForm(args)
+    if (present !== undefined) throw new UsageError(present)
+    return await parsed(word === 'help' ? [...args.slice(1), '--help'] : args)
   } catch (error) {
     const { code, text } = explainError(error)
     warn(`decorum: ${text}`)

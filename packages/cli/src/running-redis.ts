@@ -1,9 +1,9 @@
 /** The Redis of a fleet that runs already: what REDIS_URL names, else that of the fleet that runs for this user. */
 
-import { fleetAt } from '@decorum/local-redis'
+import { dataFolder, fleetAt } from '@decorum/local-redis/fleet-here'
 import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
-import { type CliSettings, dataFolder } from './settings.ts'
+import type { CliSettings } from './settings.ts'
 
 /** @throws CommandError when none is named and none runs */
 export async function runningRedis(

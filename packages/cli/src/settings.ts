@@ -1,6 +1,4 @@
 /** The settings that the command itself reads; each role reads and checks its own. */
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { type Agents, agentsOf, readSettings, SETTINGS, schemaOf } from '@decorum/config'
 
 /** Like a role, but for what a command does without: a Redis of its own is started, and each command knows its own port. */
@@ -57,9 +55,4 @@ export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] 
     `no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (${only}); ` +
       'set DECORUM_CONTACT=https://… or an e-mail address to visit others',
   ]
-}
-
-/** Where an embedded Redis keeps its data unless told otherwise: one place per user, so one fleet knows every site. */
-export function dataFolder(env: NodeJS.ProcessEnv): string {
-  return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'decorum')
 }

@@ -1,4 +1,10 @@
 /** For Node 20 and 21: what the sources use and those have not yet. Nothing global is touched; pack.mjs puts these in place. */
+import * as crypto from 'node:crypto'
+
+/** From 20.12 on there. */
+export const hash =
+  crypto.hash ??
+  ((algorithm, data, encoding = 'hex') => crypto.createHash(algorithm).update(data).digest(encoding))
 export const withResolvers = () => {
   const made = {}
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }))

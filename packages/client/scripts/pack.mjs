@@ -1,47 +1,43 @@
 /**
- * `node packages/client/scripts/pack.mjs [FOLDER]`: the tarball that users install, written to FOLDER (default: where one stands).
- *
- * One file of JavaScript for Node 20 and later holds the workspace packages and everything that they use, so installing it
- * installs nothing else; declarations beside it. All of it is made in a folder of its own: the working tree is not touched.
+ * What `npm pack` in this folder makes of the sources (scripts/pack-package.mjs): one file of JavaScript for Node 20 and later, which holds
+ * the workspace packages and everything that they use, so that installing it installs nothing else; and declarations beside it.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { build } from 'esbuild'
-import { readableByAll } from '../../../scripts/readable.mjs'
+import { build as bundled } from 'esbuild'
 
 const repo = resolve(import.meta.dirname, '../../..')
 const root = join(repo, 'packages/client')
-const stage = mkdtempSync(join(tmpdir(), 'decorum-client-'))
-try {
+const OLDER_NODE = join(root, 'scripts/older-node.mjs')
+
+/** Writes dist. @returns the manifest that is published */
+export async function build({ dependencies: _, ...manifest }) {
   await bundle()
   declare()
-  writeManifest()
-  for (const file of ['README.md', 'LICENSE']) cpSync(join(root, file), join(stage, file))
-  readableByAll(stage)
-  const into = resolve(process.argv[2] ?? '.')
-  mkdirSync(into, { recursive: true })
-  const packed = run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', into], stage).trim()
-  console.log(join(into, packed))
-} finally {
-  rmSync(stage, { recursive: true, force: true })
+  const types = './dist/types/client/src/index.d.ts'
+  return {
+    ...manifest,
+    exports: { '.': { types, default: './dist/index.js' }, './package.json': './package.json' },
+    types,
+    files: ['dist'],
+  }
 }
-
 async function bundle() {
-  const { metafile } = await build({
+  const { metafile } = await bundled({
     entryPoints: [join(root, 'src/index.ts')],
-    outfile: join(stage, 'dist/index.js'),
+    outfile: join(root, 'dist/index.js'),
     absWorkingDir: repo,
     bundle: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    legalComments: 'none', // THIRD-PARTY has them all
+    legalComments: 'none', // dist/THIRD-PARTY has them all
     logLevel: 'warning',
     metafile: true,
     plugins: [{ name: 'with what is required', setup: takeRequired }],
-    inject: [join(root, 'scripts/older-node.mjs')],
+    inject: [OLDER_NODE],
     define: { 'Promise.withResolvers': 'withResolvers', 'Map.groupBy': 'groupBy', 'URL.parse': 'parseUrl' },
     // CommonJS packages inside ask for Node's own modules this way
     banner: {
@@ -49,7 +45,7 @@ async function bundle() {
     },
   })
   const [output] = Object.values(metafile.outputs)
-  writeFileSync(join(stage, 'THIRD-PARTY'), licences(Object.keys(output.inputs)))
+  writeFileSync(join(root, 'dist/THIRD-PARTY'), licences(Object.keys(output.inputs)))
 }
 
 /**
@@ -61,6 +57,7 @@ function takeRequired({ onLoad }) {
     const text = readFileSync(path, 'utf8')
     const contents = text
       .replace(/^const require = createRequire\(import\.meta\.url\)$/m, '')
+      .replace("import { hash } from 'node:crypto'", `import { hash } from ${JSON.stringify(OLDER_NODE)}`)
       .replace(/new URL\('(\.\/lua\/[\w/]*)', import\.meta\.url\)/g, (_, folder) =>
         textsOf(join(dirname(path), folder)),
       )
@@ -96,6 +93,7 @@ function licences(files) {
 
 /** What the public types reach, and nothing else; names of workspace packages become paths. */
 function declare() {
+  const stage = mkdtempSync(join(tmpdir(), 'decorum-client-'))
   const config = {
     extends: join(repo, 'tsconfig.base.json'),
     compilerOptions: {
@@ -103,19 +101,23 @@ function declare() {
       declaration: true,
       emitDeclarationOnly: true,
       rootDir: join(repo, 'packages'),
-      outDir: join(stage, 'all'),
+      outDir: stage,
       typeRoots: [join(repo, 'node_modules/@types')],
     },
     // Those of other packages as well: what is only found through node_modules is not emitted
     include: ['client', 'content', 'protocol'].map((name) => join(repo, 'packages', name, 'src/**/*.ts')),
   }
   writeFileSync(join(stage, 'tsconfig.json'), JSON.stringify(config))
-  run(join(repo, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], stage)
+  execFileSync(join(repo, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json'], {
+    cwd: stage,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
   const seen = new Set()
   const take = (file) => {
     if (seen.has(file)) return
     seen.add(file)
-    const text = readFileSync(join(stage, 'all', file), 'utf8').replace(
+    const text = readFileSync(join(stage, file), 'utf8').replace(
       /(from|import\()( ?)(['"])([^'"]+)\3/g,
       (_, word, blank, quote, name) => {
         if (name.startsWith('node:')) return `${word}${blank}${quote}${name}${quote}`
@@ -125,13 +127,12 @@ function declare() {
         return `${word}${blank}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`
       },
     )
-    const target = join(stage, 'dist/types', file)
+    const target = join(root, 'dist/types', file)
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, text.replace(/^\/\/# sourceMappingURL=.*$/m, ''))
   }
   take('client/src/index.d.ts')
-  rmSync(join(stage, 'all'), { recursive: true })
-  rmSync(join(stage, 'tsconfig.json'))
+  rmSync(stage, { recursive: true })
 }
 
 /** @throws Error for types of another package: users would have to install it */
@@ -140,32 +141,4 @@ function workspaceTypes(name) {
   if (folder === undefined) throw new Error(`the public types name ${name}, which is not part of the package`)
   const { exports } = JSON.parse(readFileSync(join(repo, 'packages', folder, 'package.json'), 'utf8'))
   return join(folder, exports[path === '.' ? '.' : `./${path}`].replace(/\.ts$/, '.d.ts'))
-}
-
-function writeManifest() {
-  const {
-    private: _,
-    dependencies,
-    devDependencies,
-    exports,
-    ...kept
-  } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const types = './dist/types/client/src/index.d.ts'
-  const published = {
-    ...kept,
-    engines: { node: '>=20' },
-    exports: { '.': { types, default: './dist/index.js' }, './package.json': './package.json' },
-    types,
-    files: ['dist', 'THIRD-PARTY'],
-  }
-  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
-}
-
-function run(command, args, cwd) {
-  return execFileSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-    shell: process.platform === 'win32',
-  })
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { forgetReader, makeGroup, type RedisLink } from '@decorum/ledger'
+import { dataFolder, fleetAt } from '@decorum/local-redis/fleet-here'
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
 import { type Clock, systemClock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
@@ -41,12 +42,22 @@ type Reading = Required<Omit<OutcomesOptions, 'signal'>>
 
 /**
  * @throws TypeError for options that are wrong
- * @throws FrontierUnavailableError when Redis does not answer
+ * @throws FrontierUnavailableError when Redis does not answer, or none is named and no fleet runs here
  * @throws FrontierUnfitError when `partitions` is not what the fleet has
  */
-export async function openFrontier(options: FrontierOptions): Promise<Frontier> {
+export async function openFrontier(options: FrontierOptions = {}): Promise<Frontier> {
   checkFrontierOptions(options)
   return openWith(options)
+}
+
+/** The Redis that a command would use. @throws FrontierUnavailableError when none is named and none runs */
+async function redisHere(): Promise<string> {
+  const url = process.env.REDIS_URL?.trim() || (await fleetAt(dataFolder(process.env)))?.url
+  if (url !== undefined) return url
+  throw new FrontierUnavailableError(
+    'no fleet is running here',
+    "set REDIS_URL to its Redis, or start one with 'decorum up'",
+  )
 }
 
 /** @param patience  tests only, as is the clock: when a reader counts as dead */
@@ -55,7 +66,7 @@ export async function openWith(
   patience?: Partial<Patience>,
   clock = systemClock,
 ): Promise<Frontier> {
-  const redis = await connectTo(options.redis as string | RedisLink, clock)
+  const redis = await connectTo((options.redis ?? (await redisHere())) as string | RedisLink, clock)
   try {
     return frontierOn(redis, await Partitions.read(redis, options.partitions, clock), options, patience)
   } catch (error) {

@@ -12,8 +12,8 @@ export function checkFrontierOptions(options: FrontierOptions): void {
   const { redis, crawl, partitions, patienceMs, content } = options
   checkCrawl(where, crawl)
   // A text is checked where addresses are read, and never repeated: it may hold a password.
-  const isRedis = (typeof redis === 'string' && redis !== '') || isLink(redis)
-  need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, or an ioredis instance')
+  const isRedis = redis === undefined || (typeof redis === 'string' && redis !== '') || isLink(redis)
+  need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, an ioredis instance, or left out')
   const isCount = Number.isInteger(partitions) && Number(partitions) >= 1 && Number(partitions) <= MAX_PARTITIONS
   const count = `a whole number from 1 to ${MAX_PARTITIONS}, or left out`
   need(partitions === undefined || isCount, where, 'partitions', partitions, count)

@@ -33,8 +33,11 @@ export type RedisInstance = { readonly options: object; duplicate(...args: never
 export type FrontierOptions = {
   /** of the candidates that name none, and of the outcomes that are read; default: `default` */
   crawl?: string
-  /** REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made) */
-  redis: string | RedisInstance
+  /**
+   * REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made). Default: what REDIS_URL
+   * names in the environment, else the Redis of the fleet that runs for this user (`decorum up`)
+   */
+  redis?: string | RedisInstance | undefined
   /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
   partitions?: number
   /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */

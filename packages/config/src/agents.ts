@@ -3,7 +3,7 @@ import { PoolName } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { readingSettings, warnOnStderr } from './read-settings.ts'
+import { readingSettings } from './read-settings.ts'
 import { wrongValues } from './wrong-value.ts'
 
 /**
@@ -80,8 +80,6 @@ const AgentEntry = z
 /** What DECORUM_AGENTS holds. */
 export const AgentsFile = z.array(AgentEntry).min(1).max(64)
 const MEMBERS = [...Object.keys(AgentEntry.shape), ...Object.keys(AdaptiveDelayEntry.shape)]
-/** Older names of members, still read. */
-const FORMER_MEMBERS = { minGapMs: 'minDelayMs', maxGapMs: 'maxDelayMs', adaptiveGap: 'adaptiveDelay' } as const
 
 /**
  * A delay in proportion: after an exchange that took t ms the delay is at least factor × t, within [floorMs, capMs]. It only
@@ -154,12 +152,9 @@ export const agentsOf = (c: AgentVariables): Agents =>
     }),
   )
 
-/**
- * @param warn  is called for each older name in the file
- * @throws      Error with a message for people when the file cannot be read or does not hold what it should
- */
-export function loadAgents(settings: AgentSettings, warn: (line: string) => void = warnOnStderr): Agents {
-  const list = settings.agents ? fromText(settings.agents, settings, warn) : [builtIn(settings)]
+/** @throws Error with a message for people when the file cannot be read or does not hold what it should */
+export function loadAgents(settings: AgentSettings): Agents {
+  const list = settings.agents ? fromText(settings.agents, settings) : [builtIn(settings)]
   const byKey = new Map(list.map((agent) => [agent.key, agent]))
   if (byKey.size !== list.length) throw new Error('DECORUM_AGENTS: two agents have the same name (case does not count)')
   const [first] = list
@@ -168,18 +163,18 @@ export function loadAgents(settings: AgentSettings, warn: (line: string) => void
 }
 
 /**
- * What DECORUM_AGENTS holds, member by member as it is written there, under the present names.
+ * What DECORUM_AGENTS holds, member by member as it is written there.
  * @throws Error with a message for people when the file cannot be read or does not hold what it should
  */
-export function agentEntries(text: string, warn: (line: string) => void = () => {}): z.output<typeof AgentsFile> {
-  const json = withPresentNames(readJsonSetting('DECORUM_AGENTS', '[', text), warn)
+export function agentEntries(text: string): z.output<typeof AgentsFile> {
+  const json = readJsonSetting('DECORUM_AGENTS', '[', text)
   const parsed = AgentsFile.safeParse(json)
   if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS', MEMBERS).join('\n  '))
   return parsed.data
 }
 
-function fromText(text: string, settings: AgentSettings, warn: (line: string) => void): Agent[] {
-  return agentEntries(text, warn).map((entry) => {
+function fromText(text: string, settings: AgentSettings): Agent[] {
+  return agentEntries(text).map((entry) => {
     const minDelayMs = entry.minDelayMs ?? settings.defaultDelayMs
     const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
     if (minDelayMs > maxDelayMs)
@@ -205,29 +200,6 @@ function fromText(text: string, settings: AgentSettings, warn: (line: string) =>
   })
 }
 
-/** The agents under the present names of their members. @throws Error when an older name contradicts the present one */
-function withPresentNames(json: unknown, warn: (line: string) => void): unknown {
-  if (!Array.isArray(json)) return json
-  const seen = new Set<string>()
-  const renamed = json.map((agent: unknown, index) => {
-    if (typeof agent !== 'object' || agent === null) return agent
-    const members = new Map(Object.entries(agent))
-    for (const [old, name] of Object.entries(FORMER_MEMBERS)) {
-      if (!members.has(old)) continue
-      const [given, present] = [members.get(old), members.get(name)]
-      if (present !== undefined && JSON.stringify(present) !== JSON.stringify(given))
-        throw new Error(
-          `DECORUM_AGENTS[${index}].${old}: is the older name of ${name}, and the two differ: leave it out`,
-        )
-      members.set(name, given).delete(old)
-      seen.add(`${old} is now called ${name}`)
-    }
-    return Object.fromEntries(members)
-  })
-  if (seen.size > 0) warn(`DECORUM_AGENTS: ${[...seen].join(', ')}; the older names are still read`)
-  return renamed
-}
-
 function adaptiveDelayOf(
   { name, adaptiveDelay }: z.infer<typeof AgentEntry>,
   maxDelayMs: number,
@@ -249,7 +221,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     name: 'decorum',
     key: 'decorum',
     fallbacks: [],
-    userAgent: contact ? `Mozilla/5.0 (compatible; decorum/0.1; +${contact})` : 'decorum/0.1 (no contact given)',
+    userAgent: contact ? `Mozilla/5.0 (compatible; decorum/0.2; +${contact})` : 'decorum/0.2 (no contact given)',
     profile: 'decorum',
     minDelayMs: defaultDelayMs,
     maxDelayMs,

@@ -1,6 +1,6 @@
-/** Names of variables: older ones are translated, misspelt ones are refused, all others are ignored. */
+/** Names of variables: misspelt ones are refused, all others that are no settings are ignored. */
 import { nearestName } from '@decorum/protocol'
-import { FORMER_NAMES, isSetting, SETTINGS, type SettingName } from './settings.ts'
+import { isSetting, SETTINGS, type SettingName } from './settings.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -21,6 +21,12 @@ const NOT_SETTINGS: ReadonlySet<string> = new Set([
 
 /** What Kubernetes and Docker set for a service that is called decorum, or decorum-redis. */
 const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/
+
+/** Names of 0.1 that are far from their present ones. Ignored, they would leave a delay shorter than was meant. */
+const OF_0_1: ReadonlyMap<string, SettingName> = new Map([
+  ['DEFAULT_GAP_MS', 'DEFAULT_DELAY_MS'],
+  ['MAX_GAP_MS', 'MAX_DELAY_MS'],
+])
 
 /** Shorter names are too likely to be something else: HOSTNAME is no misspelt HOST. */
 const SHORTEST_JUDGED = 8
@@ -47,7 +53,7 @@ function settingMeantBy(name: string, value: string): SettingName | '' | undefin
     const bare = name.slice('DECORUM_'.length).toUpperCase()
     return names.find((one) => one === bare) ?? nearby(name) ?? nearby(bare) ?? ''
   }
-  return nearby(name)
+  return OF_0_1.get(name) ?? nearby(name)
 }
 
 function nearby(name: string): SettingName | undefined {
@@ -56,28 +62,3 @@ function nearby(name: string): SettingName | undefined {
   return otherUnit ?? nearestName(name, judged)
 }
 const SETTINGS_WITH_UNIT: ReadonlySet<string> = new Set(judged.filter((name) => UNIT.test(name)))
-
-/**
- * Replaces older names by the present ones, in `env` itself: child processes inherit it, so they get the new names
- * and do not warn again.
- * @returns a sentence for each older name, and one for each that contradicts its new name
- */
-export function translateFormerNames(env: Env): { warnings: string[]; contradictions: string[] } {
-  const warnings: string[] = []
-  const contradictions: string[] = []
-  for (const [old, name] of FORMER_NAMES) {
-    const given = env[old]
-    if (given === undefined || given.trim() === '') continue
-    const present = env[name]?.trim() ?? ''
-    if (present !== '' && present !== given.trim()) {
-      contradictions.push(
-        `${old}: is the older name of ${name}, and the two differ (${given}, ${present}): leave it out`,
-      )
-      continue
-    }
-    warnings.push(`${old} is now called ${name}; the older name is still read`)
-    env[name] = given
-    delete env[old]
-  }
-  return { warnings, contradictions }
-}

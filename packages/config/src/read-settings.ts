@@ -1,6 +1,6 @@
 /** Environment → values, once per process; what is wrong is said in one message for the person who set it. */
 import { z } from 'zod'
-import { misspelt, translateFormerNames } from './names.ts'
+import { misspelt } from './names.ts'
 import { brokenRelations } from './relations.ts'
 import { wrongValues } from './wrong-value.ts'
 
@@ -14,32 +14,25 @@ export class SettingsError extends Error {
 export const wrongSettings = (...lines: string[]): SettingsError =>
   new SettingsError(['wrong settings:', ...lines.map((line) => `  ${line}`)].join('\n'))
 
-/** Prints a line for the person who set something; on standard error, because standard output may be a program's. */
-export const warnOnStderr = (line: string): void => void process.stderr.write(`warning: ${line}\n`)
-
 /**
  * Reads the settings that a schema names. An empty variable counts as absent: compose files and shells write `X=` for "not
- * set". Older names are replaced in `env` itself (names.ts).
+ * set".
  * @throws SettingsError naming each wrong variable, what is right and what was given; each relation that does not hold; and each misspelt name
  */
 export function readSettings<T extends z.ZodObject>(
   schema: T,
   env: Record<string, string | undefined>,
-  warn: (line: string) => void = warnOnStderr,
 ): z.output<T> {
-  const { warnings, contradictions } = translateFormerNames(env)
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   )
   const parsed = schema.safeParse(given)
   const wrong = [
-    ...contradictions,
     ...misspelt(given),
     ...(parsed.success ? [] : wrongValues(parsed.error, given)),
     ...brokenRelations(parsed.success ? parsed.data : rightOnes(schema, given)),
   ]
   if (wrong.length > 0 || !parsed.success) throw wrongSettings(...wrong)
-  for (const line of warnings) warn(line)
   return parsed.data
 }
 

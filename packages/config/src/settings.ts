@@ -40,12 +40,5 @@ export function schemaOf<R extends Role>(role: R): z.ZodObject<ShapeOf<R>> {
   return z.object(shape) as unknown as z.ZodObject<ShapeOf<R>>
 }
 
-/** Older names that are still read, and what they are called now. */
-export const FORMER_NAMES: ReadonlyMap<string, SettingName> = new Map(
-  (Object.entries(ALL) as [SettingName, Setting][]).flatMap(([name, { formerly }]) =>
-    formerly === undefined ? [] : [[formerly, name] as const],
-  ),
-)
-
-/** Whether a variable of the environment is a setting, under its present or an older name. */
-export const isSetting = (name: string): boolean => Object.hasOwn(ALL, name) || FORMER_NAMES.has(name)
+/** Whether a variable of the environment is a setting. */
+export const isSetting = (name: string): boolean => Object.hasOwn(ALL, name)

@@ -29,7 +29,7 @@ export async function holdingChange<T>(redis: RedisLink, work: (change: Change) 
   const number = Number(await changeScripts.take.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], { lifeMs: LIFE_MS }))
   if (number === 0)
     throw new LedgerUnfitError(
-      `another 'decorum partitions' or 'decorum upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
+      `another 'decorum ledger partitions' or 'decorum ledger upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
     )
   const renew = systemClock.interval(() => {
     const args = { change: number, lifeMs: LIFE_MS }
@@ -55,7 +55,7 @@ function changeOf(redis: RedisLink, number: number): Change {
     } catch (error) {
       if (!(error instanceof Error && error.message.includes('OVERTAKEN'))) throw error
       throw new LedgerUnfitError(
-        `another 'decorum partitions' or 'decorum upgrade' has overtaken this one, which has stopped`,
+        `another 'decorum ledger partitions' or 'decorum ledger upgrade' has overtaken this one, which has stopped`,
       )
     }
   }

@@ -110,7 +110,7 @@ async function underLock(options: UpgradeOptions, change: Change, done: Upgraded
 async function stepBack(change: Change, closed: string[], switched: number): Promise<void> {
   if (switched > 0)
     throw new LedgerUnfitError(
-      `a step back is too late: ${switched} partition${switched === 1 ? ' has' : 's have'} layout ${LAYOUT.version} already. Finish with 'decorum upgrade', or restore a backup`,
+      `a step back is too late: ${switched} partition${switched === 1 ? ' has' : 's have'} layout ${LAYOUT.version} already. Finish with 'decorum ledger upgrade', or restore a backup`,
     )
   for (const tag of closed) await change.run(tag, steps.stepBack, {})
 }

@@ -142,7 +142,7 @@ export const argsInOrder = <Name extends string>(names: readonly Name[], args: R
 /** @param count  how many partitions there are, as epoch.lua says it: `6`, or `2>6` while that is being changed */
 const otherCount = (count: string): string =>
   count.includes('>')
-    ? `the number of partitions is being changed (${count}): 'decorum partitions ${count.split('>')[1]}' has not ended yet`
+    ? `the number of partitions is being changed (${count}): 'decorum ledger partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
 /**
@@ -151,9 +151,9 @@ const otherCount = (count: string): string =>
  */
 function otherLayout(layout: string): string {
   if (layout.includes('>'))
-    return `this ledger is being upgraded (layout ${layout}): start again when 'decorum upgrade' has ended, or run that again if it broke off`
+    return `this ledger is being upgraded (layout ${layout}): start again when 'decorum ledger upgrade' has ended, or run that again if it broke off`
   const isEarlier = Number(layout) < Number(LAYOUT.version)
-  return `this Redis holds a ledger of another version of Decorum (layout ${layout}, this version has ${LAYOUT.version}): ${isEarlier ? "run 'decorum upgrade' (docs/operating.md)" : 'start a later version'}`
+  return `this Redis holds a ledger of another version of Decorum (layout ${layout}, this version has ${LAYOUT.version}): ${isEarlier ? "run 'decorum ledger upgrade' (docs/operating.md)" : 'start a later version'}`
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Instant } from '@decorum/protocol'
 
 const ANNOUNCED_RESTART =
-  "a restart that is announced costs nothing: stop the fleet, 'decorum partitions --restart', restart Redis (docs/operating.md)"
+  "a restart that is announced costs nothing: stop the fleet, 'decorum ledger partitions --restart', restart Redis (docs/operating.md)"
 
 /** A shorter hold is not worth a line: the second of a new ledger, an announced restart. */
 const WORTH_SAYING_MS = 1_500
@@ -27,7 +27,7 @@ function reasonOf(why: string): string | undefined {
   const [kind, ms] = why.split(' ')
   switch (kind) {
     case 'empty':
-      return "Redis is empty, and nobody has said that it is new ('decorum partitions --new' does)"
+      return "Redis is empty, and nobody has said that it is new ('decorum ledger partitions --new' does)"
     case 'new':
       return 'Redis is empty, and was started only just now'
     case 'announced':

@@ -39,6 +39,8 @@ export type Report =
   | { kind: 'kept' }
   | { kind: 'failed'; why: string }
 
+/** Of a Redis that other commands and frontiers of this user find: the same at each start, where it is free. */
+const USUAL_PORT = 7_072
 const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; after this it is killed
 const RESTARTS = 3
 const CALM_MS = 60_000 // after running this long the count of restarts begins again
@@ -80,7 +82,8 @@ async function guard(): Promise<number> {
     const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const start = async (port: number | undefined): Promise<RedisProcess> => {
-      const on = port === undefined ? {} : { port }
+      const usual = task.place === undefined ? {} : { usualPort: USUAL_PORT }
+      const on = port === undefined ? usual : { port }
       const begun = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, password, wrapper, ...on })
       startedAt = performance.now()
       await writeNote(task.dir, { port: begun.port, pid: begun.pid, password })

@@ -20,6 +20,8 @@ export type RedisProcessOptions = {
   dir: string
   /** 1–65535; a free one is chosen when absent. */
   port?: number
+  /** The one that is chosen where it is free; absent: none is preferred. */
+  usualPort?: number
   /** Write an append-only file, synced each second. */
   appendonly: boolean
   /** Every connection needs it. Redis reads it from its standard input: arguments can be seen by every user. */
@@ -41,7 +43,7 @@ const PORTS_TRIED = 5
 export async function spawnRedis(binary: RedisBinary, options: RedisProcessOptions): Promise<RedisProcess> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await spawnOnce(binary, { ...options, port: options.port ?? (await freePort()) })
+      return await spawnOnce(binary, { ...options, port: options.port ?? (await freePort(options.usualPort)) })
     } catch (error) {
       // Another program may have bound the port since it was found free.
       const taken = error instanceof Error && error.message.includes('Address already in use')
@@ -98,12 +100,14 @@ function redisArguments(options: Started): string[] {
   return options.password === undefined ? rest : ['-', ...rest] // -: more settings come by standard input
 }
 
-export async function freePort(): Promise<number> {
+/** @param usual  this one where it is free */
+export async function freePort(usual = 0): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
+  const isFree = await new Promise<boolean>((resolve, reject) => {
+    server.once('error', (error) => (usual === 0 ? reject(error) : resolve(false)))
+    server.listen(usual, '127.0.0.1', () => resolve(true))
   })
+  if (!isFree) return freePort()
   const address = server.address()
   await new Promise((resolve) => server.close(resolve))
   if (address === null || typeof address === 'string') throw new Error('the system gave no port')

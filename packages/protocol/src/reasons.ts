@@ -80,7 +80,7 @@ export const HOLDING_GATES = explained({
   },
   share: {
     means: 'Its crawl, or the domain that it goes to or was redirected from, held its share of the fetch slots.',
-    todo: 'Start more fetchers, or enqueue it again with a later `expiresAt`; `decorum top` shows the slots.',
+    todo: 'Start more fetchers, or enqueue it again with a later `expiresAt`; `decorum status top` shows the slots.',
   },
   'lane-busy': {
     means: 'Other URLs of its lane came first, each with its delay.',

@@ -19,12 +19,16 @@ export type CheckQuestion = {
   capMs: number
   /** keep crawl-delay under a profile that does not know it */
   honourCrawlDelay?: boolean
+  /** the delay that is in force, where something beside these rules decides it; undefined: they do */
+  inForce?: (byRules: CheckedDelay) => Pick<CheckedDelay, 'delayMs' | 'decidedBy' | 'sentence'> | undefined
 }
 
 /** The delay that is owed after a request, and what decided it. */
 export type CheckedDelay = {
   delayMs: number
-  decidedBy: 'crawl-delay' | 'floor' | 'cap'
+  decidedBy: 'crawl-delay' | 'floor' | 'cap' | 'operator' | 'policy' | 'consent'
+  /** with the last three: the delay and what decided it, for people */
+  sentence?: string
   /** what the site wrote, if anything */
   site?: DelayExplanation
   /** false: the profile does not know crawl-delay */
@@ -51,8 +55,8 @@ export function explainCheck(question: CheckQuestion): CheckExplanation {
     const policy = policies[profile]
     const rules = file.under(policy)
     const honoured = policy.crawlDelay || question.honourCrawlDelay === true
-    const delay = delayOf(rules.explainDelay(agent), honoured, floorMs, capMs)
-    return { profile, ...rules.explain(url, agent), delay }
+    const byRules = delayOf(rules.explainDelay(agent), honoured, floorMs, capMs)
+    return { profile, ...rules.explain(url, agent), delay: { ...byRules, ...question.inForce?.(byRules) } }
   })
   return {
     url,
@@ -127,7 +131,8 @@ function printRule({ line, type, pattern }: Rule): string {
   return `line ${line}, ${type}: ${pattern}`
 }
 
-function printDelay({ delayMs, decidedBy, site, honoured }: CheckedDelay): string {
+function printDelay({ delayMs, decidedBy, sentence, site, honoured }: CheckedDelay): string {
+  if (sentence !== undefined) return sentence
   const delay = `${delayMs / 1_000} s`
   if (site === undefined) return `${delay}: our minimum; the site asks for no delay`
   const wish = `crawl-delay '${site.written}' in line ${site.line}`

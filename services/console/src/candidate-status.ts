@@ -3,7 +3,7 @@
  * bounded; what was not looked at is said.
  */
 
-import { listOf } from '@decorum/ledger'
+import { listOf, type Note } from '@decorum/ledger'
 import {
   type LedgerWithViews,
   LOOKED_AT,
@@ -14,7 +14,7 @@ import {
 } from '@decorum/ledger-views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
-import { count, some } from './words.ts'
+import { clock, count, day, length, some } from './words.ts'
 
 export const CANDIDATE_STATES = ['not-taken-in', 'pending', 'reserved', 'in-flight', 'stored', 'ended'] as const
 export type CandidateStatus = {
@@ -46,6 +46,7 @@ export type Looked = {
   notKnown: string
 }
 
+const AN_HOUR_MS = 3_600_000
 /** Lanes whose heads are looked at when only the id is given. */
 const LANES_LOOKED_AT = 100
 
@@ -92,11 +93,12 @@ async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Prom
     ? ''
     : `URLs behind the first ${count(LOOKED_AT)} of its lane`
   if (found.length === 0) return { found: [], notKnown }
-  const [view, part] = await Promise.all([
+  const [view, part, notes] = await Promise.all([
     ledger.viewOrigin(at.origin, [...which.agents]),
     ledger.viewPartition(partition),
+    ledger.notesOf(at.origin),
   ])
-  return { found: found.map((one) => pendingStatus(one, view, part)), notKnown }
+  return { found: found.map((one) => pendingStatus(one, view, part, notes)), notKnown }
 }
 
 /** The lane of an id is not known: those in which something happens now or next. */
@@ -111,7 +113,7 @@ async function lookAtHeads(ledger: LedgerWithViews, id: string, crawl: string): 
     const at = lists.flat().find(({ lane: { head } }) => head?.id === id && (head.crawl ?? DEFAULT_CRAWL) === crawl)
     if (at?.lane.head === undefined) continue
     const { lane, origin } = at
-    const part = await ledger.viewPartition(partition)
+    const [part, notes] = await Promise.all([ledger.viewPartition(partition), ledger.notesOf(lane.origin)])
     const list = listOf(at.lane.head.priority, crawl)
     const head: PendingUrl = {
       agent: lane.agent,
@@ -121,7 +123,7 @@ async function lookAtHeads(ledger: LedgerWithViews, id: string, crawl: string): 
       place: 0,
       pending: at.lane.head,
     }
-    return { found: [pendingStatus(head, origin, part)], notKnown: '' }
+    return { found: [pendingStatus(head, origin, part, notes)], notKnown: '' }
   }
   return { found: [], notKnown }
 }
@@ -130,6 +132,7 @@ function pendingStatus(
   { agent, origin, pending, place }: PendingUrl,
   view: OriginView,
   part: PartitionView,
+  notes: readonly Note[],
 ): CandidateStatus {
   const lane = view.lanes.find((one) => one.agent === agent)
   const isHead = lane?.head?.id === pending.id && lane.head.crawl === pending.crawl
@@ -141,10 +144,16 @@ function pendingStatus(
     return { ...about, state: 'in-flight', before: 0, attempts, sentence: 'at a fetcher: its request is being made' }
   if (isHead && lane.state === 'reserved')
     return { ...about, state: 'reserved', before: 0, attempts, sentence: 'its order is on its way to a fetcher' }
-  const why = whyItWaits(lane, view, { ...part, now: view.now })
+  const why = whyItWaits(lane, view, { ...part, now: view.now }, notes)
   const before = isHead ? 0 : Math.max(1, place)
   const where = before === 0 ? 'next in its lane' : `in its lane behind ${some(before, 'URL')}`
-  return { ...about, state: 'pending', before, attempts, why, sentence: `${where}; the lane: ${why.sentence}` }
+  return { ...about, state: 'pending', before, attempts, why, sentence: `${where}; the lane: ${why.sentence}${goesOn(why, view.now)}` }
+}
+
+/** When its lane does, at the earliest; '' when nothing holds it, or only an operator can say. */
+function goesOn({ until }: Why, now: number): string {
+  if (until === undefined || until <= now) return ''
+  return `; it goes on in ${length(until - now)} at the earliest, ${until - now < AN_HOUR_MS ? clock(until) : day(until, now)}`
 }
 
 function storedSomewhere(id: string, { at }: WhichCandidate, notLooked: string): CandidateStatus {
@@ -161,7 +170,8 @@ function storedSomewhere(id: string, { at }: WhichCandidate, notLooked: string):
 function endedStatus(outcome: Outcome): CandidateStatus {
   const { id, url, agent, attempts, kind } = outcome
   const reason = 'reason' in outcome ? ` (${outcome.reason})` : 'status' in outcome ? ` (${outcome.status})` : ''
-  return { state: 'ended', id, url, agent, attempts, outcome, sentence: `it has ended: ${kind}${reason}` }
+  const sentence = `it has ended: ${kind}${reason}, ${day(outcome.at)}`
+  return { state: 'ended', id, url, agent, attempts, outcome, sentence }
 }
 
 export type CancelAnswer =

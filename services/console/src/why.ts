@@ -1,6 +1,7 @@
 /** Why a lane waits, in words. Pure: the ledger says which gates are closed, from the table of gates; nothing is decided here. */
 
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
+import type { Note } from '@decorum/ledger'
 import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { LedgerGate } from '@decorum/protocol/gates'
 import type { RobotsState } from '@decorum/robots'
@@ -36,9 +37,15 @@ export const LATE_MS = 2_000
 
 /**
  * The gate that opens last gives the state; the sentence names every gate that is closed.
- * @param part  of the partition its clock is read, and why everything is stopped
+ * @param part   of the partition its clock is read, and why everything is stopped
+ * @param notes  of the origin, newest first: the cause of a back-off; none where nobody has read them
  */
-export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<PartitionView, 'now' | 'stopped'>): Why {
+export function whyItWaits(
+  lane: LaneView,
+  origin: OriginView,
+  part: Pick<PartitionView, 'now' | 'stopped'>,
+  notes: readonly Note[] = [],
+): Why {
   const now = part.now
   if (lane.state === 'in-flight') return { state: 'in flight', sentence: `a request is in flight${tries(lane)}` }
   if (lane.state === 'reserved') return { state: 'in flight', sentence: 'its order is on its way to a fetcher' }
@@ -49,7 +56,7 @@ export function whyItWaits(lane: LaneView, origin: OriginView, part: Pick<Partit
     closed.push({ gate: heldBy, until: due })
   const [last] = closed
   if (last !== undefined) {
-    const sentences = closed.map(({ gate }) => WORDS[gate](origin, part.stopped))
+    const sentences = closed.map(({ gate }) => WORDS[gate](origin, part.stopped, notes))
     return { state: STATES[last.gate], sentence: sentences.join('; and '), ...byItself(last.until) }
   }
   if (lane.state === 'idle') {
@@ -91,15 +98,13 @@ const STATES: Record<Gate | LedgerGate, WaitState> = {
   egress: 'startup-hold',
 }
 
-const WORDS: Record<Gate | LedgerGate, (origin: OriginView, allStopped: string | undefined) => string> = {
+type Words = (origin: OriginView, allStopped: string | undefined, notes: readonly Note[]) => string
+
+const WORDS: Record<Gate | LedgerGate, Words> = {
   'startup-hold': () => 'all is held: leases from before the restart of Redis may still be out',
   stopped: (_, why) => `an emergency stop is in force${why === undefined ? '' : `: ${why}`}`,
   paused: ({ paused }) => `paused by the operator${paused === undefined ? '' : `: ${paused.reason}`}`,
-  'back-off': ({ backOff, failures = 0 }) => {
-    if (failures > 1) return `backing off: ${count(failures)} requests were turned away (403) or got no answer`
-    const times = (backOff?.incidents ?? 0) > 1 ? `, ${count(backOff?.incidents ?? 0)} times in a row` : ''
-    return `backing off: the site asked for less or did not answer${times}`
-  },
+  'back-off': (origin, _, notes) => `backing off: ${causeOf(origin, notes)}`,
   'visiting-hours': ({ policy }) => waitsForHours(policy),
   budget: ({ policy }) => waitsForBudget(policy),
   'crawl-held': () => 'its crawl is paused, or nobody reads the outcomes of its crawl',
@@ -114,6 +119,22 @@ const WORDS: Record<Gate | LedgerGate, (origin: OriginView, allStopped: string |
   pool: () => 'waits for a worker of its pool to ask for orders',
   'unknown-agent': () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
   egress: () => 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',
+}
+
+const CAUSES = {
+  'asked-for-less': 'the site asked for less (429 or 503)',
+  'asked-to-wait': 'the site asked to wait (Retry-After)',
+  'turned-away': 'the site turned requests away (403)',
+  'no-answer': 'the site did not answer',
+}
+
+/** Failures count from the latest answer that asked for less; without a note the two kinds of failure cannot be told apart. */
+function causeOf({ backOff, failures = 0 }: OriginView, notes: readonly Note[]): string {
+  const note = notes.find((one) => one.what === 'back-off')
+  const inARow = failures > 0 ? failures : (backOff?.incidents ?? 0)
+  const times = inARow > 1 ? `, ${count(inARow)} times in a row` : ''
+  if (note !== undefined) return CAUSES[note.cause] + (note.cause === 'asked-to-wait' ? '' : times)
+  return (failures > 0 ? 'the site turned requests away (403) or did not answer' : CAUSES['asked-for-less']) + times
 }
 
 function waitsForHours(policy: OriginView['policy']): string {

@@ -45,6 +45,11 @@ test('a tenth of a millisecond short is short', () => {
   })
 })
 
+test('a delay that is shorter by less than a tenth of a millisecond does not read as long as the one owed', () => {
+  const scene = new Scene().robots(0, '').visit(1_005, '/a').visit(2_009.96, '/b')
+  expect(scene.judge().examples[0]).toMatchObject({ because: '999.960 ms of 1000.0 ms after /a' })
+})
+
 test('robots.txt itself owes the silence, before and after', () => {
   expect(found(new Scene().robots(0, '').visit(500, '/a').judge())).toEqual({ 'short-delay': 1 })
   const again = new Scene()

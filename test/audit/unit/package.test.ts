@@ -26,7 +26,7 @@ test('the tarball holds JavaScript with declarations for every module, a README 
 
 test('its manifest asks for @decorum/robots alone, and what it holds imports nothing else of ours', () => {
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, unknown>
-  expect(manifest.dependencies).toEqual({ '@decorum/robots': '0.1.0' })
+  expect(manifest.dependencies).toEqual({ '@decorum/robots': '0.2.0' })
   for (const field of ['private', 'scripts']) expect(manifest[field], field).toBeUndefined()
   for (const field of ['repository', 'homepage', 'bugs', 'license']) expect(manifest[field], field).toBeDefined()
   const ours = new Set<string>()

@@ -228,6 +228,28 @@ test('the command: 0 for a clean log, 1 for a violation, an error that names the
   await expect(auditCommand([], {}, print)).rejects.toThrow(/no log/)
 })
 
+test('the command judges one crawler of an ordinary log by a name in its User-Agents', async () => {
+  const browser = { agent: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' }
+  const bot = (version: string) => ({ agent: `Mozilla/5.0 (compatible; MJ12bot/${version}; +https://mj12bot.example/)` })
+  const log = await file(
+    'ordinary',
+    ...[10, 11, 12].map((start) => request({ ...browser, start, end: start + 1 })),
+    request({ ...bot('v1.4'), path: '/robots.txt', status: 404 }),
+    request({ ...bot('v1.5'), start: 2_000, end: 2_001 }),
+    request({ agent: 'NotMJ12bot/1.0', start: 3_000, end: 3_001 }),
+  )
+  const judge = async (options: object) => {
+    const said: string[] = []
+    const code = await auditCommand([log], { ...options, json: true }, (text) => said.push(text))
+    const { requests, leftOut, agents } = JSON.parse(said.join('')) as Record<string, unknown>
+    return { code, requests, leftOut, agents: (agents as { name: string }[]).map(({ name }) => name) }
+  }
+  expect(await judge({})).toMatchObject({ code: 1, requests: 6 })
+  expect(await judge({ only: 'mj12bot' })).toEqual({ code: 0, requests: 2, leftOut: 4, agents: ['mj12bot'] })
+  await expect(judge({ only: 'C++ (bot' })).rejects.toThrow('no request of the agents to be judged (6 of others)')
+  await expect(judge({ only: 'a', agent: 'b' })).rejects.toThrow(/--agents, --agent or --only/)
+})
+
 test('bodies from a folder: the most specific name first', async () => {
   const robots = await mkdtemp(join(folder, 'robots-'))
   await writeFile(join(robots, 'a.test_8080.txt'), 'User-agent: *\nDisallow: /')

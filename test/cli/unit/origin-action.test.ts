@@ -24,18 +24,6 @@ test('nothing but looking is no action', () => {
   expect(readAction({})).toBeUndefined()
 })
 
-test('the older names --gap and --ungap still work, and --help does not show them', async () => {
-  const slowed = (await typed(['--gap', '5000', '--for', '1h', '--reason', 'x'])) as ActionOptions
-  expect(readAction(slowed)).toMatchObject({ kind: 'delay', delayMs: 5_000, forMs: 3_600_000 })
-  expect(readAction((await typed(['--ungap'])) as ActionOptions)).toMatchObject({ kind: 'restore-delay' })
-  const help =
-    buildProgram(() => undefined)
-      .commands.find((one) => one.name() === 'origin')
-      ?.helpInformation() ?? ''
-  expect(help).toContain('--delay')
-  expect(help).not.toContain('gap')
-})
-
 test.for([
   ['90s', 90_000],
   ['30m', 1_800_000],

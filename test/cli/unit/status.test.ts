@@ -7,6 +7,7 @@ const site = (over: Partial<Site> = {}): Site => ({
   waiting: 1,
   delayMs: 1_000,
   state: 'silent',
+  failures: 0,
   opensInMs: 700,
   ...over,
 })
@@ -46,8 +47,9 @@ test.for([
 test.for([
   [
     seen({ sites: [site({ state: 'backing-off', opensInMs: 60_000 })] }),
-    'is due in 1 min (http://a.example: it asked for less, or did not answer)',
+    'is due in 1 min (http://a.example: it asked for less (429 or 503) or to wait (Retry-After))',
   ],
+  [seen({ sites: [site({ state: 'backing-off', failures: 2 })] }), 'it turned requests away (403) or did not answer'],
   [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt is unreachable'],
   [seen({ sites: [site({ state: 'paused' })] }), 'paused by the operator'],
   [seen({ heldForMs: 55_000 }), 'holding all lanes for 55 s: Redis was restarted'],

@@ -23,6 +23,14 @@ test('a line is done with its outcome, once; others’ outcomes do not count', (
   expect([tally.hasOutcome(3), tally.hasOutcome(7), tally.hasOutcome(1_000_000)]).toEqual([true, false, false])
 })
 
+test('lines that are not read any more are left, but for those that have their outcome', () => {
+  const tally = new Tally('run')
+  tally.record(fetched('run-4', 'http://a.example/4'))
+  tally.expect(1, 'http://a.example/1')
+  for (const line of [1, 3, 4, 6]) tally.leave(line)
+  expect([tally.total, tally.done, tally.left]).toEqual([4, 1, 3])
+})
+
 test('a redirect is done and its target is waited for, hop by hop', () => {
   const tally = new Tally('run')
   tally.expect(1, 'http://a.example/')

@@ -60,6 +60,19 @@ test('back-off names its end and how often it has come', () => {
   expect(why).toMatchObject({ state: 'back-off', until: now + 60_000, sentence: expect.stringContaining('3 times') })
 })
 
+test.each([
+  ['asked-for-less', {}, 'the site asked for less (429 or 503)'],
+  ['asked-to-wait', { incidents: 4 }, 'the site asked to wait (Retry-After)'],
+  ['turned-away', { failures: 5 }, 'the site turned requests away (403), 5 times in a row'],
+  ['no-answer', { failures: 2 }, 'the site did not answer, 2 times in a row'],
+  [undefined, { failures: 2 }, 'the site turned requests away (403) or did not answer, 2 times in a row'],
+] as const)('the cause of a back-off is named: %s', (cause, { incidents = 1, failures = 0 }: { incidents?: number; failures?: number }, said) => {
+  const closed: LaneView['closed'] = [{ gate: 'back-off', until: now + 60_000 }]
+  const known = { ...origin, backOff: { until: now + 60_000, incidents }, failures }
+  const notes = cause === undefined ? [] : [{ at: now, what: 'back-off' as const, cause, agent: 'decorum' }]
+  expect(whyItWaits({ ...lane, closed }, known, part, notes).sentence).toBe(`backing off: ${said}`)
+})
+
 test('every gate that is closed is named, first the one that opens last', () => {
   const backOff = { until: now + 60_000, incidents: 1 }
   const paused = { until: now + 90_000, reason: 'site asked by mail' }
@@ -70,7 +83,7 @@ test('every gate that is closed is named, first the one that opens last', () => 
   const why = whyItWaits({ ...lane, closed }, { ...origin, backOff, paused }, part)
   expect(why).toEqual({
     state: 'paused',
-    sentence: 'paused by the operator: site asked by mail; and backing off: the site asked for less or did not answer',
+    sentence: 'paused by the operator: site asked by mail; and backing off: the site asked for less (429 or 503)',
     until: now + 90_000,
   })
 })

@@ -125,7 +125,7 @@ test('the request names the agent and asks for nothing that cannot be read; no c
     'GET /next HTTP/1.1',
     `host: 127.0.0.1:${site.port}`,
     'connection: keep-alive',
-    'user-agent: Mozilla/5.0 (compatible; decorum/0.1; +https://example.com/bot)',
+    'user-agent: Mozilla/5.0 (compatible; decorum/0.2; +https://example.com/bot)',
     'accept: */*',
     'accept-encoding: gzip, deflate, br, zstd',
     '',

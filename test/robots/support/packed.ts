@@ -1,6 +1,6 @@
 /** Packages as strangers get them: packed by npm as it would be typed, and installed in a folder of their own. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { expect } from 'vitest'
@@ -30,22 +30,34 @@ export type Packed = {
   user: string
 }
 
+/**
+ * The repository as far as packing looks at it: packing changes a manifest for a moment, and others may be reading it in the repository itself.
+ * @returns the copy, one for each folder
+ */
+export function repositoryCopy(folder: string): string {
+  const copy = join(folder, 'repository')
+  if (existsSync(copy)) return copy
+  mkdirSync(copy)
+  for (const name of ['package.json', 'package-lock.json', 'tsconfig.base.json', '.npmrc', 'scripts', 'packages', 'services'])
+    cpSync(join(repo, name), join(copy, name), {
+      recursive: true,
+      filter: (path) => !/\/(node_modules|dist|\.neighbours)$/.test(path),
+    })
+  if (existsSync(join(repo, 'packages/cli/node_modules')))
+    symlinkSync(join(repo, 'packages/cli/node_modules'), join(copy, 'packages/cli/node_modules'))
+  mkdirSync(join(copy, 'node_modules/@decorum'), { recursive: true })
+  for (const name of readdirSync(join(repo, 'node_modules')).filter((one) => one !== '@decorum'))
+    symlinkSync(join(repo, 'node_modules', name), join(copy, 'node_modules', name))
+  for (const name of readdirSync(join(repo, 'node_modules/@decorum')))
+    symlinkSync(readlinkSync(join(repo, 'node_modules/@decorum', name)), join(copy, 'node_modules/@decorum', name))
+  return copy
+}
+
 /** @param names  folders of packages/; those that a package depends on come with it */
 export function packAndInstall(names: string[]): Packed {
   const folder = mkdtempSync(join(tmpdir(), `package-${names.join('-')}-`))
-  // A copy of the repository as far as npm looks at it: its settings turn scripts off, and the packages lie in its tree.
-  // Packing changes a manifest for a moment, and others may be reading it in the repository itself.
-  const copy = join(folder, 'repository')
-  mkdirSync(join(copy, 'packages'), { recursive: true })
-  for (const file of ['package.json', '.npmrc', 'scripts/pack-package.mjs', 'scripts/readable.mjs'])
-    cpSync(join(repo, file), join(copy, file))
-  symlinkSync(join(repo, 'node_modules'), join(copy, 'node_modules'))
+  const copy = repositoryCopy(folder)
   const sources = names.map((name) => join(copy, 'packages', name))
-  for (const [at, name] of names.entries())
-    cpSync(join(repo, 'packages', name), sources[at] as string, {
-      recursive: true,
-      filter: (path) => !/node_modules|\/dist$|\/\.neighbours$/.test(path),
-    })
   const tarballs = sources.map((source) => {
     run('npm', ['pack', '--pack-destination', folder], source)
     return join(

@@ -29,6 +29,12 @@ export type LaneJudge = {
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
+/** A tenth of a millisecond, or as much as tells the two apart. */
+function keptOfOwed(kept: number, owed: number): string {
+  const digits = [1, 3, 6].find((one) => kept.toFixed(one) !== owed.toFixed(one)) ?? 9
+  return `${kept.toFixed(digits)} ms of ${ms(owed)}`
+}
+
 /** What the delays of each lane are judged by, and what came of it. */
 export class LaneEnds {
   /** the row that ended latest, and the one that did so outside the chain of that one; and one, 0: none */
@@ -185,7 +191,7 @@ function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge
   const certain = exchanges.startMin(before) + resolution <= asking.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(asking.lane, owed)
-  const because = (): string => `${ms(kept)} of ${ms(owed)} after ${exchanges.path(before)}`
+  const because = (): string => `${keptOfOwed(kept, owed)} after ${exchanges.path(before)}`
   if (kept < 0 && certain) {
     findings.blame({
       row,

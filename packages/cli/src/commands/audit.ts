@@ -25,16 +25,16 @@ import { writeLines } from '../terminal.ts'
 export type AuditOptions = {
   /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
   robots?: string
-  /** least delay owed after each request, ms (1000); `gapMs` is its older name */
+  /** least delay owed after each request, ms (1000) */
   delayMs?: string | number
-  gapMs?: string | number
-  /** most delay that a crawl-delay can ask for, ms (10000); `capMs` is its older name */
+  /** most delay that a crawl-delay can ask for, ms (10000) */
   maxDelayMs?: string | number
-  capMs?: string | number
   /** agents of one fleet, which shares what it learns: path or inline JSON, as DECORUM_AGENTS; others are left out */
   agents?: string
   /** all lines are of this one agent, whatever their User-Agent */
   agent?: string
+  /** the one crawler that is judged, by a name in its User-Agent; others are left out */
+  only?: string
   /** how rules are read (decorum) */
   profile?: string
   /** whose access log it is, when its lines do not say */
@@ -124,11 +124,18 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
 }
 
 function readAgents(options: AuditOptions): AgentFinder {
-  const minDelayMs = number('--delay-ms', options.delayMs ?? options.gapMs, 1_000)
-  const maxDelayMs = number('--max-delay-ms', options.maxDelayMs ?? options.capMs, 10_000)
+  const minDelayMs = number('--delay-ms', options.delayMs, 1_000)
+  const maxDelayMs = number('--max-delay-ms', options.maxDelayMs, 10_000)
+  const { agent, only } = options
+  if ([options.agents, agent, only].filter((one) => one !== undefined).length > 1)
+    throw new UsageError('audit: --agents, --agent or --only: each says whose requests are judged')
   const settings = { profile: profileOf(options.profile), minDelayMs, maxDelayMs }
   if (options.agents === undefined)
-    return agentsOf(options.agent === undefined ? settings : { ...settings, agent: options.agent })
+    return agentsOf({
+      ...settings,
+      ...(agent === undefined ? {} : { agent }),
+      ...(only === undefined ? {} : { only }),
+    })
   try {
     const agents = loadAgents({ agents: options.agents, defaultDelayMs: minDelayMs, maxDelayMs })
     return agentsOf({ ...settings, agents })

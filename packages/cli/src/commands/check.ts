@@ -3,17 +3,17 @@ import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
 import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
-import { fleetAt } from '@decorum/local-redis'
-import { policySentence } from '@decorum/politeness'
+import { dataFolder, fleetAt } from '@decorum/local-redis'
+import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { printable, printableAll, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
-import { type CheckExplanation, explainCheck, printCheck } from '@decorum/robots/check'
+import { type CheckExplanation, type CheckQuestion, explainCheck, printCheck } from '@decorum/robots/check'
 import { agreedEnv } from '../agreed-settings.ts'
 import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
-import { type CliSettings, dataFolder, readCliSettings } from '../settings.ts'
+import { type CliSettings, readCliSettings } from '../settings.ts'
 import { tell, tellJson } from '../terminal.ts'
 import { schemeHint } from '../without-scheme.ts'
 
@@ -34,7 +34,12 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const agent = whoAsks(settings, options.agent)
   const profile = options.profile ?? agent.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]
-  const explain = (robots: Uint8Array, truncated: boolean, under: ProfileName[]): CheckExplanation =>
+  const explain = (
+    robots: Uint8Array,
+    truncated: boolean,
+    under: ProfileName[],
+    view?: OriginView,
+  ): CheckExplanation =>
     explainCheck({
       url: at.origin + at.path,
       robots,
@@ -44,6 +49,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
       floorMs: agent.minDelayMs,
       capMs: agent.maxDelayMs,
       honourCrawlDelay: agent.honourCrawlDelay,
+      ...(view === undefined ? {} : { inForce: inForce(view, agent.own) }),
     })
 
   if (options.robots !== undefined) {
@@ -54,9 +60,9 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const found = await findRules(at.origin, profiles, agent.own, settings, env)
   // Profiles differ on which answers bring rules at all: a 429, a 206, a redirect too many.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
-  const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying) : undefined
+  const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying, found.view) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
-  say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.policy })
+  say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.view?.policy })
   const isClosed = !found.isAnswered || others.some(({ kind }) => kind === 'closed')
   return !isClosed && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
@@ -71,8 +77,8 @@ type Found = {
   /** for people, and for programs */
   sentence: string
   said: object
-  /** of its site, by which the fleet goes */
-  policy?: OriginView['policy']
+  /** as the fleet knows it; absent: no fleet runs */
+  view?: OriginView
 }
 
 const TRIES = 3
@@ -93,7 +99,7 @@ async function findRules(
     for (let tries = 0; ; tries++) {
       const view = await ledger.viewOrigin(origin, [])
       const known = await knownToFleet(ledger, view, profiles, tries > 0)
-      if (known !== undefined) return { ...known, policy: view.policy }
+      if (known !== undefined) return { ...known, view }
       if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being fetched: try again`)
       const answer = await askRobots(origin, {
         agent,
@@ -101,7 +107,7 @@ async function findRules(
         fleet: { ledger, version: view.version },
       })
       if (answer !== undefined && answer.event === undefined)
-        return { ...asAnswered(answer, false), policy: view.policy } // nothing was sent
+        return { ...asAnswered(answer, false), view } // nothing was sent
     }
   } finally {
     await ledger.close()
@@ -121,6 +127,18 @@ async function findRules(
     return { meanings, octets, cut, isAnswered, sentence: told, said: { ...said, by: isAlone ? 'alone' : 'fleet' } }
   }
 }
+
+/** A delay that an operator or the policy of the site has set. */
+const inForce =
+  (view: OriginView, agent: Agent): CheckQuestion['inForce'] =>
+  ({ delayMs, decidedBy, site }) => {
+    const clamped = decidedBy === 'cap' && site !== undefined ? { clampedFrom: site.seconds } : {}
+    const byRules = { agent: agent.key, delayMs: decidedBy === 'floor' ? 0 : delayMs, ...clamped }
+    const owed = delayOwed({ ...view, delays: [byRules] }, agent)
+    const isByRules = ['floor', 'crawl-delay', 'cap'].includes(owed.from)
+    const sentence = delaySentence(owed, view, duration)
+    return isByRules ? undefined : { delayMs: owed.delayMs, decidedBy: owed.from, sentence }
+  }
 
 const ALONE = 'No fleet is running here, so this request did not wait for a lane.'
 

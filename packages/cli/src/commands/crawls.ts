@@ -86,7 +86,8 @@ async function change(
   endsIn?: number | 'none',
 ): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
-    const isNew = wanted.state !== undefined && !(await isNamed(ledger, name))
+    if (wanted.state !== undefined && !(await isNamed(ledger, name)))
+      throw new CommandError(`there is no crawl '${name}': 'decorum crawls' lists those that there are`)
     const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
     const changing = { name, change: { ...wanted, ...end }, by: by?.trim() || whoAmI(), reason }
     const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
@@ -94,15 +95,13 @@ async function change(
     })
     if (json) tellJson({ name, record })
     else tell(`${name}: ${wordsOf(record)}`)
-    if (isNew)
-      warn(`no URL and no reader has named a crawl '${name}' so far: 'decorum crawls' lists those that there are`)
     if (unreached === 0) return DONE
     warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each gets the change as soon as it does`)
     return FAILED
   })
 }
 
-/** Otherwise a typing error in a name would go unnoticed, because a crawl may be set before its first URL. */
+/** A crawl may be set before its first URL or reader names it. */
 async function isNamed(ledger: LedgerWithViews, name: string): Promise<boolean> {
   await ledger.crawlBook.look()
   return ledger.crawlBook.knows(name)
@@ -115,7 +114,7 @@ export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCo
     if (answer === 'absent') throw new CommandError(`there is no crawl '${name}'`)
     if (answer === 'stored') throw new CommandError(`the crawl '${name}' holds URLs: cancel it first`)
     if (answer === 'read')
-      throw new CommandError(`groups read the crawl '${name}': see 'decorum readers --crawl ${name}'`)
+      throw new CommandError(`groups read the crawl '${name}': see 'decorum status readers --crawl ${name}'`)
     if (json) tellJson({ name, forgotten: true })
     else tell(`forgotten: ${name}`)
     return DONE

@@ -1,6 +1,6 @@
 /** `decorum doctor`: what weakens a promise or will stop the fleet, and how to fix each. */
 import { styleText } from 'node:util'
-import { SETTINGS } from '@decorum/config'
+import { environmentOf, SETTINGS } from '@decorum/config'
 import { printable } from '@decorum/protocol'
 import { factsOf } from '../doctor/facts.ts'
 import { type Finding, judge } from '../doctor/findings.ts'
@@ -20,7 +20,8 @@ export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
       hosts: host,
       dnsServers: (process.env.DNS_SERVERS ?? '').split(/[\s,]+/).filter((one) => one !== ''),
       slots: Number(SETTINGS.FETCH_CONCURRENCY.schema.parse(process.env.FETCH_CONCURRENCY || undefined)),
-      hasContact: settings.agents.list.every(({ hasContact }) => hasContact),
+      haveContacts: (fleet) =>
+        readCliSettings(environmentOf(fleet, process.env)).agents.list.every(({ hasContact }) => hasContact),
     }),
   )
   if (json) tellJson({ findings })

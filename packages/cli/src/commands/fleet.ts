@@ -1,4 +1,4 @@
-/** `decorum fleet`: which processes run, where, and with which version of the configuration. */
+/** `decorum status fleet`: which processes run, where, and with which version of the configuration. */
 import { type Member, passingText } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'

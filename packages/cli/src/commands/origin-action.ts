@@ -12,9 +12,6 @@ export type ActionOptions = {
   /** ms */
   delay?: number
   restoreDelay?: boolean
-  /** older names of the two above */
-  gap?: number
-  ungap?: boolean
   refetch?: boolean
   drop?: boolean
   /** ms */
@@ -40,8 +37,7 @@ const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 const MAX_DELAY_MS = 604_800_000
 
 /** @returns undefined when nothing is to be done but looking · @throws UsageError naming what is missing or too much */
-export function readAction(typed: ActionOptions): Action | undefined {
-  const options = { ...typed, delay: typed.delay ?? typed.gap, restoreDelay: typed.restoreDelay ?? typed.ungap }
+export function readAction(options: ActionOptions): Action | undefined {
   const given = (kind: (typeof KINDS)[number]): unknown => options[kind === 'restore-delay' ? 'restoreDelay' : kind]
   const wanted = KINDS.filter((kind) => given(kind) !== undefined && given(kind) !== false)
   const [kind] = wanted

@@ -1,4 +1,4 @@
-/** `decorum readers`: who reads outcomes, what each group has not acknowledged; and forgetting a group. */
+/** `decorum status readers`: who reads outcomes, and what each group has not acknowledged. `decorum outcomes --forget`: one fewer. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
@@ -8,7 +8,7 @@ import { withFleetLedger } from '../fleet-ledger.ts'
 import { tell, tellJson } from '../terminal.ts'
 
 export type ReadersOptions = { json?: boolean; crawl: string }
-export type ForgetOptions = ReadersOptions & { reason?: string; by?: string; force?: boolean }
+export type ForgetOptions = ReadersOptions & { group: string; reason?: string; by?: string; force?: boolean }
 
 export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
@@ -20,8 +20,8 @@ export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode
 }
 
 /** @throws CommandError when there is no such group, or somebody reads as it at present */
-export async function forgetReader(group: string, options: ForgetOptions): Promise<ExitCode> {
-  const { crawl } = options
+export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
+  const { crawl, group } = options
   const by = options.by?.trim() || whoAmI()
   const reason = options.reason?.trim() ?? ''
   return withFleetLedger<ExitCode>(async ({ ledger }) => {

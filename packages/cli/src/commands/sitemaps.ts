@@ -1,4 +1,4 @@
-/** `decorum sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
+/** `decorum origin sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
 import { type Candidate, openFrontier } from '@decorum/client'
 import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger-views'
 import { printable, readUrl } from '@decorum/protocol'

@@ -1,4 +1,4 @@
-/** `decorum top`: the state of the fleet, redrawn every second on a terminal; on a pipe, printed once. */
+/** `decorum status top`: the state of the fleet, redrawn every second on a terminal; on a pipe, printed once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { type FleetLook, fleetLook } from '@decorum/console/status'

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { isLoopback } from '@decorum/config'
-import { privateFolder } from '@decorum/local-redis'
+import { dataFolder, privateFolder } from '@decorum/local-redis'
 import { aborted } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
@@ -12,7 +12,7 @@ import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { called, troubleReporter, type Voice, voiceOf } from '../say.ts'
-import { type CliSettings, dataFolder, readCliSettings, whatIsOpened } from '../settings.ts'
+import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
 
@@ -122,7 +122,7 @@ function introduce(
     'Decorum is up.',
     `  console   ${consoleUrl}   user ${user}, password ${file === undefined ? 'as CONSOLE_PASSWORD says' : secret}`,
     ...(permitsUrl === undefined ? [] : [`  permits   ${permitsUrl}   for crawlers that fetch by themselves`]),
-    `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}, its password in ${join(redis.dir ?? dataDir, 'redis.json')}` : ''}`,
+    `  Redis     ${redis.place}${embedded ? `, data in ${dataDir}; for programs of yours: eval "$(${decorum.replace(' --', ' --silent --')} env)"` : ''}`,
     `  fleet     ${count('gateway')}, ${count('fetcher')}; more: ${embedded ? '' : `REDIS_URL=${redis.place} `}${decorum} fetcher`,
     `  enqueue   ${decorum} enqueue urls.txt     outcomes   ${decorum} outcomes --follow`,
     ...(pages === '' ? [] : [`  pages     ${pagesKept(pages, settings)}; PAGE_SINK=none keeps none`]),

@@ -1,11 +1,11 @@
-/** `decorum conform -- COMMAND`: tries a worker of a pool in every situation, and judges it by what the sites recorded. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** `decorum permits conform -- COMMAND`: tries a worker of a pool in every situation, and judges it by what the sites recorded. */
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
-import { CommandError, DONE, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
+import { DONE, FAILED, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { tellJson, tellStyled, warn } from '../terminal.ts'
 import { SITUATIONS } from './situations.ts'
 import { tryAll, type Verdict } from './trial.ts'
@@ -48,7 +48,7 @@ export async function conform(
 
 /** A temporary folder, removed at the end: also where process.exit() ends this process before its time. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = temporaryFolder()
+  const folder = await temporaryFolder('conform')
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   try {
@@ -56,14 +56,6 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   } finally {
     process.off('exit', remove)
     remove()
-  }
-}
-
-function temporaryFolder(): string {
-  try {
-    return mkdtempSync(join(tmpdir(), 'decorum-conform-'))
-  } catch (error) {
-    throw new CommandError(`conform: no temporary folder can be made: ${messageOf(error)}`)
   }
 }
 

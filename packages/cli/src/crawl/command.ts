@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { holdName } from '@decorum/local-redis'
-import { printableAll } from '@decorum/protocol'
+import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { agentNamed } from '../commands/enqueue.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
@@ -18,8 +18,8 @@ import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { OutcomeFile, outcomesIn } from './outcome-file.ts'
 import { runCrawl } from './run.ts'
-import { type Ending, NO_PAGES, placeOfPages, printSummary, summaryOf } from './summary.ts'
-import { Tally } from './tally.ts'
+import { type Ending, isAllRefused, NO_PAGES, placeOfPages, printSummary, summaryOf } from './summary.ts'
+import { type Counts, Tally } from './tally.ts'
 
 export type CrawlOptions = {
   agent?: string
@@ -84,11 +84,14 @@ export async function crawlCommand(
     const ms = performance.now() - started
     const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
     summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
-    const { total, byKind } = tally.counts
-    if (ending === 'finished' && total === 0) throw emptyList(file ?? folder.list)
-    if (ending === 'finished' && byKind.invalid === total)
-      throw new CommandError(`no line of ${nameOf(file ?? folder.list)} is a URL that can be requested`)
-    return ending === 'finished' ? DONE : STOPPED
+    if (ending !== 'finished') return STOPPED
+    const { counts } = tally
+    const list = file ?? folder.list
+    if (counts.total === 0) throw emptyList(list)
+    if (!isAllRefused(counts)) return DONE
+    if (counts.byKind.invalid === counts.total)
+      throw new CommandError(`no line of ${nameOf(list)} is a URL that can be requested`)
+    throw new CommandError(`every URL of ${nameOf(list)} was refused: ${whatToDo(counts)}`)
   } finally {
     display.stop()
     await local?.close()
@@ -96,6 +99,12 @@ export async function crawlCommand(
     interrupt.release()
   }
 }
+
+/** For each reason of a refusal. */
+const whatToDo = ({ byReason }: Counts): string =>
+  REFUSED_REASONS.filter((reason) => byReason[`refused: ${reason}`] !== undefined)
+    .map((reason) => `${reason}: ${REFUSALS[reason].means} ${REFUSALS[reason].todo}`)
+    .join(' ')
 
 const LIST_CUT_OFF =
   'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'

@@ -12,6 +12,8 @@ export type Site = {
   /** the site's own crawl-delay, seconds, where the cap has cut it */
   clampedFrom?: number
   state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
+  /** requests in a row that were turned away or got no answer; 0 of a site that backs off has asked for less */
+  failures: number
   /** until its lane is due, ms; 0 when it is */
   opensInMs: number
 }
@@ -70,6 +72,7 @@ function siteOf(view: OriginView, agent: Agent, waiting: number): Site {
     delayMs: delay.delayMs,
     ...(delay.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
     state: stateOf(view),
+    failures: view.failures ?? 0,
     opensInMs: Math.max(0, opensAt - view.now),
   }
 }

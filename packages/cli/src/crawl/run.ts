@@ -1,5 +1,6 @@
 /** A crawl while it runs: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
 
+import { createReadStream, existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, FrontierUnavailableError, openFrontier } from '@decorum/client'
@@ -9,6 +10,7 @@ import type { Outcome } from '@decorum/protocol'
 import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
+import { linesOf } from '../lines.ts'
 import type { LocalFleet } from '../local-fleet.ts'
 import { LinesWithoutScheme } from '../without-scheme.ts'
 import type { Display } from './display.ts'
@@ -89,6 +91,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
       display.voice.say('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await wind()
     if (fed && tally.left === 0) ending = 'finished'
+    if (!fed) await countRest(folder, tally)
     return ending
   } catch (error) {
     await wind().catch(() => undefined) // the first error is the one to tell
@@ -129,6 +132,12 @@ function writer(
       onLost(new Error(`${url} was fetched, but could not be kept in ${keptIn} (${folder.log} says why)`))
     onNew()
   }
+}
+
+/** Lines that were not read because the crawl was stopped before: they are left as well. Of standard input nothing more is known. */
+async function countRest({ list, note }: OutFolder, tally: Tally): Promise<void> {
+  if (note.file === '-' || !existsSync(list)) return
+  for await (const { number } of linesOf(createReadStream(list))) tally.leave(number)
 }
 
 /** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */

@@ -70,7 +70,9 @@ function noteOf(look: Look, left: number, inFlight: number): string | undefined 
 function why(site: Site): string {
   switch (site.state) {
     case 'backing-off':
-      return 'it asked for less, or did not answer'
+      return site.failures > 0
+        ? 'it turned requests away (403) or did not answer'
+        : 'it asked for less (429 or 503) or to wait (Retry-After)'
     case 'no-robots':
       return 'its robots.txt is unreachable'
     case 'paused':

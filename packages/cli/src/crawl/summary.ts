@@ -63,16 +63,22 @@ export function placeOfPages({ pageSink, store }: Pick<CliSettings, 'pageSink' |
   return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
 }
 
-const ENDINGS: Record<Ending, string> = {
+const ENDINGS: Record<Ending | 'refused', string> = {
   finished: 'Done',
+  refused: 'Nothing was requested',
   interrupted: 'Stopped',
   limit: 'Stopped at the limit',
 }
 
+/** Every URL was refused, or is none: nothing was requested. */
+export const isAllRefused = ({ total, byKind }: Pick<Summary, 'total' | 'byKind'>): boolean =>
+  total > 0 && (byKind.refused ?? 0) + (byKind.invalid ?? 0) === total
+
 export function printSummary(summary: Summary): string {
-  const { ending, done, total, left, ms } = summary
+  const { done, total, left, ms } = summary
+  const ending = summary.ending === 'finished' && isAllRefused(summary) ? 'refused' : summary.ending
   const of =
-    ending === 'finished' ? `${total} URLs, each with its outcome` : `${done} of ${total} URLs have their outcome`
+    summary.ending === 'finished' ? `${total} URLs, each with its outcome` : `${done} of ${total} URLs have their outcome`
   const kinds = OUTCOME_KINDS.filter((kind) => summary.byKind[kind] !== undefined)
   const table = kinds.flatMap((kind) => [
     `  ${String(summary.byKind[kind]).padStart(8)}  ${kind}`,

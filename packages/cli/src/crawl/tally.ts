@@ -62,11 +62,19 @@ export class Tally {
 
   /** A line has been read and its candidate is, or will be, stored. */
   expect(line: number, url: string): void {
+    this.#add(line)
+    if (!this.hasOutcome(line)) this.#wait(url, 1)
+  }
+
+  /** A line of the list that is not read in this run any more; those that were read are passed over. */
+  leave(line: number): void {
+    if (line > this.#lastLine) this.#add(line)
+  }
+
+  #add(line: number): void {
     this.#lines++
     this.#lastLine = line
-    if (this.hasOutcome(line)) return
-    this.#left++
-    this.#wait(url, 1)
+    if (!this.hasOutcome(line)) this.#left++
   }
 
   /** What recording these would make known: of this crawl, not recorded yet, each once. */

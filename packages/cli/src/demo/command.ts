@@ -2,8 +2,7 @@
  * `decorum demo`: a small synthetic web on loopback, a real fleet on a real Redis, and an audit of what the sites saw.
  * No request leaves this machine, and no file stays on it unless `--keep` says where.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { agentsOf, judgeRecord, type Report, readLogs, textReport } from '@decorum/audit'
@@ -14,6 +13,7 @@ import { spawnWeb, type WebProcess } from '@decorum/synthetic-web'
 import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { tellJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
@@ -57,7 +57,7 @@ export async function demoCommand(options: DemoOptions): Promise<typeof DONE | t
 }
 
 async function recordFolder(keep: string | undefined): Promise<string> {
-  if (keep === undefined) return mkdtemp(join(tmpdir(), 'decorum-demo-'))
+  if (keep === undefined) return temporaryFolder('demo')
   const folder = resolve(keep)
   try {
     await mkdir(folder, { recursive: true })

@@ -1,6 +1,7 @@
 /** Collects the facts that `doctor` judges: of Redis, the list of processes, the machine. What cannot be found out is left out, or marked so. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
+import type { FleetValues } from '@decorum/config'
 import { type FleetStatus, fleetStatus } from '@decorum/console/status'
 import { readCurrent } from '@decorum/fleet-config'
 import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
@@ -11,10 +12,17 @@ import type { Facts, ServerFacts } from './findings.ts'
 
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
-export type Asked = { url: string; hosts: string[]; dnsServers: string[]; slots: number; hasContact: boolean }
+export type Asked = {
+  url: string
+  hosts: string[]
+  dnsServers: string[]
+  slots: number
+  /** whether all agents do, with what the fleet has decided */
+  haveContacts: (fleet: FleetValues) => boolean
+}
 
 /** @throws LedgerUnavailableError when Redis does not answer, with its reason */
-export const factsOf = ({ url, hosts, dnsServers, slots, hasContact }: Asked): Promise<Facts> =>
+export const factsOf = ({ url, hosts, dnsServers, slots, haveContacts }: Asked): Promise<Facts> =>
   withRedis(url, async (redis) => {
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
@@ -32,7 +40,7 @@ export const factsOf = ({ url, hosts, dnsServers, slots, hasContact }: Asked): P
       openFiles: await openFiles(),
       slots,
       names,
-      hasContact,
+      hasContact: haveContacts(current?.values ?? {}),
     }
   })
 

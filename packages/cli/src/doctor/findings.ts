@@ -147,7 +147,7 @@ function ofInfo(info: string, say: Say): void {
     'memory',
     share > FULL ? 'bad' : 'ok',
     `uses ${(used / GB).toFixed(2)} of ${(limit / GB).toFixed(1)} GB`,
-    'give it more memory, let outcomes be read (decorum readers), or enqueue less: a full Redis accepts no URLs',
+    'give it more memory, let outcomes be read (decorum status readers), or enqueue less: a full Redis accepts no URLs',
   )
   if (Number(field('latest_fork_usec')) > SLOW_FORK_US)
     say(
@@ -189,7 +189,7 @@ function ofLayout({ layouts, layout }: Facts): Finding {
   if (layouts.length === 0) return { check, state: 'warn', says: 'no fleet has run on this Redis', mend: 'start one' }
   if (others.length === 0) return { check, state: 'ok', says: `the ledger has layout ${layout}` }
   const isLater = others.some((one) => Number.parseInt(one, 10) > Number(layout))
-  const mend = isLater ? 'use that version' : 'decorum upgrade (docs/operating.md)'
+  const mend = isLater ? 'use that version' : 'decorum ledger upgrade (docs/operating.md)'
   return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
 }
 

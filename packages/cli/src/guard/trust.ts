@@ -1,8 +1,9 @@
 /** Tells the usual clients to trust the authority of the proxy, for one command: by files of its own, which end with it. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
+import { temporaryFolder } from '../temporary-folder.ts'
 
 /**
  * Who reads what: OpenSSL and whatever uses it (Python's ssl, Ruby, Go on Linux, Rust's native-tls) · curl · requests · git · Cargo · Deno · pip ·
@@ -24,7 +25,7 @@ export type Trust = { env: NodeJS.ProcessEnv; remove: () => Promise<void> }
 
 /** @param certificate  of the authority, PEM */
 export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): Promise<Trust> {
-  const folder = await mkdtemp(join(tmpdir(), 'decorum-guard-'))
+  const folder = await temporaryFolder('guard')
   const write = async (name: string, text: string): Promise<string> => {
     const path = join(folder, name)
     await writeFile(path, text, { mode: 0o600 })

@@ -3,7 +3,7 @@ import { type Agents, loadAgents } from '../agents.ts'
 import { misspelt } from '../names.ts'
 import { readingSettings, wrongSettings } from '../read-settings.ts'
 import { brokenRelations, type Related } from '../relations.ts'
-import { FORMER_NAMES, isSetting, type SettingName } from '../settings.ts'
+import { isSetting, type SettingName } from '../settings.ts'
 import { readSitePolicies, type SitePolicies } from '../site-policies.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readJsonValue, textOf } from './values.ts'
 
@@ -19,14 +19,9 @@ export function readDocument(json: unknown, base: FleetValues = {}): FleetValues
   const values: FleetValues = Object.fromEntries(
     FLEET_SETTINGS.map((name) => [name, base[name] ?? defaultValueOf(name)]),
   )
-  for (const [given, value] of Object.entries(json)) {
-    const name = isOfDocument(given) ? given : FORMER_NAMES.get(given)
-    if (name === undefined || !isOfDocument(name)) {
-      wrong.push(unknownName(given))
-      continue
-    }
-    if (name !== given && name in json) {
-      wrong.push(`${given}: is the older name of ${name}, which is there too: leave it out`)
+  for (const [name, value] of Object.entries(json)) {
+    if (!isOfDocument(name)) {
+      wrong.push(unknownName(name))
       continue
     }
     try {
@@ -47,15 +42,12 @@ export function checkDocument(values: FleetValues): void {
   if (broken.length > 0) throw wrongSettings(...broken)
   if (values.DEFAULT_DELAY_MS === undefined) return
   const agents = readingSettings(() =>
-    loadAgents(
-      {
-        agents: textOf(values.DECORUM_AGENTS),
-        contact: textOf(values.DECORUM_CONTACT),
-        defaultDelayMs: Number(values.DEFAULT_DELAY_MS),
-        maxDelayMs: Number(values.MAX_DELAY_MS),
-      },
-      () => {},
-    ),
+    loadAgents({
+      agents: textOf(values.DECORUM_AGENTS),
+      contact: textOf(values.DECORUM_CONTACT),
+      defaultDelayMs: Number(values.DEFAULT_DELAY_MS),
+      maxDelayMs: Number(values.MAX_DELAY_MS),
+    }),
   )
   const wrong = withoutEffect(readSitePolicies(textOf(values.SITE_POLICIES)), agents)
   if (wrong.length > 0) throw wrongSettings(...wrong)
@@ -76,7 +68,7 @@ function withoutEffect(policies: SitePolicies, agents: Agents): string[] {
 const isOfDocument = (name: string): name is SettingName => (FLEET_SETTINGS as string[]).includes(name)
 
 function unknownName(given: string): string {
-  if (given === 'DECORUM_PARTITIONS') return `${given}: 'decorum partitions' changes it, not this document`
+  if (given === 'DECORUM_PARTITIONS') return `${given}: 'decorum ledger partitions' changes it, not this document`
   if (isSetting(given)) return `${given}: each process has its own, in its environment; leave it out here`
   return misspelt({ [given]: '' })[0] ?? `${given}: there is no such setting`
 }

@@ -13,7 +13,7 @@ export type Json = string | number | boolean | null | Json[] | { [member: string
 /** Setting → value. null: decided, and there is none. A setting that is absent has not been decided yet. */
 export type FleetValues = { [N in SettingName]?: Json }
 
-/** The number of partitions stands in a list of its own, beside the document: `decorum partitions` changes it. */
+/** The number of partitions stands in a list of its own, beside the document: `decorum ledger partitions` changes it. */
 const ELSEWHERE: ReadonlySet<SettingName> = new Set(['DECORUM_PARTITIONS'])
 const isOfFleet = (name: SettingName): boolean => SETTINGS[name].scope === 'fleet' && !ELSEWHERE.has(name)
 

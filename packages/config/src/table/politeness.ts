@@ -47,7 +47,6 @@ export const politeness = {
     roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
     scope: 'fleet',
     change: 'live',
-    formerly: 'DEFAULT_GAP_MS',
   },
   MAX_DELAY_MS: {
     schema: wholeNumber(0).default(10_000),
@@ -58,7 +57,6 @@ export const politeness = {
     roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
     scope: 'fleet',
     change: 'live',
-    formerly: 'MAX_GAP_MS',
   },
   PACE_GROUPS: {
     schema: z.string().optional(),

@@ -21,8 +21,6 @@ export type Setting = {
    * process takes it when it starts. `identity`: processes that differ in it cannot share lanes, so all stop before it changes.
    */
   change: 'live' | 'restart' | 'identity'
-  /** an older name that is still read */
-  formerly?: string
 }
 
 /** A whole number within bounds. Every numeric setting is one of these, so all of them describe a wrong value alike. */

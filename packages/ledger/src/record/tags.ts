@@ -1,5 +1,5 @@
 /**
- * Which partitions there are: a record that the first process of a fleet writes and `decorum partitions` changes. It decides where the
+ * Which partitions there are: a record that the first process of a fleet writes and `decorum ledger partitions` changes. It decides where the
  * state of a host lies, so all processes must have the same: the epoch of each partition names the number too, and refuses callers that
  * know another.
  */
@@ -79,7 +79,7 @@ export async function registerPartitions(
   const there = found.tags.length
   if (there === count) return found
   throw new LedgerUnfitError(
-    `this Redis holds ${there} partition${there === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there}, or stop the fleet and change it: 'decorum partitions ${count}'`,
+    `this Redis holds ${there} partition${there === 1 ? '' : 's'}, DECORUM_PARTITIONS says ${count}: use ${there}, or stop the fleet and change it: 'decorum ledger partitions ${count}'`,
   )
 }
 

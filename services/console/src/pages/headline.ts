@@ -233,7 +233,7 @@ function silence({ group, idleMs, oldest }: Reader): string {
 /** As a shell takes it. */
 export function forgetCommand({ group, crawl }: Reader): string {
   const name = /^[\w.:-]+$/.test(group) ? group : `'${printable(group).replaceAll("'", "'\\''")}'`
-  return `decorum readers forget ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
+  return `decorum outcomes --forget --group ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
 }
 
 /** Candidates that wait for so long, ms, while none is taken in, wait for a gateway that does nothing. */

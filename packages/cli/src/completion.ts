@@ -1,9 +1,8 @@
-/** `decorum completion bash|zsh|fish`: a script for the shell, made from the commands and options of the parser itself. */
+/** `decorum --completion bash|zsh|fish`: a script for the shell, made from the commands and options of the parser itself. */
 import type { Command } from 'commander'
-import { DONE, type ExitCode } from '../exit.ts'
-import { tell } from '../terminal.ts'
 
-export type Shell = 'bash' | 'zsh' | 'fish'
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
 
 /** A command with the words before it, and what may follow. */
 type Known = {
@@ -14,11 +13,8 @@ type Known = {
   options: { flag: string; means: string; values: string[]; takesValue: boolean }[]
 }
 
-export function completion(shell: Shell, program: Command): ExitCode {
-  const known = knownOf(program, [])
-  tell({ bash, zsh, fish }[shell](known))
-  return DONE
-}
+export const completion = (shell: Shell, program: Command): string =>
+  ({ bash, zsh, fish })[shell](knownOf(program, []))
 
 function knownOf(command: Command, path: string[]): Known[] {
   const options = command.options
@@ -30,13 +26,7 @@ function knownOf(command: Command, path: string[]): Known[] {
       takesValue: required || optional,
     }))
   const help = { flag: '--help', means: 'how it is used', values: [], takesValue: false }
-  const choices = (one: object): string[] =>
-    'argChoices' in one && Array.isArray(one.argChoices) ? one.argChoices : []
-  const words = command.createHelp().visibleArguments(command).flatMap(choices)
-  const commands = [
-    ...command.commands.map((one) => ({ name: one.name(), means: one.description() })),
-    ...words.map((name) => ({ name, means: '' })),
-  ]
+  const commands = command.commands.map((one) => ({ name: one.name(), means: one.description() }))
   const own: Known = { path: path.join(' '), means: command.description(), commands, options: [...options, help] }
   return [own, ...command.commands.flatMap((one) => knownOf(one, [...path, one.name()]))]
 }
@@ -50,10 +40,8 @@ const values = (known: Known[]): [flag: string, values: string][] =>
     ([, list]) => list !== '',
   )
 
-/** Commands that have commands of their own: their second word is a part of the name. */
-const parents = (known: Known[]): string[] => [
-  ...new Set(known.filter(({ path }) => path.includes(' ')).map(({ path }) => path.split(' ')[0] as string)),
-]
+/** Names of two words, each between commas: `,origin sitemaps,url why,`. Behind `origin` an address may stand as well. */
+const pairs = (known: Known[]): string => `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
 
 function bash(known: Known[]): string {
   const cases = known.map((one) => `    '${one.path}') words='${wordsOf(one)}' ;;`)
@@ -69,8 +57,10 @@ ${chosen.join('\n')}
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in -*) continue ;; esac
     if [[ -z $name ]]; then name=$word
-    elif [[ ' ${parents(known).join(' ')} ' == *" $name "* ]]; then name="$name $word"; break
-    else break; fi
+    else
+      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
+      break
+    fi
   done
   case $name in
 ${cases.join('\n')}
@@ -104,8 +94,10 @@ ${chosen.join('\n')}
   for word in $before; do
     [[ $word == -* ]] && continue
     if [[ -z $name ]]; then name=$word
-    elif [[ ' ${parents(known).join(' ')} ' == *" $name "* ]]; then name="$name $word"; break
-    else break; fi
+    else
+      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
+      break
+    fi
   done
   found=()
   case $name in
