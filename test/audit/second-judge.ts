@@ -306,11 +306,12 @@ const WINDOWS: Record<
   coccoc: { nothing: Number.POSITIVE_INFINITY, until: Number.POSITIVE_INFINITY, without: 'nothing', last: 'nothing' },
 }
 
-/** The state after the n-th of these answers, at an instant. */
-function stateAfter(answers: Fetch[], n: number, profile: string, at: number, givenUp: boolean): State {
+/** The states after the n-th of these answers, at an instant: in an outage also that before it, while it may be fresh. */
+function statesAfter(answers: Fetch[], n: number, profile: string, at: number, givenUp: boolean): State[] {
   let copy: State | undefined
   let state: State = { kind: 'unknown' }
   let since: number | undefined
+  let good: Fetch | undefined
   for (const fetch of answers.slice(0, n + 1)) {
     const meaning = meaningOf(fetch, profile, givenUp)
     if (meaning === 'unreachable') {
@@ -318,6 +319,7 @@ function stateAfter(answers: Fetch[], n: number, profile: string, at: number, gi
       continue
     }
     since = undefined
+    good = fetch
     if (meaning === 'obey') state = copy = { kind: 'rules', body: lastOf(fetch).robots }
     else if (meaning === 'open') {
       state = { kind: 'all' }
@@ -325,11 +327,12 @@ function stateAfter(answers: Fetch[], n: number, profile: string, at: number, gi
     } else if (meaning === 'unknown') state = copy = { kind: 'unknown' }
     else state = copy ?? { kind: 'unknown' }
   }
-  if (since === undefined) return state
+  if (since === undefined) return [state]
+  const fresh = good !== undefined && at - lastOf(good).endMax < DAY ? [state] : []
   const { nothing, until, without, last } = WINDOWS[profile]!
-  if (at - since < nothing) return { kind: 'nothing' }
-  if (at - since < until) return copy ?? { kind: without }
-  return last === 'copy' ? (copy ?? { kind: 'all' }) : { kind: last }
+  if (at - since < nothing) return [{ kind: 'nothing' }, ...fresh]
+  if (at - since < until) return [copy ?? { kind: without }, ...fresh]
+  return [last === 'copy' ? (copy ?? { kind: 'all' }) : { kind: last }, ...fresh]
 }
 
 function statesInQuestion(
@@ -349,7 +352,7 @@ function statesInQuestion(
   while (first > 0 && last - first < 15 && !isSure(answers[first]!)) first--
   const states: State[] = []
   for (let n = first; n <= last; n++)
-    for (const givenUp of [false, true]) states.push(stateAfter(answers, n, whose.profile, row.start, givenUp))
+    for (const givenUp of [false, true]) states.push(...statesAfter(answers, n, whose.profile, row.start, givenUp))
   if (last - first >= 15) states.push({ kind: 'unknown' })
   return {
     states: states.map((state) =>

@@ -230,7 +230,9 @@ test('the command: 0 for a clean log, 1 for a violation, an error that names the
 
 test('the command judges one crawler of an ordinary log by a name in its User-Agents', async () => {
   const browser = { agent: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' }
-  const bot = (version: string) => ({ agent: `Mozilla/5.0 (compatible; MJ12bot/${version}; +https://mj12bot.example/)` })
+  const bot = (version: string) => ({
+    agent: `Mozilla/5.0 (compatible; MJ12bot/${version}; +https://mj12bot.example/)`,
+  })
   const log = await file(
     'ordinary',
     ...[10, 11, 12].map((start) => request({ ...browser, start, end: start + 1 })),

@@ -92,7 +92,7 @@ const SEEDS: Record<Offence, (record: PoliteRecord, dice: Dice) => boolean> = {
   },
   'rules-unreachable': ({ requests, profile }) => {
     const page = last(requests, isPage)!
-    const start = page.end + DAY
+    const start = Math.max(...requests.map(({ end }) => end)) + DAY
     // Under Cốc Cốc's rules only no answer at all closes a site.
     requests.push({
       ...page,

@@ -66,6 +66,7 @@ export class Knowledge {
       beyond: this.fetches.beyond,
       answer: (at, place) => this.answer(at, place),
       began: (at) => of.exchanges.startMin(of.chains.firstOf(this.fetches.answered(at))),
+      ended: (at) => this.fetches.sure(at),
     }
   }
 
@@ -81,8 +82,10 @@ export class Knowledge {
     for (const states of readings) {
       for (let at = first; at <= last; at++) {
         this.#of.meter.steps++
-        const view = this.#viewOf(states.inForce(at, asking.startMin), policy)
-        if (!found.includes(view)) found.push(view)
+        for (const force of [states.inForce(at, asking.startMin), states.stillFresh(at, asking.startMin)]) {
+          const view = force && this.#viewOf(force, policy)
+          if (view !== undefined && !found.includes(view)) found.push(view)
+        }
       }
     }
     if (last - first + 1 >= MOST_POSSIBLE && !found.includes(UNKNOWN)) found.push(UNKNOWN)

@@ -12,8 +12,9 @@ export type Answers = {
   first(place: number): number
   beyond(place: number): number
   answer(at: number, place: number): Answer
-  /** when its fetch began, ms */
+  /** when its fetch began, and the latest instant at which it may have ended, ms */
   began(at: number): number
+  ended(at: number): number
 }
 
 /** What is in force at an instant (RFC 9309 §2.3.1.4). */
@@ -28,6 +29,7 @@ const IS_UNKNOWN = 0
 const IS_OPEN = 1
 const HAS_RULES = 2
 const IN_OUTAGE = 3
+const NO_ANSWER = 4
 /** No copy that an outage could fall back on; NO_BODY is one that the record does not hold. */
 const NO_COPY = 2 ** 32 - 1
 
@@ -36,8 +38,10 @@ export class States {
   readonly #kinds: Uint8Array
   /** the rules; in an outage the last good ones before it */
   readonly #bodies: Uint32Array
-  /** of an outage: the answer that began it */
+  /** of an outage: the answer that began it, the one before that, and what that one had said */
   readonly #since: Uint32Array
+  readonly #last: Uint32Array
+  readonly #before: Uint8Array
   readonly #answers: Answers
   readonly #policy: Policy
 
@@ -49,6 +53,8 @@ export class States {
     this.#kinds = new Uint8Array(length)
     this.#bodies = new Uint32Array(length)
     this.#since = new Uint32Array(length)
+    this.#last = new Uint32Array(length)
+    this.#before = new Uint8Array(length)
     for (let place = 0; place < answers.places; place++) this.#readPlace(place, kindOf)
   }
 
@@ -56,9 +62,7 @@ export class States {
     const policy = this.#policy
     const body = this.#bodies[at] as number
     const kind = this.#kinds[at]
-    if (kind === IS_UNKNOWN) return UNKNOWN
-    if (kind === IS_OPEN) return OPEN
-    if (kind === HAS_RULES) return rules(body)
+    if (kind !== IN_OUTAGE) return said(kind, body)
     const elapsed = instant - this.#answers.began(this.#since[at] as number)
     const copy = body === NO_COPY ? undefined : rules(body)
     if (elapsed < policy.denyForMs) return REFUSED
@@ -68,15 +72,26 @@ export class States {
     return OPEN
   }
 
+  /** What the answer before an outage had said, while it may be fresh: an early refresh that failed changes nothing then (docs/spec/robots.md §6). */
+  stillFresh(at: number, instant: number): InForce | undefined {
+    const before = this.#before[at]
+    if (this.#kinds[at] !== IN_OUTAGE || before === NO_ANSWER) return undefined
+    const isFresh = instant - this.#answers.ended(this.#last[at] as number) < this.#policy.mostFreshMs
+    return isFresh ? said(before, this.#bodies[at] as number) : undefined
+  }
+
   #readPlace(place: number, kindOf: (answer: Answer) => Answer['kind']): void {
     const answers = this.#answers
     /** the rules that a 304 renews and that an outage may fall back on */
     let copy = NO_COPY
     let state = IS_UNKNOWN
     let since = 0
+    let last = 0
+    let before = NO_ANSWER
     for (let at = answers.first(place); at < answers.beyond(place); at++) {
       const answer = answers.answer(at, place)
       const kind = kindOf(answer)
+      if (state !== IN_OUTAGE && at > answers.first(place)) [last, before] = [at - 1, state]
       if (kind === 'unknown') {
         state = IS_UNKNOWN
         copy = NO_BODY
@@ -99,6 +114,13 @@ export class States {
       this.#kinds[at] = state
       this.#bodies[at] = copy
       this.#since[at] = since
+      this.#last[at] = last
+      this.#before[at] = before
     }
   }
+}
+
+function said(kind: number | undefined, body: number): InForce {
+  if (kind === IS_OPEN) return OPEN
+  return kind === HAS_RULES ? rules(body) : UNKNOWN
 }
