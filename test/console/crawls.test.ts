@@ -78,6 +78,38 @@ test('the default crawl stays; a name that cannot be decoded is refused like any
   ])
 })
 
+test('the page of a crawl pauses, weighs and cancels it, and removes it from the list', async () => {
+  await send('PATCH', '/v1/crawls/paged', { weight: 2 })
+  const act = async (fields: Record<string, string>) => {
+    const answer = await fetch(`${fleet.base}/crawls/paged`, {
+      method: 'POST',
+      body: new URLSearchParams({ by: 'ann', reason: 'test', weight: '2', ...fields }),
+      redirect: 'manual',
+    })
+    return { status: answer.status, to: answer.headers.get('location'), text: await answer.text() }
+  }
+  const record = async () => {
+    const { body } = await fleet.get('/v1/crawls')
+    return (body as { crawls: { name: string; record: unknown }[] }).crawls.find(({ name }) => name === 'paged')?.record
+  }
+  expect(await act({ action: 'pause' })).toMatchObject({ status: 303, to: '/crawls/paged?done=pause' })
+  expect(await record()).toMatchObject({ state: 'paused', by: 'ann', reason: 'test' })
+  expect(await (await fetch(`${fleet.base}/crawls/paged?done=pause`)).text()).toMatch(/Done: pause.*Resume/s)
+  expect(await act({ action: 'resume' })).toMatchObject({ status: 303 })
+  expect(await act({ action: 'weight', weight: '7' })).toMatchObject({ status: 303 })
+  expect(await record()).toMatchObject({ state: 'running', weight: 7 })
+  const wrong = await act({ action: 'weight', weight: '0' })
+  expect(wrong.status).toBe(400)
+  expect(wrong.text).toContain('Not done: weight')
+  const unconfirmed = await act({ action: 'cancel' })
+  expect(unconfirmed.text).toContain('has to be confirmed')
+  expect(await act({ action: 'cancel', confirm: 'yes' })).toMatchObject({ status: 303 })
+  expect(await record()).toMatchObject({ state: 'cancelled' })
+  expect(await act({ action: 'forget' })).toMatchObject({ status: 303, to: '/crawls' })
+  expect(await record()).toBeUndefined()
+  expect((await act({ action: 'pause' })).status, 'a crawl that there is not is not made').toBe(404)
+})
+
 test.each([
   ['a weight of nothing', 'news', { weight: 0 }, 400],
   ['a limit that is no whole number', 'news', { limits: { stored: 1.5 } }, 400],

@@ -114,6 +114,7 @@ export async function fleetForTest(
         delays,
         delayMs: 1_000,
         elapsedMs: 0,
+        tookMs: 80,
       })
       expect(recorded).toBe('completed')
     },

@@ -60,18 +60,35 @@ describe('over HTTP', () => {
     expect((await fleet.ledger.viewOrigin(origin, [])).override).toBeUndefined()
   })
 
-  test('whatever address is looked up leads to the page of its origin', async () => {
-    for (const [text, of] of [
-      ['site.example/deep?x=1', 'https://site.example'],
-      [' http://BÁO.example:80/a ', new URL('http://báo.example').origin],
-    ]) {
-      const { status, headers } = await fetch(`${fleet.base}/origins?origin=${encodeURIComponent(text ?? '')}`, {
+  test('the policy of its site is set and removed in the configuration of the fleet; what is wrong is said', async () => {
+    const change = (fields: Record<string, string>) =>
+      fetch(`${fleet.base}${at()}/policy`, {
+        method: 'POST',
+        body: new URLSearchParams({ site: 'site.example', reason: 'they wrote', by: 'ann', ...fields }),
+        headers: { origin: fleet.base },
         redirect: 'manual',
       })
-      expect([status, headers.get('location')]).toEqual([303, at(of)])
+    const policies = async () => {
+      const { body } = await fleet.get('/v1/configuration')
+      const { values, by, reason } = (
+        body as { current: { values: Record<string, unknown>; by: string; reason: string } }
+      ).current
+      return { policies: values.SITE_POLICIES, by, reason }
     }
-    expect((await fetch(`${fleet.base}/origins?origin=ftp://x`)).status).toBe(400)
-    expect((await fetch(`${fleet.base}/origins`)).status, 'without one, the list').toBe(200)
+    expect((await change({ action: 'set', delay: '7.5', hours: '22:00-06:00' })).status).toBe(303)
+    expect(await policies()).toEqual({
+      policies: { 'site.example': { delayMs: 7_500, hours: '22:00-06:00' } },
+      by: 'ann',
+      reason: 'they wrote',
+    })
+    await expect.poll(async () => (await fetch(fleet.base + at())).text()).toContain('value="22:00-06:00"')
+    const wrong = await change({ action: 'set', hours: 'at night' })
+    expect(wrong.status).toBe(400)
+    expect(await wrong.text()).toMatch(/Not done: .*22:00-06:00/)
+    expect((await change({ action: 'set' })).status, 'an empty policy').toBe(400)
+    expect((await change({ action: 'remove', reason: '' })).status, 'without a reason').toBe(400)
+    expect((await change({ action: 'remove' })).status).toBe(303)
+    expect((await policies()).policies).toEqual({})
   })
 
   test('the stored rules are shown as text and nothing else', async () => {
@@ -110,11 +127,13 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
 
   test('it follows the fleet while somebody types, and shows hostile text as text', async () => {
     const page = await open(at())
-    await page.getByLabel('Reason').fill('half a sentence')
+    await page.getByText('Act on this origin').click()
+    const reason = page.locator('.hand input[name=reason]')
+    await reason.fill('half a sentence')
     await fleet.patch(origin, { action: 'pause', reason: HOSTILE, forMs: 60_000 })
     await page.getByRole('heading', { name: 'Paused' }).waitFor()
     await page.getByRole('cell', { name: HOSTILE, exact: true }).waitFor()
-    expect(await page.getByLabel('Reason').inputValue()).toBe('half a sentence')
+    expect(await reason.inputValue()).toBe('half a sentence')
     expect(await page.locator('img').count()).toBe(0)
     await fleet.patch(origin, { action: 'resume' })
     expect(chrome.complaints).toEqual([])
@@ -122,7 +141,8 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
 
   test('only the fields that belong to the chosen action are shown', async () => {
     const page = await open(at())
-    const seconds = page.getByLabel('Silence, seconds')
+    await page.getByText('Act on this origin').click()
+    const seconds = page.getByLabel('Delay, seconds').first()
     expect(await seconds.isVisible()).toBe(false)
     await page.getByText('Slow down').click()
     expect(await seconds.isVisible()).toBe(true)
@@ -143,8 +163,8 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
     const page = await open('/')
     await page.getByRole('link', { name: origin }).first().click()
     await page.waitForURL(`**${at()}`)
-    await page.getByPlaceholder('https://example.com').fill('other.example')
-    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByRole('search').getByRole('textbox').fill('https://other.example')
+    await page.getByRole('button', { name: 'Find' }).click()
     await page.getByText('https://other.example').waitFor()
     await page.getByRole('heading', { name: 'Nothing waits' }).waitFor()
     expect(chrome.complaints).toEqual([])
@@ -155,11 +175,12 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
     try {
       const page = await plain.browser.newPage()
       await page.goto(at())
+      await page.getByText('Act on this origin').click()
       await page.getByText('Slow down').click()
-      await page.getByLabel('Silence, seconds').fill('45.5')
+      await page.getByLabel('Delay, seconds').first().fill('45.5')
       await page.locator('select[name=for]').selectOption('1 day')
-      await page.getByLabel('Reason').fill('small host')
-      await page.locator('input[name=by]').fill('ann')
+      await page.locator('.hand input[name=reason]').fill('small host')
+      await page.locator('.hand input[name=by]').fill('ann')
       await page.getByRole('button', { name: 'Do it' }).click()
       await page.getByText('Done: delay.').waitFor()
       const { override, now } = await fleet.ledger.viewOrigin(origin, [])

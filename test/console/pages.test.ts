@@ -16,6 +16,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const SITE = 'http://a-site-with-a-rather-long-name.below.example'
 const FAILED = 'http://failing.example'
 const PASSWORD = 'correct horse'
+const LOGIN = { authorization: `Basic ${Buffer.from(`decorum:${PASSWORD}`).toString('base64')}` }
 const PAGES = [
   '/',
   '/origins',
@@ -25,9 +26,14 @@ const PAGES = [
   `/origins/${encodeURIComponent(SITE)}`,
   `/origins/${encodeURIComponent(FAILED)}`,
   '/urls',
+  '/urls?what=nowhere.example',
+  '/crawls',
+  '/crawls/default',
+  '/crawls/news',
   `/urls?what=${encodeURIComponent(`${SITE}/a`)}`,
   '/failures',
   '/hours',
+  '/hours?minutes=15',
   '/readers',
   '/fleet',
   '/configuration',
@@ -57,11 +63,23 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
       ...{ kind: 'failed' as const, reason: 'rate-limited' as const, status: 429, detail: 'Too Many Requests' },
     }
     await ledger.complete({
-      ...{ agent, origin: FAILED, fence, delayMs: 0, elapsedMs: 0, outcome },
+      ...{ agent, origin: FAILED, fence, delayMs: 0, elapsedMs: 0, tookMs: 120, outcome },
       load: { kind: 'asked-for-less', retryAfterMs: 600_000 },
     })
     await ledger.operate({ origin: SITE, action: 'pause', by: 'ann', reason: 'they wrote to us' }, ['bot-web'])
     await fleet.outcomes(['one', 'two', 'three'])
+    const about = { id: 'x', agent, at: Date.now(), attempts: 0 }
+    await ledger.store(0, [
+      { outcome: { ...about, url: 'what is no URL', kind: 'invalid', reason: 'not-a-url' } },
+      { outcome: { ...about, url: `${SITE}/old`, kind: 'expired', reason: 'paused' } },
+    ])
+    await ledger.changeCrawl({
+      name: 'news',
+      change: { weight: 3, limits: { stored: 10 } },
+      by: 'ann',
+      reason: 'night',
+    })
+    expect(await fetch(`${fleet.base}/v1/outcomes?group=g&waitMs=0`, { headers: LOGIN })).toMatchObject({ status: 200 })
     await ledger.announce({ id: 'g', role: 'gateway', slots: 0 }, 600_000)
     while ((await ledger.notesOf(FAILED)).length < 2) await sleep(50)
     chrome = await browserForTest(Number(new URL(fleet.base).port))
@@ -109,7 +127,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     '%s: nothing is wider than a telephone, and axe finds nothing, in light and in dark',
     async (path) => {
       const page = await open(path, 390, 'light')
-      if (path === '/hours') await page.locator('.u-wrap').nth(5).waitFor()
+      if (path.startsWith('/hours')) await page.locator('.u-wrap').nth(7).waitFor()
       await page.evaluate(axe)
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
       expect(await violations(page)).toEqual([])
@@ -155,7 +173,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await page
       .getByRole('cell', { name: /It asked for less \(429 or 503\), Retry-After 10 min; nothing is asked before/ })
       .waitFor()
-    await page.getByRole('cell', { name: /rate-limited · answer 429 · Too Many Requests/ }).waitFor()
+    await page.getByRole('cell', { name: /rate-limited · answer 429 · took 0.1 s · Too Many Requests/ }).waitFor()
     const other = await open(`/origins/${encodeURIComponent(SITE)}`)
     await other.getByRole('cell', { name: 'pause by ann: they wrote to us.' }).waitFor()
     await other.getByRole('cell', { name: 'Its robots.txt: ok (200).' }).waitFor()
@@ -174,6 +192,54 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     const first = await page.locator('td.name').textContent()
     await page.getByRole('link', { name: 'Look on' }).click()
     await expect.poll(() => page.locator('td.name').textContent()).not.toBe(first)
+    await page.close()
+  })
+
+  test('the answer that failed is a dot of the timeline, and beside the delay stands what it was', async () => {
+    const page = await open(`/origins/${encodeURIComponent(FAILED)}`)
+    const title = await page.locator('.requests g title').first().textContent()
+    expect(title).toMatch(/\/a: 429; took 0.1 s; 0 s owed/)
+    const other = await open(`/origins/${encodeURIComponent(SITE)}`)
+    await other.getByText(/its latest answer: robots.txt 200/).waitFor()
+    await other.getByRole('img', { name: /^bot-web: 1 request\./ }).waitFor()
+    await page.close()
+    await other.close()
+  })
+
+  test('every reason that has happened has its example, also where the URL is none', async () => {
+    const page = await open('/failures')
+    await page.getByRole('cell', { name: 'what is no URL' }).waitFor()
+    expect(await page.getByText('No example').count()).toBe(0)
+    await page.close()
+  })
+
+  test('the actions of an origin stand above its facts on a telephone', async () => {
+    const page = await open(`/origins/${encodeURIComponent(SITE)}`, 390)
+    const box = await page.getByText('Act on this origin').boundingBox()
+    expect(box?.y).toBeLessThan(800)
+    await page.close()
+  })
+
+  test('what is seldom needed stands behind one "More", which the keyboard opens', async () => {
+    const page = await open('/')
+    expect(await page.getByRole('link', { name: 'Queue board' }).isVisible()).toBe(false)
+    await page.getByText('More', { exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Queue board' }).waitFor()
+    await page.close()
+  })
+
+  test('no name of a setting is broken within a word', async () => {
+    const page = await open('/configuration', 360)
+    const broken = await page.evaluate<string[]>(`[...document.querySelectorAll('td.name code')].filter((code) => {
+      const parts = [...code.childNodes].filter((node) => node.nodeType === 3)
+      return parts.some((part) => {
+        const range = document.createRange()
+        range.selectNodeContents(part)
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1
+      })
+    }).map((code) => code.textContent)`)
+    expect(broken).toEqual([])
     await page.close()
   })
 

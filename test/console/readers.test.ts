@@ -119,6 +119,23 @@ describe.skipIf(chromiumPath === undefined)('in chromium', () => {
   })
 })
 
+test('a group is forgotten on the page, once that is confirmed and nobody reads it', async () => {
+  await makeGroup(raw, [STREAM], 'left behind', 'start')
+  const forgetOnPage = (fields: Record<string, string>) =>
+    fetch(`${fleet.base}/readers`, {
+      method: 'POST',
+      body: new URLSearchParams({ reader: 'default left behind', reason: 'its machine is gone', ...fields }),
+      redirect: 'manual',
+    })
+  expect((await forgetOnPage({})).status).toBe(400)
+  const missing = await forgetOnPage({ reader: 'default never', confirm: 'yes' })
+  expect(await missing.text()).toContain('Not done: no group &#39;never&#39; reads the crawl')
+  const done = await forgetOnPage({ confirm: 'yes' })
+  expect([done.status, done.headers.get('location')]).toEqual([303, '/readers?forgotten=left%20behind'])
+  expect(await (await fetch(`${fleet.base}/readers`)).text()).not.toContain('left behind')
+  await raw.del('{decorum:0}:operations')
+})
+
 test('DELETE /v1/readers/{group} forgets one that nobody reads, and writes it down', async () => {
   await lives()
   expect(await forget('gone')).toMatchObject({ status: 409, body: { type: 'still-read' } })

@@ -179,7 +179,7 @@ async function look(origin: string): Promise<void> {
     '/v1/configuration',
     `/v1/origins/${encoded}/notes`,
     ...['/origins', '/origins?domain=b7.backlog.example', '/origins?reason=paused', '/urls?what=backlog-2'],
-    ...['/failures', '/hours', '/readers', '/fleet', '/configuration', '/stops'],
+    ...['/crawls', '/crawls/default', '/failures', '/hours', '/readers', '/fleet', '/configuration', '/stops'],
     `/v1/check?url=${encoded}%2F1`,
   ]
   for (const path of paths) expect(`${path} ${(await fetch(base + path)).status}`).toMatch(/ [24]00$/)

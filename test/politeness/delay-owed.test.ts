@@ -8,7 +8,7 @@ const agent = { key: 'bot', minDelayMs: 1_000 }
 const origin = (more: Partial<OriginView>): OriginView => ({
   origin: 'http://a.example',
   version: 1,
-  state: { answer: { kind: 'ok', at: 1, jitter: 0 } },
+  state: { answer: { kind: 'ok', at: 1, jitter: 0 }, copy: { kind: 'ok', hash: 'h', at: 1 } },
   delays: [],
   lanes: [],
   now: 10,
@@ -44,6 +44,12 @@ test.for([
     { delays: rules(3_000) },
     { delayMs: 3_000, from: 'crawl-delay' },
     "3 s, the site's crawl-delay",
+  ],
+  [
+    'the delay of rules that the site has no longer',
+    { delays: rules(3_000), state: { answer: { kind: 'missing', at: 1, jitter: 0 } } },
+    { delayMs: 3_000, from: 'crawl-delay' },
+    '3 s, as its robots.txt asked before',
   ],
   [
     'a delay above the cap',

@@ -25,7 +25,8 @@ const headerValue = z
 const CONTACT = /https?:\/\/[^\s)]+|[^\s@;(]+@[^\s@;)]+\.[a-z]+/i
 
 /** The contact that a User-Agent names: the first URL or e-mail address in it. */
-export const contactIn = (userAgent: string): string | undefined => CONTACT.exec(userAgent)?.[0]
+export const contactIn = (userAgent: string): string | undefined =>
+  CONTACT.exec(userAgent)?.[0].replace(/^(\+|mailto:)+/i, '')
 
 const AdaptiveDelayEntry = z.strictObject({
   factor: z.number().positive().max(1_000).meta({ description: 'times what the exchange took' }),

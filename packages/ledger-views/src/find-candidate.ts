@@ -8,12 +8,12 @@ import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneR
 import { DEFAULT_CRAWL, type Outcome, outcomesKey, readOutcome } from '@decorum/protocol'
 import type { PendingUrl, WantedCandidate } from './types.ts'
 
-/** URLs that are read by one command. */
+/** URLs or outcomes that are read by one command. */
 const PAGE = 1_000
 /** URLs of a lane that a look goes through: about a millisecond of Redis. */
 export const LOOKED_AT = 20_000
 /** The outcomes that are looked through, the latest. */
-export const OUTCOMES_LOOKED_AT = 500
+export const OUTCOMES_LOOKED_AT = 5_000
 /** Jobs that are looked through, of those that wait and of those that are being worked on. */
 const JOBS_LOOKED_AT = 5
 
@@ -98,14 +98,19 @@ export async function findOutcome(
   crawl: string,
   wanted: { id?: string; url?: string },
 ): Promise<Outcome | undefined> {
-  const rows = await redis.xrevrange(outcomesKey(tag, crawl), '+', '-', 'COUNT', OUTCOMES_LOOKED_AT)
-  for (const [, fields] of rows) {
-    const text = fields[1] ?? ''
-    const isLikely = (part: string | undefined): boolean => part === undefined || text.includes(JSON.stringify(part))
-    if (!isLikely(wanted.id) || !isLikely(wanted.url)) continue
-    const outcome = readOutcome(text)
-    if (outcome === undefined) continue
-    if ((wanted.id ?? outcome.id) === outcome.id && (wanted.url ?? outcome.url) === outcome.url) return outcome
+  let to = '+'
+  for (let looked = 0; looked < OUTCOMES_LOOKED_AT; looked += PAGE) {
+    const rows = await redis.xrevrange(outcomesKey(tag, crawl), to, '-', 'COUNT', PAGE)
+    for (const [, fields] of rows) {
+      const text = fields[1] ?? ''
+      const isLikely = (part: string | undefined): boolean => part === undefined || text.includes(JSON.stringify(part))
+      if (!isLikely(wanted.id) || !isLikely(wanted.url)) continue
+      const outcome = readOutcome(text)
+      if (outcome === undefined) continue
+      if ((wanted.id ?? outcome.id) === outcome.id && (wanted.url ?? outcome.url) === outcome.url) return outcome
+    }
+    if (rows.length < PAGE) return undefined
+    to = `(${rows.at(-1)?.[0]}`
   }
   return undefined
 }

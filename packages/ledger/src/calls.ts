@@ -43,7 +43,7 @@ export const ARGS = {
   rates: ['expected', 'version', 'agents'],
   crawl: ['name', 'expected', 'version', 'weight', 'held', 'stored', 'perDay', 'perHost', 'perDomain', 'record'],
   stops: ['expected', 'version', 'everything', 'record'],
-  note: [],
+  note: ['tallies'],
   sample: [],
 } as const satisfies Record<string, readonly string[]>
 export type Verb = keyof typeof ARGS

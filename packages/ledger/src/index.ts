@@ -47,7 +47,7 @@ export {
 } from './link.ts'
 export { libraryOf } from './lua-library.ts'
 export { HEADROOM, memoryOf, outcomesAllowed, type RedisMemory } from './memory.ts'
-export { countedAs, type Note, toleratedIn } from './notes.ts'
+export { countedAs, NOTED_CHARS, type Note, type NotedExchange, TOOK_AT_MOST, toleratedIn } from './notes.ts'
 export { makeGroup } from './outcomes.ts'
 export type { PoolLists } from './pools.ts'
 export { reachRedis } from './reach.ts'

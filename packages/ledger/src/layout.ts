@@ -213,8 +213,8 @@ export const OPERATION = {
 } as const
 
 /**
- * Bounds of what is kept for an operator to see later. Of a partition that is at most 10,000 origins × 30 notes of some 200 bytes,
- * 40 reasons × 10 examples, and a ring of 720 samples: about 70 MB where all of it is full.
+ * Bounds of what is kept for an operator to see later. Of a partition that is at most 10,000 origins × 30 notes of some 300 bytes,
+ * 40 reasons × 10 examples, and a ring of 720 samples: about 100 MB where all of it is full.
  */
 export const KEPT = {
   /** notes of one origin, origins that have some, and how long they are kept after the latest one, ms */

@@ -87,7 +87,7 @@ async function compose<More extends object>(
   const isVirtual = options.nowMs !== undefined
   const notes = isVirtual
     ? undefined
-    : notesOf(deadline.clock, placeOf, (partition, items) => of(partition).verbs.note(items), wall)
+    : notesOf(deadline.clock, placeOf, (partition, items, tallies) => of(partition).verbs.note(items, tallies), wall)
   let wakes: Wakes | undefined
   return {
     ...journeyCalls(partitions, book, notes),

@@ -6,7 +6,7 @@
 import { type Clock, type Outcome, printable, type Timer, type Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
 import type { SiteLoad } from './types.ts'
-import type { NoteItem } from './verbs/note.ts'
+import type { NoteItem, Tallies } from './verbs/note.ts'
 
 const EVERY_MS = 1_000
 /** Notes of one partition that are written at once: about a millisecond of Redis. */
@@ -14,10 +14,14 @@ const TROUBLES = 100
 const USUAL = 50
 /** Usual outcomes of one origin that are written at once. */
 const USUAL_OF_ONE = 3
-const TEXT_CHARS = 300
+/** Of a text that is noted, such as a URL. */
+export const NOTED_CHARS = 300
 
-/** As it is stored, JSON. Instants: ms since 1970 UTC. */
-export type Note = { at: number } & (
+/** One exchange in its lane, by Redis's clock: it lasted from `endedAt - ms` to `endedAt`, and the lane owed `owedMs` from then on. */
+export type NotedExchange = { agent: string; endedAt: number; ms: number; owedMs: number }
+
+/** As it is stored, JSON. Instants: ms since 1970 UTC. `exchange`: of which the note is, where one was made. */
+export type Note = { at: number; exchange?: NotedExchange } & (
   | {
       what: 'outcome'
       kind: string
@@ -27,8 +31,6 @@ export type Note = { at: number } & (
       reason?: string
       status?: number
       detail?: string
-      /** of the exchange */
-      ms?: number
       /** faults of the answer that were overlooked */
       tolerated?: Tolerated[]
       /** what decided a disallowed one */
@@ -49,19 +51,23 @@ export type Note = { at: number } & (
     }
   /** its robots.txt was answered, or was unreachable */
   | { what: 'robots'; answer: string; status?: number; reason?: string; detail?: string; tolerated?: Tolerated[] }
+  /** of a request under a permit or through the proxy no more is known than when it was made */
+  | { what: 'request' }
   /** an operator's act */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
 
 export type Notes = {
   /** @param known  its origin, where the caller has it */
-  outcome(outcome: Outcome, known?: string): void
-  backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>): void
+  outcome(outcome: Outcome, known?: string, exchange?: NotedExchange): void
+  backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>, exchange?: NotedExchange): void
+  request(origin: string, exchange: NotedExchange): void
   /** @param found  what of the answer was overlooked, and why some of its file may not do what its site meant */
   robots(
     origin: string,
     answer: NonNullable<RobotsState['answer']>,
     found?: { tolerated?: Tolerated[] | undefined; remark?: string | undefined },
+    exchange?: NotedExchange,
   ): void
   close(): void
 }
@@ -78,7 +84,19 @@ export function toleratedIn(notes: readonly Note[]): [mark: Tolerated, times: nu
   return [...times].sort(([a, n], [b, m]) => m - n || a.localeCompare(b))
 }
 
-type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number> }
+/** Codes that are counted one by one; others by their class, because a site may send any. */
+const STATUSES: ReadonlySet<number> = new Set([
+  ...[200, 203, 204, 206, 301, 302, 303, 304, 307, 308],
+  ...[400, 401, 403, 404, 405, 406, 410, 429, 451, 500, 502, 503, 504],
+])
+/** Under which name a status code is counted: `status/404`, `status/4xx`. */
+const statusTally = (status: number): string =>
+  `status/${STATUSES.has(status) ? status : `${Math.floor(status / 100)}xx`}`
+/** Exchanges are counted by how long they took at most, ms; those that took longer under the last. */
+export const TOOK_AT_MOST = [25, 50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200] as const
+const tookTally = (ms: number): string => `ms/${TOOK_AT_MOST.find((most) => ms <= most) ?? TOOK_AT_MOST.at(-1)}`
+
+type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number>; tallies: Tallies }
 
 /**
  * @param write  what was gathered for one partition; it may fail, and is not tried again
@@ -87,7 +105,7 @@ type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string,
 export function notesOf(
   clock: Clock,
   place: (origin: string) => number,
-  write: (partition: number, items: NoteItem[]) => Promise<void>,
+  write: (partition: number, items: NoteItem[], tallies: Tallies) => Promise<void>,
   wall: (partition: number) => number,
 ): Notes {
   let gathered = new Map<number, Gathered>()
@@ -96,11 +114,12 @@ export function notesOf(
     timer = undefined
     const all = gathered
     gathered = new Map()
-    for (const [partition, { troubles, usual }] of all) write(partition, [...troubles, ...usual]).catch(() => undefined)
+    for (const [partition, { troubles, usual, tallies }] of all)
+      write(partition, [...troubles, ...usual], tallies).catch(() => undefined)
   }
   const gatheredOf = (origin: string): Gathered => {
     const partition = place(origin)
-    const found = gathered.get(partition) ?? { troubles: [], usual: [], ofOrigin: new Map() }
+    const found = gathered.get(partition) ?? { troubles: [], usual: [], ofOrigin: new Map(), tallies: {} }
     gathered.set(partition, found)
     timer ??= clock.timeout(flush, EVERY_MS).unref()
     return found
@@ -110,33 +129,45 @@ export function notesOf(
     if (troubles.length < TROUBLES)
       troubles.push({ origin, reason: '', text: JSON.stringify(note), backOff: false, ...more })
   }
+  const usual = (origin: string, noteOf: () => Note): void => {
+    const { usual: all, ofOrigin } = gatheredOf(origin)
+    const before = ofOrigin.get(origin) ?? 0
+    if (all.length >= USUAL || before >= USUAL_OF_ONE) return
+    ofOrigin.set(origin, before + 1)
+    all.push({ origin, reason: '', text: JSON.stringify(noteOf()), backOff: false })
+  }
+  const tally = (origin: string, names: string[]): void => {
+    const { tallies } = gatheredOf(origin)
+    for (const name of names) tallies[name] = (tallies[name] ?? 0) + 1
+  }
   return {
-    outcome(outcome, known) {
-      const origin = known ?? URL.parse(outcome.url)?.origin ?? ''
-      if (origin === '' || origin === 'null') return
-      if ('reason' in outcome) return trouble(origin, noteOf(outcome), { reason: countedAs(outcome) })
-      const { usual, ofOrigin } = gatheredOf(origin)
-      const before = ofOrigin.get(origin) ?? 0
-      if (usual.length >= USUAL || before >= USUAL_OF_ONE) return
-      ofOrigin.set(origin, before + 1)
-      usual.push({ origin, reason: '', text: JSON.stringify(noteOf(outcome)), backOff: false })
+    outcome(outcome, known, exchange) {
+      const at = known ?? URL.parse(outcome.url)?.origin ?? ''
+      const origin = at === 'null' ? '' : at // what is no URL is an example of its reason all the same
+      const status = 'status' in outcome && outcome.status !== undefined ? [statusTally(outcome.status)] : []
+      tally(origin, [...status, ...(exchange === undefined ? [] : [tookTally(exchange.ms)])])
+      if ('reason' in outcome) trouble(origin, noteOf(outcome, exchange), { reason: countedAs(outcome) })
+      else if (origin !== '') usual(origin, () => noteOf(outcome, exchange))
     },
-    backOff(origin, agent, load) {
+    request: (origin, exchange) => usual(origin, () => ({ at: exchange.endedAt, what: 'request', exchange })),
+    backOff(origin, agent, load, exchange) {
       const at = wall(place(origin))
       const { retryAfterAt = 0, retryAfterMs = 0, retryAfterUnread }: RetryAfter = load.kind === 'no-answer' ? {} : load
       const asked = Math.max(retryAfterMs, retryAfterAt - at)
       const more = {
         ...(asked > 0 ? { retryAfterMs: asked } : {}),
         ...(retryAfterUnread === undefined ? {} : { retryAfterUnread: printable(retryAfterUnread) }),
+        ...(exchange === undefined ? {} : { exchange }),
       }
       trouble(origin, { at, what: 'back-off', cause: load.kind, agent, ...more }, { backOff: true })
     },
-    robots(origin, { kind, at, status, reason }, { tolerated, remark } = {}) {
+    robots(origin, { kind, at, status, reason }, { tolerated, remark } = {}, exchange) {
       const more = {
         ...(status === undefined ? {} : { status }),
         ...(reason === undefined ? {} : { reason }),
-        ...(remark === undefined ? {} : { detail: remark.slice(0, TEXT_CHARS) }),
+        ...(remark === undefined ? {} : { detail: remark.slice(0, NOTED_CHARS) }),
         ...(tolerated === undefined ? {} : { tolerated }),
+        ...(exchange === undefined ? {} : { exchange }),
       }
       trouble(origin, { at, what: 'robots', answer: kind, ...more })
     },
@@ -147,11 +178,10 @@ export function notesOf(
   }
 }
 
-function noteOf(outcome: Outcome): Note {
+function noteOf(outcome: Outcome, exchange: NotedExchange | undefined): Note {
   const { at, kind, agent, url, id } = outcome
   const said = outcome as Partial<Record<'reason' | 'detail', string>> & {
     status?: number
-    ms?: number
     tolerated?: Tolerated[]
     rule?: string
     line?: number
@@ -161,14 +191,14 @@ function noteOf(outcome: Outcome): Note {
     what: 'outcome',
     kind,
     agent,
-    url: url.slice(0, TEXT_CHARS),
+    url: url.slice(0, NOTED_CHARS),
     id,
     ...(said.reason === undefined ? {} : { reason: said.reason }),
     ...(said.status === undefined ? {} : { status: said.status }),
-    ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, TEXT_CHARS) }),
-    ...(said.ms === undefined ? {} : { ms: said.ms }),
+    ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, NOTED_CHARS) }),
+    ...(exchange === undefined ? {} : { exchange }),
     ...(said.tolerated === undefined ? {} : { tolerated: said.tolerated }),
-    ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, TEXT_CHARS) }),
+    ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, NOTED_CHARS) }),
     ...(said.line === undefined ? {} : { line: said.line }),
   }
 }

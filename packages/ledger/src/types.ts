@@ -264,6 +264,8 @@ export type Completion = LaneRef & {
   load: SiteLoad
   /** time since the last byte, ms (monotonic): archive and queueing do not delay the lane */
   elapsedMs: number
+  /** the exchange from its beginning to its end, ms, for the note of it; absent: the exchange is noted elsewhere or not known */
+  tookMs?: number
   /** undefined: the URL stays first and its attempt is counted, unless the lease is a secondary one */
   outcome?: Outcome
   /** the lease is a secondary one (`acquire`): it was for no URL of the lane */
@@ -315,6 +317,8 @@ export type RobotsRecord = LaneRef & {
   /** delay owed by the lane that fetched, ms */
   delayMs: number
   elapsedMs: number
+  /** as of a completion */
+  tookMs?: number
   /** the token whose question brought it: it is kept for a short while, unless somebody has URLs of the origin, or a permit */
   unclaimedBy?: string
   /** what the site asked for by its answers, whatever they say of the rules; absent: normal */

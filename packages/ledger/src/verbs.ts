@@ -36,7 +36,7 @@ import { extend } from './verbs/extend.ts'
 import { fleet, type Member } from './verbs/fleet.ts'
 import { grant } from './verbs/grant.ts'
 import { next } from './verbs/next.ts'
-import { type NoteItem, note } from './verbs/note.ts'
+import { type NoteItem, note, type Tallies } from './verbs/note.ts'
 import { type Rates, rates } from './verbs/rates.ts'
 import { reap } from './verbs/reap.ts'
 import { endRobotsFetch, keep, record } from './verbs/record.ts'
@@ -79,7 +79,7 @@ export const verbsOf = (scripts: Scripts, settings: VerbSettings) =>
     rates: (record: Rates) => rates(scripts, record),
     crawl: (name: string, record: CrawlRecord, expected?: number) => crawl(scripts, name, record, expected),
     stops: (record: StopRecord, now: number, expected?: number) => stops(scripts, record, now, expected),
-    note: (items: NoteItem[]) => note(scripts, items),
+    note: (items: NoteItem[], tallies: Tallies) => note(scripts, items, tallies),
     sample: () => sample(scripts),
   }) satisfies Record<Verb | 'endRobotsFetch', Codec>
 

@@ -20,7 +20,7 @@ export type KnownDelays = {
   delays: readonly { agent: string; delayMs: number; clampedFrom?: number }[]
   override?: { delayMs: number; reason: string }
   policy?: PolicyOfSite
-  state: { answer?: unknown }
+  state: { answer?: unknown; copy?: unknown }
 }
 
 /**
@@ -79,7 +79,7 @@ function fixedSentence(
     case 'cap':
       return `${length(delayMs)}, clamped: ${site}`
     case 'crawl-delay':
-      return `${length(delayMs)}, the site's crawl-delay`
+      return `${length(delayMs)}, ${state.copy === undefined ? 'as its robots.txt asked before' : "the site's crawl-delay"}`
     case 'floor':
       return `${length(delayMs)}, the agent's own${state.answer === undefined ? ' until there are rules' : ''}`
     default:

@@ -66,6 +66,8 @@ export type Happened = {
   load: SiteLoad
   /** the delay that the agent's adaptive delay asks for after this exchange, ms */
   adaptiveMs: number
+  /** of the exchange, ms; absent where it is not known */
+  tookMs?: number
   /** the longest delay that another request under the same leases owed, ms */
   furtherMs?: number
   /** undefined: the URL stays at the head of its lane */
@@ -332,7 +334,7 @@ async function endOwn(
   ledger: LeaseLedger,
   own: OwnLease,
   delayMs: number,
-  { endedAt, load, outcome, candidate, candidateAfter, record }: Happened,
+  { endedAt, tookMs, load, outcome, candidate, candidateAfter, record }: Happened,
   report: Report,
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
@@ -341,12 +343,14 @@ async function endOwn(
     const result = await report.send(() => {
       // A process that was frozen for longer than its lease would record an old answer as a new one.
       if (report.isOver()) return Promise.resolve('stale' as const)
-      return recordRobots(ledger, own, record, { delayMs, elapsedMs: elapsedSince(ledger, endedAt), load }, onNoRoom)
+      const owed = { delayMs, elapsedMs: elapsedSince(ledger, endedAt), load, ...defined({ tookMs }) }
+      return recordRobots(ledger, own, record, owed, onNoRoom)
     })
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  const left = defined({ outcome, candidate, candidateAfter })
+  // An exchange that was recorded is in the note of the record
+  const left = defined({ outcome, candidate, candidateAfter, tookMs: record === undefined ? tookMs : undefined })
   const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
   if (record === undefined) crashPoint('complete.before')
@@ -364,7 +368,7 @@ async function recordRobots(
   ledger: LeaseLedger,
   { kind }: OwnLease,
   { robots, withoutBody = robots }: Recorded,
-  owed: { delayMs: number; elapsedMs: number; load: SiteLoad },
+  owed: Pick<RobotsRecord, 'delayMs' | 'elapsedMs' | 'load' | 'tookMs'>,
   onNoRoom: () => void,
 ): Promise<CompleteResult> {
   const more = kind === 'secondary' ? { ...owed, withPage: true } : owed

@@ -3,7 +3,7 @@
  * bounded; what was not looked at is said.
  */
 
-import { listOf, type Note } from '@decorum/ledger'
+import { listOf, NOTED_CHARS, type Note } from '@decorum/ledger'
 import {
   type LedgerWithViews,
   LOOKED_AT,
@@ -62,6 +62,8 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   const ended = await Promise.all(partitions.map((partition) => ledger.findOutcome(partition, crawl, wanted)))
   const outcome = ended.find((one) => one !== undefined)
   if (outcome !== undefined) return { found: [endedStatus(outcome)], notKnown: '' }
+  const note = at === undefined ? undefined : notedOutcome(await ledger.notesOf(at.origin), at.origin + at.path, id)
+  if (note !== undefined) return { found: [notedStatus(note)], notKnown: '' }
   // By its id alone: a URL is written there as the frontier wrote it
   const jobs =
     id === undefined
@@ -77,7 +79,7 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
     jobs.some(({ complete }) => !complete) || id === undefined
       ? 'jobs behind the first of those that wait for a gateway'
       : '',
-    `outcomes before the latest ${OUTCOMES_LOOKED_AT}`,
+    `outcomes before the latest ${count(OUTCOMES_LOOKED_AT)} that are stored${at === undefined ? ', because its URL was not given' : ' and the latest notes of its origin'}`,
   ].filter((part) => part !== '')
   return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
 }
@@ -172,6 +174,21 @@ function endedStatus(outcome: Outcome): CandidateStatus {
   const reason = 'reason' in outcome ? ` (${outcome.reason})` : 'status' in outcome ? ` (${outcome.status})` : ''
   const sentence = `it has ended: ${kind}${reason}, ${day(outcome.at)}`
   return { state: 'ended', id, url, agent, attempts, outcome, sentence }
+}
+
+type OutcomeNote = Extract<Note, { what: 'outcome' }>
+
+/** Outcomes that every reader has acknowledged are gone; the notes of an origin are kept for three days. @param notes  newest first */
+const notedOutcome = (notes: readonly Note[], url: string, id: string | undefined): OutcomeNote | undefined =>
+  notes.find(
+    (note): note is OutcomeNote =>
+      note.what === 'outcome' && note.url === url.slice(0, NOTED_CHARS) && (id ?? note.id) === note.id,
+  )
+
+function notedStatus({ id, url, agent, kind, reason, status, at }: OutcomeNote): CandidateStatus {
+  const how = reason ?? status
+  const sentence = `it has ended: ${kind}${how === undefined ? '' : ` (${how})`}, noted on ${day(at)}`
+  return { state: 'ended', id, url, agent, sentence }
 }
 
 export type CancelAnswer =

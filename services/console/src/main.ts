@@ -135,7 +135,9 @@ async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: 
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
-  pace.add(outcomes, systemClock.monotonic())
+  const at = systemClock.monotonic()
+  pace.add(outcomes, at)
+  pace.addCrawls(seen.crawls, at)
 }
 
 async function answers(redis: RedisLink): Promise<boolean> {

@@ -57,7 +57,7 @@ export function whyItWaits(
   const [last] = closed
   if (last !== undefined) {
     const sentences = closed.map(({ gate }) => WORDS[gate](origin, part.stopped, notes))
-    return { state: STATES[last.gate], sentence: sentences.join('; and '), ...byItself(last.until) }
+    return { state: STATES[last.gate], sentence: sentences.join('; and '), ...byItself(last) }
   }
   if (lane.state === 'idle') {
     return due > now
@@ -67,15 +67,20 @@ export function whyItWaits(
   return due <= now ? isDue(now - due) : { ...delayed(lane, origin), until: due }
 }
 
-/** When a lane may be visited, in a word or two for a narrow column. */
-export function opensIn(lane: LaneView, why: Why, now: Instant): string {
+/** When a lane is due, in a word or two for a narrow column. */
+export function dueIn(lane: LaneView, why: Why, now: Instant): string {
   if (why.state === 'in flight') return '–'
-  if ((why.state === 'paused' || why.state === 'blocked') && why.until === undefined) return 'by hand'
-  const opens = why.until ?? lane.due
-  return opens === undefined || opens <= now ? 'now' : length(opens - now)
+  if (why.until === undefined && BY_HAND.has(why.state)) return 'by hand'
+  if (why.until === undefined && why.state === 'robots') return 'not known'
+  const due = why.until ?? lane.due
+  return due === undefined || due <= now ? 'now' : length(due - now)
 }
+const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 
-const byItself = (until: Instant): { until?: Instant } => (isForever(until) ? {} : { until })
+/** Gates that open when something else has happened: the instant is when they are looked at again. */
+const LOOKED_AT_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
+const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
+  isForever(until) || LOOKED_AT_AGAIN.has(gate) ? {} : { until }
 
 const STATES: Record<Gate | LedgerGate, WaitState> = {
   'startup-hold': 'startup-hold',

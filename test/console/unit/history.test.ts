@@ -33,6 +33,19 @@ test('a ledger that was emptied counts from the beginning again, and no column f
   expect(outcomes.fetched.filter((n) => n !== null && n < 0)).toEqual([])
 })
 
+test('answers are counted by code, and exchanges by how long they took', () => {
+  const counts = (n: number) => ({ 'status/200': n * 90, 'status/404': n * 10, 'ms/100': n * 50, 'ms/800': n * 50 })
+  const { statuses, tookMs } = historyOf(
+    [ring(sample(0, 0, { counts: counts(1) }), sample(1, 0, { counts: counts(2) }))],
+    start + MINUTE + 30_000,
+    2,
+  )
+  expect(statuses).toEqual({ 200: [null, 90], 404: [null, 10] })
+  expect(tookMs.half[1]).toBe(100)
+  expect(tookMs.most[1]).toBeGreaterThan(400)
+  expect(tookMs.most[1]).toBeLessThanOrEqual(800)
+})
+
 test('without any sample every number is missing', () => {
   expect(historyOf([[]], start, 2)).toMatchObject({ waiting: [null, null], lagMs: [null, null] })
 })

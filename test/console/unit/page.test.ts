@@ -1,6 +1,6 @@
 /** What is put into the page is text, whatever a site or a frontier called itself. */
 
-import { count, html, length, Pace, some } from '@decorum/console/inside'
+import { count, endOf, html, length, Pace, some } from '@decorum/console/inside'
 import { expect, test } from 'vitest'
 
 test('values are escaped in text and in attributes; markup of the same template is not', () => {
@@ -36,6 +36,22 @@ test('lengths of time read as a person says them', () => {
 test('counts are grouped by three and agree with their noun', () => {
   expect(count(1_234_567)).toBe('1\u2009234\u2009567')
   expect([some(1, 'URL'), some(0, 'URL'), some(2, 'lane')]).toEqual(['1 URL', '0 URLs', '2 lanes'])
+})
+
+test('a crawl ends when its URLs have ended at the pace of the last minute; else no instant is named', () => {
+  const pace = new Pace()
+  const crawl = (waiting: number, fetched: number, state: 'running' | 'paused' = 'running') => ({
+    ...{ name: 'news', waiting, unread: 0, unreadInOne: 0, counts: { fetched }, bytes: 0 },
+    record: { version: 1, weight: 1, state, at: 0, by: '', reason: '' },
+  })
+  expect(endOf(crawl(100, 0), pace).sentence).toBe('none is known yet')
+  for (let second = 0; second <= 60; second += 2) pace.addCrawls([crawl(1_000, second * 10)], second * 1_000)
+  expect(endOf(crawl(1_200, 600), pace)).toMatchObject({ short: '2 min', perMinute: 600 })
+  expect(endOf(crawl(1_200, 600, 'paused'), pace)).toMatchObject({
+    short: '–',
+    sentence: 'none is known while it is paused',
+  })
+  expect(endOf(crawl(0, 600), pace).sentence).toBe('no URL waits')
 })
 
 test('the pace is that of the last minute, and begins anew when the counts fall', () => {

@@ -29,6 +29,14 @@ test('who answers: the operator first, then whom the User-Agents name, each once
   expect(pageOf(AGENTS, '"><script>')).not.toContain('<script')
 })
 
+test('a contact is listed once, however it is written', () => {
+  const agents = [{ name: 'bot', userAgent: 'bot/1.0 (+ann@example.com)' }]
+  for (const contact of ['ann@example.com', 'mailto:ann@example.com', '+ann@example.com']) {
+    const links = [...pageOf(agents, contact).matchAll(/<a href="([^"]*)">/g)].map(([, href]) => href)
+    expect(links, contact).toEqual(['mailto:ann@example.com'])
+  }
+})
+
 test('each agent says its tokens, its least pause, and whether crawl-delay and Visit-time count', () => {
   const [bot = '', slow = '', deaf = ''] = pageOf(AGENTS).split('<section class="card">').slice(1)
   expect(bot).toMatch(/Bot-Web<\/code>, else <code>bot<\/code>.*at least 1 s.*kept, up to 30 s/s)

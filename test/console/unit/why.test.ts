@@ -1,6 +1,6 @@
 /** Why one lane waits, in words. */
 
-import { opensIn, robotsWord, whyItWaits } from '@decorum/console/inside'
+import { dueIn, robotsWord, whyItWaits } from '@decorum/console/inside'
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
@@ -102,7 +102,6 @@ test('a request in flight counts its tries from one', () => {
 
 test.each([
   ['robots-unreachable', 'robots'],
-  ['robots-in-flight', 'robots'],
   ['back-off', 'back-off'],
   ['paused', 'paused'],
   ['lane-busy', 'delay'],
@@ -111,6 +110,20 @@ test.each([
   const why = whyItWaits({ ...lane, heldBy, due: now + 700 }, origin, part)
   expect(why).toMatchObject({ state, until: now + 700 })
 })
+
+test.each([
+  ['robots-in-flight', 'robots', 'not known'],
+  ['crawl-held', 'paused', 'by hand'],
+] as const)(
+  'a lane deferred by %s has no instant of its own: it goes on when something else has happened',
+  (heldBy, state, due) => {
+    const held = { ...lane, heldBy, due: now + 90 }
+    const why = whyItWaits(held, origin, part)
+    expect(why.state).toBe(state)
+    expect(why).not.toHaveProperty('until')
+    expect(dueIn(held, why, now)).toBe(due)
+  },
+)
 
 test('a gate that held the lane once says nothing about an open one', () => {
   expect(whyItWaits({ ...lane, heldBy: 'robots-unreachable', due: now - 1 }, origin, part).state).toBe('due')
@@ -145,7 +158,7 @@ test('a block is told before anything else; without an end it says that a hand m
     state: 'blocked',
     sentence: 'blocked by the operator: court order; its URLs end as refused; and paused by the operator: moving',
   })
-  expect(opensIn({ ...lane, due: until }, why, now)).toBe('by hand')
+  expect(dueIn({ ...lane, due: until }, why, now)).toBe('by hand')
 })
 
 test('a lane without URLs is idle, whether its delay is over or not', () => {
@@ -156,7 +169,7 @@ test('a lane without URLs is idle, whether its delay is over or not', () => {
 
 test('when a lane opens: now, in a while, or not to be said', () => {
   const of = (more: Partial<LaneView>) => ({ ...lane, ...more })
-  const opens = (one: LaneView) => opensIn(one, whyItWaits(one, origin, part), now)
+  const opens = (one: LaneView) => dueIn(one, whyItWaits(one, origin, part), now)
   expect(opens(of({ state: 'in-flight' }))).toBe('–')
   expect(opens(of({ due: now }))).toBe('now')
   expect(opens(of({ due: now + 4_000 }))).toBe('4 s')

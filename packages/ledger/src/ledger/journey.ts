@@ -5,7 +5,7 @@ import type { CrawlBook } from '../crawls/book.ts'
 import { takenElsewhere } from '../crawls/elsewhere.ts'
 import { keepHopTurn, takeHopTurn } from '../hop-turns.ts'
 import { laneName, listOf } from '../layout.ts'
-import type { Notes } from '../notes.ts'
+import type { NotedExchange, Notes } from '../notes.ts'
 import { bodyOf, robotsStatesOf } from '../origin-reads.ts'
 import { firstUrlOf, poolLists } from '../pools.ts'
 import { readTarget } from '../records/pending-text.ts'
@@ -39,18 +39,25 @@ export type OutboxEntry = { id: string; candidate: RedirectTarget }
 /** Notes only listen: the error of a call goes to its caller. */
 const ignored = (): void => {}
 
-type Ended = Pick<Completion, 'agent' | 'origin' | 'fence' | 'delayMs' | 'elapsedMs'> & { load?: SiteLoad }
+type Ended = Pick<Completion, 'agent' | 'origin' | 'fence' | 'delayMs' | 'elapsedMs' | 'tookMs'> & { load?: SiteLoad }
 
 /** @param notes  undefined: none are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
-  const { redis, all, of, ofOrigin, deadline, settings, timed } = partitions
-  const noteLoad = ({ origin, agent, load }: LaneRef & { load?: SiteLoad }): void => {
-    if (load !== undefined && load.kind !== 'normal') notes?.backOff(origin, agent, load)
+  const { redis, all, of, ofOrigin, placeOf, deadline, settings, timed, wall } = partitions
+  /** Before it is reported: what passes until Redis answers is no part of it. */
+  const exchangeOf = ({ agent, origin, tookMs, elapsedMs, delayMs }: Ended): NotedExchange | undefined => {
+    if (notes === undefined || tookMs === undefined) return undefined
+    const endedAt = Math.round(wall(placeOf(origin)) - elapsedMs)
+    return { agent, endedAt, ms: Math.round(tookMs), owedMs: Math.round(delayMs) }
   }
-  const noteCompletion = (completion: Completion): void => {
-    const { origin, outcome } = completion
-    noteLoad(completion)
-    if (outcome !== undefined) notes?.outcome(outcome, origin)
+  const noteLoad = ({ origin, agent, load }: Ended, exchange: NotedExchange | undefined): void => {
+    if (load !== undefined && load.kind !== 'normal') notes?.backOff(origin, agent, load, exchange)
+  }
+  const noteCompletion = (completion: Completion, exchange: NotedExchange | undefined): void => {
+    const { origin, outcome, load } = completion
+    noteLoad(completion, exchange)
+    if (outcome !== undefined) notes?.outcome(outcome, origin, exchange)
+    else if (load.kind === 'normal' && exchange !== undefined) notes?.request(origin, exchange)
   }
   /** An exchange is over in a lane: should Redis lose that, it is written again. */
   const keepClosed = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): void => {
@@ -117,11 +124,12 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
      */
     extend: (held: LeasedLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
     complete(completion: Completion): Promise<CompleteResult> {
+      const exchange = exchangeOf(completion)
       const ended = ofOrigin(completion.origin).verbs.complete(completion)
       ended.then((result) => {
         if (result !== 'completed') return
         keepClosed(completion)
-        noteCompletion(completion)
+        noteCompletion(completion, exchange)
       }, ignored)
       return ended
     },
@@ -136,14 +144,15 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     /** Somebody holds a permit for the origin: what is known of it is kept as long as any. */
     keep: (origin: string, state: RobotsState) => ofOrigin(origin).verbs.keep(origin, state),
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
+      const exchange = exchangeOf(robotsRecord)
       const result = await ofOrigin(robotsRecord.origin).verbs.record(robotsRecord)
       const { origin, state } = robotsRecord
       if (result !== 'completed') return result
       if (robotsRecord.withPage !== true) keepClosed(robotsRecord)
       // Notes of an origin that only a token asked about would outlive what is known of it.
       if (robotsRecord.unclaimedBy !== undefined) return result
-      if (state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord)
-      if (robotsRecord.withPage !== true) noteLoad(robotsRecord)
+      if (state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord, exchange)
+      if (robotsRecord.withPage !== true) noteLoad(robotsRecord, undefined)
       return result
     },
     endRobotsFetch: (end: RobotsFetchEnd) => ofOrigin(end.origin).verbs.endRobotsFetch(end),

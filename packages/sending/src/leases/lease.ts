@@ -58,8 +58,6 @@ export type Fetched = Omit<Happened, 'adaptiveMs' | 'furtherMs'> & {
   what: string
   /** of the body, for counting */
   bytes: number
-  /** of the exchange, ms; absent when nothing was sent */
-  tookMs?: number
 }
 
 export class Lease {
@@ -154,9 +152,9 @@ export class Lease {
   }
 
   /** Reports what became of the request until the ledger has answered, or the lease is over. */
-  async end({ what, tookMs, ...rest }: Fetched, onNoRoom?: () => void): Promise<void> {
+  async end({ what, ...rest }: Fetched, onNoRoom?: () => void): Promise<void> {
     if (what === 'not-sent') return void (await endUnused(this.#ledger, this.leases, this.#report))
-    const happened = { ...rest, adaptiveMs: delayAfter(this.agent, 0, tookMs), furtherMs: this.owedByHopsMs }
+    const happened = { ...rest, adaptiveMs: delayAfter(this.agent, 0, rest.tookMs), furtherMs: this.owedByHopsMs }
     await endExchange(this.#ledger, this.leases, happened, this.#report, onNoRoom)
   }
 }

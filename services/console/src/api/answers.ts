@@ -239,13 +239,23 @@ export const HistoryAnswer = z
     jobs: column.meta({ description: 'jobs of candidates that wait for a gateway' }),
     lagMs: column.meta({ description: 'lateness of the oldest due lane, summed over partitions' }),
     outcomes: z.record(z.enum(OUTCOME_KINDS), column).meta({ description: 'per minute' }),
+    statuses: z
+      .record(z.string(), column)
+      .meta({ description: 'answers of outcomes per minute, by status code; seldom ones by class, such as 4xx' }),
+    tookMs: z
+      .strictObject({ half: column, most: column })
+      .meta({ description: 'how long exchanges took, ms: half of them at most, and 95 of 100' }),
   })
   .meta({ id: 'History' })
 
 const Note = z
   .strictObject({
     at: instant,
-    what: z.enum(['outcome', 'back-off', 'robots', 'act']),
+    what: z.enum(['outcome', 'back-off', 'robots', 'request', 'act']),
+    exchange: z
+      .strictObject({ agent: z.string(), endedAt: instant, ms: z.number(), owedMs: z.number() })
+      .optional()
+      .meta({ description: 'the request: it ended then and took so long; its lane owed this delay afterwards, ms' }),
     kind: z.enum(OUTCOME_KINDS).optional(),
     agent: z.string().optional(),
     url: z.string().optional(),
@@ -253,7 +263,6 @@ const Note = z
     reason: z.string().optional(),
     status: z.number().int().optional(),
     detail: z.string().optional(),
-    ms: z.number().optional(),
     tolerated: z
       .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
       .optional()

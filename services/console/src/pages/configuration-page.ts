@@ -23,7 +23,7 @@ ${changes(history)}</main>`
 
 function settings({ values }: Version): Html {
   const rows = FLEET_SETTINGS.filter((name) => values[name] !== undefined).map((name) => [
-    html`<code>${name}</code>`,
+    html`<code>${name.split('_').map((part, n) => html`${n > 0 && html`_<wbr>`}${part}`)}</code>`,
     html`<code>${shown(values[name] ?? null)}</code>`,
     SETTINGS[name].means,
   ])

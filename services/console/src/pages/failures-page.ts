@@ -39,16 +39,21 @@ export function failuresFacts({ reasons, now }: Omit<FailuresPageFacts, 'frame'>
     ['Since the beginning', 'number'],
     ['Latest', 'number'],
   ] as const
-  return html`${table('By reason', columns, rows)}${reasons.map((one) => section(one))}`
+  return html`${table(
+    'By reason',
+    columns,
+    rows,
+    reasons.map(({ kind, reason }) => `${kind}/${reason}`),
+  )}${reasons.map((one) => section(one))}`
 }
 
-function section({ kind, reason, examples }: ReasonCount): Html {
+function section({ kind, reason, examples, lastHour }: ReasonCount): Html {
   const explained = EXPLAINED[kind]?.[reason]
   const rows = examples.flatMap((note) => row(note))
   const columns = ['When', ['URL', 'long'], 'Agent', 'Answer', ['Detail', 'long']] as const
   return html`<section id="${kind}-${reason}"><h2>${reason}<small>${kind}</small></h2>
 <p class="small">${explained?.means ?? ''} ${explained?.todo ?? ''}</p>
-${rows.length === 0 ? html`<p class="none">No example of the last day.</p>` : table(`Examples of ${reason}`, columns, rows)}</section>`
+${rows.length === 0 ? html`<p class="none">${lastHour === 0 ? 'None within the last hour; examples are kept for a day.' : 'No example is kept: they are written within a second, a bounded number of them.'}</p>` : table(`Examples of ${reason}`, columns, rows)}</section>`
 }
 
 function row(note: Note) {

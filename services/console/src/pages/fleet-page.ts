@@ -46,5 +46,13 @@ export function fleetFacts({ members, version }: Omit<FleetPageFacts, 'frame'>):
     ['Notes', 'long'],
   ] as const
   return html`<p role="status">${sums.length === 0 ? 'No process has announced itself within the last 5 s.' : `${sums.join(', ')}.`} The configuration is version ${version}.${late}${mixed}</p>
-${rows.length > 0 && table('Processes', columns, rows)}`
+${
+  rows.length > 0 &&
+  table(
+    'Processes',
+    columns,
+    rows,
+    members.map(({ id }) => id),
+  )
+}`
 }

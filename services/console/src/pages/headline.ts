@@ -3,7 +3,7 @@ import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@dec
 import type { Intake, PartitionView, QueueName } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
-import { LATE_MS } from '../why.ts'
+import { dueIn, LATE_MS, whyItWaits } from '../why.ts'
 import { length, some } from '../words.ts'
 
 /** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': an operator should act */
@@ -162,7 +162,13 @@ export function headline(look: Look, totals: Totals, outcomesLimit: number): Hea
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
     return { tone: 'moving', code: 'crawling', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
-  const next = totals.opensInMs === undefined ? '' : ` The next lane is due in ${length(totals.opensInMs)}.`
+  const nextLane = nextLaneOf(look)
+  const next =
+    totals.opensInMs === undefined
+      ? ''
+      : nextLane === undefined || nextLane.isKnown
+        ? ` The next lane is due in ${length(totals.opensInMs)}.`
+        : ` The next lane: ${nextLane.what}.`
   const own =
     totals.waiting === 0
       ? ''
@@ -234,6 +240,21 @@ function silence({ group, idleMs, oldest }: Reader): string {
 export function forgetCommand({ group, crawl }: Reader): string {
   const name = /^[\w.:-]+$/.test(group) ? group : `'${printable(group).replaceAll("'", "'\\''")}'`
   return `decorum outcomes --forget --group ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
+}
+
+/**
+ * The lane that is due next: when, and what it waits for. `isKnown`: it is due then; else its gate opens when something else has happened.
+ * undefined: no lane waits.
+ */
+export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitions'>) {
+  const next = lanes.find(({ lane }) => lane.state === 'waiting')
+  const part = next && partitions[next.partition]
+  if (next === undefined || part === undefined) return undefined
+  const why = whyItWaits(next.lane, next.origin, part)
+  const due = dueIn(next.lane, why, part.now)
+  const what = why.state === 'delay' ? 'when its delay is over' : why.sentence
+  const isKnown = why.until !== undefined || why.state === 'due' || why.state === 'late'
+  return { due: isKnown && due !== 'now' ? `in ${due}` : due, what, isKnown }
 }
 
 /** Candidates that wait for so long, ms, while none is taken in, wait for a gateway that does nothing. */

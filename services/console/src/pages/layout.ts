@@ -1,4 +1,5 @@
 /** What every page has: head, header, navigation, footer; no inline style or script. */
+import { MAX_URL_CHARS } from '@decorum/protocol'
 import type { Who } from '../access/sessions.ts'
 import { type Html, html } from './html.ts'
 
@@ -9,18 +10,21 @@ export type Frame = { version: string; who?: Who | undefined }
 const PAGES = [
   ['/', 'Overview'],
   ['/origins', 'Origins'],
-  ['/urls', 'Why a URL waits'],
+  ['/crawls', 'Crawls'],
   ['/failures', 'Failures'],
   ['/hours', 'Last hours'],
   ['/readers', 'Readers'],
   ['/fleet', 'Fleet'],
   ['/configuration', 'Configuration'],
   ['/stops', 'Emergency stop'],
+] as const
+/** Behind "More": made by libraries, for programs, or seldom needed. */
+const MORE = [
   ['/queues', 'Queue board'],
   ['/metrics', 'Metrics'],
   ['/reference', 'API'],
 ] as const
-export type Place = (typeof PAGES)[number][0]
+type Place = (typeof PAGES)[number][0]
 
 export type Layout = {
   title: string
@@ -29,23 +33,24 @@ export type Layout = {
   frame: Frame
   /** which page of the navigation it is, or belongs to */
   place?: Place
+  /** what was looked for: it stays in the box */
+  asked?: string
   /** without JavaScript the whole page loads itself again; not while a person types */
   reload?: boolean
   /** it draws charts */
   charts?: boolean
 }
 
-export function layout({ title, body, frame, place, reload = false, charts = false }: Layout): string {
-  const links = PAGES.map(
-    ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
-  )
+export function layout({ title, body, frame, place, asked = '', reload = false, charts = false }: Layout): string {
+  const link = ([path, name]: readonly [string, string]) =>
+    html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`
   const page = html`${headOf(title, { reload, charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
-<form class="find" action="/origins" method="get" role="search"><input name="origin" type="text" placeholder="https://example.com" aria-label="Origin" required><button>Look up</button></form>
+<form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${asked}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
 <span class="live" title="this page follows the fleet">live</span>${account(frame)}</header>
-<nav aria-label="Pages"><ul>${links}</ul></nav>
+<nav aria-label="Pages"><ul>${PAGES.map(link)}<li><details><summary>More</summary><ul>${MORE.map(link)}</ul></details></li></ul></nav>
 <div id="content" tabindex="-1">${body}</div>
 <footer>Decorum ${frame.version} · every delay is counted by the clock of Redis</footer>
 </body>
@@ -70,7 +75,7 @@ ${!indexed && html`<meta name="robots" content="noindex">`}
 <link rel="stylesheet" href="/static/console.css">
 ${charts && html`<link rel="stylesheet" href="/static/uplot.css"><script src="/static/uplot.js" defer></script><script src="/static/charts.js" defer></script>`}
 ${reload && html`<noscript><meta http-equiv="refresh" content="5"></noscript>`}
-${script && html`<script src="/static/console.js" defer></script>`}
+${script && html`<script src="/static/idiomorph.js" defer></script><script src="/static/console.js" defer></script>`}
 </head>`
 }
 

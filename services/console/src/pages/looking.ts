@@ -1,11 +1,15 @@
 /** Pages that only show: origins, failures, the last hours, readers, fleet, configuration, one URL. */
-import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem, read } from '@decorum/runtime/http-api'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { cancel } from '../api/candidates.ts'
 import { viewConfiguration, viewFleet } from '../api/fleet.ts'
 import { listOrigins } from '../api/list-origins.ts'
-import { HISTORY_MINUTES, ListQuery } from '../api/questions.ts'
-import { candidateStatus } from '../candidate-status.ts'
+import { defaultBy } from '../api/mount.ts'
+import { CandidatePath, CandidateQuery, HISTORY_MINUTES, HistoryQuery, ListQuery } from '../api/questions.ts'
+import { forget } from '../api/readers.ts'
+import { find } from '../find.ts'
+import { readersOfOthers } from '../watch/crawl-readers.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { frameOf, type PageParts, page } from './answer-page.ts'
@@ -13,11 +17,13 @@ import { configurationPage } from './configuration-page.ts'
 import { failuresFacts, failuresPage } from './failures-page.ts'
 import { fleetFacts, fleetPage } from './fleet-page.ts'
 import { hoursPage } from './hours-page.ts'
+import type { FormFields } from './origin-forms.ts'
 import { type OriginsAsked, originsPage } from './origins-page.ts'
-import { readersFacts, readersPage } from './readers-page.ts'
+import { readerOf, readersFacts, readersPage } from './readers-page.ts'
 import { urlsPage } from './urls-page.ts'
 
 const READ = { config: { access: 'read' } } as const
+const WRITE = { config: { access: 'write' } } as const
 const SHOWN = 50
 
 type Asking = FastifyRequest<{ Querystring: Record<string, unknown> }>
@@ -32,18 +38,42 @@ export function addLooking(scope: FastifyInstance, parts: PageParts): void {
   )
   scope.get('/failures/facts', READ, async (_request, reply) => page(reply, failuresFacts(await failures()).text))
 
-  scope.get('/hours', READ, async (request, reply) => {
-    const history = await readHistory(ledger, HISTORY_MINUTES)
-    return page(reply, hoursPage({ history, frame: frameOf(parts, request) }))
+  scope.get('/hours', READ, async (request: Asking, reply) => {
+    const asked = read(HistoryQuery, request.query)
+    const minutes = asked instanceof Problem ? HISTORY_MINUTES : asked.minutes
+    return page(reply, hoursPage({ history: await readHistory(ledger, minutes), frame: frameOf(parts, request) }))
   })
 
   const readers = async () => {
-    const [list, unread] = await Promise.all([ledger.readers(DEFAULT_CRAWL), ledger.unread(DEFAULT_CRAWL)])
-    return { readers: list, unread: unread.reduce((sum, n) => sum + n, 0), limit: config.outcomesLimit }
+    const [list, unread, crawls] = await Promise.all([
+      ledger.readers(DEFAULT_CRAWL),
+      ledger.unread(DEFAULT_CRAWL),
+      ledger.crawls(),
+    ])
+    const all = [...list, ...(await readersOfOthers(ledger, crawls))]
+    return { readers: all, unread: unread.reduce((sum, n) => sum + n, 0), limit: config.outcomesLimit }
   }
-  scope.get('/readers', READ, async (request, reply) =>
-    page(reply, readersPage({ ...(await readers()), frame: frameOf(parts, request) })),
-  )
+  const showReaders = async (request: FastifyRequest, more: { sentence?: string; failed?: boolean } = {}) =>
+    readersPage({ ...(await readers()), frame: frameOf(parts, request), by: defaultBy(request), ...more })
+  scope.get('/readers', READ, async (request: Asking, reply) => {
+    const { forgotten } = request.query
+    const done = typeof forgotten === 'string' ? { sentence: `Forgotten: ${forgotten}.` } : {}
+    return page(reply, await showReaders(request, done))
+  })
+  scope.post('/readers', WRITE, async (request, reply) => {
+    const { reader = '', reason = '', by = '', confirm } = (request.body ?? {}) as FormFields
+    const { crawl, group } = readerOf(reader)
+    const who = by.trim() === '' ? defaultBy(request) : by.trim()
+    const done =
+      confirm === 'yes'
+        ? await forget(ledger, { crawl, group, reason: reason.trim(), by: who, force: false })
+        : new Problem(400, 'not-confirmed', 'it has to be confirmed')
+    if (done instanceof Problem) {
+      const sentence = `Not done: ${done.message}.`
+      return page(reply.code(done.status), await showReaders(request, { sentence, failed: true }))
+    }
+    return reply.redirect(`/readers?forgotten=${encodeURIComponent(group)}`, 303)
+  })
   scope.get('/readers/facts', READ, async (_request, reply) => page(reply, readersFacts(await readers()).text))
 
   const fleet = async () => {
@@ -64,13 +94,6 @@ export function addLooking(scope: FastifyInstance, parts: PageParts): void {
 function addOrigins(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
   scope.get('/origins', READ, async (request: Asking, reply) => {
-    // Whatever address is typed or pasted: its origin's page
-    if (request.query.origin !== undefined) {
-      const text = typeof request.query.origin === 'string' ? request.query.origin.trim() : ''
-      const at = readUrl(text.includes('://') ? text : `https://${text}`)
-      if (!('refused' in at)) return reply.redirect(`/origins/${encodeURIComponent(at.origin)}`, 303)
-      return new Problem(400, at.refused, `'${printableUrl(text, 200)}' is no origin: ${at.refused}`)
-    }
     const frame = frameOf(parts, request)
     // A form also sends the fields that were not filled in
     const asked = Object.fromEntries(
@@ -92,20 +115,37 @@ const MOST_SHOWN = 20
 
 function addUrls(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
-  scope.get('/urls', READ, async (request: Asking, reply) => {
-    const { what } = request.query
-    const asked = typeof what === 'string' ? what.trim() : ''
+  const { agents } = config
+  const keys = () => agents.list.map(({ key }) => key)
+  const show = async (request: FastifyRequest, reply: FastifyReply, asked: string, done?: string) => {
+    const sentence = done === undefined ? {} : { sentence: done }
     const facts = { asked, found: [], now: ledger.wall(), frame: frameOf(parts, request) }
-    if (asked === '') return page(reply, urlsPage(facts))
-    const agents = config.agents.list.map(({ key }) => key)
-    const at = /^https?:/i.test(asked) ? readUrl(asked) : undefined
-    if (at !== undefined && 'refused' in at)
-      return page(reply.code(400), urlsPage({ ...facts, problem: `This cannot be fetched at all: ${at.refused}.` }))
-    if (at === undefined && asked.length > MAX_ID_CHARS)
-      return page(reply.code(400), urlsPage({ ...facts, problem: 'This is neither a URL nor an id.' }))
-    const which = { agents, crawl: DEFAULT_CRAWL, ...(at === undefined ? { id: asked } : { at }) }
-    const { found, notKnown } = await candidateStatus(ledger, which)
-    const problem = found.length === 0 ? { problem: `Not found; ${notKnown}.` } : {}
-    return page(reply, urlsPage({ ...facts, found: found.slice(0, MOST_SHOWN), ...problem }))
+    if (asked === '') return page(reply, urlsPage({ ...facts, ...sentence }))
+    const answer = await find(ledger, keys(), asked)
+    switch (answer.kind) {
+      case 'origin':
+        return reply.redirect(`/origins/${encodeURIComponent(answer.origin)}`, 303)
+      case 'candidates':
+        return page(reply, urlsPage({ ...facts, ...sentence, found: answer.found.slice(0, MOST_SHOWN) }))
+      case 'nothing':
+        return page(answer.wrong ? reply.code(400) : reply, urlsPage({ ...facts, ...answer, ...sentence }))
+      default:
+        return answer satisfies never
+    }
+  }
+  scope.get('/urls', READ, (request: Asking, reply) => {
+    const { what, done } = request.query
+    const asked = typeof what === 'string' ? what.trim() : ''
+    return show(request, reply, asked, done === 'cancelled' ? 'It was cancelled.' : undefined)
+  })
+  scope.post('/urls', WRITE, async (request, reply) => {
+    const { what = '', id, url = '', crawl } = (request.body ?? {}) as Record<string, string | undefined>
+    const asked = read(CandidateQuery, { crawl, ...(url === '' ? {} : { url }) })
+    const which = read(CandidatePath, { id })
+    if (asked instanceof Problem) return asked
+    if (which instanceof Problem) return which
+    const done = await cancel(ledger, agents, { ...asked, ...which })
+    if (done instanceof Problem) return show(request, reply.code(done.status), what, `Not done: ${done.message}.`)
+    return reply.redirect(`/urls?done=cancelled&what=${encodeURIComponent(what)}`, 303)
   })
 }

@@ -33,15 +33,15 @@ export function operatorForms(
   const action = `/origins/${encodeURIComponent(origin.origin)}`
   const fields = failed?.fields ?? {}
   const chosen = CHOICES.some(([value]) => value === fields.action) ? fields.action : 'pause'
-  return html`<section class="hand" id="hand"><h2>Actions</h2>
+  return html`<section class="hand">${inForce(origin, action)}
 ${failed !== undefined && html`<p class="notice trouble" role="alert">Not done: ${failed.problem.message}</p>`}
-${inForce(origin, action)}
+<details${failed !== undefined && html` open`}><summary>Act on this origin</summary>
 <form class="card" method="post" action="${action}">
 <fieldset><legend>What</legend>${CHOICES.map(
     ([value, label, meaning]) =>
       html`<label class="choice"><input type="radio" name="action" value="${value}"${value === chosen && html` checked`}><b>${label}</b><small>${meaning}</small></label>`,
   )}</fieldset>
-<label class="for-delay">Silence, seconds<input name="delay" type="number" min="0.001" max="604800" step="any" value="${fields.delay ?? '30'}"></label>
+<label class="for-delay">Delay, seconds<input name="delay" type="number" min="0.001" max="604800" step="any" value="${fields.delay ?? '30'}"></label>
 <label class="for-while">For<select name="for">${LENGTHS.map(
     ([ms, text]) =>
       html`<option value="${ms}"${(fields.for ?? '3600000') === String(ms) && html` selected`}>${text}</option>`,
@@ -49,7 +49,7 @@ ${inForce(origin, action)}
 <label>Reason<input name="reason" type="text" required maxlength="512" value="${fields.reason ?? ''}" placeholder="it is written down"></label>
 <label>By<input name="by" type="text" maxlength="512" value="${fields.by ?? ''}" placeholder="${by}" autocomplete="username"></label>
 <button>Do it</button>
-</form></section>`
+</form></details></section>`
 }
 
 /** What holds now, each with the button that ends it. */

@@ -5,11 +5,11 @@ import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { table } from './table.ts'
 
-const CAUSES = {
-  'asked-for-less': 'It asked for less (429 or 503)',
-  'asked-to-wait': 'It asked to wait',
-  'turned-away': 'It turned a request away (403)',
-  'no-answer': 'It did not answer',
+export const CAUSES = {
+  'asked-for-less': 'it asked for less (429 or 503)',
+  'asked-to-wait': 'it asked to wait',
+  'turned-away': 'it turned a request away (403)',
+  'no-answer': 'it did not answer',
 }
 
 /** @param notes  newest first */
@@ -21,7 +21,7 @@ ${overlooked(notes)}
 ${
   notes.length === 0
     ? html`<p class="none">Nothing is noted. Of a fast crawl only a sample of pages is noted, but all trouble; notes are kept for the 10,000 origins of a partition that had some last.</p>`
-    : table('What happened lately', ['When', 'What', ['Told', 'long']], notes.map(row))
+    : table('What happened lately', ['When', 'What', ['Details', 'long']], notes.map(row))
 }</section>`
 }
 
@@ -56,14 +56,14 @@ function sentenceOf(note: Note): Html {
         note.reason,
         note.status === undefined ? undefined : `answer ${note.status}`,
         note.rule === undefined ? undefined : `line ${note.line}: ${note.rule}`,
-        note.ms === undefined ? undefined : `took ${length(note.ms)}`,
+        note.exchange === undefined ? undefined : `took ${length(note.exchange.ms)}`,
         note.tolerated === undefined ? undefined : `overlooked: ${note.tolerated.join(', ')}`,
         note.detail,
       ].filter((part) => part !== undefined)
       return html`<code>${note.url}</code><small>${parts.join(' · ')}</small>`
     }
     case 'back-off': {
-      const cause = CAUSES[note.cause]
+      const cause = CAUSES[note.cause].replace(/^i/, 'I')
       const until = note.until === undefined ? '' : `; nothing is asked before ${day(note.until)}`
       const inARow = note.cause === 'asked-for-less' ? (note.incidents ?? 0) : (note.failures ?? 0)
       const times = inARow > 1 ? `, ${some(inARow, 'time')} in a row` : ''
@@ -74,6 +74,8 @@ function sentenceOf(note: Note): Html {
     }
     case 'robots':
       return html`Its robots.txt: ${note.answer}${note.status === undefined ? '' : ` (${note.status})`}${note.reason === undefined ? '' : ` (${note.reason})`}${note.tolerated === undefined ? '' : `; overlooked: ${note.tolerated.join(', ')}`}.${note.detail !== undefined && html`<small>${note.detail}</small>`}`
+    case 'request':
+      return html`A request under a permit or through the proxy: took ${length(note.exchange?.ms ?? 0)}.`
     case 'act':
       return html`${note.action} by ${note.by}${note.reason === '' ? '' : `: ${note.reason}`}.`
     default:

@@ -5,14 +5,16 @@ import { MAX_PATH_BYTES } from '@decorum/protocol'
 import type { Problem } from '@decorum/runtime/http-api'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
-import { opensIn } from '../why.ts'
+import { dueIn } from '../why.ts'
 import { clock, count, day, lasting, length, some } from '../words.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import { type FormFields, operatorForms } from './origin-forms.ts'
 import { originHeadline } from './origin-headline.ts'
-import { originHistory } from './origin-history.ts'
+import { CAUSES, originHistory } from './origin-history.ts'
+import { policyForm } from './policy-form.ts'
 import { table } from './table.ts'
+import { timeline } from './timeline.ts'
 
 export type OriginFacts = { origin: DescribedOrigin; operations: Operation[]; notes: Note[] }
 export type OriginPageFacts = OriginFacts & {
@@ -21,8 +23,10 @@ export type OriginPageFacts = OriginFacts & {
   /** who acts when the form does not say */
   by: string
   /** what was just done, or why not; `fields` are shown again */
-  done?: Operation['action'] | undefined
+  done?: Operation['action'] | 'policy' | undefined
   problem?: { problem: Problem; fields: FormFields } | undefined
+  /** the same of the form for the policy of its site */
+  policyProblem?: { problem: Problem; fields: FormFields } | undefined
   /** a path that was asked about, and the answer */
   asked?: { path: string; agent: string; answer?: CheckAnswer; problem?: Problem } | undefined
 }
@@ -32,25 +36,29 @@ export function originPage(facts: OriginPageFacts): string {
   const at = `/origins/${encodeURIComponent(origin.origin)}`
   const notice =
     done !== undefined && html`<p class="notice" role="status">Done: ${done}. It counts for the whole fleet.</p>`
+  const actions = frame.who?.role === 'read' ? undefined : operatorForms(origin, facts.by, problem)
   const body = html`<main>
-${notice}<div data-follow="${at}/facts">${originFacts(facts)}</div>
-<div class="pair">${frame.who?.role === 'read' ? LOOKS_ONLY : operatorForms(origin, facts.by, problem)}${checkForm(facts)}</div>
+${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
+<div class="pair">${checkForm(facts)}${frame.who?.role === 'read' ? undefined : policyForm(origin, facts.by, facts.policyProblem)}</div>
 </main>`
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
-const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
 
-/** What changes from look to look. */
-export function originFacts({ origin, operations, notes }: OriginFacts): Html {
+/** What changes from look to look. @param actions  the forms, which stay as they are while the page is followed; undefined: none */
+export function originFacts({ origin, operations, notes }: OriginFacts, actions?: Html): Html {
   const head = originHeadline(origin)
+  const { policy } = origin
+  const consentMs = policy?.consent === undefined ? undefined : policy.delayMs
   return html`<section class="headline ${head.tone}" role="status"><h1><small>${origin.origin}</small>${head.title}</h1><time>${clock(origin.now)}</time><p>${head.sentence}</p></section>
-${known(origin)}
+<div id="hand" data-still>${actions}</div>
+${known(origin, notes)}
+${timeline(notes, origin.now, consentMs)}
 ${lanesTable(origin)}
 ${originHistory(notes)}
 ${operationsTable(operations)}`
 }
 
-function known(origin: DescribedOrigin): Html {
+function known(origin: DescribedOrigin, notes: Note[]): Html {
   const { backOff, paused, blocked, override, policy, now } = origin
   const delays = [...new Set(origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay.delayMs])))]
   const [first] = origin.lanes.flatMap(({ delay }) => (delay === undefined ? [] : [delay]))
@@ -66,10 +74,24 @@ function known(origin: DescribedOrigin): Html {
   return html`<section class="tiles wide">
 ${tile('robots.txt', origin.robots, robotsNote(origin))}
 ${tile('Delay', delay, from)}
-${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? 'it answers as it should' : `${some(backOff.incidents, 'incident')} in a row`)}
+${tile('Back-off', backOff === undefined ? 'none' : length(backOff.until - now), backOff === undefined ? latestAnswer(notes, now) : `${some(backOff.incidents, 'incident')} in a row`)}
 ${policy === undefined ? '' : tile('Policy', policy.site, policySentence(policy, length))}
 ${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator restricts it' : longs)}
 </section>`
+}
+
+/** How its latest request ended. @param notes  newest first */
+function latestAnswer(notes: Note[], now: number): string {
+  for (const note of notes) {
+    const ago = `${length(Math.max(0, now - note.at))} ago`
+    if (note.what === 'back-off') return `its latest request: ${CAUSES[note.cause]}, ${ago}`
+    if (note.what === 'robots')
+      return `its latest answer: robots.txt ${note.status ?? note.reason ?? note.answer}, ${ago}`
+    if (note.what !== 'outcome') continue
+    if (note.status !== undefined) return `its latest answer: ${note.status}, ${ago}`
+    if (note.kind === 'failed') return `its latest request: no answer (${note.reason}), ${ago}`
+  }
+  return 'no answer is noted'
 }
 
 const tile = (label: string, value: string, note: Piece): Html =>
@@ -96,6 +118,7 @@ ${table(
   'Lanes',
   LANE_COLUMNS,
   origin.lanes.map((lane) => laneRow(lane, origin)),
+  origin.lanes.map(({ agent }) => agent),
 )}</section>`
 }
 
@@ -104,7 +127,7 @@ const LANE_COLUMNS = [
   'State',
   ['Why', 'long'],
   ['Delay', 'long'],
-  ['Opens in', 'number'],
+  ['Due in', 'number'],
   ['URLs', 'number'],
   ['Next', 'long'],
 ] as const
@@ -121,7 +144,7 @@ function laneRow(lane: DescribedLane, origin: DescribedOrigin): Piece[] {
     html`<span class="chip ${why.state.replace(' ', '-')}">${why.state}</span>`,
     why.sentence,
     delay === undefined ? '–' : delaySentence(delay, origin, length),
-    opensIn(lane, why, origin.now),
+    dueIn(lane, why, origin.now),
     count(lane.waiting),
     next,
   ]

@@ -1,7 +1,7 @@
 /** The page at `/origins`: origins by state, reason and domain, page by page. Pure. */
 import { GATES } from '@decorum/protocol'
 import type { OriginList } from '../api/list-origins.ts'
-import { opensIn, WAIT_STATES } from '../why.ts'
+import { dueIn, WAIT_STATES } from '../why.ts'
 import { count, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
@@ -13,8 +13,8 @@ export type OriginsPageFacts = { asked: OriginsAsked; list?: OriginList; problem
 
 const SORTS = [
   ['', 'as it is found fastest'],
-  ['soonest', 'opens soonest'],
-  ['latest', 'opens latest'],
+  ['soonest', 'due soonest'],
+  ['latest', 'due latest'],
   ['in-flight', 'in flight'],
 ] as const
 
@@ -53,7 +53,7 @@ function found(list: OriginList, asked: OriginsAsked): Html {
       first?.why.sentence ?? (until === undefined ? 'no URL waits' : `no URL waits; ${until.reason}`),
       origin.robots,
       origin.backOff === undefined ? '–' : length(origin.backOff.until - origin.now),
-      first === undefined ? '–' : opensIn(first, first.why, origin.now),
+      first === undefined ? '–' : dueIn(first, first.why, origin.now),
       count(waiting),
     ]
   })
@@ -63,7 +63,7 @@ function found(list: OriginList, asked: OriginsAsked): Html {
     ['Why', 'long'],
     'robots.txt',
     ['Back-off', 'number'],
-    ['Opens in', 'number'],
+    ['Due in', 'number'],
     ['URLs', 'number'],
   ] as const
   const nothing = list.complete ? 'No origin fits.' : 'None among those that were looked at.'

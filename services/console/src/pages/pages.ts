@@ -10,14 +10,17 @@ import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
 import { defaultBy, reportOrigin } from '../api/mount.ts'
+import { changePolicy } from '../api/policies.ts'
 import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
 import { changeStops, listStops } from '../api/stops.ts'
 import { frameOf, type PageParts, page } from './answer-page.ts'
+import { addCrawls } from './crawls.ts'
 import { addLogin } from './login.ts'
 import { addLooking } from './looking.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginFacts, type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
+import { policyOf } from './policy-form.ts'
 import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
@@ -39,6 +42,7 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
   addLooking(scope, parts)
   addStops(scope, parts)
   addOrigin(scope, parts)
+  addCrawls(scope, parts)
   addSiteOwners(scope, parts)
 }
 
@@ -56,12 +60,14 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
 /** What the page to sign in needs is open; it says nothing of the fleet. */
 function addStatic(scope: FastifyInstance): void {
-  const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist')
+  const { resolve } = createRequire(import.meta.url)
+  const uplot = join(dirname(resolve('uplot/package.json')), 'dist')
   const own = join(import.meta.dirname, 'static')
   for (const [name, file, type, access] of [
     ['console.css', join(own, 'console.css'), CSS, 'open'],
     ['icon.svg', join(own, 'icon.svg'), 'image/svg+xml', 'open'],
     ['console.js', join(own, 'console.js'), JAVASCRIPT, 'read'],
+    ['idiomorph.js', resolve('idiomorph/dist/idiomorph.min.js'), JAVASCRIPT, 'read'],
     ['charts.js', join(own, 'charts.js'), JAVASCRIPT, 'read'],
     ['uplot.js', join(uplot, 'uPlot.iife.min.js'), JAVASCRIPT, 'read'],
     ['uplot.css', join(uplot, 'uPlot.min.css'), CSS, 'read'],
@@ -98,6 +104,7 @@ function addStops(scope: FastifyInstance, parts: PageParts): void {
 }
 const NOT_CONFIRMED = new Problem(400, 'not-confirmed', 'a stop has to be confirmed')
 
+type ShowOrigin = (request: FastifyRequest, origin: string, more: Partial<OriginPageFacts>) => Promise<string>
 type Asking = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
 
 function addOrigin(scope: FastifyInstance, parts: PageParts): void {
@@ -111,7 +118,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     ])
     return { origin: told, operations, notes }
   }
-  const show = async (request: FastifyRequest, origin: string, more: Partial<OriginPageFacts>): Promise<string> => {
+  const show: ShowOrigin = async (request, origin, more) => {
     const facts = await factsOf(origin)
     return originPage({
       ...facts,
@@ -132,7 +139,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     if (origin instanceof Problem) return origin
     const { done } = request.query
     const shown = {
-      done: OPERATIONS.find((one) => one === done),
+      done: ([...OPERATIONS, 'policy'] as const).find((one) => one === done),
       asked: await askedAbout(parts, origin, request.query),
     }
     return page(reply, await show(request, origin, shown))
@@ -161,6 +168,27 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     }
     // Shown by a request of its own, so that loading the page again does nothing twice
     return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
+  })
+  addPolicy(scope, parts, show)
+}
+
+/** The form of the policy: `FormFields` of policy-form.ts. */
+function addPolicy(scope: FastifyInstance, parts: PageParts, show: ShowOrigin): void {
+  scope.post('/origins/:origin/policy', WRITE, async (request: Asking, reply) => {
+    const asked = read(OriginPath, request.params)
+    if (asked instanceof Problem) return asked
+    const { origin } = asked
+    const fields = (request.body ?? {}) as FormFields
+    const { site = '', reason = '', by = '' } = fields
+    const done = await changePolicy(parts, {
+      site: site.trim(),
+      policy: policyOf(fields),
+      reason: reason.trim(),
+      by: by.trim() === '' ? defaultBy(request) : by.trim(),
+    })
+    if (done instanceof Problem)
+      return page(reply.code(done.status), await show(request, origin, { policyProblem: { problem: done, fields } }))
+    return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=policy`, 303)
   })
 }
 

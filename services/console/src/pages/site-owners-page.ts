@@ -19,7 +19,7 @@ export function siteOwnersPage({ agents, contact }: SiteOwnersFacts): string {
   const page = html`${headOf('For owners of sites', { script: false, indexed: true })}
 <body>
 <header><span class="name">For owners of sites</span></header>
-<main><h1>About the requests to your site</h1>
+<main class="prose"><h1>About the requests to your site</h1>
 <p>You have probably followed a link in the User-Agent of a request. It was made by a crawler that goes through
 Decorum, a politeness gateway: many machines that behave as one visitor.</p>
 ${whoAnswers(contacts)}
@@ -35,7 +35,7 @@ ${howToSlow(agents)}
 
 /** Each once, the operator's first. */
 function contactsOf(agents: readonly Agent[], contact: string): string[] {
-  const all = [contact, ...agents.map(({ userAgent }) => contactIn(userAgent) ?? '')]
+  const all = [contactIn(contact) ?? contact, ...agents.map(({ userAgent }) => contactIn(userAgent) ?? '')]
   return [...new Set(all.filter((one) => one !== ''))]
 }
 

@@ -1,35 +1,36 @@
-/** The page at `/urls`: why a URL, or a candidate by its id, is where it is. Pure. */
-import { MAX_URL_CHARS } from '@decorum/protocol'
-import type { CandidateStatus } from '../candidate-status.ts'
+/** The page at `/urls`: what the search box has found, and a URL that waits with the button that cancels it. Pure. */
+import type { FoundCandidate } from '../find.ts'
 import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 
 export type UrlsPageFacts = {
   asked: string
-  found: CandidateStatus[]
-  /** what was not looked at, or why the question cannot be read */
-  problem?: string
+  found: FoundCandidate[]
+  /** what was done, not found or cannot be done */
+  sentence?: string
+  /** whose pages may be meant */
+  origins?: string[]
   now: number
   frame: Frame
 }
 
-export function urlsPage({ asked, found, problem, now, frame }: UrlsPageFacts): string {
-  const body = html`<main><h1>Why a URL is where it is</h1>
-<form class="card filter" method="get" action="/urls"><label>URL or id<input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${asked}" placeholder="https://example.com/page" required></label><button>Look</button></form>
-${problem !== undefined && html`<p class="notice" role="status">${problem}</p>`}
-${found.map((one) => told(one, now))}</main>`
-  return layout({ title: 'Why a URL waits · Decorum', body, frame, place: '/urls' })
+export function urlsPage({ asked, found, sentence, origins = [], now, frame }: UrlsPageFacts): string {
+  const body = html`<main><h1>Find</h1>
+${sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`}
+${origins.map((origin) => html`<p><a href="/origins/${encodeURIComponent(origin)}">${origin}</a></p>`)}
+${asked === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
+${found.map((one) => told(one, asked, now, frame.who?.role !== 'read'))}</main>`
+  return layout({ title: 'Find · Decorum', body, frame, asked })
 }
 
-function told(
-  { state, sentence, id, url, agent, before, attempts, why, outcome, expiresAt }: CandidateStatus,
-  now: number,
-): Html {
+function told(one: FoundCandidate, asked: string, now: number, mayAct: boolean): Html {
+  const { state, sentence, id, url, agent, before, attempts, why, outcome, expiresAt, crawl } = one
   const origin = url === undefined ? undefined : URL.parse(url)?.origin
   const facts: [string, Html | string | undefined][] = [
     ['URL', url],
     ['Id', id],
+    ['Crawl', html`<a href="/crawls/${crawl}">${crawl}</a>`],
     ['Agent', agent],
     ['Before it in its lane', before === undefined ? undefined : some(before, 'URL')],
     ['Requests made for it', attempts === undefined ? undefined : String(attempts)],
@@ -54,6 +55,8 @@ function told(
         : html`<a href="/origins/${encodeURIComponent(origin)}">${origin}</a>`,
     ],
   ]
+  const canEnd = mayAct && id !== undefined && (state === 'pending' || state === 'reserved')
   return html`<section class="headline ${state === 'ended' ? 'calm' : 'polite'}" role="status"><h2>${state}</h2><p>${sentence}</p>
-<dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>`
+<dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+${canEnd && html`<form method="post" action="/urls"><input type="hidden" name="what" value="${asked}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="url" value="${url ?? ''}"><input type="hidden" name="crawl" value="${crawl}"><button>Cancel this URL</button></form>`}</section>`
 }

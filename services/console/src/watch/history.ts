@@ -1,5 +1,5 @@
 /** The last hours from the rings of all partitions, as columns that a chart draws. Pure, but for the reading at its end. */
-import { thatAnswer } from '@decorum/ledger'
+import { TOOK_AT_MOST, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger-views'
 import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
 
@@ -18,6 +18,10 @@ export type History = {
   lagMs: Column
   /** per minute */
   outcomes: Record<OutcomeKind, Column>
+  /** answers per minute by status code, or by class where a code is seldom: `404`, `4xx` */
+  statuses: Record<string, Column>
+  /** how long exchanges took that ended in an outcome, ms: half of them at most, and 95 of 100 */
+  tookMs: { half: Column; most: Column }
 }
 
 const MINUTE = 60_000
@@ -39,7 +43,7 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
       if (samples.length === 0 || samples.includes(undefined)) return null
       return samples.reduce((sum, sample) => sum + of(sample as Sample), 0)
     })
-  const rate = (kind: OutcomeKind): Column =>
+  const rate = (name: string): Column =>
     at.map((_, n) => {
       let sum = 0
       if (known.length === 0) return null
@@ -47,10 +51,18 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
         const [before, here] = [minute[n], minute[n + 1]]
         if (before === undefined || here === undefined) return null
         // A ledger that was emptied counts from the beginning again
-        sum += Math.max(0, (here.counts[kind] ?? 0) - (before.counts[kind] ?? 0)) / elapsed(before, here)
+        sum += Math.max(0, (here.counts[name] ?? 0) - (before.counts[name] ?? 0)) / elapsed(before, here)
       }
       return Math.round(sum * 100) / 100
     })
+  const took = TOOK_AT_MOST.map((most) => rate(`ms/${most}`))
+  const percentile = (share: number): Column =>
+    at.map((_, n) =>
+      tookOf(
+        took.map((column) => column[n] ?? 0),
+        share,
+      ),
+    )
   return {
     at,
     waiting: column(({ counts }) => (counts.parked ?? 0) - (counts.left ?? 0)),
@@ -61,7 +73,29 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
     jobs: column(({ jobs }) => jobs),
     lagMs: column(({ lagMs }) => lagMs),
     outcomes: Object.fromEntries(OUTCOME_KINDS.map((kind) => [kind, rate(kind)])) as Record<OutcomeKind, Column>,
+    statuses: Object.fromEntries(statusesOf(rings).map((code) => [code, rate(`status/${code}`)])),
+    tookMs: { half: percentile(0.5), most: percentile(0.95) },
   }
+}
+
+/** Codes that were counted in the time of the rings. */
+function statusesOf(rings: Sample[][]): string[] {
+  const names = rings.flatMap((ring) => Object.keys(ring[0]?.counts ?? {}))
+  const codes = names.flatMap((name) => (name.startsWith('status/') ? [name.slice('status/'.length)] : []))
+  return [...new Set(codes)].sort()
+}
+
+/** How long this share of exchanges took at most, from how many took so long: as fine as these are counted. */
+function tookOf(counts: number[], share: number): number | null {
+  const wanted = counts.reduce((sum, n) => sum + n, 0) * share
+  if (wanted === 0) return null
+  let before = 0
+  for (const [n, count] of counts.entries()) {
+    const [from, to] = [TOOK_AT_MOST[n - 1] ?? 0, TOOK_AT_MOST[n] ?? 0]
+    if (before + count >= wanted) return Math.round(from + ((wanted - before) / count) * (to - from))
+    before += count
+  }
+  return null
 }
 
 /** Minutes between two samples; of one and the same, one, in which nothing happened. */

@@ -136,7 +136,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
       for (const [partition, view] of seen(await look())) {
         for (const [name, n] of Object.entries(view.counts)) {
           const [kind = '', reason] = name.split('/')
-          if (reason !== undefined) this.inc({ partition, kind, reason }, n)
+          if (reason !== undefined && KINDS.has(kind)) this.inc({ partition, kind, reason }, n)
         }
       }
     },

@@ -1,4 +1,5 @@
 /** How fast outcomes came in lately, from the ledger's own counts: a few numbers per sample, for the last minutes. */
+import type { Crawl } from '@decorum/ledger'
 
 /** One sample: instant (ms, monotonic), outcomes since the beginning. */
 type Sample = { at: number; outcomes: number }
@@ -6,8 +7,12 @@ type Sample = { at: number; outcomes: number }
 export const SAMPLE_MS = 2_000
 const KEPT = 91 // three minutes: what the sparkline shows
 
+/** Crawls with a pace of their own: those with most URLs that wait. */
+const CRAWLS = 200
+
 export class Pace {
   #samples: Sample[] = []
+  #crawls = new Map<string, Pace>()
 
   /** Counts that fall (another Redis, a flushed one) begin a new history. */
   add(outcomes: number, at: number): void {
@@ -15,6 +20,25 @@ export class Pace {
     if (last !== undefined && outcomes < last.outcomes) this.#samples = []
     this.#samples.push({ at, outcomes })
     if (this.#samples.length > KEPT) this.#samples.shift()
+  }
+
+  addCrawls(crawls: readonly Pick<Crawl, 'name' | 'waiting' | 'counts'>[], at: number): void {
+    const most = crawls.filter(({ waiting }) => waiting > 0).sort((a, b) => b.waiting - a.waiting)
+    const before = this.#crawls
+    this.#crawls = new Map()
+    for (const { name, counts } of most.slice(0, CRAWLS)) {
+      const pace = before.get(name) ?? new Pace()
+      pace.add(
+        Object.values(counts).reduce((sum, n) => sum + n, 0),
+        at,
+      )
+      this.#crawls.set(name, pace)
+    }
+  }
+
+  /** undefined: it has no URLs that wait, or many others have more */
+  ofCrawl(name: string): Pace | undefined {
+    return this.#crawls.get(name)
   }
 
   /** Outcomes of the last minute, scaled up while less than a minute is known; undefined before two samples. */

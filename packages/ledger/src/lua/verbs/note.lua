@@ -3,7 +3,8 @@
 --[[
   note: what happened lately, for an operator to see. Nothing is decided by it, so it does no harm when a process dies
   before it has written its notes.
-  ARGV    NOTE_ITEM in calls.ts, again and again
+  ARGV    tallies, JSON: what is counted with the notes, by its name among the counts
+          NOTE_ITEM in calls.ts, again and again
   Returns 'noted'
 ]]
 for i = ARG.items, #ARGV, NOTE_ITEM.size do
@@ -23,5 +24,6 @@ for i = ARG.items, #ARGV, NOTE_ITEM.size do
     call('PEXPIRE', key, KEPT.examplesMs)
   end
 end
+for name, n in pairs(cjson.decode(ARGV[ARG.tallies])) do call('HINCRBY', COUNTS, name, n) end
 boundNotes()
 return reply('noted')

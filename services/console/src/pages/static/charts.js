@@ -1,14 +1,31 @@
 // Charts of the last hours: uPlot draws what /v1/history answers, in the colours of the page, and again when these change.
 const root = document.querySelector('[data-charts]')
 const KINDS = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused']
+const CLASSES = [
+  ['2xx', '2', 'polite'],
+  ['3xx', '3', 'moving'],
+  ['4xx', '4', 'warn'],
+  ['5xx', '5', 'trouble'],
+]
+const inSeconds = (column) => column.map((ms) => (ms === null ? null : ms / 1000))
 const CHARTS = {
   outcomes: (h) => KINDS.map((kind) => [kind, kind, h.outcomes[kind]]),
+  statuses: (h) =>
+    CLASSES.map(([label, first, colour]) => {
+      const columns = Object.keys(h.statuses).filter((code) => code[0] === first)
+      const sum = (n) => columns.reduce((all, code) => all + (h.statuses[code][n] ?? 0), 0)
+      return [label, colour, h.at.map((_, n) => (h.outcomes.fetched[n] === null ? null : sum(n)))]
+    }),
+  took: (h) => [
+    ['half at most, s', 'moving', inSeconds(h.tookMs.half)],
+    ['95 of 100, s', 'warn', inSeconds(h.tookMs.most)],
+  ],
   backlog: (h) => [['URLs', 'moving', h.waiting]],
   flight: (h) => [
     ['leases out', 'moving', h.inFlight],
     ['lanes due', 'polite', h.due],
   ],
-  lag: (h) => [['seconds', 'trouble', h.lagMs.map((ms) => (ms === null ? null : ms / 1000))]],
+  lag: (h) => [['seconds', 'trouble', inSeconds(h.lagMs)]],
   queues: (h) => [['jobs', 'warn', h.jobs]],
   unread: (h) => [['outcomes', 'moving', h.unread]],
 }
@@ -25,7 +42,10 @@ function colourOf(name) {
   return color
 }
 
+const shown = (_, n) => (n === null || n === undefined ? '–' : String(Math.round(n * 100) / 100))
 const clock = (at) => new Date(at * 1000).toISOString().slice(11, 16)
+
+const dataOf = (name) => [latest.at, ...CHARTS[name](latest).map(([, , column]) => column)]
 
 function draw() {
   if (latest === undefined) return
@@ -34,28 +54,44 @@ function draw() {
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } }
   drawn = [...root.querySelectorAll('[data-chart]')].map((place) => {
     const lines = CHARTS[place.dataset.chart](latest)
-    const series = lines.map(([label, colour]) => ({ label, stroke: colourOf(colour), width: 1.5, spanGaps: false }))
+    const series = lines.map(([label, colour]) => ({
+      label,
+      stroke: colourOf(colour),
+      width: 1.5,
+      spanGaps: false,
+      value: shown,
+    }))
     const options = {
       width: Math.max(200, place.clientWidth),
       height: 190,
-      legend: { show: lines.length > 1, live: false },
-      cursor: { points: { show: false } },
-      series: [{}, ...series],
+      legend: { show: true, live: true },
+      cursor: { points: { size: 6 }, sync: { key: 'hours' } },
+      series: [{ label: 'at', value: (_, at) => (at === null ? '–' : clock(at)) }, ...series],
       axes: [
         { ...axis, values: (_, splits) => splits.map(clock) },
         { ...axis, size: 56 },
       ],
-      scales: { y: { range: (_, least, most) => [Math.min(0, least ?? 0), Math.max(1, most ?? 1)] } },
+      scales: { y: { range: (_, _least, most) => [0, most > 0 ? most * 1.05 : 1] } },
     }
-    return new uPlot(options, [latest.at, ...lines.map(([, , column]) => column)], place)
+    return new uPlot(options, dataOf(place.dataset.chart), place)
   })
+}
+
+/** New values in the charts that are drawn; a part that somebody has enlarged stays so. */
+function follow() {
+  for (const chart of drawn) {
+    const [first] = chart.data[0]
+    const isWhole = chart.scales.x.min <= first
+    chart.setData(dataOf(chart.root.parentElement.dataset.chart), isWhole)
+  }
 }
 
 async function load() {
   try {
     const answer = await fetch(root.dataset.charts, { signal: AbortSignal.timeout(5000) })
     if (answer.ok) latest = await answer.json()
-    draw()
+    if (drawn.length === 0) draw()
+    else follow()
   } catch {
     // the next look comes in half a minute
   }

@@ -1,14 +1,25 @@
-// Follows the fleet: replaces what is marked `data-follow` every two seconds, unless nobody looks or somebody selects text.
+// Follows the fleet: what is marked `data-follow` is brought up to date every two seconds, unless nobody looks or somebody selects
+// text. Only what has changed is changed, so focus and scroll stay, and so does what a person has opened or typed.
 const EVERY_MS = 2000
 const part = document.querySelector('[data-follow]')
 const live = document.querySelector('.live')
+const MORPH = {
+  morphStyle: 'innerHTML',
+  callbacks: {
+    beforeNodeMorphed: (node) => !(node instanceof Element && node.hasAttribute('data-still')),
+    beforeAttributeUpdated: (name, node) => !(name === 'open' && node.localName === 'details'),
+  },
+}
 
 async function refresh() {
   if (document.hidden || !getSelection().isCollapsed) return
   try {
     const answer = await fetch(part.dataset.follow, { signal: AbortSignal.timeout(5000) })
     if (!answer.ok) throw new Error(`status ${answer.status}`)
-    part.innerHTML = await answer.text()
+    const text = await answer.text()
+    const active = document.activeElement
+    Idiomorph.morph(part, text, MORPH)
+    if (active !== document.activeElement && part.contains(active)) active.focus({ preventScroll: true }) // its row has moved
     live.textContent = 'live'
     live.classList.remove('lost')
   } catch {

@@ -1,0 +1,38 @@
+/** Changes the policy of one site in the configuration of the fleet, as `decorum config apply` would with the whole document. */
+import { type Json, readDocument, SettingsError } from '@decorum/config'
+import { OvertakenError, readCurrent, write } from '@decorum/fleet-config'
+import { Problem } from '@decorum/runtime/http-api'
+import type { ApiParts } from './parts.ts'
+
+/** What is wrong, in one line. */
+const wrongIn = ({ message }: SettingsError): string =>
+  message.replace(/^wrong settings:\s*/, '').replace(/\n\s*/g, '; ')
+
+export type PolicyChange = {
+  site: string
+  /** undefined: the site has a policy no longer */
+  policy: object | undefined
+  by: string
+  reason: string
+}
+
+/** @returns the version that is in force afterwards, or why nothing was changed */
+export async function changePolicy(
+  { redis }: Pick<ApiParts, 'redis'>,
+  { site, policy, by, reason }: PolicyChange,
+): Promise<number | Problem> {
+  if (site === '') return new Problem(400, 'bad-request', 'a site is needed, such as www.example.com')
+  if (reason === '') return new Problem(400, 'bad-request', 'a reason is needed: it is written down')
+  const current = await readCurrent(redis)
+  if (current === undefined) return new Problem(409, 'not-done', 'no process has written a configuration yet')
+  const { [site]: _, ...others } = (current.values.SITE_POLICIES ?? {}) as Record<string, Json>
+  const policies = { ...others, ...(policy === undefined ? {} : { [site]: policy as Json }) }
+  try {
+    const values = readDocument({ SITE_POLICIES: policies }, current.values)
+    return (await write(redis, current.version, { values, by, reason, via: 'apply' })).version
+  } catch (error) {
+    if (error instanceof SettingsError) return new Problem(400, 'bad-policy', wrongIn(error))
+    if (error instanceof OvertakenError) return new Problem(409, 'not-done', error.message)
+    throw error
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * What a person typed into the search box, found: a URL, a host or the id of a candidate. A host or an origin leads to the page of its
+ * origin; what is nowhere is answered with a sentence.
+ */
+import type { LedgerWithViews, OriginView } from '@decorum/ledger-views'
+import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { type CandidateStatus, candidateStatus } from './candidate-status.ts'
+
+export type FoundCandidate = CandidateStatus & { crawl: string }
+export type Found =
+  | { kind: 'origin'; origin: string }
+  | { kind: 'candidates'; found: FoundCandidate[] }
+  /** `origins`: whose pages may be meant; `wrong`: it cannot be anything */
+  | { kind: 'nothing'; sentence: string; origins: string[]; wrong?: true }
+
+/** Crawls whose candidates are looked for, the default one first. */
+const CRAWLS_LOOKED_AT = 20
+
+/** @param agents  keys of the agents in whose lanes is looked */
+export async function find(ledger: LedgerWithViews, agents: readonly string[], typed: string): Promise<Found> {
+  const shown = `'${printableUrl(typed, 200)}'`
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(typed)?.[1]
+  if (scheme !== undefined && !/^https?$/i.test(scheme))
+    return nothing(`${shown} is no URL of http or https: nothing else is ever fetched.`, [], true)
+  const urls = (scheme === undefined ? [`https://${typed}`, `http://${typed}`] : [typed]).map(readUrl)
+  const read = urls.flatMap((url) => ('refused' in url ? [] : [url]))
+  if (scheme !== undefined && read.length === 0) {
+    const [refused] = urls.flatMap((url) => ('refused' in url ? [url.refused] : []))
+    return nothing(`${shown} cannot be fetched at all: ${refused}.`, [], true)
+  }
+  const origins = read.map(({ origin }) => origin)
+  const hasPath = /[/?#]/.test(scheme === undefined ? typed : typed.slice(scheme.length + 3))
+  if (hasPath) {
+    for (const at of read) {
+      const { found, notKnown } = await inCrawls(ledger, agents, { at })
+      if (found.length > 0) return { kind: 'candidates', found }
+      if (scheme !== undefined) return nothing(`${shown} was not found; ${notKnown}.`, origins)
+    }
+  } else {
+    const origin = scheme === undefined ? await firstKnown(ledger, agents, origins) : origins[0]
+    if (origin !== undefined) return { kind: 'origin', origin }
+  }
+  if (typed.length > MAX_ID_CHARS) return nothing(`${shown} is no URL and no host, and too long for an id.`, [], true)
+  const { found, notKnown } = await inCrawls(ledger, agents, { id: typed })
+  if (found.length > 0) return { kind: 'candidates', found }
+  const isHost = read.length > 0 && /[.:]/.test(typed)
+  const what = isHost ? `No URL of ${shown} has come in` : `${shown} is no host that has come in`
+  return nothing(`${what}, and no candidate with this id was found; ${notKnown}.`, isHost ? origins : [])
+}
+
+const nothing = (sentence: string, origins: string[], wrong = false): Found => ({
+  kind: 'nothing',
+  sentence,
+  origins,
+  ...(wrong ? { wrong } : {}),
+})
+
+/** The first origin of which anything is known: with URLs, or with an answer of its robots.txt. */
+async function firstKnown(
+  ledger: LedgerWithViews,
+  agents: readonly string[],
+  origins: string[],
+): Promise<string | undefined> {
+  const views = await Promise.all(origins.map((origin) => ledger.viewOrigin(origin, [...agents])))
+  const waiting = ({ lanes }: OriginView): number => lanes.reduce((sum, lane) => sum + lane.waiting, 0)
+  const known = views.filter((view) => view.state.answer !== undefined || waiting(view) > 0)
+  return known.sort((a, b) => waiting(b) - waiting(a))[0]?.origin
+}
+
+async function inCrawls(
+  ledger: LedgerWithViews,
+  agents: readonly string[],
+  which: Pick<Parameters<typeof candidateStatus>[1], 'id' | 'at'>,
+): Promise<{ found: FoundCandidate[]; notKnown: string }> {
+  const names = [DEFAULT_CRAWL, ...(await ledger.crawls()).map(({ name }) => name)]
+  let first: string | undefined
+  for (const crawl of [...new Set(names)].slice(0, CRAWLS_LOOKED_AT)) {
+    const { found, notKnown } = await candidateStatus(ledger, { ...which, agents, crawl })
+    if (found.length > 0) return { found: found.map((one) => ({ ...one, crawl })), notKnown: '' }
+    first ??= notKnown
+  }
+  return { found: [], notKnown: first ?? '' }
+}
