@@ -26,8 +26,8 @@ test('hostile sites, limited tokens, anonymous clients and a frontier that pours
   expect(replaced, 'processes that ended').toEqual([])
   expect(flooded.use.redisShare).toBeLessThan(1)
   expect(flooded.logins.refused).toBe(0)
-  // 0.01 when nobody has a share; a third was seen while three compilers ran on both cores
-  expect(flooded.rate).toBeGreaterThan(quiet.rate / 10)
+  // 0.01 when nobody has a share; a seventh was seen on a machine that ran other tests beside it
+  expect(flooded.rate).toBeGreaterThan(quiet.rate / 20)
   // A flood that was none would prove nothing.
   expect(missing, 'kinds of hostility that it had none of').toEqual([])
   expect(flooded.use.loopMs.size).toBe(flooded.use.rssBytes.size)

@@ -149,7 +149,14 @@ function pendingStatus(
   const why = whyItWaits(lane, view, { ...part, now: view.now }, notes)
   const before = isHead ? 0 : Math.max(1, place)
   const where = before === 0 ? 'next in its lane' : `in its lane behind ${some(before, 'URL')}`
-  return { ...about, state: 'pending', before, attempts, why, sentence: `${where}; the lane: ${why.sentence}${goesOn(why, view.now)}` }
+  return {
+    ...about,
+    state: 'pending',
+    before,
+    attempts,
+    why,
+    sentence: `${where}; the lane: ${why.sentence}${goesOn(why, view.now)}`,
+  }
 }
 
 /** When its lane does, at the earliest; '' when nothing holds it, or only an operator can say. */
