@@ -1,6 +1,6 @@
 /**
  * What `npm pack` and `npm publish` of a package run before and after their work: `pack-package.mjs build` and
- * `pack-package.mjs restore`, in the folder of the package. A package with a `pack.mjs` in its scripts makes its dist itself; the others are
+ * `pack-package.mjs restore`, in the folder of the package. A package with a pack.mjs among its scripts makes its dist itself; the others are
  * compiled module by module. The root's .npmrc turns scripts off, so these packages are no workspaces: npm takes each for a project.
  *
  * Inside the repository Node runs src/*.ts as it stands, so `exports` points there. A published package holds JavaScript,

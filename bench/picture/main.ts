@@ -31,7 +31,7 @@ async function visit(isThrough: boolean): Promise<Drawn[]> {
     const script = join(folder, 'crawl.sh')
     await writeFile(script, [...parts, 'wait', ''].join('\n'))
     const cli = [process.execPath, join(ROOT, 'packages/cli/src/main.ts'), 'guard', '--']
-    const [program = '', ...args] = [...(isThrough ? cli : []), '/bin/sh', script]
+    const [program, ...args] = [...(isThrough ? cli : []), '/bin/sh', script]
     const env = {
       ...process.env,
       XDG_DATA_HOME: folder,

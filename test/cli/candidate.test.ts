@@ -33,7 +33,9 @@ test('why tells where a URL is, under each of its ids; cancel ends one of them',
     .toMatch(/^b https:\/\/site\.example\/b decorum: in its lane behind 1 URL; the lane: due for/)
   expect((await about())[1]).toMatch(/^again https:\/\/site\.example\/b decorum: in its lane behind 2 URLs; /)
   expect(await decorum(['url', 'why', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({ code: 0 }) // the real program
-  expect(await decorum(['url', 'cancel', 'again', '--url', `${origin}/b`], { env: { REDIS_URL: redis.url } })).toMatchObject({
+  expect(
+    await decorum(['url', 'cancel', 'again', '--url', `${origin}/b`], { env: { REDIS_URL: redis.url } }),
+  ).toMatchObject({
     code: 0,
     stdout: 'cancelled: https://site.example/b\n',
   })
@@ -43,6 +45,9 @@ test('why tells where a URL is, under each of its ids; cancel ends one of them',
   })
   const json = JSON.parse((await run('url', 'why', 'again', '--json')).stdout) as unknown
   expect(json).toMatchObject({ candidates: [{ id: 'again', state: 'ended', outcome: { reason: 'cancelled' } }] })
-  expect(await run('url', 'why', 'never')).toMatchObject({ code: 1, stderr: expect.stringContaining('not looked at: ') })
+  expect(await run('url', 'why', 'never')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('not looked at: '),
+  })
   expect(await run('url', 'why', 'x', '--url', 'ftp://a.example')).toMatchObject({ code: 2 })
 })

@@ -125,7 +125,9 @@ test('beside a fleet the delay is the one that is in force: by the policy of the
   const delay = async (...more: string[]): Promise<string> => {
     const env = { DECORUM_AGENTS: AGENTS, REDIS_URL: redis.url }
     const { stdout } = await decorumHere(['check', `${origin}/x`, ...more], { env })
-    return more.includes('--json') ? JSON.parse(stdout).verdicts[0].delay : /^ *delay .*$/m.exec(stdout)?.[0].trim()
+    return more.includes('--json')
+      ? JSON.parse(stdout).verdicts[0].delay
+      : (/^ *delay .*$/m.exec(stdout)?.[0] ?? '').trim()
   }
   expect(await delay()).toBe("delay    2 s: the crawl-delay '2' in line 2")
   const policy = { site: '127.0.0.1', delayMs: 3_000, hasConsent: false, shown: { delayMs: 3_000 } }
@@ -133,7 +135,9 @@ test('beside a fleet the delay is the one that is in force: by the policy of the
   expect(await delay()).toBe('delay    3 s, by the policy for 127.0.0.1')
   expect(await delay('--json')).toMatchObject({ delayMs: 3_000, decidedBy: 'policy', site: { written: '2' } })
   const until = Date.now() + 60_000
-  await ledger.operate({ action: 'delay', origin, delayMs: 4_000, until, by: 'ann', reason: 'small host' }, ['example-web'])
+  await ledger.operate({ action: 'delay', origin, delayMs: 4_000, until, by: 'ann', reason: 'small host' }, [
+    'example-web',
+  ])
   expect(await delay()).toBe('delay    4 s, set by hand: small host')
 })
 

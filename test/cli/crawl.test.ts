@@ -135,7 +135,9 @@ test('a list of which every URL is refused is not done: exit code 1, the reason,
   const env = { DECORUM_ALLOW_ADDRESSES: '', DECORUM_CONTACT: '' }
   const { code, stdout, stderr } = await decorum(['crawl', 'urls.txt'], { cwd: dir, env })
   expect([code, asked]).toEqual([1, []])
-  expect(stdout).toMatch(/^Nothing was requested: 2 URLs, each with its outcome, .*\n +2 {2}refused\n +2 {2}no-contact\n/)
+  expect(stdout).toMatch(
+    /^Nothing was requested: 2 URLs, each with its outcome, .*\n +2 {2}refused\n +2 {2}no-contact\n/,
+  )
   expect(stderr).toMatch(/decorum: every URL of urls.txt was refused: no-contact: .* Set DECORUM_CONTACT, .*\n$/)
 })
 

@@ -38,7 +38,10 @@ test('a crawl is listed before its first candidate, changed, cancelled and forgo
   expect((await crawls('resume', 'news')).told.record.state).toBe('running')
   expect((await crawls('cancel', 'news')).told.record.state).toBe('cancelled')
   expect(await crawls('resume', 'news')).toMatchObject({ code: 2, stderr: expect.stringContaining('was cancelled') })
-  expect(await crawls('forget', 'news')).toMatchObject({ code: 1, stderr: expect.stringContaining('status readers --crawl') })
+  expect(await crawls('forget', 'news')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('status readers --crawl'),
+  })
   await frontier.removeGroup('reader')
   expect((await crawls('forget', 'news')).told).toEqual({ name: 'news', forgotten: true })
   expect((await crawls()).told.crawls.length).toBe(1)

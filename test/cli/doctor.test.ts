@@ -36,7 +36,10 @@ test('faults of Redis are found with exit code 1, and their mends mend them', as
 
 test('people read one finding a line, and below it a command to copy, alone', async () => {
   const raw = new Redis(redis.url)
-  onTestFinished(() => raw.disconnect())
+  onTestFinished(async () => {
+    await raw.config('SET', 'maxmemory-policy', 'noeviction')
+    raw.disconnect()
+  })
   await raw.config('SET', 'maxmemory-policy', 'allkeys-lru')
   const env = { REDIS_URL: redis.url }
   const { stdout } = await decorum(['doctor'], { env })
@@ -48,12 +51,15 @@ test('people read one finding a line, and below it a command to copy, alone', as
     ]),
     '',
   ])
-  expect(stdout).toContain('\n      → redis-cli CONFIG SET maxmemory-policy noeviction: else URLs and due times are dropped\n')
+  expect(stdout).toContain(
+    '\n      → redis-cli CONFIG SET maxmemory-policy noeviction: else URLs and due times are dropped\n',
+  )
 })
 
 test('a contact that the fleet has decided is one, whatever the environment of the command says', async () => {
   const env = { REDIS_URL: redis.url }
-  const contact = async (): Promise<string> => /^.*contact: .*$/m.exec((await decorumHere(['doctor'], { env })).stdout)?.[0] ?? ''
+  const contact = async (): Promise<string> =>
+    /^.*contact: .*$/m.exec((await decorumHere(['doctor'], { env })).stdout)?.[0] ?? ''
   expect(await contact()).toBe('warn  contact: no contact is set: no public site is visited')
   const input = 'DECORUM_CONTACT: https://example.com/bot\n'
   expect(await decorumHere(['config', 'apply', '-', '--yes'], { env, input })).toMatchObject({ code: 0 })

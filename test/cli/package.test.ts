@@ -96,7 +96,11 @@ test('`npx @decorum/cli crawl urls.txt` in an empty folder, from the tarball alo
   const outcomes = await readOutcomes(join(user, 'decorum-out/outcomes.ndjson'))
   expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => 'fetched'))
   expect(readdirSync(join(user, 'decorum-out/pages')).some((name) => name.endsWith('.warc.gz'))).toBe(true)
-  const typed = execFileSync('npx', ['--offline', '@decorum/cli', '--help'], { cwd: user, env: typedEnv, encoding: 'utf8' })
+  const typed = execFileSync('npx', ['--offline', '@decorum/cli', '--help'], {
+    cwd: user,
+    env: typedEnv,
+    encoding: 'utf8',
+  })
   expect(typed).toContain('Usage: decorum')
   // Some other Node may be the first on the PATH of a machine.
   const older = join(user, 'older.mjs')
@@ -129,7 +133,8 @@ test('the client: its types are right, and little is installed', () => {
   const installed = join(user, 'node_modules/@decorum/client')
   expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies')
   // A name that a module lacks stops the import: `hash` came with 20.12, and the package is for every 20
-  const imports = readFileSync(join(installed, 'dist/index.js'), 'utf8').match(/^import \{[^}]*\} from "(node:)?crypto"/gm) ?? []
+  const imports =
+    readFileSync(join(installed, 'dist/index.js'), 'utf8').match(/^import \{[^}]*\} from "(node:)?crypto"/gm) ?? []
   expect(imports.filter((line) => /\bhash\b/.test(line))).toEqual([])
   mkdirSync(join(user, 'src'))
   writeFileSync(

@@ -54,7 +54,9 @@ test('readers shows each group and its consumers; the same as JSON', async () =>
     code: 2,
     stderr: expect.stringContaining('lower-case'),
   })
-  expect((await run('status', 'readers', '--crawl', 'news')).stdout).toBe("no group reads the outcomes of the crawl 'news'\n")
+  expect((await run('status', 'readers', '--crawl', 'news')).stdout).toBe(
+    "no group reads the outcomes of the crawl 'news'\n",
+  )
 })
 
 test('status says in a sentence how the fleet is, and who is behind', async () => {
@@ -75,9 +77,12 @@ test('outcomes --forget: not one that is read, unless it is forced; written down
     stderr: expect.stringContaining("no group 'never' reads the outcomes of the crawl 'default'"),
   })
   expect(await ledger.operations(0, 9)).toEqual([])
-  const done = await decorum(['outcomes', '--forget', '--group', 'gone', '--reason', 'its machine is gone', '--by', 'ann'], {
-    env: { REDIS_URL: redis.url },
-  })
+  const done = await decorum(
+    ['outcomes', '--forget', '--group', 'gone', '--reason', 'its machine is gone', '--by', 'ann'],
+    {
+      env: { REDIS_URL: redis.url },
+    },
+  )
   expect(done).toMatchObject({ code: 0, stdout: "forgotten: 'gone', which had not acknowledged 2 outcomes\n" })
   expect(await ledger.operations(0, 9)).toMatchObject([
     { action: 'forget-reader', group: 'gone', by: 'ann', reason: 'its machine is gone', value: '2' },

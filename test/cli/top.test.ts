@@ -143,7 +143,13 @@ zpty -d z`
           .split('\n')
           .map((line) => line.trim()),
       ).toEqual([
-        ...['decorum fetcher', 'decorum config apply', 'decorum origin https://x --pause', 'decorum config apply --yes', 'decorum check --profile rfc9309'],
+        ...[
+          'decorum fetcher',
+          'decorum config apply',
+          'decorum origin https://x --pause',
+          'decorum config apply --yes',
+          'decorum check --profile rfc9309',
+        ],
       ])
     },
   )

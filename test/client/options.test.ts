@@ -21,16 +21,19 @@ test.for([
   await expect(opened).rejects.toThrow(text)
 })
 
-test.for([undefined, {}, { redis: undefined }])('openFrontier(%j) goes by REDIS_URL, and where no fleet is says what to do', async (given) => {
-  vi.stubEnv('REDIS_URL', redis.url)
-  onTestFinished(() => void vi.unstubAllEnvs())
-  await (await openFrontier(given)).close()
-  vi.stubEnv('REDIS_URL', '')
-  vi.stubEnv('XDG_DATA_HOME', '/nowhere')
-  await expect(openFrontier(given)).rejects.toThrow(
-    "no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'",
-  )
-})
+test.for([undefined, {}, { redis: undefined }])(
+  'openFrontier(%j) goes by REDIS_URL, and where no fleet is says what to do',
+  async (given) => {
+    vi.stubEnv('REDIS_URL', redis.url)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await (await openFrontier(given)).close()
+    vi.stubEnv('REDIS_URL', '')
+    vi.stubEnv('XDG_DATA_HOME', '/nowhere')
+    await expect(openFrontier(given)).rejects.toThrow(
+      "no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'",
+    )
+  },
+)
 
 test('an address that is none is not repeated: it may hold a password', async () => {
   const opened = openFrontier({ redis: 'postgres://me:secret@db/1' })

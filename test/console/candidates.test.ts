@@ -86,7 +86,9 @@ test('a gate that holds the lane is named, and until when', async () => {
   await fleet.patch(origin, { action: 'pause', forMs: 3_600_000, reason: 'asked by mail' })
   expect(await where(origin, 'a')).toMatchObject({
     why: { state: 'paused', sentence: 'paused by the operator: asked by mail', until: expect.any(Number) },
-    sentence: expect.stringMatching(/ asked by mail; it goes on in (59 min \d+ s|1 h) at the earliest, .*\d\d:\d\d.* UTC$/),
+    sentence: expect.stringMatching(
+      / asked by mail; it goes on in (59 min \d+ s|1 h) at the earliest, .*\d\d:\d\d.* UTC$/,
+    ),
   })
 })
 
@@ -97,9 +99,13 @@ test('a back-off is named with its cause, as the site gave it', async () => {
   const at = { agent, origin, fence, delayMs: 1_000 }
   await fleet.ledger.start({ ...at, kind: 'page', version: robots.version })
   await fleet.ledger.complete({ ...at, load: { kind: 'asked-for-less', retryAfterMs: 120_000 }, elapsedMs: 0 })
-  await expect.poll(() => where(origin, 'a')).toMatchObject({
-    sentence: expect.stringMatching(/backing off: the site asked for less \(429 or 503\); it goes on in .* at the earliest/),
-  })
+  await expect
+    .poll(() => where(origin, 'a'))
+    .toMatchObject({
+      sentence: expect.stringMatching(
+        /backing off: the site asked for less \(429 or 503\); it goes on in .* at the earliest/,
+      ),
+    })
 })
 
 test('by its id alone: what is next in its lane is found; of others it is said that they are stored', async () => {

@@ -4,24 +4,24 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildProgram } from '@decorum/cli'
-import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const program = buildProgram(() => undefined)
+type Command = ReturnType<typeof buildProgram>
+const program: Command = buildProgram(() => undefined)
 const files = execFileSync('git', ['ls-files', '*.md', '*.sh', '*.service', '*.yaml', '*.yml'], {
   cwd: root,
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((path) => path !== '' && path !== 'CHANGELOG.md')
+  .filter((path) => path !== '' && path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/')) // as it was then
 
 type Named = { file: string; words: string[] }
 /** In prose between backticks, in code from the start of a line, behind settings, `sudo`, or in a shell's `$(…)`. */
 const TYPED = /(?:^|[`(]|=\S* )(?:\S+\/)?(?:decorum|npm start --) ([a-z-][^`\n]*)/gm
 const commandsOf = (file: string): Named[] =>
   [...readFileSync(join(root, file), 'utf8').matchAll(TYPED)].flatMap(([, line = '']) => {
-    const words = (line.split(/ #| [|>&;]|\$\(|[)"']|, | … /)[0] ?? '').trim().split(/\s+/)
+    const words = (line.split(/ #| {2}| [|>&;]|\$\(|[)"']|, | … /)[0] ?? '').trim().split(/\s+/)
     return (words[0] ?? '').split('|').map((first) => ({ file, words: [first, ...words.slice(1)] }))
   })
 

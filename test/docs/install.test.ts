@@ -20,6 +20,7 @@ const manifests = tracked
   .map((path) => ({ folder: dirname(path), ...(JSON.parse(textOf(path)) as Manifest) }))
 /** Packages that `npm pack` makes something installable of. */
 const packed = manifests.filter(({ scripts }) => scripts?.prepack !== undefined)
+const tarballOf = ({ name = '', version }: Manifest): string => `${name.slice(1).replace('/', '-')}-${version}.tgz`
 
 /** In prose and in code: what follows the words, up to the end of the command. */
 const INSTALLING =
@@ -38,10 +39,9 @@ const isOfOurs = (name: string): boolean => /decorum/i.test(name)
 test('no page tells anybody to install or run a name of ours that this repository does not define', () => {
   const names = told.flatMap(({ page, tool, names: all }) => all.filter(isOfOurs).map((name) => ({ page, tool, name })))
   expect(names.length).toBeGreaterThan(5)
-  const tarballs = new Set(packed.map(({ name = '', version }) => `${name.slice(1).replace('/', '-')}-${version}.tgz`))
   const isDefined = (tool: string, name: string): boolean => {
     if (!/^(npm|npx)/.test(tool)) return false // nothing of ours is on another registry
-    if (name.endsWith('.tgz')) return tarballs.has(name.slice(name.lastIndexOf('/') + 1))
+    if (name.endsWith('.tgz')) return packed.some((one) => name.endsWith(`/${tarballOf(one)}`))
     return tool.startsWith('npx') && packed.some((one) => one.name === name && one.bin !== undefined)
   }
   expect(names.filter(({ tool, name }) => !isDefined(tool, name))).toEqual([])
@@ -50,7 +50,7 @@ test('no page tells anybody to install or run a name of ours that this repositor
 test('whoever is told to install a tarball reads on the same page how it is made', () => {
   for (const { page, names } of told)
     for (const name of names.filter((one) => isOfOurs(one) && one.endsWith('.tgz'))) {
-      const { folder } = packed.find((one) => name.endsWith(`${one.name?.slice(1).replace('/', '-')}-${one.version}.tgz`)) ?? {}
+      const { folder } = packed.find((one) => name.endsWith(`/${tarballOf(one)}`)) ?? {}
       expect(textOf(page), `${page}: ${name}`).toContain(`(cd ${folder} && npm pack)`)
     }
 })

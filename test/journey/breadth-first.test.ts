@@ -131,7 +131,11 @@ async function installedClient(): Promise<string> {
   const user = join(root, 'user')
   await mkdir(user)
   await writeFile(join(user, 'package.json'), '{ "name": "user", "private": true }')
-  const packed = run('npm', ['pack', '--silent', '--pack-destination', root], join(repositoryCopy(root), 'packages/client'))
+  const packed = run(
+    'npm',
+    ['pack', '--silent', '--pack-destination', root],
+    join(repositoryCopy(root), 'packages/client'),
+  )
   const tarball = join(root, packed.trim().split('\n').at(-1) ?? '')
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], user)
   expect(await readdir(join(user, 'node_modules/@decorum'))).toEqual(['client'])

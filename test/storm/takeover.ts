@@ -294,7 +294,8 @@ async function attempt(
     if (signal === 'SIGKILL') return { ...told, end: 'killed' }
     if (code === 0) return { ...told, end: 'done' }
     const words = (await said).join(' ')
-    if (!/is at work, or was cut off/.test(words)) throw new Error(`decorum ledger upgrade ended with ${code}: ${words}`)
+    if (!/is at work, or was cut off/.test(words))
+      throw new Error(`decorum ledger upgrade ended with ${code}: ${words}`)
     await sleep(AGAIN_MS)
   }
 }

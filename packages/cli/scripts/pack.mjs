@@ -32,6 +32,8 @@ export function build({ dependencies: _, exports: __, ...manifest }) {
     copyOurs(place, place === 'packages/cli' ? dist : join(dist, 'node_modules', lock[place].name), compiled)
   for (const place of theirs) copyTheirs(place)
   rmSync(compiled, { recursive: true })
+  const { name, version, type, engines } = manifest
+  writeFileSync(join(dist, 'package.json'), JSON.stringify({ name, version, type, engines })) // of the one above nothing is read from here
   return { ...manifest, bin: { decorum: './dist/src/main.js' }, files: ['dist'] }
 }
 

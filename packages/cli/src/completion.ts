@@ -13,8 +13,7 @@ type Known = {
   options: { flag: string; means: string; values: string[]; takesValue: boolean }[]
 }
 
-export const completion = (shell: Shell, program: Command): string =>
-  ({ bash, zsh, fish })[shell](knownOf(program, []))
+export const completion = (shell: Shell, program: Command): string => ({ bash, zsh, fish })[shell](knownOf(program, []))
 
 function knownOf(command: Command, path: string[]): Known[] {
   const options = command.options
@@ -41,7 +40,8 @@ const values = (known: Known[]): [flag: string, values: string][] =>
   )
 
 /** Names of two words, each between commas: `,origin sitemaps,url why,`. Behind `origin` an address may stand as well. */
-const pairs = (known: Known[]): string => `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
+const pairs = (known: Known[]): string =>
+  `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
 
 function bash(known: Known[]): string {
   const cases = known.map((one) => `    '${one.path}') words='${wordsOf(one)}' ;;`)

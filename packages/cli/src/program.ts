@@ -20,7 +20,11 @@ export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('decorum')
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
     .version('0.2.0')
-    .addOption(new Option('--completion <shell>', 'prints what this shell needs to complete commands and options').choices(SHELLS))
+    .addOption(
+      new Option('--completion <shell>', 'prints what this shell needs to complete commands and options').choices(
+        SHELLS,
+      ),
+    )
     .on('option:completion', (shell: Shell) => {
       tell(completion(shell, program))
       throw new CommanderError(DONE, 'decorum.completion', '')
@@ -82,8 +86,8 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--hosts <names>', 'only these hosts and names below them, separated by commas (PROXY_HOSTS)')
     .action(async (args, options) => done(await (await import('./commands/guard.ts')).guard(args, options)))
 
-  command('env', 'prints REDIS_URL of the fleet that runs here for a shell: eval "$(decorum env)"').action(async (options) =>
-    done(await (await import('./commands/env.ts')).env(options)),
+  command('env', 'prints REDIS_URL of the fleet that runs here for a shell: eval "$(decorum env)"').action(
+    async (options) => done(await (await import('./commands/env.ts')).env(options)),
   )
 
   command('enqueue', 'adds candidates and returns at once; a running fleet fetches them')
@@ -144,8 +148,8 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--every <s>', 'seconds between two looks', whole(1, 3_600), 1)
     .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
 
-  below(status, 'fleet', 'which processes run, where, and with which version of the configuration').action(async (options) =>
-    done(await (await import('./commands/fleet.ts')).fleet(options)),
+  below(status, 'fleet', 'which processes run, where, and with which version of the configuration').action(
+    async (options) => done(await (await import('./commands/fleet.ts')).fleet(options)),
   )
 
   below(status, 'readers', 'who reads outcomes: each consumer group, and what it has not acknowledged')

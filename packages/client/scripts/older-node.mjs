@@ -3,8 +3,7 @@ import * as crypto from 'node:crypto'
 
 /** From 20.12 on there. */
 export const hash =
-  crypto.hash ??
-  ((algorithm, data, encoding = 'hex') => crypto.createHash(algorithm).update(data).digest(encoding))
+  crypto.hash ?? ((algorithm, data, encoding = 'hex') => crypto.createHash(algorithm).update(data).digest(encoding))
 export const withResolvers = () => {
   const made = {}
   made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }))

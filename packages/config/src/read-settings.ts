@@ -19,10 +19,7 @@ export const wrongSettings = (...lines: string[]): SettingsError =>
  * set".
  * @throws SettingsError naming each wrong variable, what is right and what was given; each relation that does not hold; and each misspelt name
  */
-export function readSettings<T extends z.ZodObject>(
-  schema: T,
-  env: Record<string, string | undefined>,
-): z.output<T> {
+export function readSettings<T extends z.ZodObject>(schema: T, env: Record<string, string | undefined>): z.output<T> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
   )

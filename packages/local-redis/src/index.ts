@@ -4,9 +4,9 @@
  * spawns a guardian process (redis-guardian.ts), and that one runs the server (redis-process.ts).
  */
 export { cacheFolder } from './cache-folder.ts'
+export { dataFolder, fleetAt } from './fleet-here.ts'
 export { holdName } from './kernel-name.ts'
 export { makeFolder, privateFolder, safeFolder } from './make-folder.ts'
-export { dataFolder, fleetAt } from './fleet-here.ts'
 export { openMeetingPlace } from './meeting-place.ts'
 export { NoRedisError } from './redis-binary.ts'
 export { DataFolderTakenError, EmbeddedRedisError, RedisUrlError } from './redis-errors.ts'

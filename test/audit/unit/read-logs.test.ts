@@ -244,7 +244,7 @@ test('the command judges one crawler of an ordinary log by a name in its User-Ag
     const said: string[] = []
     const code = await auditCommand([log], { ...options, json: true }, (text) => said.push(text))
     const { requests, leftOut, agents } = JSON.parse(said.join('')) as Record<string, unknown>
-    return { code, requests, leftOut, agents: (agents as { name: string }[]).map(({ name }) => name) }
+    return { code, requests, leftOut, agents: (agents as { agent: string }[]).map(({ agent }) => agent) }
   }
   expect(await judge({})).toMatchObject({ code: 1, requests: 6 })
   expect(await judge({ only: 'mj12bot' })).toEqual({ code: 0, requests: 2, leftOut: 4, agents: ['mj12bot'] })

@@ -1,30 +1,26 @@
 /** What can be typed: docs/spec/design.md §4. */
 import { buildProgram } from '@decorum/cli'
 import { FORMER_FORMS } from '@decorum/cli/testing'
-import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { decorumHere } from '../decorum-here.ts'
 
-const program = buildProgram(() => undefined)
+type Command = ReturnType<typeof buildProgram>
+const program: Command = buildProgram(() => undefined)
 const leaves = (of: Command): Command[] =>
   of.commands.flatMap((one) => (one.commands.length === 0 ? [one] : [one, ...leaves(one)]))
 
 test('--help has at most ten commands in its first group, and 22 in all', async () => {
   const { stdout } = await decorumHere(['--help'])
-  const groups = [...stdout.matchAll(/^(\S.*):\n((?: {2}\S.*\n(?: {3,}.*\n)*)+)/gm)].map(([, heading = '', lines = '']) => [
-    heading,
-    ...[...lines.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name),
-  ])
+  const groups = [...stdout.matchAll(/^(\S.*):\n((?: {2}\S.*\n(?: {3,}.*\n)*)+)/gm)].map(
+    ([, heading = '', lines = '']) => [heading, ...[...lines.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name)],
+  )
   expect(groups.filter(([heading]) => heading !== 'Options' && !heading?.startsWith('Settings'))).toEqual([
     ['Crawl', 'demo', 'up', 'crawl', 'guard', 'env', 'enqueue', 'outcomes', 'check', 'audit'],
     [
       'See what the fleet does, and act on it',
       ...['status', 'doctor', 'origin', 'url', 'crawls', 'stop', 'config', 'ledger'],
     ],
-    [
-      'One process of a fleet, for containers and services',
-      ...['gateway', 'fetcher', 'console', 'permits', 'proxy'],
-    ],
+    ['One process of a fleet, for containers and services', ...['gateway', 'fetcher', 'console', 'permits', 'proxy']],
   ])
   expect(program.commands.length).toBe(22)
 })

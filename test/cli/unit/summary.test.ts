@@ -15,8 +15,12 @@ const about = {
 
 test('a crawl of which nothing was requested is not called done', () => {
   const of = (byKind: Record<string, number>, total: number) =>
-    printSummary(summaryOf({ ...about, ...NO_PAGES, counts: { total, done: total, byKind, byReason: {} } })).split('\n')[0]
-  expect(of({ refused: 2, invalid: 1 }, 3)).toBe('Nothing was requested: 3 URLs, each with its outcome, in 1 s (60 pages/min).')
+    printSummary(summaryOf({ ...about, ...NO_PAGES, counts: { total, done: total, byKind, byReason: {} } })).split(
+      '\n',
+    )[0]
+  expect(of({ refused: 2, invalid: 1 }, 3)).toBe(
+    'Nothing was requested: 3 URLs, each with its outcome, in 1 s (60 pages/min).',
+  )
   expect(of({ refused: 2, fetched: 1 }, 3)).toMatch(/^Done: 3 URLs/)
   expect(of({ refused: 2, disallowed: 1 }, 3)).toMatch(/^Done: 3 URLs/)
 })

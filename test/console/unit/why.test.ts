@@ -66,12 +66,15 @@ test.each([
   ['turned-away', { failures: 5 }, 'the site turned requests away (403), 5 times in a row'],
   ['no-answer', { failures: 2 }, 'the site did not answer, 2 times in a row'],
   [undefined, { failures: 2 }, 'the site turned requests away (403) or did not answer, 2 times in a row'],
-] as const)('the cause of a back-off is named: %s', (cause, { incidents = 1, failures = 0 }: { incidents?: number; failures?: number }, said) => {
-  const closed: LaneView['closed'] = [{ gate: 'back-off', until: now + 60_000 }]
-  const known = { ...origin, backOff: { until: now + 60_000, incidents }, failures }
-  const notes = cause === undefined ? [] : [{ at: now, what: 'back-off' as const, cause, agent: 'decorum' }]
-  expect(whyItWaits({ ...lane, closed }, known, part, notes).sentence).toBe(`backing off: ${said}`)
-})
+] as const)(
+  'the cause of a back-off is named: %s',
+  (cause, { incidents = 1, failures = 0 }: { incidents?: number; failures?: number }, said) => {
+    const closed: LaneView['closed'] = [{ gate: 'back-off', until: now + 60_000 }]
+    const known = { ...origin, backOff: { until: now + 60_000, incidents }, failures }
+    const notes = cause === undefined ? [] : [{ at: now, what: 'back-off' as const, cause, agent: 'decorum' }]
+    expect(whyItWaits({ ...lane, closed }, known, part, notes).sentence).toBe(`backing off: ${said}`)
+  },
+)
 
 test('every gate that is closed is named, first the one that opens last', () => {
   const backOff = { until: now + 60_000, incidents: 1 }

@@ -1,6 +1,15 @@
 /** Packages as strangers get them: packed by npm as it would be typed, and installed in a folder of their own. */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { expect } from 'vitest'
@@ -38,7 +47,15 @@ export function repositoryCopy(folder: string): string {
   const copy = join(folder, 'repository')
   if (existsSync(copy)) return copy
   mkdirSync(copy)
-  for (const name of ['package.json', 'package-lock.json', 'tsconfig.base.json', '.npmrc', 'scripts', 'packages', 'services'])
+  for (const name of [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.base.json',
+    '.npmrc',
+    'scripts',
+    'packages',
+    'services',
+  ])
     cpSync(join(repo, name), join(copy, name), {
       recursive: true,
       filter: (path) => !/\/(node_modules|dist|\.neighbours)$/.test(path),

@@ -34,12 +34,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const agent = whoAsks(settings, options.agent)
   const profile = options.profile ?? agent.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]
-  const explain = (
-    robots: Uint8Array,
-    truncated: boolean,
-    under: ProfileName[],
-    view?: OriginView,
-  ): CheckExplanation =>
+  const explain = (robots: Uint8Array, truncated: boolean, under: ProfileName[], view?: OriginView): CheckExplanation =>
     explainCheck({
       url: at.origin + at.path,
       robots,
@@ -106,8 +101,7 @@ async function findRules(
         env: { ...env, REDIS_URL: redis },
         fleet: { ledger, version: view.version },
       })
-      if (answer !== undefined && answer.event === undefined)
-        return { ...asAnswered(answer, false), view } // nothing was sent
+      if (answer !== undefined && answer.event === undefined) return { ...asAnswered(answer, false), view } // nothing was sent
     }
   } finally {
     await ledger.close()
@@ -130,7 +124,7 @@ async function findRules(
 
 /** A delay that an operator or the policy of the site has set. */
 const inForce =
-  (view: OriginView, agent: Agent): CheckQuestion['inForce'] =>
+  (view: OriginView, agent: Agent): NonNullable<CheckQuestion['inForce']> =>
   ({ delayMs, decidedBy, site }) => {
     const clamped = decidedBy === 'cap' && site !== undefined ? { clampedFrom: site.seconds } : {}
     const byRules = { agent: agent.key, delayMs: decidedBy === 'floor' ? 0 : delayMs, ...clamped }

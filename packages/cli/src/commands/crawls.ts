@@ -37,10 +37,6 @@ export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode
 export const setState = (name: string, state: 'running' | 'paused' | 'cancelled', options: Named): Promise<ExitCode> =>
   change(name, { state }, options)
 
-export async function setWeight(name: string, weight: number, options: Named): Promise<ExitCode> {
-  return change(name, { weight }, options)
-}
-
 /** @param options  'none' takes a limit or a setting away */
 export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
   const {

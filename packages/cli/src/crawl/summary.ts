@@ -78,7 +78,9 @@ export function printSummary(summary: Summary): string {
   const { done, total, left, ms } = summary
   const ending = summary.ending === 'finished' && isAllRefused(summary) ? 'refused' : summary.ending
   const of =
-    summary.ending === 'finished' ? `${total} URLs, each with its outcome` : `${done} of ${total} URLs have their outcome`
+    summary.ending === 'finished'
+      ? `${total} URLs, each with its outcome`
+      : `${done} of ${total} URLs have their outcome`
   const kinds = OUTCOME_KINDS.filter((kind) => summary.byKind[kind] !== undefined)
   const table = kinds.flatMap((kind) => [
     `  ${String(summary.byKind[kind]).padStart(8)}  ${kind}`,
