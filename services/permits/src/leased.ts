@@ -43,7 +43,13 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
       // The delay starts when the completion arrives, because an earlier end cannot be checked.
       const load = believedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
-      const happened = { ...end, tookMs: Math.min(tookMs, heldMs), load, endedAt: ledger.clock.monotonic(), adaptiveMs: delayMs }
+      const happened = {
+        ...end,
+        tookMs: Math.min(tookMs, heldMs),
+        load,
+        endedAt: ledger.clock.monotonic(),
+        adaptiveMs: delayMs,
+      }
       if ((await endExchange(ledger, leasesOf(permit, awaitedBy), happened)) === 'stale') throw desk.gone(id)
       desk.note(id, 'completed')
       trace?.()
