@@ -78,7 +78,7 @@ function draw() {
 }
 
 /** New values in the charts that are drawn; a part that somebody has enlarged stays so. */
-function follow() {
+function update() {
   for (const chart of drawn) {
     const [first] = chart.data[0]
     const isWhole = chart.scales.x.min <= first
@@ -91,7 +91,7 @@ async function load() {
     const answer = await fetch(root.dataset.charts, { signal: AbortSignal.timeout(5000) })
     if (answer.ok) latest = await answer.json()
     if (drawn.length === 0) draw()
-    else follow()
+    else update()
   } catch {
     // the next look comes in half a minute
   }
