@@ -36,13 +36,15 @@ export function originPage(facts: OriginPageFacts): string {
   const at = `/origins/${encodeURIComponent(origin.origin)}`
   const notice =
     done !== undefined && html`<p class="notice" role="status">Done: ${done}. It counts for the whole fleet.</p>`
-  const actions = frame.who?.role === 'read' ? undefined : operatorForms(origin, facts.by, problem)
+  const actions = frame.who?.role === 'read' ? LOOKS_ONLY : operatorForms(origin, facts.by, problem)
   const body = html`<main>
 ${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
 <div class="pair">${checkForm(facts)}${frame.who?.role === 'read' ? undefined : policyForm(origin, facts.by, facts.policyProblem)}</div>
 </main>`
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
+
+const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
 
 /** What changes from look to look. @param actions  the forms, which stay as they are while the page is followed; undefined: none */
 export function originFacts({ origin, operations, notes }: OriginFacts, actions?: Html): Html {
