@@ -76,7 +76,8 @@ export function randomCase(dice: Dice): RandomCase {
   const { who, finder } = randomAgents(dice)
   const { groups, paceGroups } = randomGroups(dice)
   const bodies = Object.fromEntries(Array.from({ length: 3 }, (_, n) => [`h${n}`, randomBody(dice)]))
-  if (dice.chance(20)) bodies.long = `User-agent: *\nDisallow: /private\n${'# padding\n'.repeat(52_000)}`
+  // Longer than what is read of a robots.txt; in few lines, because each case reads it many times
+  if (dice.chance(20)) bodies.long = `User-agent: *\nDisallow: /private\n${`# ${'padding'.repeat(1_500)}\n`.repeat(50)}`
   const requests = randomRequests(dice, Object.keys(bodies))
   const robotsRetryMs = dice.chance(20) ? dice.pick([2_000, 40_000, 2 * HOUR]) : undefined
   const continues = dice.chance(10)

@@ -21,7 +21,8 @@ afterEach(async () => {
 const HOUR = 3_600_000
 const SKEW = fileURLToPath(new URL('skew.mjs', import.meta.url))
 
-test.each([HOUR, -HOUR])('a fleet whose clocks are off by %i ms keeps every promise', async (off) => {
+test('a fleet whose clocks are an hour slow keeps every promise', async () => {
+  const off = -HOUR
   journey = await startJourney({
     redisUrl: redis.url,
     gateways: 1,

@@ -1,5 +1,5 @@
 /**
- * Fifty names on one address: five fetchers of eight slots, two gateways, some of them killed, and never a request that comes
+ * Thirty names on one address: three fetchers of eight slots, two gateways, some of them killed, and never a request that comes
  * before the address is open; judged by what the address itself wrote down.
  */
 import { judgeRecord } from '@decorum/audit'
@@ -18,8 +18,8 @@ const redis = await redisForTest({ appendonly: true })
 const SEED = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const ADDRESS = '127.77.0.1'
 /** DECORUM_NAMES=100 DECORUM_FETCHERS=16 is the form whose figures are in docs/promises.md. */
-const NAMES = Number(process.env.DECORUM_NAMES ?? 50)
-const [GATEWAYS, FETCHERS, KILLS] = [2, Number(process.env.DECORUM_FETCHERS ?? 5), 4]
+const NAMES = Number(process.env.DECORUM_NAMES ?? 30)
+const [GATEWAYS, FETCHERS, KILLS] = [2, Number(process.env.DECORUM_FETCHERS ?? 3), 3]
 const SLOTS = 8
 const GROUPS = '{"address":{"delayMs":20,"inFlight":2}}'
 const closing: (() => Promise<unknown>)[] = []

@@ -33,7 +33,7 @@ import { every } from '../support/every.ts'
 import { redisForTest } from '../support/redis.ts'
 import { anyCandidate } from './support/any-candidate.ts'
 
-const COUNT = 100_000
+const COUNT = Number(process.env.DECORUM_COUNT ?? 40_000)
 const PER_JOB = 1_000
 const SLOTS = 400
 const LOOK_MS = 100

@@ -5,12 +5,6 @@ import { openLink, SLOW_MS } from '../storm/link.ts'
 import { startRedis } from '../support/redis.ts'
 import { permitFleet, sharedPermitFleet, TIMES, UA } from './fleet.ts'
 
-const isAlive = (port: number | undefined): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/livez`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-
 /** The request under a permit, to its last byte. */
 async function send(url: string): Promise<number> {
   const answer = await fetch(url, { headers: { 'user-agent': UA }, redirect: 'manual' })
@@ -137,54 +131,6 @@ describe('before one fleet', () => {
     await fleet.complete(moved.body.permit, { status: 302, retryAfter: '600' })
     expect((await ask({ url: `${web.origins.moved}/2`, waitMs: 20_000 })).status).toBe(201)
     expect(await fleet.fetch(`${web.origins.ill}/2`)).toBe(200)
-    await expectPolite()
-  })
-
-  // The last one: it ends processes of the fleet.
-  test('crawlers and permits processes that are killed: no violation, and every URL is fetched', async () => {
-    const sites = [
-      { name: 'plain', robots: { body: '' } },
-      { name: 'paced', robots: { body: 'User-agent: *\nCrawl-delay: 0.3\n' } },
-      { name: 'forbids', robots: { body: 'User-agent: *\nDisallow: /page-1\n' } },
-      { name: 'late', robots: [{ status: 503 }, { body: '' }] },
-      { name: 'none', robots: { status: 404 } },
-      { name: 'busy', robots: { body: '' }, pages: [{}, { status: 503, retryAfter: '1' }, {}] },
-    ]
-    const fleet = await shared(sites)
-    const { web, expectPolite } = fleet
-    const frontier = await openFrontier({ redis: fleet.redis.url })
-    const stored = Object.entries(web.origins).flatMap(([name, origin]) =>
-      Array.from({ length: 4 }, (_, n) => ({ id: `s-${name}-${n}`, url: `${origin}/stored-${n}` })),
-    )
-    await frontier.enqueue(stored)
-    let running = true
-    const killing = (async () => {
-      // Four permits processes and two fetchers: a busy machine has enough to do with these.
-      for (let n = 0; running && n < 6; n++) {
-        const victims = n % 3 === 2 ? fleet.fleet.of('fetcher') : fleet.fleet.of('permits')
-        // A process that is killed before it has started would never do anything on a busy machine.
-        while (running && !(await isAlive(victims[n % victims.length]?.port))) await sleep(50)
-        await sleep(1_200)
-        const { pid } = victims[n % victims.length] ?? {}
-        if (running && pid !== undefined) process.kill(pid, 'SIGKILL')
-      }
-    })()
-    const urls = Array.from({ length: 8 }, (_, n) =>
-      Object.values(web.origins).map((origin) => `${origin}/page-${n}`),
-    ).flat()
-    const became = await Promise.all(urls.map((url, n) => fleet.fetch(url, { on: n % 2 })))
-    running = false
-    await killing
-    const ids = new Set<string>()
-    for await (const { outcome, ack } of frontier.outcomes({ group: 'killed' })) {
-      if (outcome.id.startsWith('s-')) ids.add(outcome.id)
-      await ack()
-      if (ids.size === stored.length) break
-    }
-    await frontier.close()
-    const forbidden = urls.filter((_, at) => became[at] === 'disallowed')
-    expect(forbidden).toEqual([`${web.origins.forbids}/page-1`])
-    expect(became.filter((one) => one === 0)).toEqual([])
     await expectPolite()
   })
 })

@@ -383,41 +383,6 @@ test('pages of a pool go to the store of the fleet; while it takes none and the 
   await fleet.expectPolite()
 })
 
-test('workers of two permits processes and two partitions, some killed: no violation, one outcome each', async () => {
-  const sites = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({
-    name,
-    robots: { body: name < 'c' ? 'User-agent: *\nCrawl-delay: 0.3\nDisallow: /page-2\n' : '' },
-    pages: { cycle: [{}, {}, { status: 503, retryAfter: '1' }, { delayMs: 200 }] },
-  }))
-  const fleet = await poolFleet(sites, { permits: 2, gateways: 2, env: { DECORUM_PARTITIONS: '2' } })
-  const urls = Object.entries(fleet.web.origins).flatMap(([name, origin]) =>
-    [1, 2, 3, 4, 5].map((n) => ofPool(`${name}${n}`, `${origin}/page-${n}`)),
-  )
-  await fleet.enqueue(urls)
-  let lost = 0
-  let isDone = false
-  const work = async (on: number): Promise<void> => {
-    while (!isDone) {
-      const told = await fleet
-        .call('POST', '/v1/pools/browsers/orders?max=2&waitMs=1000', undefined, { on })
-        .catch(() => undefined)
-      for (const order of (told?.body.orders ?? []) as Parameters<typeof fleet.carryOut>[0][]) {
-        if (lost < 4 && order.attempt === 1)
-          lost++ // this worker dies with it, and another one comes
-        else await fleet.carryOut(order)
-      }
-    }
-  }
-  const working = Promise.all([work(0), work(1), work(1)])
-  const ended = await fleet.outcomesOf(urls.map(({ id }) => id))
-  isDone = true
-  await working
-  expect(lost).toBe(4)
-  expect([...ended.values()].filter(({ kind }) => kind === 'disallowed')).toHaveLength(2)
-  expect([...ended.values()].filter(({ kind }) => kind === 'fetched')).toHaveLength(28)
-  await fleet.expectPolite()
-})
-
 test('what workers hold and extend takes no slot of the fetchers, whatever the permits process remembers', async () => {
   const sites = Array.from({ length: 6 }, (_, n) => ({ name: `held${n}`, robots: { body: '' } }))
   const fleet = await poolFleet([...sites, { name: 'other', robots: { body: '' } }], {

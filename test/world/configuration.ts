@@ -8,10 +8,18 @@ import { ratesOf } from '@decorum/fleet-config'
 import type { Ledger, Rates } from '@decorum/ledger'
 import { policyHistory } from '@decorum/politeness'
 import type { Instant } from '@decorum/protocol'
+import type { Wire } from './link.ts'
 import { DELAY_MS } from './manners.ts'
 import type { Process } from './process.ts'
+import type { Timeline } from './timeline.ts'
 
-const AGENT = { name: 'worldbot', userAgent: 'worldbot/1.0 (+https://bot.example/)' }
+/** The first is that of the fleet; pages of the second are fetched by the workers of a pool (crawlers.ts). */
+export const POOL = 'workers'
+export const POOL_AGENT = 'poolbot'
+const AGENTS = [
+  { name: 'worldbot', userAgent: 'worldbot/1.0 (+https://bot.example/)', honourVisitTime: true },
+  { name: POOL_AGENT, userAgent: 'poolbot/1.0 (+https://bot.example/)', honourVisitTime: true, pool: POOL },
+]
 export const MAX_DELAY_MS = 10_000
 const LOOK_MS = 2_000
 
@@ -22,6 +30,11 @@ export class Configuration {
   version = 1
   values: Values = FIRST
   readonly #inForce: { at: Instant; values: Values }[] = [{ at: 0, values: FIRST }]
+  readonly #timeline: Timeline
+
+  constructor(timeline: Timeline) {
+    this.#timeline = timeline
+  }
 
   /** Agents of one process, as it starts. */
   agents(): Agents {
@@ -45,11 +58,11 @@ export class Configuration {
     return ratesOf(document as unknown as Parameters<typeof ratesOf>[0], agentsWith(values))
   }
 
-  /** A process goes by it: from its start on, and a look later each time that it changes. */
-  follow(process: Process, ledger: Pick<Ledger, 'setRates'>, agents: Agents): void {
+  /** A process goes by it: from its start on, and a look later each time that it changes, unless it cannot reach Redis. */
+  follow({ clock }: Process, wire: Wire, ledger: Pick<Ledger, 'setRates'>, agents: Agents): void {
     let known = 1
-    const look = (): void => {
-      if (known === this.version) return
+    const look = (isReachable: boolean): void => {
+      if (known === this.version || !isReachable) return
       const before = known
       known = this.version
       takeOverDelays(agents, agentsWith(this.values))
@@ -57,8 +70,8 @@ export class Configuration {
         known = before
       })
     }
-    look()
-    process.clock.interval(look, LOOK_MS)
+    look(true)
+    clock.interval(() => look(wire.cutUntil <= this.#timeline.now), LOOK_MS)
   }
 
   /** For the auditor: a least delay of the fleet is judged as a policy of every host. */
@@ -85,7 +98,7 @@ export class Configuration {
 
 export function agentsWith({ minDelayMs }: Pick<Values, 'minDelayMs'>): Agents {
   return loadAgents({
-    agents: JSON.stringify([{ ...AGENT, minDelayMs }]),
+    agents: JSON.stringify(AGENTS.map((agent) => ({ ...agent, minDelayMs }))),
     defaultDelayMs: DELAY_MS,
     maxDelayMs: MAX_DELAY_MS,
   })

@@ -1,6 +1,6 @@
 /** What a run has reached: cells of the table of gates that were closed to a request, and crash points that were passed. */
 
-import { ARGS, EVERY_CALL, LEAVING, RESOLUTION, START_ITEM, type Verb } from '@decorum/ledger/testing'
+import { ARGS, EVERY_CALL, KIND, LEAVING, RESOLUTION, START_ITEM, type Verb } from '@decorum/ledger/testing'
 import { cellOf, GATE_TABLE, type GateName, MOMENTS, type Moment, WHATS, type What } from '@decorum/protocol/gates'
 import { CRASH_POINTS } from '@decorum/runtime'
 
@@ -88,13 +88,18 @@ const LOOKS: Partial<Record<Verb, Look>> = {
   grant: (_, said) => said.flatMap((text) => [`${text.split('|')[2]} permit grant`]),
   claim: (_, [answer, , gate]) =>
     answer === 'wait' ? [`${gate} permitRobots reserve`] : [`${answer} permitRobots reserve`],
-  acquire: (_, [answer, , gate]) => [`${answer === 'wait' ? gate : answer} hop grant`],
+  acquire(_, [answer, , gate], arg) {
+    const ofGroup = arg('kind') === KIND.paceGroup
+    return [`${answer === 'wait' ? gate : answer} ${ofGroup ? 'group' : 'hop'} grant`]
+  },
   next: (_, [answer, , gate], arg) => {
     const what = arg('kind') === 'hop' ? 'heldHop' : 'further'
     return [`${answer === 'wait' ? gate : answer === 'turn' ? 'delay' : answer} ${what} grant`]
   },
   confirm: (_, [answer]) =>
-    answer === 'stale' ? ['page', 'robots', 'hop', 'permit', 'host'].map((what) => `lane-busy ${what} send`) : [],
+    answer === 'stale'
+      ? ['page', 'robots', 'hop', 'permit', 'host', 'group'].map((what) => `lane-busy ${what} send`)
+      : [],
   resolve(items) {
     const { size, gate, leaving, next } = RESOLUTION.at
     const cells: string[] = []

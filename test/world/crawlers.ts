@@ -1,13 +1,14 @@
 /**
- * Crawlers of others: some ask for permits and send by themselves, well or badly; some send through the proxy. What they send stands in the sites'
- * record beside what the fleet sends, under its agent.
+ * Crawlers of others: some ask for permits and send by themselves, well or badly; some are workers of a pool; some send through the proxy. What they
+ * send stands in the sites' record beside what the fleet sends, under its agents.
  */
 import { ANYBODY, admit, type Caller, Problem } from '@decorum/granting'
-import type { Permits } from '@decorum/permits/testing'
+import { nextRequest, type Permits } from '@decorum/permits/testing'
 import { linesOf } from '@decorum/protocol/headers'
 import { endTurn, keepLease, waitForTurn } from '@decorum/proxy/testing'
 import { type Fetched, loadReported, NORMAL_LOAD } from '@decorum/sending'
 import { exchange } from '@decorum/sending/http'
+import { POOL } from './configuration.ts'
 import type { Dice } from './dice.ts'
 import { CRAWLS } from './frontier.ts'
 import type { ProxyServed } from './granting.ts'
@@ -22,6 +23,8 @@ export type Around = {
   web: Web
   sites: readonly Site[]
   userAgent: string
+  /** the User-Agent of the pool's agent */
+  poolAgent: string
   /** one of the processes that grant permits, and what it serves; undefined: none runs */
   permits(dice: Dice): { process: Process; served: Permits } | undefined
   /** why a permit was not given at once */
@@ -32,13 +35,16 @@ export type Around = {
 const WAIT_MS = 30_000
 const LEASES_MS = [5_000, 15_000, 40_000]
 const PAUSE_MS = 400
+/** A request is given up when its lease ends so soon. */
+const MARGIN_MS = 1_000
 /** Not every URL of a site: theirs are told from those of the frontier. */
 const pathOf = (dice: Dice): string =>
   dice.below(10) === 0 ? `/private/of-others/${dice.below(1_000)}` : `${OF_OTHERS}${dice.below(1_000)}`
 
-type Manner = 'behaves' | 'dies' | 'late' | 'twice' | 'gives back' | 'dies before it sends'
+type Manner = 'behaves' | 'sends late' | 'dies' | 'late' | 'twice' | 'gives back' | 'dies before it sends'
 const MANNERS: Manner[] = [
-  ...Array<Manner>(12).fill('behaves'),
+  ...Array<Manner>(9).fill('behaves'),
+  ...Array<Manner>(3).fill('sends late'),
   'dies',
   'late',
   'twice',
@@ -46,14 +52,24 @@ const MANNERS: Manner[] = [
   'dies before it sends',
 ]
 
+/** What a crawler holds: a permit, or an order of a pool, which is one too. */
+type Held = { permit: string; leaseMs: number; sendWithinMs: number }
+
 /** One that asks for permits until it dies. */
-export async function startCrawler(process: Process, around: Around): Promise<void> {
+export const startCrawler = (process: Process, around: Around): Promise<void> =>
+  again(process, (manner) => oneRequest(process, manner, around))
+
+/** One that asks for orders of the pool until it dies. */
+export const startWorker = (process: Process, around: Around): Promise<void> =>
+  again(process, (manner) => someOrders(process, manner, around))
+
+async function again(process: Process, act: (manner: Manner) => Promise<void>): Promise<void> {
   const { dice, clock } = process
   for (;;) {
     await clock.sleep(dice.about(PAUSE_MS))
     const manner = dice.pick(MANNERS)
     try {
-      await oneRequest(process, manner, around)
+      await act(manner)
     } catch {
       await clock.sleep(dice.between(200, 2_000)) // refused, or nobody answers
     }
@@ -61,87 +77,157 @@ export async function startCrawler(process: Process, around: Around): Promise<vo
   }
 }
 
+/** A connection as the service's routes know it. */
+function callerOf(connection: Connection): Caller {
+  const caller: Caller = { isGone: connection.closed }
+  connection.once('close', () => {
+    caller.isGone = true
+    caller.onGone?.()
+  })
+  return caller
+}
+
 async function oneRequest(process: Process, manner: Manner, around: Around): Promise<void> {
-  const { timeline, sites, web, userAgent } = around
+  const { timeline, sites, userAgent } = around
   const { dice, clock } = process
-  const site = dice.pick(sites)
-  const origin = dice.pick(site.origins)
+  const origin = dice.pick(dice.pick(sites).origins)
   const asked = around.permits(dice)
   if (asked === undefined) return
-  const leaseMs = dice.pick(LEASES_MS)
+  const url = origin + pathOf(dice)
   const body = {
-    url: origin + pathOf(dice),
+    url,
     waitMs: WAIT_MS,
-    leaseMs,
+    leaseMs: dice.pick(LEASES_MS),
     shadow: false,
     ...(dice.below(4) === 0 ? { crawl: CRAWLS.others } : {}),
   }
   const { asking, desk } = asked.served
   const answer = await call(timeline, process, asked.process, async (connection) => {
-    const caller: Caller = { isGone: connection.closed }
-    connection.once('close', () => {
-      caller.isGone = true
-      caller.onGone?.()
-    })
-    const given = await asking.ask(body, ANYBODY, caller)
+    const given = await asking.ask(body, ANYBODY, callerOf(connection))
     if (connection.closed && given.status === 201 && given.permit !== undefined) await desk.giveBack(given.permit)
     return given
   })
   if (answer.status !== 201) around.waitsFor(answer.body.gate)
   if (answer.status !== 201) return clock.sleep(Math.min(answer.body.retryAfterMs, WAIT_MS))
-  const { permit, sendWithinMs } = answer.body
-  const grantedAt = clock.monotonic()
-  const ofPermit = <T>(act: (one: Permits) => Promise<T>): Promise<T> => {
-    const other = around.permits(dice)
-    if (other === undefined) return Promise.reject(new Error('no permits process runs'))
-    return call(timeline, process, other.process, () => act(other.served))
+  const came = await underPermit(process, manner, around, answer.body, { url, userAgent })
+  if (came === 'nothing sent') return
+  const end =
+    came === undefined
+      ? { error: 'no answer' }
+      : { status: came.status, ...(came.headers?.['retry-after'] ? { retryAfter: came.headers['retry-after'] } : {}) }
+  await complete(process, manner, around, answer.body, end)
+}
+
+/** Orders of the pool, each of another lane; a page asks for more of its origin now and then. */
+async function someOrders(process: Process, manner: Manner, around: Around): Promise<void> {
+  const { timeline, poolAgent: userAgent } = around
+  const { dice } = process
+  const asked = around.permits(dice)
+  if (asked === undefined) return
+  const { pools } = asked.served
+  const orders = await call(timeline, process, asked.process, async (connection) => {
+    const given = await pools.ask(POOL, 1 + dice.below(3), WAIT_MS, ANYBODY, callerOf(connection))
+    if (connection.closed) await pools.releaseUndelivered(given)
+    return given
+  })
+  await Promise.all(
+    orders.map(async (order) => {
+      const came = await underPermit(process, manner, around, order, { url: order.url, userAgent })
+      if (came === 'nothing sent') return
+      if (came === undefined) return complete(process, manner, around, order, { error: 'no answer' })
+      const further = dice.below(3) === 0 ? await furtherRequest(process, around, order, userAgent) : undefined
+      await complete(process, manner, around, order, {
+        status: came.status,
+        headers: Object.entries(came.headers ?? {}),
+        ...(further && { load: further }),
+      })
+    }),
+  )
+}
+
+/** One more request under an order, when its turn has come. @returns what its page says of the load, if it was sent and answered */
+async function furtherRequest(
+  process: Process,
+  around: Around,
+  { permit, url }: Held & { url: string },
+  agent: string,
+) {
+  const target = `${new URL(url).origin}${OF_OTHERS}further-${process.dice.below(1_000)}`
+  try {
+    const turn = await atPermits(process, around, ({ desk, holding }) =>
+      nextRequest(permit, target, ANYBODY, desk, holding),
+    )
+    const came = await underPermit(process, 'behaves', around, turn, { url: target, userAgent: agent })
+    if (came === undefined || came === 'nothing sent') return undefined
+    const retryAfter = came.headers?.['retry-after']
+    return { status: came.status, ...(retryAfter === undefined ? {} : { retryAfter }) }
+  } catch {
+    return undefined // no more requests now: the order ends with its page
   }
-  if (manner === 'gives back') return void (await ofPermit(({ holding }) => holding.unused(permit, ANYBODY)))
-  if (manner === 'dies before it sends') return
-  await clock.sleep(dice.between(0, 20))
-  if (clock.monotonic() - grantedAt >= sendWithinMs) return
-  let endsAt = grantedAt + answer.body.leaseMs
-  const sending = request(around, process, origin, body.url.slice(origin.length))
+}
+
+/** At one of the permits processes, whichever. */
+function atPermits<T>(process: Process, around: Around, act: (served: Permits) => Promise<T>): Promise<T> {
+  const other = around.permits(process.dice)
+  if (other === undefined) return Promise.reject(new Error('no permits process runs'))
+  return call(around.timeline, process, other.process, () => act(other.served))
+}
+
+/** Sends the request of a permit, and extends it until there is an answer. @returns undefined: there is none, and it may have been sent */
+async function underPermit(
+  process: Process,
+  manner: Manner,
+  around: Around,
+  { permit, leaseMs, sendWithinMs }: Held,
+  { url, userAgent }: { url: string; userAgent: string },
+): Promise<Answer | undefined | 'nothing sent'> {
+  const { timeline, web } = around
+  const { dice, clock } = process
+  const grantedAt = clock.monotonic()
+  const nothing = 'nothing sent'
+  if (manner === 'gives back') {
+    await atPermits(process, around, ({ holding }) => holding.unused(permit, ANYBODY))
+    return nothing
+  }
+  if (manner === 'dies before it sends') return nothing
+  // Somebody who means to use all of the time may be late as well: nothing is sent then
+  await clock.sleep(manner === 'sends late' ? sendWithinMs * dice.between(0.5, 1.05) : dice.between(0, 20))
+  if (clock.monotonic() - grantedAt >= sendWithinMs) return nothing
+  let endsAt = grantedAt + leaseMs
+  const { promise, resolve } = Promise.withResolvers<Answer | undefined>()
+  const { origin } = new URL(url)
+  const close = web.send(
+    { origin, path: url.slice(origin.length), method: 'GET', agent: userAgent },
+    { head: () => undefined, body: (got) => resolve(got), broken: () => resolve(undefined) },
+    process,
+  )
+  process.onDeath(close)
+  const giveUp = (): void => {
+    close()
+    timeline.after(0, 'has closed its connection', () => resolve(undefined), process)
+  }
   const extending = clock.interval(() => {
-    if (clock.monotonic() > endsAt - 2_000) sending.close()
+    const leftMs = endsAt - clock.monotonic()
+    if (leftMs < MARGIN_MS) return giveUp()
     const calledAt = clock.monotonic()
-    ofPermit(({ holding }) => holding.extend(permit, leaseMs, ANYBODY)).then(
+    atPermits(process, around, ({ holding }) => holding.extend(permit, leaseMs, ANYBODY)).then(
       (held) => {
         if (held.leaseMs !== undefined) endsAt = calledAt + held.leaseMs
       },
       () => undefined,
     )
-  }, leaseMs / 4)
-  const over = clock.timeout(() => sending.close(), Math.max(1, answer.body.leaseMs - 1_000))
-  const came = await sending.answer
+  }, leaseMs / 8)
+  const came = await promise
   clock.cancel(extending)
-  clock.cancel(over)
+  return came
+}
+
+async function complete(process: Process, manner: Manner, around: Around, { permit, leaseMs }: Held, end: object) {
+  const { dice, clock } = process
   if (manner === 'dies') return
   if (manner === 'late') await clock.sleep(leaseMs + dice.between(0, 30_000))
-  const end =
-    came === undefined
-      ? { error: 'no answer' }
-      : { status: came.status, ...(came.headers?.['retry-after'] ? { retryAfter: came.headers['retry-after'] } : {}) }
-  const complete = () => ofPermit(({ holding }) => holding.complete(permit, end, ANYBODY))
-  await complete()
-  if (manner === 'twice') await complete()
-
-  function request(world: Around, by: Process, at: string, path: string) {
-    const { promise, resolve } = Promise.withResolvers<Answer | undefined>()
-    const close = web.send(
-      { origin: at, path, method: 'GET', agent: userAgent },
-      { head: () => undefined, body: (got) => resolve(got), broken: () => resolve(undefined) },
-      by,
-    )
-    by.onDeath(close)
-    return {
-      answer: promise,
-      close() {
-        close()
-        world.timeline.after(0, 'has closed its connection', () => resolve(undefined), by)
-      },
-    }
-  }
+  for (let times = manner === 'twice' ? 2 : 1; times > 0; times--)
+    await atPermits(process, around, ({ holding }) => holding.complete(permit, end, ANYBODY))
 }
 
 /** One that sends through the proxy, and hangs up now and then. */

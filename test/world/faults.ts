@@ -14,8 +14,10 @@ export type Struck = { role: string; process: Process; wire: Wire }
 /** To one process: between two of its events, or at a crash point. */
 const OF_PROCESSES = [
   'crash',
+  'orderly stop',
   'crash point',
   'freeze',
+  'freeze point',
   'lost reply',
   'cut',
   'partition',
@@ -23,14 +25,25 @@ const OF_PROCESSES = [
   'unheard',
 ] as const
 /** To Redis. */
-const OF_REDIS = ['restart', 'lost second', 'announced restart', 'clock leap'] as const
+const OF_REDIS = ['restart', 'lost second', 'announced restart', 'hang', 'clock leap', 'partitions'] as const
 export const FAULTS = [...OF_PROCESSES, ...OF_REDIS, ...OPERATIONS] as const
 export type Fault = (typeof FAULTS)[number]
 
 /** How often each falls, beside the others. */
 const WEIGHTS: Record<Fault, number> = {
-  ...{ crash: 10, 'crash point': 10, freeze: 8, 'lost reply': 12, cut: 10, partition: 3, 'slow link': 12, unheard: 8 },
-  ...{ restart: 1, 'lost second': 0.7, 'announced restart': 0.3, 'clock leap': 3 },
+  ...{
+    crash: 10,
+    'orderly stop': 5,
+    'crash point': 10,
+    freeze: 8,
+    'freeze point': 6,
+    'lost reply': 12,
+    cut: 10,
+    partition: 3,
+    'slow link': 12,
+    unheard: 8,
+  },
+  ...{ restart: 1, 'lost second': 0.7, 'announced restart': 0.3, hang: 0.7, 'clock leap': 3, partitions: 0.5 },
   ...{ stop: 4, pause: 5, block: 3, refetch: 5, delay: 4, crawl: 3, cancel: 1, configuration: 3, policy: 5 },
 }
 
@@ -78,7 +91,8 @@ export function startFaults(
   const act = (kind: (typeof OF_PROCESSES)[number], { process, wire }: Struck, own: Dice): void => {
     const { now } = timeline
     if (kind === 'crash' || kind === 'crash point') process.kill()
-    else if (kind === 'freeze')
+    else if (kind === 'orderly stop') process.end(own.between(100, 40_000))
+    else if (kind === 'freeze' || kind === 'freeze point')
       process.freeze(own.pick([300, 1_500, 6_000, 20_000, 47_000, 60_000, 90_000]) * own.between(0.7, 1.3))
     else if (kind === 'lost reply')
       wire.deafUntil = now + (own.below(4) > 0 ? own.between(1, 60) : own.between(60, 3_000))
@@ -118,11 +132,11 @@ export function startFaults(
       if (operators === undefined) return
       note(number, kind, '')
       operators.act(kind, own)
-    } else if (kind === 'crash point') {
+    } else if (kind === 'crash point' || kind === 'freeze point') {
       const point = own.pick(around.points)
       atPoints.set(point, (passer) => {
         const one = around.struck().find(({ process }) => process === passer)
-        if (one === undefined) return
+        if (one === undefined || !mayBefall(kind, one.role)) return
         note(number, kind, `${point} of ${one.process.name}`)
         act(kind, one, own)
       })
@@ -165,6 +179,6 @@ export function startFaults(
 /** Operators go on to the end of what they do, so that what was in force is known; no supervisor kills a crawler of others that stands still. */
 function mayBefall(kind: Fault, role: string): boolean {
   if (role === 'operators') return kind === 'lost reply' || kind === 'cut' || kind === 'slow link' || kind === 'unheard'
-  if (role === 'crawler' || role === 'client') return kind === 'crash'
-  return true
+  if (role === 'crawler' || role === 'client' || role === 'worker') return kind === 'crash'
+  return kind !== 'orderly stop' || role === 'gateway' || role === 'fetcher'
 }

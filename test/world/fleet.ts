@@ -15,9 +15,9 @@ import {
   type Tools,
   takeOrders,
 } from '@decorum/fetcher/testing'
-import { admitter, type GatewayMetrics, startDispatch, startHousekeeping } from '@decorum/gateway/testing'
+import { admitter, demandOf, type GatewayMetrics, startDispatch, startHousekeeping } from '@decorum/gateway/testing'
 import { type Ledger, type LedgerOptions, openLedger, type RedisLink, type StoreItem } from '@decorum/ledger'
-import { loadPaceGroups } from '@decorum/politeness'
+import type { PaceGroups } from '@decorum/politeness'
 import { type Candidate, DEFAULT_CRAWL, MINUTE, SECOND } from '@decorum/protocol'
 import type { Queue } from '@decorum/protocol/bullmq'
 import { crashPoint } from '@decorum/runtime'
@@ -35,8 +35,10 @@ export type Parts = {
   wire: Wire
   agents: Agents
   settings: Settings
-  candidates: Jobs<Candidate[]>
-  orders: Jobs<{ orders: unknown[] }>
+  /** a queue for each partition */
+  candidates: readonly Jobs<Candidate[]>[]
+  orders: readonly Jobs<{ orders: unknown[] }>[]
+  groups: PaceGroups
   web: Web
   log: Logger
   metrics: GatewayMetrics
@@ -52,6 +54,7 @@ export type Settings = {
   deadlineMs: number
   slots: number
   maxAttempts: number
+  partitions: number
 }
 
 const GATHER_MS = 20 // services/fetcher/src/limits.ts
@@ -59,9 +62,9 @@ const AGAIN_MS = 500
 const JOBS_AT_ONCE = 4
 
 export function openFor({ process, link, settings }: Parts, more: Partial<LedgerOptions>): Promise<Ledger> {
-  const { leaseMs, quarantineMs, reserveMs } = settings
+  const { partitions, leaseMs, quarantineMs, reserveMs } = settings
   const { clock } = process
-  return openLedger({ redis: link, clock, partitions: 1, leaseMs, quarantineMs, reserveMs, isNew: true, ...more })
+  return openLedger({ redis: link, clock, partitions, leaseMs, quarantineMs, reserveMs, isNew: true, ...more })
 }
 
 /** A process whose Redis does not answer when it starts is started again by whoever watches it. */
@@ -84,28 +87,30 @@ export async function startGateway(parts: Parts): Promise<void> {
   const robots = robotsJudge(ledger, undefined)
   const admit = admitter(agents, '127.0.0.0/8', robots, () => ledger.wall(), ledger.crawlBook)
   let fleet = { slots: 0, fetchers: 0, pools: new Map() }
-  const dispatch = startDispatch({
-    ledger,
-    partition: 0,
-    // of a queue only this is called
-    orders: {
-      addBulk: (jobs: { data: { orders: unknown[] } }[]) =>
-        orders.add(
-          process,
-          wire,
-          jobs.map(({ data }) => data),
-        ),
-    } as unknown as Queue,
-    agents,
-    robots,
-    metrics,
-    log,
-    maxAttempts: settings.maxAttempts,
-    reserveMs: settings.reserveMs,
-    attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
-    fleet: () => fleet,
-  })
-  void startHousekeeping({
+  const dispatches = orders.map((queue, partition) =>
+    startDispatch({
+      ledger,
+      partition,
+      // of a queue only this is called
+      orders: {
+        addBulk: (jobs: { data: { orders: unknown[] } }[]) =>
+          queue.add(
+            process,
+            wire,
+            jobs.map(({ data }) => data),
+          ),
+      } as unknown as Queue,
+      agents,
+      robots,
+      metrics,
+      log,
+      maxAttempts: settings.maxAttempts,
+      reserveMs: settings.reserveMs,
+      attemptsOf: (crawl) => ledger.crawlBook.recordOf(crawl).settings?.attempts,
+      fleet: () => fleet,
+    }),
+  )
+  const housekeeping = startHousekeeping({
     ledger,
     id: process.name,
     admit,
@@ -114,41 +119,55 @@ export async function startGateway(parts: Parts): Promise<void> {
     onFleet(members) {
       const fetchers = members.filter(({ role }) => role === 'fetcher')
       const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
-      if (slots !== fleet.slots) dispatch.wake()
-      fleet = { slots, fetchers: fetchers.length, pools: new Map() }
+      if (slots !== fleet.slots) for (const dispatch of dispatches) dispatch.wake()
+      fleet = { slots, fetchers: fetchers.length, pools: demandOf(members) }
     },
   })
-  await ledger.onWake(() => dispatch.wake())
-  candidates.take(
-    process,
-    wire,
-    () => JOBS_AT_ONCE,
-    async ({ id, data }) => {
-      const items = data.map((candidate, at): StoreItem => admit(candidate, `${id}-${at}`, DEFAULT_CRAWL).item)
+  await ledger.onWake((partition) => dispatches[partition]?.wake())
+  const intake = async (partition: number, id: string, data: readonly Candidate[]): Promise<void> => {
+    const admitted = data.map((candidate, at) => admit(candidate, `${partition}-${id}-${at}`, DEFAULT_CRAWL))
+    const byTarget = Map.groupBy(admitted, ({ origin }) =>
+      origin === undefined ? partition : ledger.partitionOf(origin),
+    )
+    for (const [target, some] of byTarget)
       for (;;) {
         crashPoint('intake.before-store')
-        const stored = await ledger.store(0, items, { key: `job:${id}` }).catch(() => undefined)
+        const items = some.map(({ item }): StoreItem => item)
+        const stored = await ledger.store(target, items, { key: `job:${partition}:${id}` }).catch(() => undefined)
         crashPoint('intake.after-store')
         if (stored !== undefined && stored !== 'outcomes-full') break
         await clock.sleep(AGAIN_MS)
       }
-      crashPoint('intake.done')
-    },
+    crashPoint('intake.done')
+  }
+  const intakes = candidates.map((queue, partition) =>
+    queue.take(
+      process,
+      wire,
+      () => JOBS_AT_ONCE,
+      ({ id, data }) => intake(partition, id, data),
+    ),
   )
+  process.stop = async () => {
+    await Promise.all(intakes.map((close) => close()))
+    await Promise.allSettled(dispatches.map((dispatch) => dispatch.stop()))
+    await (await housekeeping).stop()
+  }
 }
 
 export async function startFetcher(parts: Parts): Promise<void> {
-  const { process, wire, agents, settings, orders, web, log, stats } = parts
+  const { process, wire, agents, groups, settings, orders, web, log, stats } = parts
   const { clock } = process
   const ledger = await started(process, () => openFor(parts, { grantAheadMs: START_AHEAD_MS, gatherMs: GATHER_MS }))
   parts.follow(ledger)
   const slots = openSlots(clock, settings.slots)
-  const connections = web.connectionsOf(process)
+  const connections = web.connectionsOf(process, ledger.stops)
+  let isStopping = false
   const tools: Tools = {
     ledger,
     connections,
     agents,
-    groups: loadPaceGroups(''),
+    groups,
     addressOf: connections.addressOf,
     reporter: untilOver(clock, stats),
     sink: noSink,
@@ -161,12 +180,13 @@ export async function startFetcher(parts: Parts): Promise<void> {
     honourNoarchive: false,
     fetchDeadlineMs: settings.deadlineMs,
     leaseMs: settings.leaseMs,
-    isStopping: () => false,
+    isStopping: () => isStopping,
   }
-  const announce = (): void =>
-    void ledger.announce({ id: process.name, role: 'fetcher', slots: settings.slots }).catch(() => undefined)
+  const member = { id: process.name, role: 'fetcher', slots: settings.slots }
+  const announce = (): void => void ledger.announce(member).catch(() => undefined)
   announce()
-  clock.interval(announce, SECOND)
+  const pulse = clock.interval(announce, SECOND)
+  const stopping = Promise.withResolvers<void>()
   const take = takeOrders(
     {
       clock,
@@ -177,9 +197,17 @@ export async function startFetcher(parts: Parts): Promise<void> {
       endUnreadable: (order, why) => endUnreadable(order, why, tools),
       log,
     },
-    new Promise(() => {}),
+    stopping.promise,
   )
-  orders.take(process, wire, () => JOBS_AT_ONCE, take)
+  const takers = orders.map((queue) => queue.take(process, wire, () => JOBS_AT_ONCE, take))
+  process.stop = async () => {
+    isStopping = true
+    clock.cancel(pulse)
+    await ledger.announce(member, 0).catch(() => undefined)
+    stopping.resolve()
+    await Promise.all(takers.map((close) => close()))
+    await slots.empty()
+  }
 }
 
 /** How long a job of candidates belongs to a gateway that has died. */

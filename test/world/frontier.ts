@@ -1,8 +1,10 @@
 /**
- * The frontier: hands over the URLs of each site, at once and while the fleet runs, and reads outcomes. It judges that each URL has one, whatever
- * happens.
+ * The frontier: hands over the URLs of each site, at once and while the fleet runs, some of them twice in one job, and some once more when they have
+ * their outcome. It reads outcomes, and judges that each URL that was handed over has one, whatever happens, and that this is true.
  */
-import { type Candidate, DEFAULT_CRAWL, HOUR, type Outcome, outcomesKey } from '@decorum/protocol'
+import type { RequestLine } from '@decorum/audit'
+import { type Candidate, DEFAULT_CRAWL, HOUR, type Outcome, outcomesKey, SECOND } from '@decorum/protocol'
+import { POOL_AGENT } from './configuration.ts'
 import type { Dice } from './dice.ts'
 import type { Jobs } from './jobs.ts'
 import type { Server } from './server.ts'
@@ -22,26 +24,41 @@ const PORTIONS = 6
 export type FrontierOptions = {
   timeline: Timeline
   server: Server
-  candidates: Jobs<Candidate[]>
+  /** one queue for each partition that there is now */
+  candidates: () => readonly Jobs<Candidate[]>[]
   dice: Dice
   sites: readonly Site[]
   /** so long the fleet has work at each site, if it keeps the permitted rate, ms */
   busyMs: number
-  tag: string
+  /** of all partitions, retired ones, too */
+  tags: () => readonly string[]
+  /** so often a URL is requested, for each time that it was handed over */
+  maxAttempts: number
+  /** some URLs are of the agent whose pages workers of a pool fetch */
+  hasPool: boolean
 }
 
 type Known = Candidate & { id: string }
 
 export class Frontier {
   readonly #options: FrontierOptions
+  /** every URL that was handed over, by its id */
+  readonly #known = new Map<string, Known>()
   readonly #waiting = new Map<string, Known>()
   readonly #seen = new Map<string, number>()
+  /** those that were handed over again after their outcome */
+  readonly #again = new Set<string>()
+  /** handed over twice in one job: two outcomes are right where it is not stored, such as what has expired by then */
+  readonly #twiceInJob = new Set<string>()
+  readonly #outcomes: Outcome[] = []
+  readonly #wrong: string[] = []
   /** Redis forgot what became of these, or they were handed over again because it might have: a second outcome is no fault */
   readonly #mayRepeat = new Set<string>()
   readonly #last = new Map<string, string>()
   /** of redirects, without an outcome so far */
   readonly #targets = new Set<string>()
   #left = 0
+  #hasForgotten = false
   #savedAt = 0
   /** id → when its outcome was read */
   readonly #readAt = new Map<string, number>()
@@ -74,7 +91,40 @@ export class Frontier {
   }
 
   twice(): string[] {
-    return [...this.#seen].flatMap(([id, times]) => (times > 1 && !this.#mayRepeat.has(id) ? [id] : []))
+    const most = (id: string): number => (this.#again.has(id) ? 2 : 1)
+    return [...this.#seen].flatMap(([id, times]) => (times > most(id) && !this.#mayRepeat.has(id) ? [id] : []))
+  }
+
+  /**
+   * Outcomes that what the sites recorded does not bear out, in words.
+   * @param isSteady  the clock of Redis has never leapt: then instants of outcomes are of the world's time, however wrong the clocks of processes are
+   */
+  untrue(requests: readonly RequestLine[], isSteady: boolean): string[] {
+    const { now } = this.#options.timeline
+    const byUrl = Map.groupBy(requests, ({ origin, path }) => origin + path)
+    const ended = new Map<string, { handedOver: number; ends: string[] }>()
+    const wrong = [...this.#wrong]
+    for (const { id, url, ...outcome } of this.#outcomes) {
+      const instants = outcome.kind === 'fetched' ? [outcome.at, outcome.startedAt] : [outcome.at]
+      if (isSteady && !instants.every((at) => at >= START - CLOCKS_MS && at <= now + CLOCKS_MS))
+        wrong.push(`${id} ended at ${instants.join(' and ')}, which is not of this run`)
+      const sum = ended.get(url) ?? { handedOver: this.#again.has(id) ? 2 : 1, ends: [] }
+      sum.ends.push('reason' in outcome ? `${outcome.kind}: ${outcome.reason}` : outcome.kind)
+      ended.set(url, sum)
+      const answered = outcome.kind === 'fetched' || outcome.kind === 'redirected' ? outcome.status : undefined
+      if (answered !== undefined && !byUrl.get(url)?.some(({ status, cut }) => status === answered && !cut))
+        wrong.push(`${id} was ${outcome.kind} with ${answered}, which ${url} never answered`)
+      if (outcome.kind === 'disallowed' && !url.includes('/private/'))
+        wrong.push(`${id} was disallowed, which ${url} is not`)
+    }
+    // Of what Redis has forgotten, the count begins anew
+    if (this.#hasForgotten) return wrong
+    for (const [url, { handedOver, ends }] of ended) {
+      const made = byUrl.get(url)?.length ?? 0
+      if (made > handedOver * this.#options.maxAttempts)
+        wrong.push(`${url} was requested ${made} times (${ends.join(', ')})`)
+    }
+    return wrong
   }
 
   /** Redis has written all of this down. */
@@ -87,6 +137,7 @@ export class Frontier {
    * the ones whose outcome was read since, a second one may come.
    */
   async forgotten(): Promise<void> {
+    this.#hasForgotten = true
     await this.#read()
     for (const [id, at] of this.#readAt) if (at >= this.#savedAt - READ_EVERY_MS) this.#mayRepeat.add(id)
     for (const id of this.#targets) this.#mayRepeat.add(id)
@@ -97,9 +148,25 @@ export class Frontier {
   }
 
   #pour(urls: readonly Known[]): void {
-    for (const url of urls) this.#waiting.set(url.id, url)
-    for (let at = 0; at < urls.length; at += BATCH)
-      this.#options.server.whenUp(() => void this.#options.candidates.put([urls.slice(at, at + BATCH)]))
+    const { server, candidates, dice } = this.#options
+    for (const url of urls) {
+      this.#waiting.set(url.id, url)
+      this.#known.set(url.id, url)
+    }
+    for (let at = 0; at < urls.length; at += BATCH) {
+      // Candidates may come by the queue of another partition than that of their host, as they do after a change of the number
+      const queue = dice.pick(candidates())
+      const job = urls.slice(at, at + BATCH)
+      const twice = job.filter(() => dice.below(30) === 0)
+      for (const { id } of twice) this.#twiceInJob.add(id)
+      server.whenUp(() => void queue.put([[...job, ...twice]]))
+    }
+  }
+
+  /** A URL is visited once more. */
+  #visitAgain(url: Known): void {
+    this.#again.add(url.id)
+    this.#pour([url])
   }
 
   #readOn(): void {
@@ -110,27 +177,43 @@ export class Frontier {
   }
 
   async #read(): Promise<void> {
-    const { server, tag, timeline } = this.#options
-    if (server.isAway) return
-    for (const crawl of NAMES) {
-      const rows = await server.real.xrange(outcomesKey(tag, crawl), this.#last.get(crawl) ?? '-', '+')
-      for (const [entry, fields] of rows) {
-        this.#last.set(crawl, `(${entry}`)
-        const outcome = JSON.parse(fields[1] as string) as Outcome
-        const { id } = outcome
-        this.#waiting.delete(id)
-        // Its target is a URL of its own, which has to have its outcome, too.
-        if (outcome.kind === 'redirected' && !this.#seen.has(outcome.candidate)) this.#targets.add(outcome.candidate)
-        this.#targets.delete(id)
-        this.#readAt.set(id, timeline.now)
-        this.#seen.set(id, (this.#seen.get(id) ?? 0) + 1)
+    const { server, tags, timeline, dice } = this.#options
+    if (server.isStill) return
+    const again: Known[] = []
+    for (const tag of tags())
+      for (const crawl of NAMES) {
+        const key = outcomesKey(tag, crawl)
+        const rows = await server.real.xrange(key, this.#last.get(key) ?? '-', '+')
+        for (const [entry, fields] of rows) {
+          this.#last.set(key, `(${entry}`)
+          const outcome = JSON.parse(fields[1] as string) as Outcome
+          const { id } = outcome
+          const url = this.#known.get(id)
+          if (url !== undefined && (url.crawl ?? DEFAULT_CRAWL) !== crawl)
+            this.#wrong.push(`the outcome of ${id} is among those of the crawl ${crawl}`)
+          this.#outcomes.push(outcome)
+          if (this.#twiceInJob.has(id) && outcome.attempts === 0) this.#mayRepeat.add(id)
+          this.#waiting.delete(id)
+          // Its target is a URL of its own, which has to have its outcome, too.
+          if (outcome.kind === 'redirected' && !this.#seen.has(outcome.candidate)) this.#targets.add(outcome.candidate)
+          this.#targets.delete(id)
+          this.#readAt.set(id, timeline.now)
+          this.#seen.set(id, (this.#seen.get(id) ?? 0) + 1)
+          if (url !== undefined && outcome.kind === 'fetched' && !this.#again.has(id) && dice.below(25) === 0)
+            again.push(url)
+        }
       }
-    }
+    for (const url of again) this.#visitAgain(url)
   }
 }
 
+/** Instants of outcomes are as near to the time as that. */
+const CLOCKS_MS = SECOND
+/** Some URLs have at most so much time. */
+const SHORT_LIFE_MS = 40 * SECOND
+
 /** Each site's URLs, in turns: so many that all sites are done at about the same time. */
-function urlsOf({ sites, busyMs, dice }: FrontierOptions): Known[] {
+function urlsOf({ sites, busyMs, dice, hasPool }: FrontierOptions): Known[] {
   const counts = sites.map(({ everyMs, origins }) => Math.ceil(busyMs / everyMs / origins.length))
   const urls: Known[] = []
   for (let n = 0; n < Math.max(...counts); n++)
@@ -141,7 +224,8 @@ function urlsOf({ sites, busyMs, dice }: FrontierOptions): Known[] {
         urls.push({
           id: `${at}-${port}-${n}`,
           url: `${origin}/${n % 10 === 9 ? 'private/' : ''}${n}`,
-          expiresAt: START + 24 * HOUR,
+          expiresAt: START + (dice.below(60) === 0 ? SECOND + dice.below(SHORT_LIFE_MS) : 24 * HOUR),
+          ...(hasPool && dice.below(12) === 0 ? { agent: POOL_AGENT } : {}),
           ...(crawl < 2 ? { crawl: CRAWLS.others } : crawl === 2 ? { crawl: CRAWLS.short } : {}),
           ...(dice.below(20) === 0 ? { priority: 'high' as const } : {}),
         })

@@ -3,11 +3,10 @@
  * their callers is played (crawlers.ts), and so is the queue of orders.
  */
 import { addressGuard } from '@decorum/admission'
-import { grantingTools, openLines, startHousekeeping } from '@decorum/granting'
+import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/granting'
 import { robotsOrders, robotsRoom } from '@decorum/granting/testing'
 import type { Ledger } from '@decorum/ledger'
-import { openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
-import { loadPaceGroups } from '@decorum/politeness'
+import { endOfOrder, openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
 import { MINUTE } from '@decorum/protocol'
 import { Places, type Parts as ProxyParts } from '@decorum/proxy/testing'
 import { untilOver } from '@decorum/sending'
@@ -18,6 +17,8 @@ const GRANT_AHEAD_MS = 8 // services/permits/src/main.ts
 const GATHER_MS = 20
 const PERMIT_MAX_MS = 2 * MINUTE
 const KEY = Buffer.alloc(32, 7)
+/** The service loads it with the first answer of a pool; nothing may be loaded while virtual time passes. */
+void endOfOrder
 
 async function granting(role: string, parts: Parts, gatherMs: number) {
   const { process, settings, orders, log } = parts
@@ -26,24 +27,27 @@ async function granting(role: string, parts: Parts, gatherMs: number) {
   parts.follow(ledger)
   const running = { slots: 0, fetchers: 0 }
   const room = robotsRoom({ ledger, reserveMs: settings.reserveMs, slots: () => running.slots, isLow: () => false })
-  const queue = {
-    add: (_: string, data: { orders: unknown[] }) => orders.add(process, parts.wire, [data]),
+  const queues = orders.map((queue) => ({
+    add: (_: string, data: { orders: unknown[] }) => queue.add(process, parts.wire, [data]),
     close: async () => undefined,
-  }
-  const robots = robotsOrders(ledger, [queue] as unknown as Parameters<typeof robotsOrders>[1], room)
-  const about = { version: '', settings: {} } as unknown as Parameters<Parameters<typeof startHousekeeping>[3]>
-  void startHousekeeping(role, ledger, log, () => about as never).then((housekeeping) => {
+  }))
+  const robots = robotsOrders(ledger, queues as unknown as Parameters<typeof robotsOrders>[1], room)
+  /** what its workers ask for, and the housekeeping that announces it */
+  const pools: { demand: Permits['pools']['demand']; housekeeping?: Housekeeping } = { demand: () => undefined }
+  const about = () => ({ version: '', settings: {}, pools: pools.demand() }) as never
+  void startHousekeeping(role, ledger, log, about).then((housekeeping) => {
+    pools.housekeeping = housekeeping
     clock.interval(() => {
       running.slots = housekeeping.slots()
       running.fetchers = housekeeping.fetchers()
     }, 250)
   })
-  return { ledger, robots, running }
+  return { ledger, robots, running, pools }
 }
 
 const configOf = (parts: Parts) => ({
   agents: parts.agents,
-  paceGroups: loadPaceGroups(''),
+  paceGroups: parts.groups,
   guard: addressGuard(['127.0.0.0/8'], []),
   LEASE_MS: parts.settings.leaseMs,
   FETCH_DEADLINE_MS: parts.settings.deadlineMs,
@@ -51,19 +55,24 @@ const configOf = (parts: Parts) => ({
   PERMIT_MAX_MS,
   PERMITS_MAX_WAITING: 10_000,
   PROXY_MAX_WAIT_MS: MINUTE,
+  PAGE_MAX_BYTES: 1_000_000,
 })
 
 export async function startPermits(parts: Parts): Promise<Permits> {
-  const { ledger, robots, running } = await granting('permits', parts, 0)
-  return openPermits({
+  const { ledger, robots, running, pools } = await granting('permits', parts, 0)
+  const permits = openPermits({
     config: configOf(parts),
     ledger,
     ids: new PermitIds(async () => KEY),
     robots,
     fetchers: () => running.fetchers,
-    pages: undefined,
+    lookup: async (host: string) => [{ address: parts.web.addressOf(`https://${host}`) ?? '' }],
+    pages: { hasRoom: () => true, keep: async () => undefined },
     traces: undefined,
   } as unknown as Parameters<typeof openPermits>[0])
+  pools.demand = () => permits.pools.demand()
+  permits.pools.onDemand = () => pools.housekeeping?.announce()
+  return permits
 }
 
 export type ProxyServed = ProxyParts & { ledger: Ledger; connections: LaneConnections }
@@ -71,7 +80,7 @@ export type ProxyServed = ProxyParts & { ledger: Ledger; connections: LaneConnec
 export async function startProxy(parts: Parts): Promise<ProxyServed> {
   const { process, web } = parts
   const { ledger, robots, running } = await granting('proxy', parts, GATHER_MS)
-  const connections = web.connectionsOf(process)
+  const connections = web.connectionsOf(process, ledger.stops)
   const config = configOf(parts)
   const { addressOf } = connections
   const tools = grantingTools({ config, ledger, robots, fetchers: () => running.fetchers, addressOf })

@@ -20,21 +20,29 @@ type Taker<T> = {
 
 const LEAST_MS = 0.2
 const MOST_MS = 2
+const CLOSING_LOOK_MS = 50
 
 export class Jobs<T> {
   readonly #timeline: Timeline
-  readonly #server: Pick<Server, 'isAway' | 'whenUp'>
+  readonly #server: Pick<Server, 'isStill' | 'whenUp'>
   readonly #name: string
   readonly #lockMs: number | undefined
   #waiting: Job<T>[] = []
   #saved: { waiting: Job<T>[]; given: Job<T>[] } = { waiting: [], given: [] }
   readonly #takers: Taker<T>[] = []
+  /** given to a worker once, and not done */
+  readonly #begun = new Set<Job<T>>()
   #count = 0
   #turn = 0
   #dealsAt = 0
 
   /** @param lockMs  after the death of its worker a job comes again after so long; undefined: never */
-  constructor(timeline: Timeline, server: Pick<Server, 'isAway' | 'whenUp'>, name: string, lockMs: number | undefined) {
+  constructor(
+    timeline: Timeline,
+    server: Pick<Server, 'isStill' | 'whenUp'>,
+    name: string,
+    lockMs: number | undefined,
+  ) {
     this.#timeline = timeline
     this.#server = server
     this.#name = name
@@ -43,6 +51,10 @@ export class Jobs<T> {
 
   get waiting(): number {
     return this.#waiting.length
+  }
+  /** some job may be half done */
+  get isBegun(): boolean {
+    return this.#begun.size > 0
   }
 
   /** With the Redis that they are in. */
@@ -65,11 +77,15 @@ export class Jobs<T> {
     return jobs
   }
 
-  /** As `addBulk` of BullMQ for a process: resolves when Redis has said that they are there. */
+  /**
+   * As `addBulk` of BullMQ for a process: resolves when Redis has said that they are there. Where its reply is lost, the command is sent again by the
+   * connection (`away: 'wait'`), and the jobs are there twice.
+   */
   add(process: Process, wire: Wire, all: readonly T[]): Promise<Job<T>[]> {
     const { dice } = process
     return new Promise((resolve) => {
       const arrive = (): void => {
+        if (wire.deafUntil > this.#timeline.now) this.put(all)
         const jobs = this.put(all)
         this.#timeline.after(
           dice.between(LEAST_MS, MOST_MS),
@@ -90,19 +106,27 @@ export class Jobs<T> {
     })
   }
 
-  /** A worker, until its process dies. @param most  jobs at once */
-  take(process: Process, wire: Wire, most: () => number, work: (job: Job<T>) => Promise<void>): void {
+  /** A worker, until its process dies. @param most  jobs at once. @returns closes it: resolves when it has done what it was given */
+  take(process: Process, wire: Wire, most: () => number, work: (job: Job<T>) => Promise<void>): () => Promise<void> {
     const taker: Taker<T> = { process, wire, most, jobs: new Set(), work }
     this.#takers.push(taker)
+    const leave = (): void => {
+      const at = this.#takers.indexOf(taker)
+      if (at >= 0) this.#takers.splice(at, 1)
+    }
     process.onDeath(() => {
-      this.#takers.splice(this.#takers.indexOf(taker), 1)
+      leave()
       for (const job of taker.jobs) this.#comeAgain(job)
     })
     this.#deal()
+    return async () => {
+      leave()
+      while (taker.jobs.size > 0) await process.clock.sleep(CLOSING_LOOK_MS)
+    }
   }
 
   #deal(): void {
-    if (this.#server.isAway) {
+    if (this.#server.isStill) {
       this.#server.whenUp(() => this.#deal())
       return
     }
@@ -115,6 +139,7 @@ export class Jobs<T> {
       }
       const job = this.#waiting.shift() as Job<T>
       taker.jobs.add(job)
+      this.#begun.add(job)
       tries = this.#takers.length + 1
       this.#give(job, taker)
     }
@@ -140,6 +165,7 @@ export class Jobs<T> {
     const begin = (): void => {
       const end = (): void => {
         taker.jobs.delete(job)
+        this.#begun.delete(job)
         this.#deal()
       }
       void taker.work(job).then(end, end)

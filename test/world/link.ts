@@ -26,7 +26,7 @@ export const openWire = (): Wire => ({ cutUntil: 0, deafUntil: 0, unheardUntil: 
 const LEAST_MS = 0.05
 const MOST_MS = 0.6
 /** Where the time stands among the arguments of a verb, behind its two keys. */
-const TIME_AT = 2
+export const TIME_AT = 2
 
 /** As ioredis fails what it cannot send or has no answer to, with `away: 'fail'`. */
 const gone = (): Error => new Error('Connection is closed.')
@@ -51,10 +51,12 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
           return
         }
         const { life } = server
-        arrival = Math.max(arrival, timeline.now + way())
+        arrival = Math.max(arrival, timeline.now, server.hangsUntil) + way()
         const sentAt = timeline.now
-        timeline.at(arrival, `${process.name} asks Redis: ${what}`, async () => {
+        const asked = `${process.name} asks Redis: ${what}`
+        const arrive = async (): Promise<void> => {
           if (wire.cutUntil > sentAt) return
+          if (server.hangsUntil > timeline.now) return void timeline.at(server.hangsUntil, asked, arrive)
           if (server.life !== life) return fail()
           const answer = await work().then(
             (value) => () => resolve(value),
@@ -68,7 +70,8 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
             else answer()
           }
           timeline.at(delivery, `is answered: ${what}`, deliver, process)
-        })
+        }
+        timeline.at(arrival, asked, arrive)
       }
       process.whenRunning(leave)
     })
@@ -78,6 +81,11 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
     const proxy: ChainableCommander = new Proxy(commands, {
       get(target, name) {
         if (name === 'exec') return () => send(`${target.length} commands`, () => target.exec())
+        if (name === 'pexpire')
+          return (key: string, lifeMs: number) => {
+            target.pexpire(key, longer(lifeMs)).zadd(ENDS_KEY, server.time() + lifeMs, key)
+            return proxy
+          }
         const value = Reflect.get(target, name) as unknown
         if (typeof value !== 'function') return value
         return (...args: unknown[]) => {
@@ -119,7 +127,7 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
     return own
   }
 
-  const emitter = new EventEmitter()
+  const emitter = new EventEmitter().setMaxListeners(0) // each ledger that could not be opened leaves some
   const own: Record<string, unknown> = {
     get status() {
       return server.isAway ? 'reconnecting' : 'ready'
@@ -193,4 +201,4 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
 }
 
 /** What a process vouches for, with the time of the server before it, as the ledger's tests hand it in. */
-const timed = (said: string, now: number): string => `${now.toFixed(3)}${said.startsWith('/') ? '' : '/'}${said}`
+export const timed = (said: string, now: number): string => `${now.toFixed(3)}${said.startsWith('/') ? '' : '/'}${said}`

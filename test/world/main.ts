@@ -11,6 +11,7 @@ import { Redis } from 'ioredis'
 import { MUTANTS } from '../ledger/model/mutants.ts'
 import { ALL_CELLS, ALL_POINTS, Coverage } from './coverage.ts'
 import { FAULTS } from './faults.ts'
+import { GROUPED, type Grouped } from './grouped.ts'
 import { BUSY } from './pace.ts'
 import { lineOf, NUMBERS, shrink } from './shrink.ts'
 import { unreachedOf } from './unreached.ts'
@@ -25,6 +26,8 @@ const USAGE = `npm run world -- [--hours N | --runs N] [--seed S] [--plant NAME]
   --trace        prints each event
 Options of a run, as the line that plays a run again has them:
   ${Object.values(NUMBERS).join(' N ')} N
+  --grouped ${GROUPED.join(' | ')}
+                 which hosts share a pace
   --only N,N,…   of its faults only those with these numbers fall; '' none`
 
 const { values } = parseArgs({
@@ -34,6 +37,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     plant: { type: 'string' },
     only: { type: 'string' },
+    grouped: { type: 'string' },
     whole: { type: 'boolean' },
     trace: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -62,6 +66,7 @@ const wanted: Omit<WorldOptions, 'seed'> = {
     }),
   ),
   ...(values.only === undefined ? {} : { only: values.only.split(',').filter(Boolean).map(Number) }),
+  ...(values.grouped === undefined ? {} : { grouped: values.grouped as Grouped }),
   ...(values.trace ? { onEvent: (line: string) => void process.stdout.write(line) } : {}),
 }
 

@@ -1,6 +1,8 @@
 /** Sites of every manner, drawn from the seed. */
+import { SECOND } from '@decorum/protocol'
 import type { Dice } from './dice.ts'
 import type { Answer, Site } from './sites.ts'
+import { START } from './timeline.ts'
 
 const page = (serveMs: number): Answer => ({
   status: 200,
@@ -21,12 +23,15 @@ const rules =
 const REDIRECTED_TO = 6
 
 type Manner = {
-  robots: (dice: Dice) => Answer
+  /** @param times  that it was asked for before */
+  robots: (dice: Dice, times: number) => Answer
   page: (path: string, dice: Dice) => Answer
   /** what robots.txt asks for between two requests, ms */
   delayMs?: number
   /** of an exchange, on average, ms */
   takesMs?: number
+  connectMs?: (dice: Dice) => number
+  opensAt?: number
 }
 
 const usual = (_: string, dice: Dice): Answer => page(dice.between(2, 60))
@@ -38,6 +43,10 @@ const nowAndThen =
     dice.below(times) === 0 ? answer : usual(path, dice)
 
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
+/** Only by a clock of Redis that is right it opens in time. */
+const OPENS_LATER = 'lets nobody in at first'
+const OPENS_AT = 60 * SECOND * Math.ceil((START + 40 * SECOND) / (60 * SECOND))
+const hhmm = (at: number): string => new Date(at).toISOString().slice(11, 16).replace(':', '')
 const MANNERS: Record<string, Manner> = {
   plain: { robots: OPEN, page: usual },
   'no robots.txt': { robots: () => ({ status: 404, serveMs: 3 }), page: usual },
@@ -45,6 +54,17 @@ const MANNERS: Record<string, Manner> = {
     robots: rules('User-agent: *\nCrawl-delay: 3\n'),
     page: usual,
     delayMs: 3_000,
+  },
+  'connects slowly': {
+    robots: OPEN,
+    page: usual,
+    connectMs: (dice) => (dice.below(3) === 0 ? dice.between(0, 4_900) : 0),
+    takesMs: 900,
+  },
+  [OPENS_LATER]: {
+    robots: rules(`User-agent: *\nVisit-time: ${hhmm(OPENS_AT)}-${hhmm(OPENS_AT + 3_600 * SECOND)}\n`),
+    page: usual,
+    opensAt: OPENS_AT,
   },
   slow: { robots: OPEN, page: (_, dice) => page(dice.between(500, 9_000)), takesMs: 4_750 },
   'never answers now and then': { robots: OPEN, page: nowAndThen(25, page(300_000)), takesMs: 1_200 },
@@ -62,7 +82,8 @@ const MANNERS: Record<string, Manner> = {
       /^\/[0-4]$/.test(path) ? { status: 302, headers: { location: `/to${path}` }, serveMs: 5 } : usual(path, dice),
   },
   [FAILS_AT_FIRST]: {
-    robots: (dice) => (dice.below(2) === 0 ? { status: 500, serveMs: 5 } : OPEN()),
+    // Each failure doubles the time until the next try: the fifth would come after the end of a run
+    robots: (dice, times) => (times < 2 && dice.below(2) === 0 ? { status: 500, serveMs: 5 } : OPEN()),
     page: usual,
     takesMs: 500,
   },
@@ -89,9 +110,20 @@ export const PLAIN = 0.67
 /** Least delay of the agent, ms; the sites ask for theirs on top of it. */
 export const DELAY_MS = 1_000
 
-/** @param plain  so many of all sites have nothing about them, [0, 1] */
-export function siteOf(index: number, dice: Dice, plain = PLAIN): Site {
-  const drawn = dice.next() < plain ? 'plain' : dice.pick(NAMES)
+/** Each host has one of its own, but for three that are one machine. */
+const ONE_MACHINE = [8, 9, 10]
+export const addressOf = (index: number): string => {
+  const at = ONE_MACHINE.includes(index) ? (ONE_MACHINE[0] as number) : index
+  return `203.0.${113 + (at >> 8)}.${at & 255}`
+}
+
+/**
+ * @param isSteady  the clock of Redis never leaps
+ * @param plain     so many of all sites have nothing about them, [0, 1]
+ */
+export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLAIN): Site {
+  const any = dice.next() < plain ? 'plain' : dice.pick(NAMES)
+  const drawn = any === OPENS_LATER && !isSteady ? 'plain' : any
   // The judge takes the last answer to a robots.txt for the one in force, also one that a redirect of another site has led to; the fleet
   // goes on under a fresh copy (docs/spec/robots.md §6)
   const name = index < REDIRECTED_TO && drawn === FAILS_AT_FIRST ? 'plain' : drawn
@@ -103,10 +135,13 @@ export function siteOf(index: number, dice: Dice, plain = PLAIN): Site {
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
   return {
     host,
+    address: addressOf(index),
     manner: name,
     origins: [origin, ...others],
     delayMs,
     everyMs: delayMs + (manner.takesMs ?? 35),
-    answer: (path, own) => (path === '/robots.txt' ? manner.robots(own) : manner.page(path, own)),
+    ...(manner.connectMs && { connectMs: manner.connectMs }),
+    ...(manner.opensAt === undefined ? {} : { opensAt: manner.opensAt }),
+    answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : manner.page(path, own)),
   }
 }

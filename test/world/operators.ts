@@ -3,7 +3,7 @@
  * configuration and policies of sites. What was in force is kept for the auditor, and when hosts were closed by it for the pace.
  */
 import type { StopLine, Violation } from '@decorum/audit'
-import { LedgerUnavailableError } from '@decorum/ledger'
+import { LedgerUnavailableError, LedgerUnfitError } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { DEFAULT_CRAWL, SECOND } from '@decorum/protocol'
 import type { Closed } from './closed.ts'
@@ -43,6 +43,8 @@ export type OperatorOptions = {
 
 export type Operators = {
   stops: StopLine[]
+  /** the number of partitions has changed */
+  reopen(): Promise<void>
   /**
    * They have asked for it: robots.txt is fetched again sooner than the fleet would, and where that fails, the copy that is fresh goes on to rule
    * (docs/spec/robots.md §6), which the auditor does not know.
@@ -54,7 +56,8 @@ export type Operators = {
 export async function startOperators(options: OperatorOptions): Promise<Operators> {
   const { timeline, process, configuration, closed, sites, isSteady } = options
   const { clock } = process
-  const ledger = await started(process, () => openLedgerWithViews(options.open()))
+  const open = (): Promise<LedgerWithViews> => started(process, () => openLedgerWithViews(options.open()))
+  let ledger = await open()
   const announce = (): void =>
     void ledger.announce({ id: process.name, role: 'console', slots: 0 }).catch(() => undefined)
   announce()
@@ -71,7 +74,9 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         await act()
         return
       } catch (error) {
-        if (!(error instanceof LedgerUnavailableError)) return // such as: it is not stopped any more
+        // While the number of partitions is changed, a ledger that knows another one is refused
+        const isLater = error instanceof LedgerUnavailableError || error instanceof LedgerUnfitError
+        if (!isLater) return // such as: it is not stopped any more
         await clock.sleep(SECOND)
       }
     }
@@ -79,10 +84,18 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
   const forAWhile = (dice: Dice, mostMs: number): Promise<void> => clock.sleep(dice.between(500, mostMs))
 
   const stop = async (dice: Dice): Promise<void> => {
-    const { host } = dice.pick(sites)
-    const name = dice.pick([host, host, host, 'test', '*'])
-    const mostMs = name === host ? 30_000 : 6_000
-    const open = closed.begin(name === host ? host : undefined, timeline.now)
+    const { host, address } = dice.pick(sites)
+    const name = dice.pick([host, host, address, 'test', '*'])
+    const mostMs = name === host || name === address ? 30_000 : 6_000
+    const those = name === address ? sites.filter((site) => site.address === name).map((site) => site.host) : [host]
+    const opens =
+      name === host || name === address
+        ? those.map((one) => closed.begin(one, timeline.now))
+        : [closed.begin(undefined, timeline.now)]
+    const open = (at: number): void => {
+      // What waits for a stopped address looks it up again after half a minute
+      for (const end of opens) end(name === address ? at + 30_000 : at)
+    }
     const untilMs = isSteady && dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
     const calledAt = timeline.now
     const until = untilMs === undefined ? {} : { until: calledAt + untilMs }
@@ -106,11 +119,11 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     dice: Dice,
     mostMs: number,
   ) => {
-    const open = closed.begin(origin, timeline.now)
+    const opens = closed.begin(origin, timeline.now)
     await surely(() => ledger.operate(begin, agents))
     await forAWhile(dice, mostMs)
     await surely(() => ledger.operate({ origin, action: end, ...BY }, agents))
-    open(timeline.now + SECOND)
+    opens(timeline.now + SECOND)
   }
 
   /** One change of the configuration at a time: forth, and back. */
@@ -197,6 +210,11 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
   }
   return {
     stops,
+    async reopen() {
+      const former = ledger
+      ledger = await open()
+      await former.close()
+    },
     excuses: ({ offence, origin, at }) =>
       (offence === 'robots-too-often' || offence === 'rules-unreachable') &&
       refetched.some((one) => one.origin === origin && one.at < at),

@@ -13,6 +13,8 @@ export class Process {
   readonly name: string
   readonly clock: Clock
   readonly dice: Dice
+  /** what it does when it is asked to stop; it ends when that is done */
+  stop: (() => Promise<void>) | undefined
   readonly #timeline: Timeline
   #isAlive = true
   #isFrozen = false
@@ -62,6 +64,17 @@ export class Process {
     this.#kept = []
     this.#timeline.note(`${this.name} is killed`)
     for (const end of this.#ends.splice(0)) end()
+  }
+
+  /** SIGTERM. @param patienceMs  whoever stops it kills it then */
+  end(patienceMs: number): void {
+    const { stop } = this
+    if (!this.#isAlive || this.#isFrozen || stop === undefined) return
+    this.stop = undefined
+    this.#timeline.note(`${this.name} is stopped`)
+    const kill = (): void => this.kill()
+    this.clock.soon(() => void stop().then(kill, kill))
+    this.#timeline.after(patienceMs, `${this.name} has been stopped for long`, kill)
   }
 
   /** SIGSTOP, and SIGCONT after `ms`. Time goes on meanwhile. */

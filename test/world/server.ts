@@ -41,8 +41,10 @@ export class Server {
   /** counts its lives: connections of an earlier one are broken */
   life = 0
   #isAway = false
+  hangsUntil = 0
   #leapMs = 0
-  readonly #tags: readonly string[]
+  /** of all partitions, retired ones, too */
+  tags: readonly string[]
   readonly #listeners = new Set<(channel: string) => void>()
   readonly #onUp = new Set<() => void>()
 
@@ -59,7 +61,7 @@ export class Server {
     this.dice = dice
     this.observer = observer
     this.script = (name, lua) => played(script(name, lua))
-    this.#tags = tags
+    this.tags = tags
     const end = (): void => {
       timeline.after(ENDS_EVERY_MS, 'keys end', async () => {
         await real.eval(END_KEYS, 0, this.time())
@@ -71,6 +73,24 @@ export class Server {
 
   get isAway(): boolean {
     return this.#isAway
+  }
+
+  /** It runs no command now: it is away, or it stands still, and what comes meanwhile waits. */
+  get isStill(): boolean {
+    return this.#isAway || this.hangsUntil > this.timeline.now
+  }
+
+  /** SIGSTOP, and SIGCONT after `ms`: no connection ends. */
+  hang(ms: number): void {
+    this.hangsUntil = this.timeline.now + ms
+    this.timeline.note(`Redis hangs for ${ms.toFixed(0)} ms`)
+    this.timeline.after(ms, 'Redis goes on', () => this.#isUp())
+  }
+
+  #isUp(): void {
+    if (this.isStill) return
+    for (const act of this.#onUp) act()
+    this.#onUp.clear()
   }
 
   /** What the clock of the server shows, ms. */
@@ -97,9 +117,9 @@ export class Server {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Calls back once, at once or when the server is there again. */
+  /** Calls back once, at once or when the server runs commands again. */
   whenUp(act: () => void): void {
-    if (!this.#isAway) act()
+    if (!this.isStill) act()
     else this.#onUp.add(act)
   }
 
@@ -111,7 +131,7 @@ export class Server {
 
   /** As `decorum partitions --restart`, for which the fleet is stopped and every lease has ended. */
   async announceRestart(): Promise<void> {
-    for (const tag of this.#tags) await this.real.hset(keysOf(tag).epoch, EPOCH.restartAnnounced, ANNOUNCED.plain)
+    for (const tag of this.tags) await this.real.hset(keysOf(tag).epoch, EPOCH.restartAnnounced, ANNOUNCED.plain)
   }
 
   stop(): void {
@@ -123,13 +143,12 @@ export class Server {
   /** @param from  all: it lost nothing; saved: what came after `save` is lost */
   async start(from: 'all' | 'saved'): Promise<void> {
     if (from === 'saved') await this.real.eval(RESTORE, 0)
-    for (const tag of this.#tags) {
+    for (const tag of this.tags) {
       const { epoch } = keysOf(tag)
       if ((await this.real.exists(epoch)) === 1) await this.real.hset(epoch, EPOCH.run, 'the run before')
     }
     this.#isAway = false
     this.timeline.note(`Redis is back with ${from}`)
-    for (const act of this.#onUp) act()
-    this.#onUp.clear()
+    this.#isUp()
   }
 }

@@ -11,6 +11,9 @@ export const NUMBERS = {
   permits: '--permits',
   proxies: '--proxies',
   crawlers: '--crawlers',
+  workers: '--workers',
+  partitions: '--partitions',
+  slots: '--slots',
   faultEveryMs: '--every',
 } as const satisfies Partial<Record<keyof WorldOptions, string>>
 
@@ -23,8 +26,9 @@ export function lineOf(options: WorldOptions, plant?: string): string {
     return value === undefined ? [] : [`${name} ${value}`]
   })
   const only = options.only === undefined ? [] : [`--only '${options.only.join(',')}'`]
+  const grouped = options.grouped === undefined ? [] : [`--grouped ${options.grouped}`]
   const planted = plant === undefined ? [] : [`--plant '${plant}'`]
-  return ['npm run world -- --whole', `--seed ${options.seed}`, ...numbers, ...only, ...planted].join(' ')
+  return ['npm run world -- --whole', `--seed ${options.seed}`, ...numbers, ...grouped, ...only, ...planted].join(' ')
 }
 
 /** The numbers of all faults that were drawn: one that has not fallen may have kept another one from falling. */
@@ -38,7 +42,9 @@ const guiltOf = (report: WorldReport): Set<string> =>
     ...report.violations.map(({ offence }) => offence),
     ...(report.lost.length > 0 ? ['lost'] : []),
     ...(report.twice.length > 0 ? ['twice'] : []),
+    ...(report.untrue.length > 0 ? ['untrue'] : []),
     ...(report.problems.length > 0 ? ['problem'] : []),
+    ...(brokenBy(report).some((line) => line.startsWith('slow')) ? ['slow'] : []),
   ])
 
 /** @returns the options of the shortest run that was found */
@@ -97,6 +103,8 @@ export async function shrink(
 /** The least first: most faults need little. */
 const LESS: [keyof typeof NUMBERS, number[]][] = [
   ['crawlers', [0, 1]],
+  ['workers', [0]],
+  ['partitions', [1]],
   ['proxies', [0]],
   ['permits', [0]],
   ['sites', [4, 12, 30]],

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { RequestLine } from '@decorum/audit'
 import type { Agent } from '@decorum/config'
+import type { Ledger } from '@decorum/ledger'
 import type { Instant } from '@decorum/protocol'
 import type { LaneConnections } from '@decorum/sending/http'
 import type { Dispatcher } from 'undici'
@@ -22,6 +23,8 @@ export const OF_OTHERS = '/of-others/'
 export type Answer = { status: number; headers?: Record<string, string>; body?: string; serveMs: number }
 export type Site = {
   host: string
+  /** what its name leads to; some hosts share one */
+  address: string
   /** how it is, for people */
   manner: string
   /** scheme and ports of the host, which share its pace */
@@ -29,8 +32,15 @@ export type Site = {
   /** owed to it after each exchange, ms; and from one request to the next, on average */
   delayMs: number
   everyMs: number
-  /** what it answers, by path; the dice are the site's own */
-  answer(path: string, dice: Dice): Answer
+  /** connecting takes so long, ms, and each connection is for one request; absent: as long as anywhere, and it is kept */
+  connectMs?: (dice: Dice) => number
+  /** its robots.txt lets nobody in before, an instant */
+  opensAt?: Instant
+  /**
+   * What it answers, by path; the dice are the site's own.
+   * @param times  that its robots.txt was asked for before
+   */
+  answer(path: string, dice: Dice, times: number): Answer
 }
 export type Heard = { head(answer: Answer): void; body(answer: Answer): void; broken(): void }
 
@@ -42,7 +52,7 @@ export class Web {
   readonly bodies = new Map<string, string>()
   readonly #timeline: Timeline
   readonly #dice: Dice
-  readonly #sites = new Map<string, { site: Site; dice: Dice }>()
+  readonly #sites = new Map<string, { site: Site; dice: Dice; times: number }>()
   /** exchanges that have begun and are not recorded */
   open = 0
   /** answers about rules that the ledger has not been told */
@@ -54,12 +64,13 @@ export class Web {
     this.#timeline = timeline
     this.#dice = dice
     for (const site of sites)
-      for (const origin of site.origins) this.#sites.set(origin, { site, dice: dice.apart(origin) })
+      for (const origin of site.origins) this.#sites.set(origin, { site, dice: dice.apart(origin), times: 0 })
   }
 
-  connectionsOf(process: Process): LaneConnections {
+  /** @param stops  of the ledger of this process */
+  connectionsOf(process: Process, stops: Pick<Ledger['stops'], 'why'>): LaneConnections {
     const ways = new Map<string, WorldWay>()
-    const open = (agent: Agent, origin: string): WorldWay => new WorldWay(this, process, agent, origin)
+    const open = (agent: Agent, origin: string): WorldWay => new WorldWay(this, process, agent, origin, stops)
     return {
       lane(agent, origin) {
         const name = `${agent.key} ${origin}`
@@ -74,14 +85,17 @@ export class Web {
       bare: () => Promise.reject(new Error('nothing in this world opens a tunnel')),
       egressWaitMs: () => 0,
       waitBehind: () => undefined,
-      addressOf: async () => undefined,
+      addressOf: async (_, origin) => this.addressOf(origin),
       close: async () => undefined,
     }
   }
 
-  /** This process has told the ledger what an origin answered about its rules. */
+  /** This process has told the ledger what an origin answered about its rules, or that it did not. */
   known(origin: string, process: Process): void {
-    if (this.#unknown.get(origin)?.process === process) this.#unknown.delete(origin)
+    const unknown = this.#unknown.get(origin)
+    if (unknown === undefined) return
+    const isReaped = unknown.line.cut === true && unknown.process?.isAlive === false
+    if (unknown.process === process || isReaped) this.#unknown.delete(origin)
   }
 
   /** Redis has lost what it was told since an instant. */
@@ -92,6 +106,20 @@ export class Web {
       if (line.path === '/robots.txt' && !this.#unknown.has(line.origin))
         this.#unknown.set(line.origin, { line, process: undefined })
     }
+  }
+
+  /** ms that connecting to an origin takes, beside the way there and back */
+  connectMs(origin: string): number {
+    const found = this.#sites.get(origin)
+    return found?.site.connectMs?.(found.dice) ?? 0
+  }
+
+  addressOf(origin: string): string | undefined {
+    return this.#sites.get(origin)?.site.address
+  }
+
+  keepsConnections(origin: string): boolean {
+    return this.#sites.get(origin)?.site.connectMs === undefined
   }
 
   /** ms of one way */
@@ -134,13 +162,17 @@ export class Web {
     let line: RequestLine | undefined
     let recorded: RequestLine | undefined
     let isRead = false
-    const record = (more: Partial<RequestLine>): void => {
-      if (recorded !== undefined || line === undefined) return
+    /** where a robots fetch began; undefined: it is none */
+    let ofRobots: string | undefined
+    /** @returns undefined: it was recorded before, or has never come */
+    const record = (more: Partial<RequestLine>): RequestLine | undefined => {
+      if (recorded !== undefined || line === undefined) return undefined
       this.open--
       const whole = { ...line, end: timeline.now, ...more }
       recorded = whole
       this.requests.push(whole)
       timeline.note(`  ${origin}${path} ${whole.status} ${(whole.end - whole.start).toFixed(3)}`)
+      return whole
     }
     if (!process.isAlive) return () => undefined
     this.open++
@@ -148,13 +180,16 @@ export class Web {
       line = { kind: 'request', origin, agent, method, path, start: timeline.now, end: timeline.now, status: 0 }
       const found = this.#sites.get(origin)
       if (found === undefined) throw new Error(`there is no site ${origin}`)
+      line.address = found.site.address
       const hop = `${process.name} ${origin}${path}`
       const home = this.#hops.get(hop) ?? origin
       const isOwnHop = this.#hops.delete(hop)
       const isRobots = path === '/robots.txt' || home !== origin || isOwnHop
+      if (isRobots) ofRobots = home
       if (path === '/robots.txt' && home === origin) this.#forget(origin)
-      if (closedAt !== undefined) return record({ cut: true })
-      const answer = found.site.answer(path, found.dice)
+      if (closedAt !== undefined) return void record({ cut: true })
+      const answer = found.site.answer(path, found.dice, found.times)
+      if (path === '/robots.txt') found.times++
       timeline.after(answer.serveMs, `${origin}${path} answers`, () => {
         if (closedAt !== undefined) return
         const { status, headers = {}, body = '' } = answer
@@ -196,7 +231,12 @@ export class Web {
       closedAt = timeline.now
       // Its octets were on their way to a process that did not read them any more: the agent knows no answer.
       if (recorded !== undefined) unread(recorded)
-      timeline.after(this.way(), `${origin}${path} is given up`, () => record({ cut: true }))
+      timeline.after(this.way(), `${origin}${path} is given up`, () => {
+        const cut = record({ cut: true })
+        // A fetch whose process has died counts as a failure once somebody has recorded that; who does may die, too
+        if (ofRobots !== undefined && cut !== undefined && !process.isAlive)
+          this.#unknown.set(ofRobots, { line: cut, process })
+      })
     }
   }
 }
@@ -231,6 +271,13 @@ class Controller implements Dispatcher.DispatchController {
   }
 }
 
+type Connection = NonNullable<ReturnType<Way['connection']>>
+const nothing = (): void => undefined
+const NO_OCTETS = { clear: nothing, handedOn: nothing, only: nothing, all: () => [] }
+/** What an exchange looks at, of one without octets. */
+const connectionTo = (address: string): Connection =>
+  ({ phase: 'open', dialledAt: 0, address, protocol: 'http/1.1', octets: NO_OCTETS }) as unknown as Connection
+
 class WorldWay implements Way {
   waiting: Way['waiting']
   readonly clock: Way['clock']
@@ -239,12 +286,15 @@ class WorldWay implements Way {
   readonly #process: Process
   readonly #agent: Agent
   readonly #origin: string
+  readonly #stops: Pick<Ledger['stops'], 'why'>
+  #connection: Connection | undefined
   #isConnected = false
   #connecting: ((reason: Error) => void) | undefined
   #close: () => void = () => undefined
 
-  constructor(web: Web, process: Process, agent: Agent, origin: string) {
+  constructor(web: Web, process: Process, agent: Agent, origin: string, stops: Pick<Ledger['stops'], 'why'>) {
     this.#web = web
+    this.#stops = stops
     this.#process = process
     this.#agent = agent
     this.#origin = origin
@@ -273,7 +323,7 @@ class WorldWay implements Way {
       fail(reason)
     }
     timeline.after(
-      2 * this.#web.way(),
+      2 * this.#web.way() + this.#web.connectMs(this.#origin),
       `is connected to ${this.#origin}`,
       async () => {
         if (isGivenUp) return
@@ -284,6 +334,7 @@ class WorldWay implements Way {
           if (error !== undefined) fail(error)
           else {
             this.#isConnected = true
+            this.#connection = connectionTo(this.#web.addressOf(this.#origin) ?? '')
             this.#start(path, method, controller, handler)
           }
         }
@@ -321,6 +372,7 @@ class WorldWay implements Way {
           if (body !== '') handler.onResponseData?.(controller, Buffer.from(body))
           if (!controller.aborted) handler.onResponseEnd?.(controller, {})
           controller.onAbort = () => undefined
+          this.#isConnected = this.#web.keepsConnections(this.#origin)
         },
         broken: () => closed(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' })),
       },
@@ -328,11 +380,11 @@ class WorldWay implements Way {
     )
   }
 
-  connection(): undefined {
-    return undefined
+  connection(): Connection | undefined {
+    return this.#isConnected ? this.#connection : undefined
   }
-  whyStopped(): undefined {
-    return undefined
+  whyStopped(): string | undefined {
+    return this.#stops.why(this.#origin, this.#connection?.address)
   }
   abandon(reason: Error): void {
     this.#connecting?.(reason)

@@ -1,4 +1,4 @@
-/** A fleet in virtual time. `DECORUM_SEED` says which run. */
+/** A fleet in virtual time: runs of a seed that is always the same, and of one that is drawn. `DECORUM_SEED` says which. */
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -6,8 +6,9 @@ import { allUpTo, lineOf, shrink } from './shrink.ts'
 import { brokenBy, runWorld, type WorldOptions, type WorldReport } from './world.ts'
 
 const server = await redisForTest()
-/** Always the same runs: `npm run world` draws others. */
 const SEED = Number(process.env.DECORUM_SEED ?? 98_239)
+/** Another one each time; the line that is printed plays its runs again. */
+const DRAWN = Number(process.env.DECORUM_SEED ?? Date.now() % 1_000_000)
 const SMALL = { sites: 12, busySeconds: 20, fetchers: 3 }
 
 function redis(): Redis {
@@ -35,12 +36,12 @@ test('a fleet without faults visits every site politely at the rate that it may 
   expect(report.pace.hosts - report.pace.busy).toBeLessThanOrEqual(2)
 })
 
-test.each([SEED, SEED + 1])(
+test.each([DRAWN, DRAWN + 1, DRAWN + 2])(
   'with faults between any two events, operators, and crawlers of others, too: seed %i',
   async (seed) => {
-    const report = await run({ seed, sites: 30, busySeconds: 40, faultEveryMs: 1_000 })
+    const report = await run({ seed, sites: 20, busySeconds: 30, faultEveryMs: 1_000 })
     expect(brokenBy(report)).toEqual([])
-    expect(report.faults.length).toBeGreaterThan(20)
+    expect(report.faults.length).toBeGreaterThan(10)
   },
 )
 

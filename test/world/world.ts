@@ -1,23 +1,27 @@
 /** One run: a fleet, sites and faults from a seed, until every URL has its outcome. README.md says what is played and what is left out. */
-import { agentsOf, judgeRecord, type PaceGroups, type Violation } from '@decorum/audit'
+import { agentsOf, judgeRecord, type Violation } from '@decorum/audit'
 import { openStats } from '@decorum/fetcher/testing'
 import { gatewayMetrics } from '@decorum/gateway/testing'
+import { LedgerUnfitError } from '@decorum/ledger'
 import { ARGS, readPart, scriptText, VERBS, type Verb } from '@decorum/ledger/testing'
 import type { Permits } from '@decorum/permits/testing'
-import { type Candidate, HOUR, hostOf, MINUTE, partitionTags, SECOND } from '@decorum/protocol'
+import { loadPaceGroups } from '@decorum/politeness'
+import { type Candidate, HOUR, MINUTE, partitionTags, SECOND } from '@decorum/protocol'
 import { watchCrashPoints } from '@decorum/runtime'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { brokenText } from '../ledger/model/mutants.ts'
+import { changePartitions } from './change.ts'
 import { Closed } from './closed.ts'
-import { agentsWith, Configuration, MAX_DELAY_MS } from './configuration.ts'
+import { agentsWith, Configuration, MAX_DELAY_MS, POOL_AGENT } from './configuration.ts'
 import { ALL_POINTS, Coverage } from './coverage.ts'
-import { type Around, startCrawler, startProxied } from './crawlers.ts'
+import { type Around, startCrawler, startProxied, startWorker } from './crawlers.ts'
 import { type Dice, diceOf } from './dice.ts'
-import { FAULTS, type Fallen, type Fault, type Struck, startFaults } from './faults.ts'
-import { CANDIDATES_LOCK_MS, type Parts, type Settings, startFetcher, startGateway } from './fleet.ts'
+import { FAULTS, type Fallen, type Fault, type Struck, type Surroundings, startFaults } from './faults.ts'
+import { CANDIDATES_LOCK_MS, type Parts, startFetcher, startGateway } from './fleet.ts'
 import { Frontier } from './frontier.ts'
 import { type ProxyServed, startPermits, startProxy } from './granting.ts'
+import { GROUPED, type Grouped, judgedGroups, PACE_GROUPS, sharing } from './grouped.ts'
 import { Jobs } from './jobs.ts'
 import { linkOf, openWire } from './link.ts'
 import { DELAY_MS, siteOf } from './manners.ts'
@@ -48,6 +52,14 @@ export type WorldOptions = {
   proxies?: number
   /** crawlers of others that ask for permits, and as many that send through the proxies */
   crawlers?: number
+  /** workers of a pool, which fetch the pages of an agent of its own */
+  workers?: number
+  /** absent: drawn from the seed, as the two that follow */
+  partitions?: number
+  /** of each fetcher */
+  slots?: number
+  /** which hosts share a pace */
+  grouped?: Grouped
   /** between two faults on average, virtual ms; 0: none */
   faultEveryMs?: number
   kinds?: readonly Fault[]
@@ -68,27 +80,31 @@ export type WorldReport = {
   /** requests that broke a promise, and are no work of an operator */
   violations: readonly Violation[]
   pace: Pace
+  /** nothing went wrong, and nobody but the fleet made requests: then it has to keep the rate that it may have */
+  isCalm: boolean
   coverage: Coverage
   /** ids without an outcome, and with more than one */
   lost: string[]
   twice: string[]
+  /** what outcomes say and the sites' record does not, in words */
+  untrue: string[]
   /** what the fleet has logged as a fault of its own */
   problems: string[]
 }
 
-const SETTINGS: Settings = {
+const SETTINGS = {
   leaseMs: 45_000,
   quarantineMs: 10_000,
   reserveMs: 30_000,
   deadlineMs: 30_000,
-  slots: 60,
   maxAttempts: 5,
 }
 const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 const LONGEST_MS = 20 * MINUTE
+/** Of the hosts of a fleet in which nothing goes wrong, so many have their rate. */
+const LEAST_BUSY = 0.9
 /** Faults go on until nearly all URLs have their outcome. */
 const FAULTS_FOR = 2
-const [TAG = ''] = partitionTags(1)
 /** Where `record` names its origin: two keys and EVERY_CALL are in front of its arguments. */
 const RECORD_ORIGIN = 6 + ARGS.record.indexOf('origin')
 
@@ -96,26 +112,29 @@ const RECORD_ORIGIN = 6 + ARGS.record.indexOf('origin')
 const metrics = gatewayMetrics()
 const stats = openStats({ size: 0, taken: 0, waiting: 0 })
 
-/** All schemes and ports of a host share its pace: written once more, so that the judge does not ask the fleet. */
-const HOSTS: PaceGroups = {
-  hostLane(agent, origin) {
-    const host = `https://${hostOf(origin)}`
-    return host === origin ? undefined : { agent, origin: host }
-  },
-  above: () => [],
-  needsAddress: false,
-}
-
 /** @param real  an empty Redis, for this run alone */
 export async function runWorld(real: Redis, options: WorldOptions): Promise<WorldReport> {
   const { seed, sites: siteCount = 90, busySeconds = 60, faultEveryMs = 2_500, planted } = options
   const { gateways = 2, fetchers = 5, permits = 1, proxies = 1, crawlers = 3 } = options
   await real.flushall()
   const dice = diceOf(`seed ${seed}`)
+  const shape = dice.apart('shape')
+  const drawn = {
+    partitions: shape.pick([1, 1, 2, 3]),
+    slots: faultEveryMs > 0 ? shape.pick([60, 60, 60, 4]) : 60,
+    grouped: shape.pick(GROUPED),
+  }
+  const { partitions, slots, grouped } = { ...drawn, ...options }
+  const workers = permits > 0 ? (options.workers ?? 2) : 0
+  const settings = { ...SETTINGS, partitions, slots }
+  let tags: readonly string[] = partitionTags(partitions)
+  let retired: readonly string[] = []
   const timeline = new Timeline()
   if (options.onEvent !== undefined) timeline.onEvent = options.onEvent
   const coverage = new Coverage()
-  const sites = Array.from({ length: siteCount }, (_, n) => siteOf(n, dice.apart(`site ${n}`), options.plain))
+  /** Redis's clock leaps in every other world; there, nothing is asked for by the hour. */
+  const isSteady = dice.apart('manner').below(2) === 0
+  const sites = Array.from({ length: siteCount }, (_, n) => siteOf(n, dice.apart(`site ${n}`), isSteady, options.plain))
   const web = new Web(timeline, dice.apart('web'), sites)
   const observer = {
     ran(name: string, args: readonly unknown[], reply: unknown, process: Process): void {
@@ -124,20 +143,32 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     },
     closed: (cells: readonly string[]) => coverage.closed(cells),
   }
-  const server = new Server(timeline, real, dice.apart('network'), observer, scriptsWith(planted), [TAG])
-  const configuration = new Configuration()
+  const server = new Server(timeline, real, dice.apart('network'), observer, scriptsWith(planted), tags)
+  const configuration = new Configuration(timeline)
   const closed = new Closed()
-  const candidates = new Jobs<Candidate[]>(timeline, server, 'candidates', CANDIDATES_LOCK_MS)
-  const orders = new Jobs<{ orders: unknown[] }>(timeline, server, 'orders', undefined)
+  for (const { host, opensAt } of sites) {
+    if (opensAt !== undefined) closed.begin(host, START)(opensAt + SECOND)
+  }
+  for (const host of sharing(grouped, sites)) closed.begin(host, START) // its pace is not its own
+  /** of each partition that there has been */
+  const queues = new Map<string, { candidates: Jobs<Candidate[]>; orders: Jobs<{ orders: unknown[] }> }>()
+  const queuesOf = (tag: string) => {
+    const known = queues.get(tag) ?? {
+      candidates: new Jobs<Candidate[]>(timeline, server, `candidates ${tag}`, CANDIDATES_LOCK_MS),
+      orders: new Jobs<{ orders: unknown[] }>(timeline, server, `orders ${tag}`, undefined),
+    }
+    queues.set(tag, known)
+    return known
+  }
+  const jobs = () => [...queues.values()].flatMap(({ candidates, orders }) => [candidates, orders])
   const problems: string[] = []
-  /** Redis's clock leaps in every other world; there, nothing is asked for by the hour. */
-  const isSteady = dice.apart('manner').below(2) === 0
 
   const running = new Set<Struck>()
   const served = { permits: new Map<Process, Permits>(), proxies: new Map<Process, ProxyServed>() }
   let operators: Operators | undefined
   let areStopped = false
-  const shared = { settings: SETTINGS, candidates, orders, web, log: logOf(timeline, problems), metrics, stats }
+  const groups = loadPaceGroups(PACE_GROUPS[grouped])
+  const shared = { settings, groups, web, log: logOf(timeline, problems), metrics, stats }
 
   /** Runs a process of this role for as long as the world lasts: another one takes the place of one that has died. */
   const keep = (role: string, n: number, start: (parts: Parts) => Promise<unknown>, life = 1): void => {
@@ -156,8 +187,11 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       again()
     })
     const agents = configuration.agents()
-    const follow: Parts['follow'] = (ledger) => configuration.follow(process, ledger, agents)
-    const parts: Parts = { ...shared, agents, follow, process, wire, link: linkOf(server, process, wire) }
+    const follow: Parts['follow'] = (ledger) => configuration.follow(process, wire, ledger, agents)
+    const link = linkOf(server, process, wire)
+    const candidates = [...tags, ...retired].map((tag) => queuesOf(tag).candidates)
+    const orders = tags.map((tag) => queuesOf(tag).orders)
+    const parts: Parts = { ...shared, candidates, orders, agents, follow, process, wire, link }
     start(parts).catch((error: Error) => {
       if (process.isAlive) problems.push(`${name} has ended: ${error.stack}`)
     })
@@ -175,11 +209,13 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       parts.process.onDeath(() => some.delete(parts.process))
       some.set(parts.process, await start(parts))
     }
+  const fleetAgents = agentsWith({ minDelayMs: DELAY_MS })
   const around: Around = {
     timeline,
     web,
     sites,
-    userAgent: agentsWith({ minDelayMs: DELAY_MS }).default.userAgent,
+    userAgent: fleetAgents.default.userAgent,
+    poolAgent: fleetAgents.find(POOL_AGENT)?.userAgent ?? '',
     permits: oneOf(served.permits),
     proxies: oneOf(served.proxies),
     waitsFor: (gate) => coverage.reach(`${gate} permit grant`),
@@ -190,12 +226,13 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     ['permits', permits, serving(served.permits, startPermits)],
     ['proxy', proxies, serving(served.proxies, startProxy)],
     ['crawler', permits > 0 ? crawlers : 0, ({ process }) => startCrawler(process, around)],
+    ['worker', workers, ({ process }) => startWorker(process, around)],
     ['client', proxies > 0 ? crawlers : 0, ({ process }) => startProxied(process, around)],
     [
       'operators',
       1,
       async ({ process, link }) => {
-        const open = () => ({ redis: link, clock: process.clock, partitions: 1, isNew: true, ...SETTINGS })
+        const open = () => ({ redis: link, clock: process.clock, isNew: true, ...settings })
         operators = await startOperators({ timeline, process, open, configuration, closed, sites, isSteady })
       },
     ],
@@ -203,10 +240,41 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   for (const [role, count, start] of roles) for (let n = 1; n <= count; n++) keep(role, n, start)
 
   const busyMs = busySeconds * SECOND
-  const frontier = new Frontier({ timeline, server, candidates, dice: dice.apart('frontier'), sites, busyMs, tag: TAG })
+  const hasPool = workers > 0
+  const frontier = new Frontier({
+    timeline,
+    server,
+    candidates: () => tags.map((tag) => queuesOf(tag).candidates),
+    dice: dice.apart('frontier'),
+    sites,
+    busyMs,
+    tags: () => [...tags, ...retired],
+    maxAttempts: settings.maxAttempts,
+    hasPool,
+  })
+
+  const standStill = (): void => {
+    areStopped = true
+    for (const { role, process } of [...running]) if (role !== 'operators') process.kill()
+  }
+  const repartitioned = async (to: number): Promise<void> => {
+    // The command refuses then: a gateway has to finish the job
+    if ([...queues.values()].some(({ candidates }) => candidates.isBegun)) return
+    const now = await changePartitions(timeline, server, to, SETTINGS).catch((error: Error) => {
+      if (!(error instanceof LedgerUnfitError)) problems.push(`the number of partitions: ${error.stack}`)
+      timeline.note(`  the change is refused: ${error.message}`)
+      return undefined
+    })
+    if (now === undefined) return
+    tags = now.tags
+    retired = now.retired
+    settings.partitions = tags.length
+    server.tags = [...tags, ...retired]
+    await operators?.reopen()
+  }
 
   let isTroubled = false
-  const redis = (kind: 'restart' | 'lost second' | 'announced restart' | 'clock leap', own: Dice): void => {
+  const redis: Surroundings['redis'] = (kind, own) => {
     if (isTroubled) return
     isTroubled = true
     const open = closed.begin(undefined, timeline.now)
@@ -219,8 +287,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       timeline.after(own.between(100, 4_000), 'Redis starts', async () => {
         await server.start(from)
         if (from === 'saved') {
-          candidates.restore()
-          orders.restore()
+          for (const queue of jobs()) queue.restore()
           web.lost(savedAt)
           await frontier.forgotten()
         }
@@ -229,18 +296,28 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     }
     let savedAt = timeline.now
     if (kind === 'restart') restart('all', HOLD_MS)
-    else if (kind === 'lost second')
+    else if (kind === 'hang') {
+      const ms = own.pick([2_500, 20_000, HOLD_MS]) * own.between(0.7, 1.3)
+      server.hang(ms)
+      timeline.after(ms, 'Redis has hung', () => isBack(HOLD_MS))
+    } else if (kind === 'lost second')
       timeline.after(0, 'Redis writes', async () => {
         savedAt = timeline.now
         await server.save()
-        candidates.save()
-        orders.save()
+        for (const queue of jobs()) queue.save()
         frontier.saved()
         timeline.after(own.between(10, 1_000), 'Redis crashes', () => restart('saved', HOLD_MS))
       })
-    else if (kind === 'announced restart') {
-      areStopped = true
-      for (const { role, process } of [...running]) if (role !== 'operators') process.kill()
+    else if (kind === 'partitions') {
+      standStill()
+      timeline.after(HOLD_MS + 10 * SECOND, 'nothing is under way', () => {
+        void repartitioned(1 + own.below(3)).finally(() => {
+          areStopped = false
+          isBack(0)
+        })
+      })
+    } else if (kind === 'announced restart') {
+      standStill()
       timeline.after(HOLD_MS + 10 * SECOND, 'the restart is announced', async () => {
         await server.announceRestart()
         restart('all', 0)
@@ -279,7 +356,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   }
 
   const agents = agentsOf({
-    agents: agentsWith({ minDelayMs: DELAY_MS }),
+    agents: fleetAgents,
     profile: 'decorum',
     minDelayMs: DELAY_MS,
     maxDelayMs: MAX_DELAY_MS,
@@ -289,12 +366,13 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     { requests, bodies },
     {
       agents,
-      paceGroups: HOSTS,
+      paceGroups: judgedGroups(grouped),
       stops: operators?.stops ?? [],
       sitePolicies: configuration.judged(),
       examples: Number.POSITIVE_INFINITY,
     },
   )
+  const ofFleet = requests.filter(({ agent }) => agent === around.userAgent)
   return {
     seed,
     hash: timeline.hash(),
@@ -303,16 +381,19 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     requests: requests.length,
     faults,
     violations: judged.examples.filter((found) => !operators?.excuses(found)),
-    pace: paceOf(requests, sites, closed, DELAY_MS),
+    pace: paceOf(ofFleet, sites, closed, DELAY_MS),
+    isCalm: faultEveryMs === 0 && permits === 0 && proxies === 0,
     coverage,
     lost: frontier.lost(),
     twice: frontier.twice(),
+    untrue: frontier.untrue(requests, isSteady),
     problems,
   }
 }
 
 /** Whether a run has kept every promise, in words where it has not. */
-export function brokenBy({ violations, lost, twice, problems }: WorldReport): string[] {
+export function brokenBy({ violations, lost, twice, untrue, problems, pace, isCalm }: WorldReport): string[] {
+  const isSlow = isCalm && pace.busy < LEAST_BUSY * pace.hosts
   return [
     ...[...Map.groupBy(violations, ({ offence }) => offence)].map(([offence, some]) => `${offence}: ${some.length}`),
     ...violations
@@ -323,6 +404,8 @@ export function brokenBy({ violations, lost, twice, problems }: WorldReport): st
       ),
     ...(lost.length > 0 ? [`${lost.length} URLs without an outcome: ${lost.slice(0, 5).join(', ')}`] : []),
     ...(twice.length > 0 ? [`${twice.length} URLs with two: ${twice.slice(0, 5).join(', ')}`] : []),
+    ...(isSlow ? [`slow: ${pace.busy} of ${pace.hosts} hosts had the rate that they may have`] : []),
+    ...(untrue.length > 0 ? [`${untrue.length} outcomes are not true: ${untrue.slice(0, 3).join('; ')}`] : []),
     ...problems.slice(0, 5),
   ]
 }

@@ -16,7 +16,7 @@ export {
   unreachableFor,
 } from './attempt.ts'
 export { agentOf, grantingTools, openLines } from './granting.ts'
-export { startHousekeeping } from './housekeeping.ts'
+export { type Housekeeping, startHousekeeping } from './housekeeping.ts'
 export { openRobotsOrders } from './open-orders.ts'
 export type { Judged } from './origins.ts'
 export { Problem, type ProblemType } from './problem.ts'

@@ -6,7 +6,7 @@
 
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { type Arg, CHANGE_LOCK_KEY, CHANGES_KEY, keysOf, PARTITIONS_KEY, RETIRED_KEY } from '@decorum/ledger/stored'
-import { systemClock } from '@decorum/protocol'
+import { type Clock, systemClock } from '@decorum/protocol'
 import { type Args, changeScripts, type Step } from './scripts.ts'
 
 const LIFE_MS = 10_000
@@ -25,20 +25,24 @@ export type Change = {
 }
 
 /** @throws LedgerUnfitError while another change has the lock */
-export async function holdingChange<T>(redis: RedisLink, work: (change: Change) => Promise<T>): Promise<T> {
+export async function holdingChange<T>(
+  redis: RedisLink,
+  work: (change: Change) => Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
   const number = Number(await changeScripts.take.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], { lifeMs: LIFE_MS }))
   if (number === 0)
     throw new LedgerUnfitError(
       `another 'decorum ledger partitions' or 'decorum ledger upgrade' is at work, or was cut off within ${LIFE_MS / 1_000} s: let it end, then look again`,
     )
-  const renew = systemClock.interval(() => {
+  const renew = clock.interval(() => {
     const args = { change: number, lifeMs: LIFE_MS }
     changeScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next one, or it runs out
   }, LIFE_MS / 5)
   try {
     return await work(changeOf(redis, number))
   } finally {
-    systemClock.cancel(renew)
+    clock.cancel(renew)
     await changeScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it runs out by itself
   }
 }

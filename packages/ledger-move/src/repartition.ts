@@ -5,7 +5,7 @@
  */
 import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
 import { ANNOUNCED, type Arg, carryGroups, defineVerbs, EPOCH, KEY, keysOf, outboxMark } from '@decorum/ledger/stored'
-import { partitionTags, readUrl, systemClock } from '@decorum/protocol'
+import { type Clock, partitionTags, readUrl, systemClock } from '@decorum/protocol'
 import { type Change, holdingChange } from './change-lock.ts'
 import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
 import { homeOf, moveKeys, type Place } from './move-keys.ts'
@@ -19,6 +19,8 @@ export type RepartitionOptions = {
   to: number
   leaseMs: number
   quarantineMs: number
+  /** default: the real one */
+  clock?: Clock
   /** called often with what is going on */
   onProgress?: (progress: RepartitionProgress) => void
 }
@@ -49,14 +51,15 @@ const PAGE = 500
  * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another
  *         change is under way
  */
-export async function repartition(options: RepartitionOptions): Promise<Repartitioned> {
-  await checkRedis(options.redis, { clock: systemClock, ms: CALL_MS })
-  defineVerbs(options.redis)
-  return holdingChange(options.redis, (change) => underLock(options, change))
+export async function repartition({ clock = systemClock, ...options }: RepartitionOptions): Promise<Repartitioned> {
+  const { redis } = options
+  await checkRedis(redis, { clock, ms: CALL_MS })
+  defineVerbs(redis)
+  return holdingChange(redis, (change) => underLock({ clock, ...options }, change), clock)
 }
 
-async function underLock(options: RepartitionOptions, change: Change): Promise<Repartitioned> {
-  const { redis, to, onProgress = () => undefined } = options
+async function underLock(options: RepartitionOptions & { clock: Clock }, change: Change): Promise<Repartitioned> {
+  const { redis, to, clock, onProgress = () => undefined } = options
   const before = await readTags(redis)
   const [first] = before.tags
   if (first === undefined)
@@ -99,7 +102,7 @@ async function underLock(options: RepartitionOptions, change: Change): Promise<R
     done.urls += urls
     onProgress({ kind: 'moving', ...done })
   }
-  const place: Place = { redis, change, there, tags, all, ahead: await measureClocks(redis, all), moved }
+  const place: Place = { redis, change, there, tags, all, ahead: await measureClocks(redis, clock, all), moved }
   if (before.tags.length !== to) await clearOutboxes(place, before.tags)
   await spreadDocuments(place)
   await spreadLoss(place)

@@ -2,7 +2,7 @@
 
 import { mastersOf, type RedisLink } from '@decorum/ledger'
 import { EPOCH, keysOf } from '@decorum/ledger/stored'
-import { systemClock } from '@decorum/protocol'
+import type { Clock } from '@decorum/protocol'
 import { changeScripts } from './scripts.ts'
 
 /**
@@ -11,17 +11,17 @@ import { changeScripts } from './scripts.ts'
  */
 export type Ahead = (from: string, to: string) => number
 
-export async function measureClocks(redis: RedisLink, tags: readonly string[]): Promise<Ahead> {
+export async function measureClocks(redis: RedisLink, clock: Clock, tags: readonly string[]): Promise<Ahead> {
   /** How far a server's clock is ahead of this process's: between `least` and `most`; and the partition's time of that clock: `shift`. */
   const clocks = new Map<string, { least: number; most: number; shift: number }>()
   const isOneServer = mastersOf(redis).length === 1
   for (const tag of tags) {
     const { epoch } = keysOf(tag)
     const shift = Number((await redis.hget(epoch, EPOCH.shift)) ?? 0)
-    const sentAt = systemClock.monotonic()
+    const sentAt = clock.monotonic()
     const [seconds = 0, micros = 0] = ((await changeScripts.serverTime.run(redis, [epoch], {})) as string[]).map(Number)
     const time = seconds * 1_000 + micros / 1_000
-    const [least, most] = isOneServer ? [0, 0] : [time - systemClock.monotonic(), time - sentAt]
+    const [least, most] = isOneServer ? [0, 0] : [time - clock.monotonic(), time - sentAt]
     clocks.set(tag, { least, most, shift })
   }
   return (from, to) => {

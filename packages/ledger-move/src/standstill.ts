@@ -1,9 +1,9 @@
 /** What must hold before hosts move to other partitions: no process runs, no job is half done, no lease is left. */
 import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '@decorum/ledger/stored'
-import { CANDIDATES, systemClock } from '@decorum/protocol'
+import { CANDIDATES, type Clock } from '@decorum/protocol'
 
-type Fleet = { redis: RedisLink; leaseMs: number; quarantineMs: number }
+type Fleet = { redis: RedisLink; clock: Clock; leaseMs: number; quarantineMs: number }
 
 const LOOK_MS = 100
 const CALL_MS = 10_000
@@ -18,12 +18,13 @@ const FORGOTTEN_MS = 8_000
  * The scripts of one look. A caller that has just started cannot vouch for the time before it, and this one must not deny it by a second
  * call: so each look is a new caller.
  */
-const look = ({ redis, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
+const look = ({ redis, clock, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
   scriptsOf(redis, keysOf(tag), {
     partitions,
     holdMs: leaseMs + quarantineMs,
     longestLeaseMs: leaseMs,
     callDeadlineMs: CALL_MS,
+    clock,
   })
 
 /**
@@ -39,17 +40,18 @@ export async function quiet(
   partitions: number | string,
   onEnding: (processes: number) => void = () => undefined,
 ): Promise<void> {
+  const { clock } = fleet
   const before = await announced(fleet, tags, partitions)
-  const giveUpAt = systemClock.monotonic() + FORGOTTEN_MS
+  const giveUpAt = clock.monotonic() + FORGOTTEN_MS
   for (let now = before; now.size > 0; now = await announced(fleet, tags, partitions)) {
     const running = [...now].filter(([name, until]) => until > (before.get(name) ?? 0)).map(([name]) => name)
-    const alive = systemClock.monotonic() < giveUpAt ? running : [...now.keys()]
+    const alive = clock.monotonic() < giveUpAt ? running : [...now.keys()]
     if (alive.length > 0)
       throw new LedgerUnfitError(
         `processes of the fleet still run (${alive.join(', ')}): stop all gateways and fetchers first`,
       )
     onEnding(now.size)
-    await systemClock.sleep(LOOK_MS)
+    await clock.sleep(LOOK_MS)
   }
   for (const tag of tags) {
     const started = await begunJobs(fleet.redis, tag)
@@ -110,7 +112,7 @@ export async function leasesEnd(
   gate: string,
   onWaiting: (leases: number, holdMs: number) => void,
 ): Promise<void> {
-  const { redis, quarantineMs } = fleet
+  const { redis, clock, quarantineMs } = fleet
   for (const tag of tags) {
     for (;;) {
       const scripts = look(fleet, tag, gate)
@@ -120,7 +122,7 @@ export async function leasesEnd(
       const holdMs = Math.max(0, Number(holdUntil ?? 0) - scripts.now())
       if (leases === 0 && holdMs === 0 && doubt === null) break
       onWaiting(leases, holdMs)
-      await systemClock.sleep(LOOK_MS)
+      await clock.sleep(LOOK_MS)
     }
   }
 }

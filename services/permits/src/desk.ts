@@ -30,17 +30,24 @@ export type DeskOptions = {
   fetchers: () => number
   pages: Pages
   traces: Traces
+  /** the addresses of a name; default: those that this machine finds */
+  lookup?: (host: string) => Promise<{ address: string }[]>
 }
 
 export type Desk = ReturnType<typeof openDesk>
 
 export function openDesk(options: DeskOptions) {
-  const { config, ledger, ids } = options
+  const { config, ledger, ids, lookup: addressesOf = (host) => lookup(host, { all: true }) } = options
   const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
   const ended = new Recent<string, Ended>(MOST_ENDED)
+  /** Where a crawler will connect to: of several addresses, since it chooses itself, one that is stopped, where there is one. */
+  const addressOf = async (origin: string): Promise<string | undefined> => {
+    const all = await addressesOf(hostOf(origin).replace(/^\[|\]$/g, '')).catch(() => [])
+    return (all.find(({ address }) => ledger.stops.why(origin, address) !== undefined) ?? all[0])?.address
+  }
   return {
     ...options,
-    ...grantingTools({ ...options, addressOf: (_agent, origin) => addressOf(origin, ledger) }),
+    ...grantingTools({ ...options, addressOf: (_agent, origin) => addressOf(origin) }),
     marginMs,
 
     /** of a permit, until it is extended, ms */
@@ -63,7 +70,7 @@ export function openDesk(options: DeskOptions) {
     async stopAt({ origin }: { origin: string }): Promise<'stopped' | undefined> {
       const { stops } = ledger
       if (!stops.hasAddresses()) return undefined
-      return stops.why(origin, await addressOf(origin, ledger)) === undefined ? undefined : 'stopped'
+      return stops.why(origin, await addressOf(origin)) === undefined ? undefined : 'stopped'
     },
 
     /** Redis's clock, for a date that a site sends */
@@ -100,9 +107,3 @@ export function openDesk(options: DeskOptions) {
 
 export const tooLate = (): Problem =>
   new Problem('ledger-away', 'Redis answered too late: ask again', { retryAfterMs: 1_000 })
-
-/** Where a crawler will connect to: of several addresses, since it chooses itself, one that is stopped, where there is one. */
-async function addressOf(origin: string, { stops }: Pick<Ledger, 'stops'>): Promise<string | undefined> {
-  const all = await lookup(hostOf(origin).replace(/^\[|\]$/g, ''), { all: true }).catch(() => [])
-  return (all.find(({ address }) => stops.why(origin, address) !== undefined) ?? all[0])?.address
-}

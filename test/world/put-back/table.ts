@@ -17,9 +17,13 @@ export type InCode = About & { file: string; text: string; put: string }
 /** A mutant of test/ledger/model/mutants.ts, by its name. */
 export type InScripts = About & { mutant: string }
 export type PutBack = InCode | InScripts
+/** found-by.json: by its name, the seed of the run that found it, after so many seconds of CPU, and by what */
+export type FoundBy = Record<string, { seed: number; seconds: number; by: string }>
 
 /** Where hosts share their pace, and crawlers of others ask. */
 const OTHERS = { crawlers: 8, sites: 12, plain: 0.2, busySeconds: 40, faultEveryMs: 1_000, fetchers: 2 }
+/** Nothing goes wrong: how fast it is shows what nobody is waited for. */
+const CALM = { faultEveryMs: 0, permits: 0, proxies: 0, sites: 40, busySeconds: 30 } as const
 const LEAPS = { kinds: ['clock leap', 'crash', 'restart'], faultEveryMs: 4_000, sites: 24, busySeconds: 60 } as const
 const LOSSES = { kinds: ['lost second', 'restart', 'crash', 'configuration', 'policy'], faultEveryMs: 8_000 } as const
 const OPERATORS = {
@@ -97,7 +101,8 @@ const inCode: InCode[] = [
     file: 'services/permits/src/desk.ts',
     text: 'passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS)',
     put: 'passed(ledger.clock, since) > 1e9',
-    options: OTHERS,
+    cannot:
+      'its sendWithinMs is 0, and a call that takes longer than two seconds fails, which the margin of the lease covers; test/permits/faults shows the refusal itself',
   },
   {
     name: 'a permit counts its time from when it is answered',
@@ -110,10 +115,10 @@ const inCode: InCode[] = [
   {
     name: 'a permit lasts longer for its holder than in the ledger',
     of: 'promise 11',
-    file: 'services/permits/src/desk.ts',
-    text: 'const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)',
-    put: 'const marginMs = -20_000',
-    options: OTHERS,
+    file: 'services/permits/src/leased.ts',
+    text: 'leaseMs + desk.marginMs)',
+    put: 'Math.ceil(leaseMs / 4))',
+    options: { ...OTHERS, kinds: ['freeze', 'partition', 'crash'], faultEveryMs: 1_500 },
   },
   {
     name: 'the proxy does not extend its lease',
@@ -230,7 +235,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/ledger.ts`,
     text: '  await endRobotsFetch(ledger, own)\n  return result\n}\n\nasync function resolveAll',
     put: '  return result\n}\n\nasync function resolveAll',
-    cannot: 'the lane waits for longer: slower, never ruder',
+    options: CALM,
   },
 ]
 
