@@ -107,7 +107,7 @@ const LESS: [keyof typeof NUMBERS, number[]][] = [
   ['partitions', [1]],
   ['proxies', [0]],
   ['permits', [0]],
-  ['sites', [4, 12, 30]],
+  ['sites', [6, 12, 30]], // redirects lead to the first six
   ['gateways', [1]],
   ['fetchers', [1, 2]],
   ['busySeconds', [10, 25]],
