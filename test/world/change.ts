@@ -75,5 +75,5 @@ function directLink(server: Server): RedisLink {
         })
       }
     },
-  }) as unknown as RedisLink
+  })
 }

@@ -129,7 +129,7 @@ export class Server {
     await this.real.eval(SAVE, 0)
   }
 
-  /** As `decorum partitions --restart`, for which the fleet is stopped and every lease has ended. */
+  /** As `decorum ledger partitions --restart`, for which the fleet is stopped and every lease has ended. */
   async announceRestart(): Promise<void> {
     for (const tag of this.tags) await this.real.hset(keysOf(tag).epoch, EPOCH.restartAnnounced, ANNOUNCED.plain)
   }
