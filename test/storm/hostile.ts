@@ -182,11 +182,12 @@ export async function flood(options: HostileOptions): Promise<HostileResult> {
       places,
     } satisfies CallersOptions)
     await phase('flooded', ms)
-    let [siteCounts, counted] = await Promise.all([ask<WebCounts>(hostileWeb), ask<CallersCounts>(callers)])
+    const counts = () => Promise.all([ask<WebCounts>(hostileWeb), ask<CallersCounts>(callers)])
+    let [siteCounts, counted] = await counts()
     const latest = clock() + options.calmMs
     while (missingOf(siteCounts, counted).length > 0 && clock() < latest) {
       await sleep(500)
-      ;[siteCounts, counted] = await Promise.all([ask<WebCounts>(hostileWeb), ask<CallersCounts>(callers)])
+      ;[siteCounts, counted] = await counts()
     }
     callers.kill()
     end.abort()

@@ -18,7 +18,8 @@ export function findChains(order: Uint32Array, of: Of): Chains {
   const waiting = new WaitingRedirects(chains, order, of)
   const placeOf = (row: number): number => lanes.placeOf(exchanges.lane[row] as number)
 
-  for (const [at, row] of order.entries()) {
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at] as number
     const isRobots = exchanges.isRobots(row)
     if (!exchanges.isGet(row) || !(isRobots || waiting.any)) continue
     const lane = exchanges.lane[row] as number

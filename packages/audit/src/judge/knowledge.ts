@@ -82,7 +82,7 @@ export class Knowledge {
     for (const states of readings) {
       for (let at = first; at <= last; at++) {
         this.#of.meter.steps++
-        for (const force of [states.inForce(at, asking.startMin), states.stillFresh(at, asking.startMin)]) {
+        for (const force of [states.inForce(at, asking.startMin), states.stillFresh(at, place, asking.startMin)]) {
           const view = force && this.#viewOf(force, policy)
           if (view !== undefined && !found.includes(view)) found.push(view)
         }

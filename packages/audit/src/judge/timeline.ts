@@ -29,7 +29,6 @@ const IS_UNKNOWN = 0
 const IS_OPEN = 1
 const HAS_RULES = 2
 const IN_OUTAGE = 3
-const NO_ANSWER = 4
 /** No copy that an outage could fall back on; NO_BODY is one that the record does not hold. */
 const NO_COPY = 2 ** 32 - 1
 
@@ -38,10 +37,8 @@ export class States {
   readonly #kinds: Uint8Array
   /** the rules; in an outage the last good ones before it */
   readonly #bodies: Uint32Array
-  /** of an outage: the answer that began it, the one before that, and what that one had said */
+  /** of an outage: the answer that began it */
   readonly #since: Uint32Array
-  readonly #last: Uint32Array
-  readonly #before: Uint8Array
   readonly #answers: Answers
   readonly #policy: Policy
 
@@ -53,8 +50,6 @@ export class States {
     this.#kinds = new Uint8Array(length)
     this.#bodies = new Uint32Array(length)
     this.#since = new Uint32Array(length)
-    this.#last = new Uint32Array(length)
-    this.#before = new Uint8Array(length)
     for (let place = 0; place < answers.places; place++) this.#readPlace(place, kindOf)
   }
 
@@ -73,11 +68,11 @@ export class States {
   }
 
   /** What the answer before an outage had said, while it may be fresh: an early refresh that failed changes nothing then (docs/spec/robots.md §6). */
-  stillFresh(at: number, instant: number): InForce | undefined {
-    const before = this.#before[at]
-    if (this.#kinds[at] !== IN_OUTAGE || before === NO_ANSWER) return undefined
-    const isFresh = instant - this.#answers.ended(this.#last[at] as number) < this.#policy.mostFreshMs
-    return isFresh ? said(before, this.#bodies[at] as number) : undefined
+  stillFresh(at: number, place: number, instant: number): InForce | undefined {
+    const before = (this.#since[at] as number) - 1
+    if (this.#kinds[at] !== IN_OUTAGE || before < this.#answers.first(place)) return undefined
+    const isFresh = instant - this.#answers.ended(before) < this.#policy.mostFreshMs
+    return isFresh ? said(this.#kinds[before], this.#bodies[before] as number) : undefined
   }
 
   #readPlace(place: number, kindOf: (answer: Answer) => Answer['kind']): void {
@@ -86,12 +81,9 @@ export class States {
     let copy = NO_COPY
     let state = IS_UNKNOWN
     let since = 0
-    let last = 0
-    let before = NO_ANSWER
     for (let at = answers.first(place); at < answers.beyond(place); at++) {
       const answer = answers.answer(at, place)
       const kind = kindOf(answer)
-      if (state !== IN_OUTAGE && at > answers.first(place)) [last, before] = [at - 1, state]
       if (kind === 'unknown') {
         state = IS_UNKNOWN
         copy = NO_BODY
@@ -114,8 +106,6 @@ export class States {
       this.#kinds[at] = state
       this.#bodies[at] = copy
       this.#since[at] = since
-      this.#last[at] = last
-      this.#before[at] = before
     }
   }
 }
