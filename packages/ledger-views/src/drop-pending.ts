@@ -66,7 +66,6 @@ async function* dropUpTo(
       continue
     }
     const holding = { ...lane, fence: held.fence }
-    let attempts = held.tries
     try {
       let left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
       if (left === 0) return
@@ -74,12 +73,11 @@ async function* dropUpTo(
         signal?.throwIfAborted()
         const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
         const at = scripts.now() - scripts.aheadMs() // Redis's clock
-        const outcomes = urls.map((head, n) => droppedOutcome(lane, head, n === 0 ? attempts : 0, at))
+        const outcomes = urls.map((url) => droppedOutcome(lane, url, at))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
         if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
         yield outcomes.length
         left -= outcomes.length
-        attempts = 0
       }
     } finally {
       await verbs.resolve([{ ...holding, dropped: [], next: { kind: 'release' } }])
@@ -87,7 +85,7 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number, at: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, attempts = 0, crawl, meta }: Pending, at: number): Outcome {
   return {
     id,
     url: lane.origin + path,

@@ -58,9 +58,10 @@ local function showLane(lane)
   if due and tonumber(due) < 0 then due = ms(now) end -- it stands in the line of due lanes (line.lua)
   out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
-  out[at + LANE_ROW.attempts] = memory[MEMORY.attempts]
   -- Once the lane was woken, that gate held it before.
   out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
-  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = firstIn(lane, list) or '', list
+  local head = firstIn(lane, list)
+  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list
+  out[at + LANE_ROW.attempts] = attemptsFor(lane, list, head)
   out[at + LANE_ROW.closed] = closedGatesOf(lane, list)
 end
