@@ -164,7 +164,6 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     log: { warn: broken, error: broken },
     pageMaxBytes: 10 * 1024 * 1024,
     maxAttempts: 5,
-    honourNoarchive: false,
     fetchDeadlineMs: 30_000,
     leaseMs: 45_000,
     isStopping: () => false,

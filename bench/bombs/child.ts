@@ -41,7 +41,6 @@ const pages = Array.from({ length: BOMBS }, async (_, nth) => {
     sink,
     pageMaxBytes: 10 * 1024 * 1024,
     maxAttempts: 1,
-    honourNoarchive: false,
     stats: { sinkFailed: () => void failed++ },
     log,
   })

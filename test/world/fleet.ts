@@ -177,7 +177,6 @@ export async function startFetcher(parts: Parts): Promise<void> {
     log,
     pageMaxBytes: 1_000_000,
     maxAttempts: settings.maxAttempts,
-    honourNoarchive: false,
     fetchDeadlineMs: settings.deadlineMs,
     leaseMs: settings.leaseMs,
     isStopping: () => isStopping,

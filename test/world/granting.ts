@@ -53,8 +53,6 @@ const configOf = (parts: Parts) => ({
   FETCH_DEADLINE_MS: parts.settings.deadlineMs,
   MAX_ATTEMPTS: parts.settings.maxAttempts,
   PERMIT_MAX_MS,
-  PERMITS_MAX_WAITING: 10_000,
-  PROXY_MAX_WAIT_MS: MINUTE,
   PAGE_MAX_BYTES: 1_000_000,
 })
 
@@ -90,7 +88,7 @@ export async function startProxy(parts: Parts): Promise<ProxyServed> {
     connections,
     config,
     tools,
-    lines: openLines(tools, config.PERMITS_MAX_WAITING, 0),
+    lines: openLines(tools, 0),
     places: new Places(process.clock),
     reporter: untilOver(process.clock, { unheard: 0, stale: 0 }),
     tally: {

@@ -30,6 +30,7 @@ export { fleetJsonSchema } from './fleet/schema.ts'
 export { contradictions, environmentOf, settled, valuesOfEnvironment } from './fleet/settle.ts'
 export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './fleet/values.ts'
 export { settingsHelp } from './help.ts'
+export { inheritedCrawls } from './inherited.ts'
 export {
   agentsJsonSchema,
   egressJsonSchema,
@@ -38,11 +39,20 @@ export {
   settingsJsonSchema,
   sitePoliciesJsonSchema,
 } from './json-schema.ts'
+export { formerInDocument } from './names.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
 export { brokenRelations } from './relations.ts'
-export { isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf, TABLE } from './settings.ts'
+export {
+  AUDIENCES,
+  audienceOf,
+  isSetting,
+  SETTINGS,
+  type SettingName,
+  type SettingsOf,
+  schemaOf,
+} from './settings.ts'
 export {
   type Hours,
   readHours,

@@ -5,6 +5,7 @@ import {
   contradictions,
   environmentOf,
   type FleetValues,
+  formerInDocument,
   isSame,
   readingSettings,
   type SettingName,
@@ -67,7 +68,9 @@ export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Ag
     const partitions = await timed(redis.llen(PARTITIONS_KEY))
     const isOurs = isWholeFleet && current?.via === 'environment'
     const before: FleetValues = current === undefined || isOurs ? {} : current.values
-    const wrong = contradictions(before, given, current?.version ?? 0)
+    const version = current?.version ?? 0
+    const former = reads.length === 0 ? [] : formerInDocument(before, version)
+    const wrong = [...former, ...contradictions(before, given, version)]
     if (wrong.length > 0) throw wrongSettings(...wrong)
     const values = reads.length === 0 ? before : settled(before, decides, reads)
     const filled = environmentOf(values, env)

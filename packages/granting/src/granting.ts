@@ -27,10 +27,9 @@ export function grantingTools({ config, ...given }: GrantingOptions): GrantingTo
 }
 
 /** @param marginMs  how much longer the lease lasts in the ledger than for its caller */
-export function openLines(tools: GrantingTools, mostWaiting: number, marginMs: number): Lines {
+export function openLines(tools: GrantingTools, marginMs: number): Lines {
   const lines: Lines = new Lines({
     clock: tools.ledger.clock,
-    mostWaiting,
     attempt: (wish, leaseMs) => attempt(wish, leaseMs + marginMs, tools),
     async release({ turn }: Granted) {
       const { own, paceLeases } = turn.leases

@@ -80,10 +80,13 @@ type Lane = {
   passing: Promise<void> | undefined
 }
 
+/** Callers that wait at once in one process. Each is an open connection, and so many fit into the memory and the file descriptors of one. */
+export const MOST_WAITING = 25_000
+
 export type LinesOptions = {
   clock: Clock
-  /** callers that may wait at once */
-  mostWaiting: number
+  /** callers that may wait at once; default MOST_WAITING */
+  mostWaiting?: number
   attempt: (wish: Wish, leaseMs: number) => Promise<Attempt>
   /** the caller has closed its connection, or has another turn by now */
   release: (granted: Granted) => Promise<void>
@@ -163,7 +166,7 @@ export class Lines {
     const own = this.#waitingOf.get(name) ?? 0
     if (maxWaiting !== undefined && own >= maxWaiting)
       throw new Problem('quota', `${maxWaiting} callers of this token wait already`, { retryAfterMs: 1_000 })
-    const most = this.#options.mostWaiting
+    const most = this.#options.mostWaiting ?? MOST_WAITING
     if (this.#waiting >= most) throw new Problem('busy', `${most} callers wait already`, { retryAfterMs: 1_000 })
     this.#waiting++
     this.#waitingOf.set(name, own + 1)

@@ -31,7 +31,7 @@ export class Asking {
   constructor(desk: Desk, shadow: ShadowPermits) {
     this.#desk = desk
     this.#shadow = shadow
-    this.#lines = openLines(desk, desk.config.PERMITS_MAX_WAITING, desk.marginMs)
+    this.#lines = openLines(desk, desk.marginMs)
   }
 
   get waiting(): number {

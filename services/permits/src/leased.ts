@@ -136,11 +136,11 @@ async function keepPage(
   agent: Agent,
   body: Buffer | undefined,
   outcome: Outcome | undefined,
-  { config, pages }: Desk,
+  { pages }: Desk,
 ): Promise<void> {
   if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
   if (outcome.unchanged) return // a 304 has no page
-  if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
+  if (agent.honourNoarchive && outcome.says?.robots?.includes('noarchive')) return
   const { status, headers, truncated, startedAt, ms, address } = outcome
   const answer = { status, headers, body, truncated, startedAt, ms, address }
   const requestHeaders = headersFor(agent, request)

@@ -81,7 +81,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
       takeOverDelays(agents, next.agents)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
-      config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       permits.desk.origins.robots.setRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })

@@ -83,7 +83,7 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
     addressOf: connections.addressOf,
     whyUnreachable,
   })
-  const lines = openLines(tools, config.PERMITS_MAX_WAITING, 0)
+  const lines = openLines(tools, 0)
   const following = joined.follow({
     ledger,
     log,
