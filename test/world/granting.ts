@@ -2,11 +2,12 @@
  * Permits and the proxy as objects, put together as their own `main` files do: what grants turns to crawlers of others. HTTP between them and
  * their callers is played (crawlers.ts), and so is the queue of orders.
  */
-import { addressGuard } from '@decorum/admission'
+
 import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/granting'
 import { robotsOrders, robotsRoom } from '@decorum/granting/testing'
 import type { Ledger } from '@decorum/ledger'
 import { endOfOrder, openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
+import { addressGuard } from '@decorum/politeness/admission'
 import { MINUTE } from '@decorum/protocol'
 import { Places, type Parts as ProxyParts } from '@decorum/proxy/testing'
 import { untilOver } from '@decorum/sending'

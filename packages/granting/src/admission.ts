@@ -1,7 +1,7 @@
 /** What is asked for, as it can be judged without any site: a URL, one of our agents, an address that may be visited. */
 import { isIP } from 'node:net'
-import type { AddressGuard } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
+import type { AddressGuard } from '@decorum/politeness/admission'
 import { namesRobotsTxt, readUrl } from '@decorum/protocol'
 import { Problem } from './problem.ts'
 import type { Token } from './tokens.ts'

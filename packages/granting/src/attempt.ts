@@ -1,6 +1,7 @@
 /** One try at a turn: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
-import { deadOrigin, disallowed, type SenderGate } from '@decorum/admission'
+
 import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
+import { deadOrigin, disallowed, type SenderGate } from '@decorum/politeness/admission'
 import type { FailureReason, RuleRef } from '@decorum/protocol'
 import type { UnansweredReason } from '@decorum/robots'
 import { defined, sinceNow } from '@decorum/runtime'

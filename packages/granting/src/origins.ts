@@ -1,9 +1,9 @@
 /** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
 
-import { Recent, type RobotsJudge, robotsJudge, type SenderGate, senderGate } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
+import { Recent, type RobotsJudge, robotsJudge, type SenderGate, senderGate } from '@decorum/politeness/admission'
 import type { Judgement, RobotsState } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 

@@ -1,6 +1,5 @@
 /** Who may ask: without tokens every program on this machine, with tokens their holders. */
 import { hash, timingSafeEqual } from 'node:crypto'
-import { Recent } from '@decorum/admission'
 import {
   type Agents,
   isLoopback,
@@ -9,6 +8,7 @@ import {
   readPermitTokens,
   wrongSettings,
 } from '@decorum/config'
+import { Recent } from '@decorum/politeness/admission'
 import { Problem } from './problem.ts'
 
 /** A caller; the token itself is compared here and nowhere else. */

@@ -1,6 +1,5 @@
 /** The settings of a fetcher, read once from its environment. The settings themselves are in @decorum/config. */
 
-import { addressGuard } from '@decorum/admission'
 import {
   agentsOf,
   dnsServers,
@@ -13,6 +12,7 @@ import {
 } from '@decorum/config'
 import { thisHost } from '@decorum/content/reference'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
 
 const Settings = schemaOf('fetcher')
 

@@ -1,9 +1,9 @@
 /** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
-import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
 import { linkTo } from '@decorum/ledger'
+import { robotsJudge } from '@decorum/politeness/admission'
 import { ORDERS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue, servingWhenFull } from '@decorum/protocol/bullmq'
 import {

@@ -1,10 +1,10 @@
 /** What every verb of the service works with, and what all of them check. */
 
 import { lookup } from 'node:dns/promises'
-import { Recent } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import { agentOf, grantingTools, mayBe, Problem, type RobotsOrders, type Token } from '@decorum/granting'
 import type { Ledger } from '@decorum/ledger'
+import { Recent } from '@decorum/politeness/admission'
 import { hostOf } from '@decorum/protocol'
 import { passed, type Since, type Traces } from '@decorum/runtime'
 import { endUnused } from '@decorum/sending'

@@ -4,7 +4,6 @@
  */
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
-import { tokensOf } from '@decorum/politeness'
 import { namesRobotsTxt, type RuleRef } from '@decorum/protocol'
 import {
   type Judgement,
@@ -17,6 +16,7 @@ import {
   type RobotsTxt,
 } from '@decorum/robots'
 import { LRUCache } from 'lru-cache'
+import { tokensOf } from '../index.ts'
 import { Recent } from './recent.ts'
 
 /** Compiled rules held per process, by weight of their source. */
