@@ -1,7 +1,7 @@
 /** A fetcher as a process: joined to the fleet, its fetching processes, its health, and the pages that it keeps. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Joined, startJoined } from '@decorum/config/fleet-config'
 import { isContentPath } from '@decorum/content/reference'
-import { type Joined, startJoined } from '@decorum/fleet-config'
 import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
 import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'

@@ -1,7 +1,7 @@
 /** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/config/fleet-config'
 import { linkTo } from '@decorum/ledger'
 import { robotsJudge } from '@decorum/politeness/admission'
 import { ORDERS, queueOptions, systemClock } from '@decorum/protocol'

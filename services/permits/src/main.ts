@@ -5,7 +5,14 @@
 
 import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, BUILD, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  BUILD,
+  type Joined,
+  openFleetLedger,
+  startJoined,
+  VERSION,
+} from '@decorum/config/fleet-config'
 import { openRobotsOrders, startHousekeeping } from '@decorum/granting'
 import { systemClock } from '@decorum/protocol'
 import {

@@ -4,7 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, BUILD, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import {
+  aboutThisProcess,
+  BUILD,
+  type Joined,
+  openFleetLedger,
+  startJoined,
+  VERSION,
+} from '@decorum/config/fleet-config'
 import { type GrantingTools, grantingTools, openLines, openRobotsOrders, startHousekeeping } from '@decorum/granting'
 import { type Clock, systemClock } from '@decorum/protocol'
 import {

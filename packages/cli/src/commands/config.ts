@@ -21,7 +21,7 @@ import {
   readLatest,
   type Version,
   write,
-} from '@decorum/fleet-config'
+} from '@decorum/config/fleet-config'
 import { type RedisLink, readTags } from '@decorum/ledger'
 import { openLedgerWithViews } from '@decorum/ledger-views'
 import { policySentence } from '@decorum/politeness'

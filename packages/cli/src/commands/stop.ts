@@ -1,5 +1,5 @@
 /** `decorum stop`: emergency stops of the whole fleet, of everything or by name; listed and lifted. docs/stops.md is the reader's page. */
-import { connectForConfig, readCurrent } from '@decorum/fleet-config'
+import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import {
   EVERYTHING,
   isInForce,

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/config/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND, systemClock } from '@decorum/protocol'
 import { servingWhenFull } from '@decorum/protocol/bullmq'

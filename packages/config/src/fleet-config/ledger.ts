@@ -1,6 +1,7 @@
 /** The ledger as a role opens it that takes part in requests: by its settings, and with the rates of the document in force. */
-import type { SettingsOf } from '@decorum/config'
+
 import { type Ledger, type LedgerOptions, openLedger } from '@decorum/ledger'
+import type { SettingsOf } from '../index.ts'
 import type { Joined } from './join.ts'
 
 type Settings = Pick<SettingsOf<'fetcher'>, 'REDIS_URL' | 'DECORUM_PARTITIONS' | 'LEASE_MS' | 'QUARANTINE_MS'>

@@ -1,9 +1,9 @@
 /** How a role process starts: agreed with the fleet's document first, its settings read second, and then it follows. */
 
 import { hostname } from 'node:os'
-import { type Agents, fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '@decorum/config'
 import type { Ledger, RedisLink } from '@decorum/ledger'
 import { SECOND } from '@decorum/protocol'
+import { type Agents, fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '../index.ts'
 import { agree, connectForConfig, type Env } from './agree.ts'
 import { type Following, type FollowOptions, follow } from './follow.ts'
 import { ratesOf } from './rates.ts'

@@ -1,6 +1,7 @@
 /** What the scripts of the ledger need of the configuration: they hold every caller to it. */
-import { type Agents, readHours, readSitePolicies, type SitePolicy } from '@decorum/config'
+
 import type { Rates } from '@decorum/ledger'
+import { type Agents, readHours, readSitePolicies, type SitePolicy } from '../index.ts'
 import type { Version } from './store.ts'
 
 export const ratesOf = ({ version, values }: Version, agents: Agents): Rates => ({

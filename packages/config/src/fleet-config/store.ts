@@ -1,6 +1,7 @@
 /** The document in Redis: a record with a version (docs/decisions/0028-one-replicated-record.md), and the records before it. */
-import type { FleetValues } from '@decorum/config'
+
 import { libraryOf, type Place, type RedisLink, ratesVersion, type Written } from '@decorum/ledger'
+import type { FleetValues } from '../index.ts'
 
 /** In the hash slot of the list of partitions, which does not belong to any partition. */
 const CURRENT_KEY = '{decorum:partitions}:config'

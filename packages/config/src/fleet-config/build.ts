@@ -12,7 +12,7 @@ const DIGITS = 12
  * Of all packages and services: they are released together. Packing writes the commit into the manifest of this package; in a checkout it is
  * read from the files of git once, when a process starts: uncommitted changes and a later checkout are not seen.
  */
-export function readBuild(folder = fileURLToPath(new URL('..', import.meta.url))): Build {
+export function readBuild(folder = fileURLToPath(new URL('../..', import.meta.url))): Build {
   const { version, commit = '' } = JSON.parse(readFileSync(resolve(folder, 'package.json'), 'utf8')) as Partial<Build>
   const found = commit === '' ? commitOf(resolve(folder, '../..')) : commit
   return { version: version ?? '', commit: /^[0-9a-f]{12,64}$/.test(found) ? found.slice(0, DIGITS) : 'unknown' }

@@ -1,8 +1,8 @@
 /** A running process follows the document: by polling its version, on a connection that fails instead of waiting. */
 
-import { type Agents, type Difference, differences, environmentOf, type SettingName } from '@decorum/config'
 import { keeperOf, type Ledger, LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
+import { type Agents, type Difference, differences, environmentOf, type SettingName } from '../index.ts'
 import type { Env } from './agree.ts'
 import { ratesOf } from './rates.ts'
 import { configPlace, readCurrent, readHead, type Version } from './store.ts'

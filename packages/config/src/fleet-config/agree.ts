@@ -1,5 +1,7 @@
 /** How a process agrees with the fleet's document: it takes settings that it was not given, adds those that were not decided yet, or does not start. */
 
+import { checkRedis, linkTo, PARTITIONS_KEY, type RedisLink, reachRedis, withDeadline } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
 import {
   checkDocument,
   contradictions,
@@ -12,9 +14,7 @@ import {
   settled,
   valuesOfEnvironment,
   wrongSettings,
-} from '@decorum/config'
-import { checkRedis, linkTo, PARTITIONS_KEY, type RedisLink, reachRedis, withDeadline } from '@decorum/ledger'
-import { systemClock } from '@decorum/protocol'
+} from '../index.ts'
 import { OvertakenError, readCurrent, type Version, write } from './store.ts'
 
 export type Env = Record<string, string | undefined>
