@@ -7,7 +7,7 @@ import { loadAgents } from '@decorum/config'
 import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { admitter, gatewayMetrics, startDispatch, startIntake } from '@decorum/gateway/testing'
 import { endLeases, LedgerUnavailableError, linkTo } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { robotsJudge } from '@decorum/politeness/admission'
 import {
   assignedId,

@@ -4,7 +4,7 @@ import { connectForConfig, readCurrent, write } from '@decorum/config/fleet-conf
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
 import type { StoreItem } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'

@@ -2,9 +2,9 @@
 
 import { connectLink, LedgerUnfitError, linkTo, readTags } from '@decorum/ledger'
 import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/testing'
+import { type LaneView, type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { repartition } from '@decorum/ledger-move'
 import { holdingChange, moveLane } from '@decorum/ledger-move/testing'
-import { type LaneView, type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
 import { systemClock } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'

@@ -4,7 +4,7 @@
  */
 import type { Ledger } from '@decorum/ledger'
 import { CRAWL, EPOCH, KEY, keysOf, laneName, writeState } from '@decorum/ledger/testing'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'

@@ -1,6 +1,6 @@
 /** Who reads a crawl's outcomes: what each group has not acknowledged, since when, by whom; and how one is forgotten. */
 import { isRead, makeGroup, readerInTheWay } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, outcomesKey, partitionTags } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'

@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, BUILD, type Joined, startJoined, VERSION } from '@decorum/config/fleet-config'
 import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
 import {

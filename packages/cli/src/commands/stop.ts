@@ -10,7 +10,7 @@ import {
   StopError,
   type StopRecord,
 } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'

@@ -1,5 +1,5 @@
 /** The parts behind the face, for tests and benches: the verbs of one partition. */
-import type { Scripts } from '@decorum/ledger/stored'
+import type { Scripts } from '../stored.ts'
 import { operate } from './operate.ts'
 import type { ClosedList, LaneList, LaneScan, Operation } from './types.ts'
 import { viewLanes } from './view-lanes.ts'

@@ -1,9 +1,9 @@
 /** What operators look at and change: lanes, origins, partitions, and where a candidate is. */
 
-import { type Cancelled, EVERYTHING, type LaneRef, stopsInForce, thatAnswer } from '@decorum/ledger'
-import { answersOf, KEPT, type Note, type Notes, type Partitions } from '@decorum/ledger/stored'
 import type { Outcome } from '@decorum/protocol'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { type Cancelled, EVERYTHING, type LaneRef, stopsInForce, thatAnswer } from '../index.ts'
+import { answersOf, KEPT, type Note, type Notes, type Partitions } from '../stored.ts'
 import { dropPending } from './drop-pending.ts'
 import { type FoundPending, findInJobs, findOutcome, findPending } from './find-candidate.ts'
 import { areStored, type Intake, intakeOf, laterTargets, waitingForIntake } from './intake.ts'

@@ -1,6 +1,7 @@
 /** The sitemaps that the robots.txt of an origin names, as far as the fleet knows it. Nothing is fetched. */
-import type { Ledger } from '@decorum/ledger'
+
 import { parseRobots } from '@decorum/robots'
+import type { Ledger } from '../index.ts'
 import type { OriginView } from './types.ts'
 
 /** A robots.txt may name tens of thousands. */

@@ -1,6 +1,6 @@
 /** view-lanes: lanes in the order in which they are due, or end, each with its origin. */
 
-import type { Scripts } from '@decorum/ledger/stored'
+import type { Scripts } from '../stored.ts'
 import { callView, LANE_ROW } from './calls.ts'
 import type { LaneInOrigin, LaneList } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'

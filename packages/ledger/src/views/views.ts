@@ -1,8 +1,8 @@
 /** A lane and an origin as the views show them (lua/lib/view.lua). */
 
-import { decodeIn, FIELD, type List, readLaneName, readState, withRobotsFetch } from '@decorum/ledger/stored'
 import type { Gate } from '@decorum/protocol'
 import { GATE_TABLE, type LedgerGate } from '@decorum/protocol/gates'
+import { decodeIn, FIELD, type List, readLaneName, readState, withRobotsFetch } from '../stored.ts'
 import { LANE_ROW } from './calls.ts'
 import type { ClosedGate, LaneView, OriginView } from './types.ts'
 

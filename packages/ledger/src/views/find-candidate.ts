@@ -3,9 +3,9 @@
  * that leads from an id to its lane, so a URL is looked for where it would be; each search is bounded, and says when it was cut short.
  */
 
-import type { LaneRef, RedisLink } from '@decorum/ledger'
-import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '@decorum/ledger/stored'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey, readOutcome } from '@decorum/protocol'
+import type { LaneRef, RedisLink } from '../index.ts'
+import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../stored.ts'
 import type { PendingUrl, WantedCandidate } from './types.ts'
 
 /** URLs or outcomes that are read by one command. */

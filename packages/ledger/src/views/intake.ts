@@ -1,8 +1,8 @@
 /** What is read of candidates without a script: whether they are stored, and how many have not been taken in yet. */
 
-import type { RedisLink } from '@decorum/ledger'
-import { answersOf, idSlot, KEY, type Keys } from '@decorum/ledger/stored'
 import { CANDIDATES, DEFAULT_CRAWL, type Deadline, ORDERS } from '@decorum/protocol'
+import type { RedisLink } from '../index.ts'
+import { answersOf, idSlot, KEY, type Keys } from '../stored.ts'
 
 /** @returns for each id of one partition whether a candidate of that id is stored: pending, or in flight */
 export async function areStored(

@@ -1,9 +1,10 @@
 /** What operators are shown of a ledger, and what they may change. Instants: ms since 1970 UTC. */
-import type { LaneRef, Pending } from '@decorum/ledger'
-import type { List, SitePolicyView } from '@decorum/ledger/stored'
+
 import type { Gate, Instant } from '@decorum/protocol'
 import type { LedgerGate } from '@decorum/protocol/gates'
 import type { RobotsState } from '@decorum/robots'
+import type { LaneRef, Pending } from '../index.ts'
+import type { List, SitePolicyView } from '../stored.ts'
 
 /** What an operator does to one origin. `until`: ms since 1970 UTC, absent: until it is ended. */
 export type Operation = { origin: string; by: string; reason: string } & (

@@ -1,6 +1,6 @@
 /** view-origin: one origin, and its lane of each agent. */
 
-import type { Scripts } from '@decorum/ledger/stored'
+import type { Scripts } from '../stored.ts'
 import { callView, LANE_ROW } from './calls.ts'
 import type { LaneView, OriginView } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'

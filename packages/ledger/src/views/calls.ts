@@ -1,5 +1,5 @@
 /** What TypeScript and the scripts of this package say to each other, as calls.ts of the ledger does for its verbs. */
-import { type Arg, argsInOrder, LEDGER_LUA, libraryOf, type Reply, row, type Scripts } from '@decorum/ledger/stored'
+import { type Arg, argsInOrder, LEDGER_LUA, libraryOf, type Reply, row, type Scripts } from '../stored.ts'
 
 /** The arguments of every verb, which its script explains: in lua/verbs, `operate` in the ledger's. */
 export const ARGS = {

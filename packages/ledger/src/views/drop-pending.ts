@@ -1,17 +1,8 @@
 /** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
 
-import type { LaneRef, Pending, RedisLink } from '@decorum/ledger'
-import {
-  firstUrlsOf,
-  isEmpty,
-  type Keys,
-  type List,
-  lastOf,
-  placeOf,
-  type Scripts,
-  type Verbs,
-} from '@decorum/ledger/stored'
 import { type Clock, crawlField, type Outcome } from '@decorum/protocol'
+import type { LaneRef, Pending, RedisLink } from '../index.ts'
+import { firstUrlsOf, isEmpty, type Keys, type List, lastOf, placeOf, type Scripts, type Verbs } from '../stored.ts'
 import { writeOperation } from './operate.ts'
 
 /** URLs of one call. */

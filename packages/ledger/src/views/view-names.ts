@@ -1,6 +1,6 @@
 /** Lists origins by the gate that holds them (view-closed), and lanes by the domain of their host (scan-lanes). */
 
-import type { Scripts } from '@decorum/ledger/stored'
+import type { Scripts } from '../stored.ts'
 import { callView, LANE_ROW } from './calls.ts'
 import type { ClosedList, LaneInOrigin, LaneScan, OriginView } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'

@@ -1,6 +1,6 @@
 /** A ledger with the calls of an operator beside its own. */
-import type { Ledger, LedgerOptions } from '@decorum/ledger'
-import { defineScripts, EVERY_CALL, finished, openLedgerWith, whenFull } from '@decorum/ledger/stored'
+import type { Ledger, LedgerOptions } from '../index.ts'
+import { defineScripts, EVERY_CALL, finished, openLedgerWith, whenFull } from '../stored.ts'
 import { ARGS, VIEW_LUA, VIEW_VERBS, type ViewVerb } from './calls.ts'
 import { operatorCalls } from './operator-calls.ts'
 

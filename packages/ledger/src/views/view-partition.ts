@@ -1,6 +1,6 @@
 /** view-partition: the partition as a whole. */
 
-import type { Scripts } from '@decorum/ledger/stored'
+import type { Scripts } from '../stored.ts'
 import { callView, PARTITION_ROW } from './calls.ts'
 import type { PartitionView } from './types.ts'
 export async function viewPartition(scripts: Scripts, tag: string): Promise<PartitionView> {

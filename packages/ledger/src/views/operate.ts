@@ -1,8 +1,8 @@
 /** operate: what an operator does to one origin, and the list of what operators did. */
 
-import { type RedisLink, withDeadline } from '@decorum/ledger'
-import { type Keys, OPERATION, type Scripts } from '@decorum/ledger/stored'
 import { type Deadline, FOREVER } from '@decorum/protocol'
+import { type RedisLink, withDeadline } from '../index.ts'
+import { type Keys, OPERATION, type Scripts } from '../stored.ts'
 import { callView } from './calls.ts'
 import type { Operation, OperationRecord } from './types.ts'
 
