@@ -1,7 +1,8 @@
 /** What must hold before hosts move to other partitions: no process runs, no job is half done, no lease is left. */
-import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
-import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '@decorum/ledger/stored'
+
 import { CANDIDATES, type Clock } from '@decorum/protocol'
+import { LedgerUnfitError, type RedisLink } from '../index.ts'
+import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '../stored.ts'
 
 type Fleet = { redis: RedisLink; clock: Clock; leaseMs: number; quarantineMs: number }
 

@@ -4,9 +4,9 @@
  * in the same script. So a run that was frozen, lost its lock and was overtaken changes nothing any more, wherever it wakes up.
  */
 
-import { LedgerUnfitError, type RedisLink } from '@decorum/ledger'
-import { type Arg, CHANGE_LOCK_KEY, CHANGES_KEY, keysOf, PARTITIONS_KEY, RETIRED_KEY } from '@decorum/ledger/stored'
 import { type Clock, systemClock } from '@decorum/protocol'
+import { LedgerUnfitError, type RedisLink } from '../index.ts'
+import { type Arg, CHANGE_LOCK_KEY, CHANGES_KEY, keysOf, PARTITIONS_KEY, RETIRED_KEY } from '../stored.ts'
 import { type Args, changeScripts, type Step } from './scripts.ts'
 
 const LIFE_MS = 10_000

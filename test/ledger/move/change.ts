@@ -1,7 +1,7 @@
 /** `decorum ledger partitions` for a test, on a connection of its own. */
 
 import { connectLink, linkTo } from '@decorum/ledger'
-import { type Repartitioned, repartition } from '@decorum/ledger-move'
+import { type Repartitioned, repartition } from '@decorum/ledger/move'
 import { systemClock } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 

@@ -1,8 +1,8 @@
 /** How far apart the times of partitions are, for instants that move from one to another. */
 
-import { mastersOf, type RedisLink } from '@decorum/ledger'
-import { EPOCH, keysOf } from '@decorum/ledger/stored'
 import type { Clock } from '@decorum/protocol'
+import { mastersOf, type RedisLink } from '../index.ts'
+import { EPOCH, keysOf } from '../stored.ts'
 import { changeScripts } from './scripts.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** What partitions have counted since the beginning, and what crawls have used of their limits, goes on to count when one retires. */
-import { CRAWL, CRAWL_MOVES, KEY, keysOf } from '@decorum/ledger/stored'
+import { CRAWL, CRAWL_MOVES, KEY, keysOf } from '../stored.ts'
 import type { Mover } from './copy-key.ts'
 
 /** A field without a name in CRAWL counts outcomes of a kind. */

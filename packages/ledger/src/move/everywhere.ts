@@ -2,17 +2,9 @@
  * What every partition has: least delays, stops, policies, and the records of crawls. A partition that comes, or that was unreachable when
  * they changed, gets the latest version before it is opened, so nothing is granted there without them.
  */
-import {
-  CRAWL,
-  CRAWL_MOVES,
-  EPOCH,
-  type EPOCH_MOVES,
-  keysOf,
-  LAYOUT,
-  readRecord,
-  sharesOf,
-} from '@decorum/ledger/stored'
+
 import { DAY } from '@decorum/protocol'
+import { CRAWL, CRAWL_MOVES, EPOCH, type EPOCH_MOVES, keysOf, LAYOUT, readRecord, sharesOf } from '../stored.ts'
 import type { Place } from './move-keys.ts'
 
 type Moves = typeof EPOCH_MOVES

@@ -2,6 +2,8 @@
  * Moves one lane from one partition to another, while nothing else may write to either. A copy replaces what an earlier try left behind,
  * and the original is dropped in one step after all of it is copied. So a move that was broken off anywhere can be made again.
  */
+
+import { DEFAULT_CRAWL, isAssigned } from '@decorum/protocol'
 import {
   type Arg,
   CRAWL,
@@ -18,8 +20,7 @@ import {
   MEMORY_INSTANTS,
   readLaneRecord,
   writeLaneRecord,
-} from '@decorum/ledger/stored'
-import { DEFAULT_CRAWL, isAssigned } from '@decorum/protocol'
+} from '../stored.ts'
 import { copyKey, type Mover } from './copy-key.ts'
 
 const ENTRIES = 1_000

@@ -1,17 +1,17 @@
 /** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
 import { connectLink, LedgerUnfitError, linkTo, readTags } from '@decorum/ledger'
+import { repartition } from '@decorum/ledger/move'
+import { holdingChange, moveLane } from '@decorum/ledger/move/testing'
 import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/testing'
 import { type LaneView, type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
-import { repartition } from '@decorum/ledger-move'
-import { holdingChange, moveLane } from '@decorum/ledger-move/testing'
 import { systemClock } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { keys, outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'
-import { every } from '../support/every.ts'
-import { redisForTest } from '../support/redis.ts'
+import { every } from '../../support/every.ts'
+import { redisForTest } from '../../support/redis.ts'
+import { keys, outcomeOf, PATIENT, url } from '../ledger-for-test.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']

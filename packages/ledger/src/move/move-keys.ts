@@ -2,9 +2,10 @@
  * Moves what does not go along with a lane or an origin: keys and entries that KEY_MOVES says belong to a lane, an origin or a host. They
  * are found by their names, in one pass over each server.
  */
-import { mastersOf } from '@decorum/ledger'
-import { type Arg, KEY, KEY_MOVES, type KeyMove, type Owner, readLaneName } from '@decorum/ledger/stored'
+
 import { hostOf, ORDERS, partitionOf } from '@decorum/protocol'
+import { mastersOf } from '../index.ts'
+import { type Arg, KEY, KEY_MOVES, type KeyMove, type Owner, readLaneName } from '../stored.ts'
 import { copyKey, liveAtLeast, type Mover } from './copy-key.ts'
 import { moveOrigin } from './move-origin.ts'
 import type { Ahead } from './server-clocks.ts'

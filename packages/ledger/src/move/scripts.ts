@@ -1,5 +1,5 @@
 /** The scripts of a change: each is one step in one partition, bounded, and can be made again. Their files say what they get and keep. */
-import { type Arg, LEDGER_LUA, libraryOf, type Script } from '@decorum/ledger/stored'
+import { type Arg, LEDGER_LUA, libraryOf, type Script } from '../stored.ts'
 
 const LUA = libraryOf({ folder: new URL('./lua/', import.meta.url), base: LEDGER_LUA })
 

@@ -7,9 +7,10 @@
  *
  * All other keys stay as they are. Fixtures of both layouts are in test/ledger/layouts.
  */
-import { checkRedis, LedgerUnfitError, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
-import { EPOCH, KEY, keysOf, LAYOUT } from '@decorum/ledger/stored'
+
 import { ORDERS, systemClock } from '@decorum/protocol'
+import { checkRedis, LedgerUnfitError, mastersOf, type RedisLink, readTags } from '../index.ts'
+import { EPOCH, KEY, keysOf, LAYOUT } from '../stored.ts'
 import { type Change, holdingChange } from './change-lock.ts'
 import { upgradeScripts as steps } from './scripts.ts'
 

@@ -7,8 +7,8 @@ import { CRAWL, EPOCH, KEY, keysOf, laneName, writeState } from '@decorum/ledger
 import { openLedgerWithViews } from '@decorum/ledger/views'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { outcomeOf, PATIENT, url } from '../ledger/ledger-for-test.ts'
-import { redisForTest } from '../support/redis.ts'
+import { redisForTest } from '../../support/redis.ts'
+import { outcomeOf, PATIENT, url } from '../ledger-for-test.ts'
 import { changeTo } from './change.ts'
 
 const redis = await redisForTest()

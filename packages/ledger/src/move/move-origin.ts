@@ -1,7 +1,8 @@
 /** Moves what is known of one origin, under the rules of move-lane.ts. */
-import { type Arg, BODY, FIELD, keysOf, ORIGIN_INSTANTS, readState } from '@decorum/ledger/stored'
+
 import { hostOf, registrableDomain } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
+import { type Arg, BODY, FIELD, keysOf, ORIGIN_INSTANTS, readState } from '../stored.ts'
 import { copyKey, liveAtLeast, type Mover } from './copy-key.ts'
 
 const INSTANTS = (Object.keys(ORIGIN_INSTANTS) as (keyof typeof FIELD)[])

@@ -3,9 +3,10 @@
  * KEY_MOVES says belongs to them. The fleet stands still meanwhile, and every partition refuses callers that know another number:
  * docs/decisions/0009-redis-cluster.md.
  */
-import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '@decorum/ledger'
-import { ANNOUNCED, type Arg, carryGroups, defineVerbs, EPOCH, KEY, keysOf, outboxMark } from '@decorum/ledger/stored'
+
 import { type Clock, partitionTags, readUrl, systemClock } from '@decorum/protocol'
+import { checkRedis, LedgerUnfitError, type RedisLink, readTags } from '../index.ts'
+import { ANNOUNCED, type Arg, carryGroups, defineVerbs, EPOCH, KEY, keysOf, outboxMark } from '../stored.ts'
 import { type Change, holdingChange } from './change-lock.ts'
 import { dealLimits, spreadCrawls, spreadDocuments, spreadLoss } from './everywhere.ts'
 import { homeOf, moveKeys, type Place } from './move-keys.ts'

@@ -1,6 +1,6 @@
 /** A key as it is, in another partition. */
-import type { RedisLink } from '@decorum/ledger'
-import { type Arg, valuesOf } from '@decorum/ledger/stored'
+import type { RedisLink } from '../index.ts'
+import { type Arg, valuesOf } from '../stored.ts'
 import type { Change } from './change-lock.ts'
 
 export type Mover = { redis: RedisLink; change: Change }

@@ -4,8 +4,8 @@ import { EPOCH, KEY, KEY_MOVES, type KeyMove, keysOf } from '@decorum/ledger/tes
 import { partitionOf } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { PATIENT } from '../ledger/ledger-for-test.ts'
-import { redisForTest } from '../support/redis.ts'
+import { redisForTest } from '../../support/redis.ts'
+import { PATIENT } from '../ledger-for-test.ts'
 import { changeTo } from './change.ts'
 
 const redis = await redisForTest()
