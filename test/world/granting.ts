@@ -3,14 +3,14 @@
  * their callers is played (crawlers.ts), and so is the queue of orders.
  */
 
-import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/granting'
-import { robotsOrders, robotsRoom } from '@decorum/granting/testing'
 import type { Ledger } from '@decorum/ledger'
 import { endOfOrder, openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
 import { addressGuard } from '@decorum/politeness/admission'
 import { MINUTE } from '@decorum/protocol'
 import { Places, type Parts as ProxyParts } from '@decorum/proxy/testing'
 import { untilOver } from '@decorum/sending'
+import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/sending/granting'
+import { robotsOrders, robotsRoom } from '@decorum/sending/granting/testing'
 import type { LaneConnections } from '@decorum/sending/http'
 import { openFor, type Parts, started } from './fleet.ts'
 

@@ -1,12 +1,12 @@
 /** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
 
 import type { Agent } from '@decorum/config'
-import { Problem, type Token } from '@decorum/granting'
 import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { defined, sinceNow } from '@decorum/runtime'
 import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
+import { Problem, type Token } from '@decorum/sending/granting'
 import { type Desk, tooLate } from './desk.ts'
 import { believedOf, leasesOf, loadOf } from './end.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'

@@ -13,7 +13,6 @@ import {
   startJoined,
   VERSION,
 } from '@decorum/config/fleet-config'
-import { openRobotsOrders, startHousekeeping } from '@decorum/granting'
 import { systemClock } from '@decorum/protocol'
 import {
   endIfUnfit,
@@ -27,6 +26,7 @@ import {
   roleLog,
 } from '@decorum/runtime'
 import { Counter, Registry } from '@decorum/runtime/prom-client'
+import { openRobotsOrders, startHousekeeping } from '@decorum/sending/granting'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'

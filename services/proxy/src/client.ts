@@ -4,10 +4,10 @@
  */
 
 import type { Agent, Agents, PermitToken } from '@decorum/config'
-import { ANYBODY, agentOf, checkCrawl, Problem, type Token, tokenGiven } from '@decorum/granting'
 import { Recent } from '@decorum/politeness/admission'
 import { CRAWL_NAME, CRAWL_NAME_FORM } from '@decorum/protocol/crawl-name'
 import { defined } from '@decorum/runtime'
+import { ANYBODY, agentOf, checkCrawl, Problem, type Token, tokenGiven } from '@decorum/sending/granting'
 
 export type Client = { token: Token; agent: Agent; crawl?: string }
 

@@ -10,9 +10,9 @@ import {
   readSitePolicies,
   schemaOf,
 } from '@decorum/config'
-import { permitTokens } from '@decorum/granting'
 import { loadPaceGroups } from '@decorum/politeness'
 import { addressGuard } from '@decorum/politeness/admission'
+import { permitTokens } from '@decorum/sending/granting'
 
 const Settings = schemaOf('proxy')
 

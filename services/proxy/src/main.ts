@@ -12,7 +12,6 @@ import {
   startJoined,
   VERSION,
 } from '@decorum/config/fleet-config'
-import { type GrantingTools, grantingTools, openLines, openRobotsOrders, startHousekeeping } from '@decorum/granting'
 import { type Clock, systemClock } from '@decorum/protocol'
 import {
   closeWithin,
@@ -25,6 +24,13 @@ import {
 } from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prom-client'
 import { untilOver } from '@decorum/sending'
+import {
+  type GrantingTools,
+  grantingTools,
+  openLines,
+  openRobotsOrders,
+  startHousekeeping,
+} from '@decorum/sending/granting'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import { clients } from './client.ts'
 import { type ProxyConfig, readConfig } from './config.ts'

@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { Problem, type Wish } from '@decorum/granting'
 import type { Timer } from '@decorum/protocol'
 import { type Fetched, NORMAL_LOAD } from '@decorum/sending'
+import { Problem, type Wish } from '@decorum/sending/granting'
 import { failureOf } from '@decorum/sending/http'
 import type { Logger } from 'pino'
 import { type Inner, inside } from './inspect.ts'

@@ -1,8 +1,9 @@
 /** A turn of a request, or of a tunnel: waited for in line for as long as its client stays, and ended by what happened under it. */
-import { type Answer, GoneError, type Granted, Problem, type Wish } from '@decorum/granting'
+
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { exactly, type Fetched, Lease } from '@decorum/sending'
+import { type Answer, GoneError, type Granted, Problem, type Wish } from '@decorum/sending/granting'
 import type { Parts } from './parts.ts'
 import type { Waiting } from './places.ts'
 import type { Refusal } from './refuse.ts'

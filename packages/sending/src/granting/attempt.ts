@@ -5,7 +5,7 @@ import { deadOrigin, disallowed, type SenderGate } from '@decorum/politeness/adm
 import type { FailureReason, RuleRef } from '@decorum/protocol'
 import type { UnansweredReason } from '@decorum/robots'
 import { defined, sinceNow } from '@decorum/runtime'
-import { type Open, type Turn, type TurnTools, takeTurn } from '@decorum/sending'
+import { type Open, type Turn, type TurnTools, takeTurn } from '../index.ts'
 import type { Wish } from './admission.ts'
 import type { Judged, Origins } from './origins.ts'
 import { Problem } from './problem.ts'

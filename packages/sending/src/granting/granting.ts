@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent, Agents } from '@decorum/config'
 import type { PaceGroups } from '@decorum/politeness'
-import { once, release } from '@decorum/sending'
+import { once, release } from '../index.ts'
 import { attempt, forbidden, type Granted, type GrantingTools } from './attempt.ts'
 import { Origins } from './origins.ts'
 import { Problem } from './problem.ts'
