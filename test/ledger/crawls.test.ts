@@ -1,7 +1,7 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
 import { makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { idSlot, LAYOUT } from '@decorum/ledger/testing'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'

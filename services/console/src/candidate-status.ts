@@ -11,7 +11,7 @@ import {
   OUTCOMES_LOOKED_AT,
   type PartitionView,
   type PendingUrl,
-} from '@decorum/ledger-views'
+} from '@decorum/ledger/views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
 import { clock, count, day, length, some } from './words.ts'
