@@ -1,6 +1,9 @@
 /** HTTPS as tunnels: refused unless asked for, and then one at a time, with the delay of the site between them. */
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as tlsConnect } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { TIMES } from '../permits/fleet.ts'
 import { installed, run, sharedProxyFleet } from './fleet.ts'
@@ -8,6 +11,15 @@ import { CA_FILE, spacing, tlsSite } from './tls-site.ts'
 
 const curl = installed('curl')
 const site = await tlsSite((_, response) => void response.end('page'), { robots: 'User-agent: *\nDisallow: /no\n' })
+
+const trickling = await tlsSite(
+  (_, response) => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write('x'), 100)
+    response.once('close', () => clearInterval(timer))
+  },
+  { robots: '' },
+)
 
 /** Sends a text to the proxy, and takes what comes until the end. */
 function say(proxy: string, text: string): Promise<string> {
@@ -106,5 +118,40 @@ describe('with PROXY_TUNNELS=yes', () => {
     await expect.poll(() => site.connections.at(-1)?.to).toBeLessThan(Number.POSITIVE_INFINITY)
     await sleep(500)
     expect(site.connections.length).toBe(before + 1)
+  })
+})
+
+describe('a proxy that is ended', () => {
+  const fleet = sharedProxyFleet({
+    proxies: 2,
+    env: { PROXY_TUNNELS: 'yes', DECORUM_ALLOW_PORTS: String(trickling.port), NODE_EXTRA_CA_CERTS: CA_FILE },
+  })
+
+  test('closes a tunnel that is busy when its time to end is over, and the next one waits for the delay alone', async () => {
+    const { origin, connections } = trickling
+    const { fleet: processes, proxy } = await fleet([])
+    const target = new URL(origin).host
+    const open = async (n: number): Promise<Socket> => {
+      const socket = connect(Number(new URL(proxy(n)).port), '127.0.0.1')
+      socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      const [head] = (await once(socket, 'data')) as [Buffer]
+      expect(String(head)).toMatch(/^HTTP\/1\.1 200 /)
+      return socket
+    }
+    const tunnel = await open(0)
+    const client = tlsConnect({ socket: tunnel, ca: readFileSync(CA_FILE), servername: '' })
+    await once(client, 'secureConnect')
+    client.write(`GET / HTTP/1.1\r\nHost: ${target}\r\n\r\n`)
+    await once(client, 'data')
+    const ofTunnel = connections.length - 1
+    const closed = once(
+      client.resume().on('error', () => undefined),
+      'close',
+    )
+    process.kill(processes.of('proxy')[0]?.pid ?? Number.NaN, 'SIGTERM')
+    await closed
+    const next = await open(1) // a lease that nobody ended would hold the lane for a minute, and for a quarantine after that
+    expect(performance.now() - (connections[ofTunnel]?.to ?? 0)).toBeLessThan(30_000)
+    next.destroy()
   })
 })
