@@ -10,7 +10,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
-import { spawnWeb } from '@decorum/synthetic-web'
+import { spawnWeb } from '@decorum/cli/synthetic-web'
 
 const [folder = ''] = process.argv.slice(2)
 const load = createRequire(join(resolve(folder), 'package.json'))

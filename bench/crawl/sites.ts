@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '@decorum/local-redis/testing'
+import { freePort } from '@decorum/cli/local-redis/testing'
 import type { Exchange } from '../frame/pace.ts'
 
 /** One request for a page, ms since 1970. */

@@ -1,5 +1,5 @@
 /** A Redis of the bench's own (append-only file, synced each second, as in production), and what it has spent. */
-import { ensureRedis } from '@decorum/local-redis'
+import { ensureRedis } from '@decorum/cli/local-redis'
 import { Redis } from 'ioredis'
 
 export type BenchRedis = {

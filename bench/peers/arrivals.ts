@@ -6,7 +6,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TLSSocket } from 'node:tls'
-import { now } from '@decorum/synthetic-web/clock'
+import { now } from '@decorum/cli/synthetic-web/clock'
 import type { Arrival } from './share.ts'
 
 const file = process.env.PEER_ARRIVALS

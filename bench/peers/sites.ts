@@ -1,5 +1,5 @@
 /** The sites that peers visit: ten hosts, whose kinds, answer times and bad moments are arranged by a seed, and a list of their pages. */
-import type { Answer, Site } from '@decorum/synthetic-web'
+import type { Answer, Site } from '@decorum/cli/synthetic-web'
 import { random } from '../robots/files.ts'
 
 /** What is owed between an answer and the next request, ms, where robots.txt asks for no more. */

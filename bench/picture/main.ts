@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agentsOf, judgeRecord, readLogs } from '@decorum/audit'
-import { spawnWeb } from '@decorum/synthetic-web'
+import { spawnWeb } from '@decorum/cli/synthetic-web'
 import { type Drawn, draw, THEMES } from './draw.ts'
 
 const OWED_MS = 500

@@ -3,8 +3,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findRedis, spawnRedis } from '@decorum/cli/local-redis/testing'
 import { announceNew, linkTo, type RedisLink } from '@decorum/ledger'
-import { findRedis, spawnRedis } from '@decorum/local-redis/testing'
 import { formCluster, nodeSettings } from '../../test/support/form-cluster.ts'
 
 export type Store = {

@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord } from '@decorum/audit'
-import { now } from '@decorum/synthetic-web'
+import { now } from '@decorum/cli/synthetic-web'
 import { expect, test } from 'vitest'
 import { type RecordedWeb, recordedWeb, type Site } from '../support/origins/index.ts'
 

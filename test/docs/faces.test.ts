@@ -57,3 +57,18 @@ test('no service depends on another service, and no package but the cli on a ser
     .flatMap(({ name, needs }) => needs.filter((need) => services.has(need)).map((need) => `${name}: ${need}`))
   expect(wrong).toEqual([])
 })
+
+test.each(['audit', 'cli', 'client', 'robots'])(
+  'each source file of %s is imported or exported: it is no workspace, so the search for dead code passes it over',
+  (name) => {
+    const folder = `packages/${name}`
+    const sources = listed(`${folder}/src/*.ts`)
+    const named = sources.flatMap((path) =>
+      [...textOf(path).matchAll(/'((?:\.{1,2}\/)?[\w./-]+\.ts)'/g)].map(([, other = '']) => join(path, '..', other)),
+    )
+    const exported = [...textOf(`${folder}/package.json`).matchAll(/"\.\/(src\/[^"]+\.ts)"/g)].map(([, path]) => path)
+    const known = new Set([...named, ...exported.map((path) => join(folder, path ?? ''))])
+    expect(sources.length).toBeGreaterThan(10)
+    expect(sources.filter((path) => !known.has(path))).toEqual([])
+  },
+)

@@ -77,7 +77,7 @@ test('the metrics of a process are those that prom-client collects by default', 
 })
 
 test('what guards an embedded Redis, as long as it runs, loads no library', async () => {
-  const guardian = fileURLToPath(new URL('../../packages/local-redis/src/redis-guardian.ts', import.meta.url))
+  const guardian = fileURLToPath(new URL('../../packages/cli/src/local-redis/redis-guardian.ts', import.meta.url))
   const loaded = await loadedBy([], undefined, guardian)
   expect(loaded.get('redis-guardian.ts')).toEqual([])
 })

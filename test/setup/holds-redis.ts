@@ -1,5 +1,5 @@
 /** A parent for `embedded-redis.test.ts`: holds an embedded Redis on argv[2], says where, and stays until killed. */
-import { ensureRedis } from '@decorum/local-redis'
+import { ensureRedis } from '@decorum/cli/local-redis'
 
 process.on('SIGINT', () => console.log(JSON.stringify({ heard: 'SIGINT' })))
 setInterval(() => {}, 60_000) // ensureRedis alone keeps no process alive

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { holdName } from '@decorum/local-redis'
+import { holdName } from '@decorum/cli/local-redis'
 import { expect, onTestFinished, test } from 'vitest'
 
 function folder(): string {

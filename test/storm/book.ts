@@ -1,8 +1,8 @@
 /** The frontier's own book: what it was told is accepted, and each outcome that it was handed, with the time of both. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { type Frontier, type FrontierOptions, openFrontier } from '@decorum/client'
 import type { Outcome } from '@decorum/protocol'
-import { now as clock } from '@decorum/synthetic-web'
 
 /** When Redis was asked to take a candidate, and by when it had: the candidate has been there since some moment between the two. */
 export type Acceptance = { from: number; at: number }

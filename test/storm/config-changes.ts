@@ -3,10 +3,10 @@
  * a change from when the ledger has it in all partitions, so it does not judge how fast that was.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { connectForConfig, readCurrent, readHistory, type Version, write } from '@decorum/config/fleet-config'
 import { keysOf } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
-import { now as clock } from '@decorum/synthetic-web'
 
 /** One change to a longer delay. `from`: the ledger has it; `until`: it is about to be rolled back. Not listed: what the ledger never had. */
 export type ConfigChange = { delayMs: number; appliedAt: number; from: number; until: number }

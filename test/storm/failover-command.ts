@@ -1,6 +1,6 @@
 /** `npm run storm -- failover`: exit 1 on a broken promise, or on a failover that took longer to heal than promised. */
 import { parseArgs } from 'node:util'
-import { findRedis } from '@decorum/local-redis/testing'
+import { findRedis } from '@decorum/cli/local-redis/testing'
 import { type FailoverResult, failOver, healsWithin } from './failover.ts'
 import { SCALED } from './manners.ts'
 import { printRows, type Rows } from './print-rows.ts'

@@ -1,6 +1,6 @@
 /** What is done to the fleet, by dice: each kind of fault in a loop of its own, written down with its times. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { now as clock } from '@decorum/synthetic-web'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import type { ConfigChange } from './config-changes.ts'
 import type { Dice } from './dice.ts'
 import type { Link, LinkFault } from './link.ts'

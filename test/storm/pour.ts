@@ -1,6 +1,6 @@
 /** What the frontier of a storm sends in: never so little that a lane is without work, and several URLs of one site at a time. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { now as clock } from '@decorum/synthetic-web'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import type { Book } from './book.ts'
 
 const POUR_MS = 250

@@ -4,8 +4,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findRedis, type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
-import { now as clock } from '@decorum/synthetic-web'
+import { findRedis, type RedisProcess, spawnRedis } from '@decorum/cli/local-redis/testing'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { sayNew } from '../support/say-new.ts'
 
 export type Outage = {

@@ -1,6 +1,6 @@
 // Loaded before everything else in the processes of a flood: each thread writes down the processor time that its event loop took at a stretch.
 import { appendFileSync } from 'node:fs'
-import { now as clock } from '@decorum/synthetic-web/clock'
+import { now as clock } from '@decorum/cli/synthetic-web/clock'
 
 /** A stretch is what the thread used between two runs of this timer, so it is up to EVERY_MS too long. */
 const EVERY_MS = 20

@@ -1,7 +1,7 @@
 // Loaded before everything else in the processes of a storm: those that fetch, grant permits, or answer, write down when they were kept from running.
 import { appendFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
-import { now as clock } from '@decorum/synthetic-web/clock'
+import { now as clock } from '@decorum/cli/synthetic-web/clock'
 
 const EVERY_MS = 50
 const [, program = '', role] = process.argv

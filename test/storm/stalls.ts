@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { RequestLine } from '@decorum/audit'
-import { now as clock } from '@decorum/synthetic-web'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { Redis } from 'ioredis'
 import type { Times } from './manners.ts'
 

@@ -1,8 +1,8 @@
 /** What Redis still holds of what was accepted, and the time in which all of it ends. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { keysOf, LIST, readLaneRecord, readPending } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
-import { now as clock } from '@decorum/synthetic-web'
 import { Redis } from 'ioredis'
 import type { Book } from './book.ts'
 

@@ -3,9 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import { linkTo, memoryOf, type RedisMemory } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
-import { now as clock } from '@decorum/synthetic-web'
 import type { Worker } from './worker.ts'
 
 /** Most of one stretch of time, by process; a process that others start is told apart by its parent's name. */

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { now as clock } from '@decorum/synthetic-web'
+import { now as clock } from '@decorum/cli/synthetic-web'
 import type { OfOne } from './stalls.ts'
 
 /** The tree that this file belongs to. */

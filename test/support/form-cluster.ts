@@ -1,7 +1,7 @@
 /** Servers on loopback become the masters of one Redis Cluster; for tests and benches. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '@decorum/local-redis/testing'
+import { freePort } from '@decorum/cli/local-redis/testing'
 import { Redis } from 'ioredis'
 
 const SLOTS = 16_384

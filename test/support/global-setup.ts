@@ -3,7 +3,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findRedis, type RedisBinary } from '@decorum/local-redis/testing'
+import { findRedis, type RedisBinary } from '@decorum/cli/local-redis/testing'
 import type { TestProject } from 'vitest/node'
 import { ensureBundle } from '../../scripts/bundle.mjs'
 

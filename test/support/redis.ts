@@ -2,7 +2,7 @@
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type RedisProcess, spawnRedis } from '@decorum/local-redis/testing'
+import { type RedisProcess, spawnRedis } from '@decorum/cli/local-redis/testing'
 import { afterAll, inject } from 'vitest'
 import { sayNew } from './say-new.ts'
 

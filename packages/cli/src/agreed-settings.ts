@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os'
 import { FLEET_SETTINGS } from '@decorum/config'
 import { agree, connectForConfig, readCurrent, write } from '@decorum/config/fleet-config'
-import { dataFolder, fleetAt, type RunningRedis } from '@decorum/local-redis'
+import { dataFolder, fleetAt, type RunningRedis } from './local-redis/index.ts'
 
 type Env = NodeJS.ProcessEnv
 

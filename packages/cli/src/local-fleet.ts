@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger/move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
-import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
+import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from './local-redis/index.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
 

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
 import { join } from 'node:path'
-import { cacheFolder } from '@decorum/local-redis/cache-folder'
 import { bundled } from '@decorum/runtime/bundled'
+import { cacheFolder } from './local-redis/cache-folder.ts'
 import { isRole } from './roles.ts'
 import type * as RunCommand from './run-command.ts'
 

@@ -1,6 +1,6 @@
 /** The Redis of a fleet that runs already: what REDIS_URL names, else that of the fleet that runs for this user. */
 
-import { dataFolder, fleetAt } from '@decorum/local-redis/fleet-here'
+import { dataFolder, fleetAt } from '@decorum/client/fleet-here'
 import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
 import type { CliSettings } from './settings.ts'

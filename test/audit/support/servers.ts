@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePort } from '@decorum/local-redis/testing'
+import { freePort } from '@decorum/cli/local-redis/testing'
 import { acceptsAt } from '../../support/programs.ts'
 
 export type Logged = { file: string; format: string; options: { origin?: string }; coarse?: boolean }

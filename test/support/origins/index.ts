@@ -1,7 +1,7 @@
 /** The synthetic web of the demo, for tests: sites as data, a record of every exchange, a process of its own. */
-import { type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'
+import { type Site, spawnWeb, type WebProcess } from '@decorum/cli/synthetic-web'
 
-export type { Answer, Script, Site } from '@decorum/synthetic-web'
+export type { Answer, Script, Site } from '@decorum/cli/synthetic-web'
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -9,7 +9,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { findRedis, spawnRedis } from '@decorum/local-redis/testing'
+import { findRedis, spawnRedis } from '@decorum/cli/local-redis/testing'
 import { FAULTS, type FoundBy } from './table.ts'
 
 const { values } = parseArgs({

@@ -2,7 +2,6 @@
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { isLoopback } from '@decorum/config'
-import { dataFolder, privateFolder } from '@decorum/local-redis'
 import { aborted } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
@@ -11,6 +10,7 @@ import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
+import { dataFolder, privateFolder } from '../local-redis/index.ts'
 import { called, troubleReporter, type Voice, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 

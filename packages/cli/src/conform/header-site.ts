@@ -1,4 +1,4 @@
-/** A site that also writes down the headers of requests, and gives answers that sites of @decorum/synthetic-web cannot give. */
+/** A site that also writes down the headers of requests, and gives answers that sites of synthetic-web/ cannot give. */
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'

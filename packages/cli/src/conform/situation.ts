@@ -1,7 +1,7 @@
 /** A situation that a worker of a pool is taken through, and what situations judge by. They are listed in situations.ts. */
 import type { RequestLine } from '@decorum/audit'
 import type { Candidate, Outcome } from '@decorum/protocol'
-import type { Site } from '@decorum/synthetic-web'
+import type { Site } from '../synthetic-web/index.ts'
 import type { HeardHeaders } from './header-site.ts'
 import type { World } from './world.ts'
 

@@ -1,7 +1,7 @@
 /** Takes a worker through one situation after the other, and collects what was wrong. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, readRecord } from '@decorum/audit'
-import type { Site } from '@decorum/synthetic-web'
+import type { Site } from '../synthetic-web/index.ts'
 import { complaintsOf, type Evidence } from './judge.ts'
 import { withOwner } from './own-failure.ts'
 import { CONFORM } from './settings.ts'

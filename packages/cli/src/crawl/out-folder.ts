@@ -6,11 +6,11 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { makeFolder, safeFolder } from '@decorum/local-redis'
 import { CrawlName, DEFAULT_CRAWL, withoutLogin } from '@decorum/protocol'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { OF_ONE_PROCESS } from '../lines.ts'
+import { makeFolder, safeFolder } from '../local-redis/index.ts'
 
 const Note = z.object({
   /** prefix of every candidate's id */

@@ -3,7 +3,7 @@
  * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
  */
 import { MAX_PATH_BYTES, type OutcomeKind } from '@decorum/protocol'
-import type { Script, Site } from '@decorum/synthetic-web'
+import type { Script, Site } from '../synthetic-web/index.ts'
 
 /** One URL for the crawl. `lifeMs`: it gives up waiting after so long. */
 export type DemoUrl = { url: string; agent: string; expect: OutcomeKind; lifeMs?: number }

@@ -3,8 +3,9 @@
  * (redis-server.ts). The way of one start: redis-binary.ts finds a program (redis-package.ts fetches one), keep-redis.ts
  * spawns a guardian process (redis-guardian.ts), and that one runs the server (redis-process.ts).
  */
+
+export { dataFolder, fleetAt } from '@decorum/client/fleet-here'
 export { cacheFolder } from './cache-folder.ts'
-export { dataFolder, fleetAt } from './fleet-here.ts'
 export { holdName } from './kernel-name.ts'
 export { makeFolder, privateFolder, safeFolder } from './make-folder.ts'
 export { openMeetingPlace } from './meeting-place.ts'

@@ -4,7 +4,7 @@
  */
 import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FLEET_FILE, type FleetNote } from './fleet-here.ts'
+import { FLEET_FILE, type FleetNote } from '@decorum/client/fleet-here'
 import { LOCK_PATIENCE_MS, lockPlace } from './kernel-name.ts'
 import { privateFolder } from './make-folder.ts'
 import { EmbeddedRedisError } from './redis-errors.ts'

@@ -1,20 +1,9 @@
-/**
- * A few commands to an embedded Redis by its inline protocol: how many processes use it, where its files are. Written without
- * a client library, because the guardian must start fast.
- */
-import { connect, type Socket } from 'node:net'
+/** What is said to an embedded Redis besides: how many processes use it, that this one does, and that it should end. */
+import type { Socket } from 'node:net'
+import { ANSWER_MS, ask, openLine, type RedisDoor } from '@decorum/client/fleet-here'
 
-export type RedisDoor = { port: number; password: string | undefined }
-
-/** A Redis that has gone refuses at once; one that is there may be too busy for its first answer, or its machine is. */
-const ANSWER_MS = 15_000
 /** Name of the connections by which processes show that they use this Redis. */
 const USER = 'decorum-user'
-
-/** The data folder, from Redis itself; undefined when no Redis answers there, or the password is wrong. */
-export async function folderOfRedis(door: RedisDoor): Promise<string | undefined> {
-  return /\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec((await ask(door, 'CONFIG GET dir')) ?? '')?.[1]
-}
 
 /** How many processes use it; undefined when it does not answer. */
 export async function usersOfRedis(door: RedisDoor): Promise<number | undefined> {
@@ -42,7 +31,7 @@ export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
   const once = (): Promise<boolean> =>
     new Promise((told) => {
       let answer = ''
-      socket = open(door, `CLIENT SETNAME ${USER}\r\n`)
+      socket = openLine(door, `CLIENT SETNAME ${USER}\r\n`)
       if (held) socket.unref()
       socket.setTimeout(ANSWER_MS, () => socket.destroy())
       socket.on('data', (chunk) => {
@@ -67,25 +56,4 @@ export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
       socket.destroy()
     },
   }
-}
-
-function ask(door: RedisDoor, command: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = open(door, `${command}\r\nQUIT\r\n`)
-    socket.setTimeout(ANSWER_MS, () => socket.destroy())
-    socket.on('data', (chunk) => {
-      answer += chunk
-    })
-    socket.on('close', () => resolve(answer === '' ? undefined : answer))
-  })
-}
-
-/** The password was generated here: letters, digits, - and _, so it needs no quotes. */
-function open({ port, password }: RedisDoor, words: string): Socket {
-  const socket = connect({ host: '127.0.0.1', port }, () =>
-    socket.write(`${password === undefined ? '' : `AUTH ${password}\r\n`}${words}`),
-  )
-  socket.on('error', () => {}) // 'close' follows
-  return socket
 }

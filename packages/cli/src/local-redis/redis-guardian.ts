@@ -10,11 +10,11 @@ import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { redisRunningOn, removeNote, writeNote } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
 import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
 import type { RedisBinary } from './redis-binary.ts'
 import { shutDownRedis, usersOfRedis } from './redis-line.ts'
-import { redisRunningOn, removeNote, writeNote } from './redis-note.ts'
 import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {

@@ -6,12 +6,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { redisUrl } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
 import { canHoldNames, holdName } from './kernel-name.ts'
 import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
-import { redisUrl } from './redis-note.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 const LOOK_EVERY_MS = 1_000

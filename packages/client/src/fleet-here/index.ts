@@ -1,0 +1,7 @@
+/**
+ * Which fleet runs for this user, and on which Redis: a frontier finds it without an address. What starts such a Redis writes the same files
+ * (packages/cli/src/local-redis). Start at `fleetAt`.
+ */
+export { dataFolder, FLEET_FILE, type FleetNote, fleetAt } from './fleet-here.ts'
+export { ANSWER_MS, ask, openLine, type RedisDoor } from './redis-line.ts'
+export { redisRunningOn, redisUrl, removeNote, writeNote } from './redis-note.ts'
