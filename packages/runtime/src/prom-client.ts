@@ -1,22 +1,24 @@
 /**
- * Of prom-client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one default
- * metric all of `@opentelemetry/api`, for exemplars, which are not used here: 30 ms of CPU and 12 MB at each start (docs/decisions/0010-compiled-code-is-kept.md).
- * The paths are prom-client's own, so its version is pinned, as all are.
+ * Of Prometheus's client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one
+ * default metric all of `@opentelemetry/api`, for exemplars, which are not used here: 35 ms of CPU and 19 MB at each start
+ * (docs/decisions/0010-compiled-code-is-kept.md). The paths are the library's own: test/runtime/unit/deep-imports.test.ts names one that has moved.
  */
 import { createRequire } from 'node:module'
-import type * as PromClient from 'prom-client'
+import type * as Client from '@prometheus-io/client'
 
 const require = createRequire(import.meta.url)
-const own = (path: string): unknown => require(`prom-client/lib/${path}.js`)
 
-export const Registry = own('registry') as typeof PromClient.Registry
-export type Registry = PromClient.Registry
-export const Counter = own('counter') as typeof PromClient.Counter
-export type Counter<T extends string = string> = PromClient.Counter<T>
-export const Gauge = own('gauge') as typeof PromClient.Gauge
-export const Histogram = own('histogram') as typeof PromClient.Histogram
+export const Registry = require('@prometheus-io/client/lib/registry.js') as typeof Client.Registry
+export type Registry = Client.Registry
+export const Counter = require('@prometheus-io/client/lib/counter.js') as typeof Client.Counter
+export type Counter<T extends string = string> = Client.Counter<T>
+export const Gauge = require('@prometheus-io/client/lib/gauge.js') as typeof Client.Gauge
+export const Histogram = require('@prometheus-io/client/lib/histogram.js') as typeof Client.Histogram
 
-/** All that prom-client collects by default, but for processor time, which is counted below. */
+/**
+ * All that the library collects by default but two: processor time is counted below, and how busy the event loop is would wake each process ten
+ * times a second, for what its delay already says.
+ */
 const DEFAULT_METRICS = [
   'processStartTime',
   'osMemoryHeap',
@@ -39,10 +41,13 @@ type DefaultMetricsOptions = {
   eventLoopMonitoringPrecision: number
 }
 
-/** What prom-client's function of this name does, processor time since the start of the process included. */
+/** What the library's function of this name does, processor time since the start of the process included. */
 export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
   for (const name of DEFAULT_METRICS) {
-    const add = own(`metrics/${name}`) as (registry: Registry, options: DefaultMetricsOptions) => void
+    const add = require(`@prometheus-io/client/lib/metrics/${name}.js`) as (
+      registry: Registry,
+      options: DefaultMetricsOptions,
+    ) => void
     add(options.register, options)
   }
   const seconds = (name: string, help: string, micros: (used: NodeJS.CpuUsage) => number): void => {
@@ -60,7 +65,3 @@ export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
   seconds('system_seconds_total', 'Total system CPU time spent in seconds.', ({ system }) => system)
   seconds('seconds_total', 'Total user and system CPU time spent in seconds.', ({ user, system }) => user + system)
 }
-
-/** The metrics of several processes as one: `AggregatorRegistry.aggregate`, which only a supervisor needs. */
-export const aggregate: typeof PromClient.AggregatorRegistry.aggregate = (metrics) =>
-  (own('cluster') as typeof PromClient.AggregatorRegistry).aggregate(metrics)
