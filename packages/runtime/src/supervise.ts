@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { EarlyProcess, Env } from './early-process.ts'
 import { SILENCE_MS } from './heartbeat.ts'
 import { counterOf, gaugeOf } from './metrics.ts'
-import { collectDefaultMetrics, Registry } from './prom-client.ts'
+import { collectDefaultMetrics, Registry } from './prometheus.ts'
 import type { Role } from './supervised.ts'
 import { SupervisedProcess } from './supervised-process.ts'
 

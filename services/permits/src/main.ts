@@ -19,7 +19,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Counter, Registry } from '@decorum/runtime/prom-client'
+import { Counter, Registry } from '@decorum/runtime/prometheus'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'

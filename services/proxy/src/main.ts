@@ -16,7 +16,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Registry } from '@decorum/runtime/prom-client'
+import { Registry } from '@decorum/runtime/prometheus'
 import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import { clients } from './client.ts'

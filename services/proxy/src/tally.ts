@@ -3,7 +3,7 @@ import type { Wish } from '@decorum/granting'
 import type { Passing } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
 import { defined, gaugeOf } from '@decorum/runtime'
-import { Counter, type Registry } from '@decorum/runtime/prom-client'
+import { Counter, type Registry } from '@decorum/runtime/prometheus'
 
 /** requests: that came · held: of them, those that waited · sent: to the site · refused: by the proxy */
 export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
