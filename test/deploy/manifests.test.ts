@@ -56,8 +56,7 @@ describe.skipIf(spawnSync('kubectl', ['version', '--client']).status !== 0)('kub
     for (const manifest of manifests) {
       const { object, problem } = readByKubectl(manifest)
       if (['Deployment', 'StatefulSet'].includes(manifest.kind)) expect(object, problem).toMatchObject(manifest)
-      else if (manifest.kind === 'ScaledObject')
-        expect(problem).toContain('no kind "ScaledObject" is registered') // it is KEDA's
+      else if (manifest.kind === 'ScaledObject') expect(problem).toContain('no kind "ScaledObject" is registered') // it is KEDA's
       else expect(problem).toContain('does not have a pod template') // said once it has been read
     }
     const wrong = structuredClone(named('Deployment', 'gateway')) as unknown as { spec: object }
