@@ -11,7 +11,7 @@ COPY services services
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 # Which build this is, for `decorum status fleet` and decorum_build_info: `--build-arg COMMIT=$(git rev-parse HEAD)`
 ARG COMMIT=unknown
-RUN npm pkg set "commit=$COMMIT" --prefix packages/fleet-config
+RUN npm pkg set "commit=$COMMIT" --prefix packages/config
 
 FROM ${BASE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080

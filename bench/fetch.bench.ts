@@ -12,7 +12,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { addressGuard } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import {
   carryOut,
@@ -25,6 +24,7 @@ import {
   type Tools,
 } from '@decorum/fetcher/testing'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
 import { MAX_ORDERS_PER_JOB, ordersIn, systemClock } from '@decorum/protocol'
 import { untilOver } from '@decorum/sending'
 import { siteAnswers } from '@decorum/sending/robots'
@@ -164,7 +164,6 @@ function fetcher(name: string, origins: string[], sink: Sink): Loop {
     log: { warn: broken, error: broken },
     pageMaxBytes: 10 * 1024 * 1024,
     maxAttempts: 5,
-    honourNoarchive: false,
     fetchDeadlineMs: 30_000,
     leaseMs: 45_000,
     isStopping: () => false,

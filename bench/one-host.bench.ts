@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { keysOf, MAX_ITEMS } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews, type PartitionView } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews, type PartitionView } from '@decorum/ledger/views'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 import { type BenchRedis, benchRedis } from './frame/redis.ts'

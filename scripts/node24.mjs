@@ -1,6 +1,6 @@
 /**
- * Node 24 for a machine whose own is older: the binary of the package that scripts/node24/package-lock.json pins, put beside the other packages,
- * with a link in node_modules/.bin. Machines that have Node 24 do without it, and none gets the package's headers: 189 and 67 MB.
+ * Node 24 for a machine whose own is older: the binary of the package that scripts/node24/package-lock.json pins, in a folder of node_modules that
+ * `npm install` leaves alone, with a link in node_modules/.bin. Machines that have Node 24 do without its 121 MB, and none gets the headers, 67 MB.
  */
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -14,7 +14,7 @@ const isOffered = process.platform === 'linux' && ['x64', 'arm64'].includes(proc
 /** @returns its path, installed where it was missing; undefined: there is none for this machine */
 export async function packagedNode() {
   const modules = join(root, 'node_modules')
-  const node = join(modules, name, 'bin', 'node')
+  const node = join(modules, '.node24', 'bin', 'node')
   if (!isOffered) return undefined
   if (existsSync(node)) return node
   await alone((own) =>

@@ -1,7 +1,7 @@
 /** One fetcher's work on a hundred bombs at once. argv: sink, folder, port of the site, address of a store. Prints its largest memory, bytes. */
 
-import { addressGuard } from '@decorum/admission'
 import { fetchPage, noSink, openSink, type Sink } from '@decorum/fetcher/testing'
+import { addressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
 import { siteAnswers } from '@decorum/sending/robots'
 import { openConnections, openLookup } from '@decorum/sending/testing'
@@ -49,7 +49,6 @@ const pages = Array.from({ length: BOMBS }, async (_, nth) => {
     sink,
     pageMaxBytes: 10 * 1024 * 1024,
     maxAttempts: 1,
-    honourNoarchive: false,
     stats: { sinkFailed: () => void failed++ },
     log,
   })

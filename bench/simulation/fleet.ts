@@ -4,11 +4,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import { robotsJudge } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
 import { type Decision, decide } from '@decorum/gateway/testing'
 import { type Ledger, MAX_ITEMS, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { effectiveDelay } from '@decorum/politeness'
+import { robotsJudge } from '@decorum/politeness/admission'
 import type { Order, Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
 import { type Lateness, lateness } from './lateness.ts'

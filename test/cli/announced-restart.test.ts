@@ -1,5 +1,5 @@
 /** `decorum ledger partitions --restart`: a restart of Redis for which the fleet was stopped costs no hold. */
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 import { decorum } from './decorum.ts'

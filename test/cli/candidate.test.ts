@@ -1,5 +1,5 @@
 /** `decorum url why` and `decorum url cancel`: one candidate. */
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { url } from '../ledger/ledger-for-test.ts'
 import { every } from '../support/every.ts'

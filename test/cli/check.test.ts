@@ -1,7 +1,7 @@
 /** `decorum check`: the verdict explained, by a file or by the site itself. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectProxy } from '../fetcher/support/connect-proxy.ts'
 import { redisForTest } from '../support/redis.ts'

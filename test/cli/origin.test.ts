@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os'
 import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
-import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import type { Tolerated } from '@decorum/protocol'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { monitorCommands } from '../support/monitor.ts'

@@ -1,7 +1,7 @@
 /** What strangers write into URLs, headers, rules, agents and reasons is shown on a terminal, never obeyed. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, type Result, site } from './decorum.ts'

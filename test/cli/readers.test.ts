@@ -1,6 +1,6 @@
 /** `decorum status readers` and `decorum status`: who reads outcomes, and what the crawl waits for. */
 import { makeGroup } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { outcomeOf } from '../ledger/ledger-for-test.ts'

@@ -2,7 +2,7 @@
 import { openFrontier } from '@decorum/client'
 import { keysOf, LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY } from '@decorum/ledger'
 import { answersOf } from '@decorum/ledger/stored'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { CANDIDATES, JOB_NAMES, queueOptions, systemClock } from '@decorum/protocol'
 import { addJobs, Queue } from '@decorum/protocol/bullmq'
 import { Cluster, Redis } from 'ioredis'

@@ -25,6 +25,7 @@ test('the first agent is the default; names are found without regard to case', (
     maxDelayMs: 10_000,
     honourCrawlDelay: false,
     honourVisitTime: false,
+    honourNoarchive: false,
     http2: true,
     hasContact: true,
   })

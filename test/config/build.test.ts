@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readBuild } from '@decorum/fleet-config'
+import { readBuild } from '@decorum/config/fleet-config'
 import { expect, onTestFinished, test } from 'vitest'
 
 /** A folder of the package `it` with this manifest, below packages, and its root. */

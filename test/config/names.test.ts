@@ -1,5 +1,5 @@
 /** Names of variables: a misspelt setting stops the start, others are left alone. */
-import { readSettings, SETTINGS, schemaOf } from '@decorum/config'
+import { formerInDocument, readSettings, SETTINGS, schemaOf, storeOptions } from '@decorum/config'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -71,8 +71,47 @@ test('what shells, containers, Kubernetes and other programs set is left alone',
 })
 
 test.each([
-  ['DEFAULT_GAP_MS', 'DEFAULT_DELAY_MS'],
-  ['MAX_GAP_MS', 'MAX_DELAY_MS'],
-])('%s, as 0.1 called it, is refused: ignored, the delay would be shorter than was meant', (old, present) => {
-  expect(() => read({ [old]: '60000' })).toThrow(`${old}: there is no such setting; did you mean ${present}?`)
+  ['DEFAULT_GAP_MS', 'did you mean DEFAULT_DELAY_MS?'],
+  ['MAX_GAP_MS', 'did you mean MAX_DELAY_MS?'],
+  ['HONOUR_NOARCHIVE', 'an agent of DECORUM_AGENTS has honourNoarchive'],
+  ['S3_PREFIX', 'S3_BUCKET holds it after a slash'],
+  ['HEARTBEAT_MS', 'it is always 15 s'],
+])(
+  '%s, of an earlier version, is refused with what does its work now: ignored, another value would be in force than was meant',
+  (old, instead) => {
+    expect(() => read({ [old]: '60000' })).toThrow(`${old}: there is no such setting; ${instead}`)
+  },
+)
+
+test('a stored configuration in which a former setting has an effect is named; one that only has its default is not', () => {
+  const usual = {
+    S3_PREFIX: null,
+    HONOUR_NOARCHIVE: 'no',
+    FORGET_READERS_AFTER_MS: 0,
+    ROBOTS_DOMAIN_MAX_BYTES: 8_388_608,
+  }
+  expect(formerInDocument(usual, 3)).toEqual([])
+  expect(formerInDocument({ ...usual, S3_PREFIX: 'crawl/' }, 3)).toEqual([
+    expect.stringMatching(/^S3_PREFIX: .*version 3.*S3_BUCKET holds it after a slash.*decorum config apply/),
+  ])
+})
+
+test('a bucket may be followed by what the names of its objects begin with; files hold a tenth of the folder, 64 MB at most', () => {
+  const key = { S3_ACCESS_KEY_ID: 'me', S3_SECRET_ACCESS_KEY: 'secret', S3_REGION: 'us-east-1' }
+  const of = (S3_BUCKET: string, ARCHIVE_MAX_BYTES: number) =>
+    storeOptions({ ...key, PAGE_SINK: 's3', S3_ENDPOINT: 'https://s3.example.net', S3_BUCKET, ARCHIVE_MAX_BYTES })
+  expect(of('pages', 0)).toMatchObject({
+    settings: { bucket: 'pages', prefix: '' },
+    fileBytes: 64_000_000,
+    maxBytes: 10_000_000_000,
+  })
+  expect(of('pages/crawl/one/', 30_000)).toMatchObject({
+    settings: { bucket: 'pages', prefix: 'crawl/one/' },
+    fileBytes: 3_000,
+    maxBytes: 30_000,
+  })
+})
+
+test('there are at most 48 settings', () => {
+  expect(Object.keys(SETTINGS).length).toBeLessThanOrEqual(48)
 })

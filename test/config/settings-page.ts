@@ -6,15 +6,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  AUDIENCES,
   agentsJsonSchema,
+  audienceOf,
   defaultOf,
   egressJsonSchema,
   paceGroupsJsonSchema,
   permitTokensJsonSchema,
+  SETTINGS,
   type Setting,
+  type SettingName,
   settingsJsonSchema,
   sitePoliciesJsonSchema,
-  TABLE,
 } from '@decorum/config'
 
 const DOCS = join(import.meta.dirname, '../../docs')
@@ -25,8 +28,10 @@ const HEAD = `# Settings
 Every setting is an environment variable, read once when a process starts. An empty variable counts as absent. If anything is
 wrong, the process does not start; one message names each wrong value, each relation that does not hold and each misspelt name.
 
+Most fleets set a few of the first group and none of the last. What is not here is a constant, with its reason beside it in the code.
+
 This page is printed from the table in \`packages/config/src/table\`: \`node test/config/settings-page.ts --write\`. The same
-settings as JSON Schema: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
+as JSON Schema, for editors: [settings](schemas/settings.schema.json), [agents](schemas/agents.schema.json) (what DECORUM_AGENTS
 holds), [egress](schemas/egress.schema.json), [pace groups](schemas/pace-groups.schema.json), [site policies](schemas/site-policies.schema.json), [permit tokens](schemas/permit-tokens.schema.json).
 
 - **Read by**: the kinds of process that read it; *command* is the command line (\`up\`, \`crawl\`, \`check\` …).
@@ -41,12 +46,23 @@ MAX_DELAY_MS. Beyond loopback (HOST) the console needs CONSOLE_PASSWORD, and per
 these two are named once all else is right.
 `
 
-function section([title, settings]: [string, Readonly<Record<string, Setting>>]): string {
-  const entries = Object.entries(settings).map(([name, setting]) => entry(name, setting))
-  return [`## ${title}\n`, ...entries].join('\n')
+/** Settings whose value is a file, and what it holds. */
+const FILES: Partial<Record<SettingName, [about: string, schema: object]>> = {
+  DECORUM_AGENTS: ['A list; each entry has', agentsJsonSchema()],
+  PACE_GROUPS: ['An object with', paceGroupsJsonSchema()],
+  SITE_POLICIES: ['An object: site → policy. A policy has', sitePoliciesJsonSchema()],
+  DECORUM_PERMIT_TOKENS: ['A list; each entry has', permitTokensJsonSchema()],
+  EGRESS: ['An object: name of an agent, or `*` → one of', egressJsonSchema()],
 }
 
-function entry(name: string, setting: Setting): string {
+function section(audience: (typeof AUDIENCES)[number]): string {
+  const settings = (Object.entries(SETTINGS) as [SettingName, Setting][]).filter(
+    ([name]) => audienceOf(name) === audience,
+  )
+  return [`## ${audience}\n`, ...settings.map(([name, setting]) => entry(name, setting))].join('\n')
+}
+
+function entry(name: SettingName, setting: Setting): string {
   const { means, reason, roles, scope, change, unit, schema } = setting
   const given = defaultOf(setting)
   const value =
@@ -55,18 +71,62 @@ function entry(name: string, setting: Setting): string {
       : schema.safeParse(undefined).success
         ? 'none'
         : 'none, it is required'
+  const file = FILES[name]
   return [
     `### ${name}\n`,
     `${means}\n`,
     `- Default: ${value}. ${reason}`,
     `- Read by: ${roles.join(', ')} · agreed by: ${scope} · change: ${change}`,
+    ...(file === undefined ? [] : ['', `${file[0]}:`, '', ...table(file[1])]),
     '',
   ].join('\n')
 }
 
+/** What of JSON Schema the files use. */
+type Schema = {
+  type?: string
+  description?: string
+  default?: unknown
+  enum?: string[]
+  minimum?: number
+  maximum?: number
+  required?: string[]
+  properties?: Record<string, Schema>
+  items?: Schema
+  additionalProperties?: Schema | false
+  anyOf?: Schema[]
+}
+
+function table(file: Schema): string[] {
+  const entries = file.items ?? (file.additionalProperties || file)
+  return ['| field | value | default | meaning |', '|---|---|---|---|', ...rows(entries)]
+}
+
+/** A row for each field, and behind it those of what it holds. */
+function rows({ properties = {}, required = [] }: Schema, before = ''): string[] {
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const isNeeded = required.includes(name)
+    const given = isNeeded ? 'needed' : field.default === undefined ? '' : `\`${JSON.stringify(field.default)}\``
+    const held = [field, field.items, ...(field.anyOf ?? [])].find((one) => one?.properties !== undefined)
+    const own = `| \`${before}${name}\` | ${kindOf(field)} | ${given} | ${field.description ?? ''} |`
+    return [own, ...(held === undefined ? [] : rows(held, `${before}${name}${field.items === undefined ? '' : '[]'}.`))]
+  })
+}
+
+function kindOf({ type, enum: names, items, anyOf, minimum, maximum = Number.MAX_SAFE_INTEGER }: Schema): string {
+  if (names !== undefined) return names.map((name) => `\`${name}\``).join(', ')
+  if (anyOf !== undefined) return anyOf.map(kindOf).join(', or ')
+  if (items !== undefined) return items.type === 'object' ? 'list of objects' : 'list of texts'
+  if (type === 'boolean') return 'true or false'
+  if (type === 'string') return 'text'
+  const range = maximum === Number.MAX_SAFE_INTEGER ? `at least ${minimum}` : `${minimum ?? 'above 0'} to ${maximum}`
+  if (type === 'integer') return `whole number, ${range}`
+  return type === 'number' ? `number, ${range.replace('above 0 to', 'above 0, at most')}` : 'object'
+}
+
 /** Path under docs → content. */
 export const PAGES: Readonly<Record<string, string>> = {
-  'settings.md': [HEAD, ...Object.entries(TABLE).map(section)].join('\n'),
+  'settings.md': [HEAD, ...AUDIENCES.map(section)].join('\n'),
   'schemas/settings.schema.json': json(settingsJsonSchema()),
   'schemas/agents.schema.json': json(agentsJsonSchema()),
   'schemas/egress.schema.json': json(egressJsonSchema()),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAgents } from '@decorum/config'
 import { main } from '@decorum/console'
 import { MAX_ITEMS, type ReservedLane, type StoreItem } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { effectiveDelay } from '@decorum/politeness'
 import type { Outcome } from '@decorum/protocol'
 import { parseRobots, policies, step } from '@decorum/robots'
@@ -38,14 +38,16 @@ export async function fleetForTest(
   redisUrl: string,
   env: Record<string, string> = {},
   partitions = 1,
+  times: Parameters<typeof main>[1] = {},
 ): Promise<FleetForTest> {
-  const service: RunningService = await main({
+  const settings = {
     REDIS_URL: redisUrl,
     DECORUM_PARTITIONS: String(partitions),
     DECORUM_AGENTS: AGENTS,
     LOG_LEVEL: 'silent',
     ...env,
-  })
+  }
+  const service: RunningService = await main(settings, times)
   const ledger = await openLedgerWithViews({ redis: redisUrl, partitions, ...PATIENT })
   for (const partition of ledger.tags.keys()) await endOfHold(ledger, partition)
   const base = `http://127.0.0.1:${service.port}`

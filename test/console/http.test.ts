@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { main } from '@decorum/console'
-import { openLedgerWithViews, type PartitionView } from '@decorum/ledger-views'
+import { openLedgerWithViews, type PartitionView } from '@decorum/ledger/views'
 import { CANDIDATES, partitionTags } from '@decorum/protocol'
 import type { RunningService } from '@decorum/runtime'
 import { Queue } from 'bullmq'
@@ -190,7 +190,7 @@ describe('requests that never end', () => {
   }
 
   test('are given up, wherever they stopped; a stream of outcomes that is open meanwhile goes on', async () => {
-    const own = await main({ ...settings, REQUEST_DEADLINE_MS: '400', HEARTBEAT_MS: '30' })
+    const own = await main(settings, { requestDeadlineMs: 400, heartbeatMs: 30 })
     onTestFinished(() => own.stop())
     const stream = await fetch(`http://127.0.0.1:${own.port}/v1/outcomes?group=patient&from=now`)
     const beats = (stream.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader()

@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { openWith } from '@decorum/client/inside'
 import { buildServer, looker, OutcomeEvent, Pace, readConfig } from '@decorum/console/inside'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

@@ -13,7 +13,7 @@ const raw = new Redis(redis.url)
 let fleet: FleetForTest
 
 beforeAll(async () => {
-  fleet = await fleetForTest(redis.url, { HEARTBEAT_MS: '40' })
+  fleet = await fleetForTest(redis.url, {}, 1, { heartbeatMs: 40 })
 })
 afterAll(async () => {
   raw.disconnect()
@@ -276,7 +276,7 @@ test('a stop ends every stream with a last event, also that of a reader who does
 test('Redis away: 503 before the first byte; while a stream is open it goes on when Redis is back', async () => {
   const away = await startRedis({ appendonly: true })
   onTestFinished(() => away.stop())
-  const own = await fleetForTest(away.url, { HEARTBEAT_MS: '40' })
+  const own = await fleetForTest(away.url, {}, 1, { heartbeatMs: 40 })
   onTestFinished(() => own.close())
   const stream = await open('group=g', {}, own.base)
   await stream.hears(': open')

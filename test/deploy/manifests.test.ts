@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { firewallRanges } from '@decorum/admission'
+import { firewallRanges } from '@decorum/politeness/admission'
 import { describe, expect, inject, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 

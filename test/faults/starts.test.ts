@@ -12,7 +12,7 @@ const redis = await redisForTest()
 const ROLES = { gateway: startGateway, fetcher: startFetcher, console: startConsole, permits: startPermits }
 
 /** Starts a role whose connections are all cut at the n-th of them, and new ones too. */
-async function startCutOff(main: (typeof ROLES)['permits'], at: number) {
+async function startCutOff(main: (typeof ROLES)['gateway'], at: number) {
   const link = await openLink(redis.port)
   link.onConnection = (count) => {
     if (count === at) link.hurt('away')

@@ -10,7 +10,7 @@ import {
   startJoined,
   type Version,
   write,
-} from '@decorum/fleet-config'
+} from '@decorum/config/fleet-config'
 import { readConfig } from '@decorum/gateway/testing'
 import { openLedger, type RedisLink } from '@decorum/ledger'
 import { slotOf } from '@decorum/protocol'

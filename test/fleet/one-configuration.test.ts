@@ -1,6 +1,6 @@
 /** One fleet, one configuration: real processes, recording sites, the command line. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectForConfig, readCurrent, readHistory } from '@decorum/fleet-config'
+import { connectForConfig, readCurrent, readHistory } from '@decorum/config/fleet-config'
 import { keysOf } from '@decorum/ledger'
 import { partitionTags } from '@decorum/protocol'
 import { afterEach, expect, onTestFinished, test } from 'vitest'

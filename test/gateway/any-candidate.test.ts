@@ -3,12 +3,12 @@
  * Redis: BullMQ, intake, lanes, dispatch, orders and their reading; only the exchange with the site is left out.
  */
 
-import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { endUnreadable, openOrdersIn, openSlots, openStats } from '@decorum/fetcher/testing'
 import { admitter, gatewayMetrics, startDispatch, startIntake } from '@decorum/gateway/testing'
 import { endLeases, LedgerUnavailableError, linkTo } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
+import { robotsJudge } from '@decorum/politeness/admission'
 import {
   assignedId,
   CANDIDATES,

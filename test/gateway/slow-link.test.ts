@@ -1,9 +1,9 @@
 /** A link that cannot carry large answers in time: less is asked for, until what is asked for arrives. */
 
-import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
 import { gatewayMetrics, startDispatch } from '@decorum/gateway/testing'
 import { LedgerUnavailableError, openLedger } from '@decorum/ledger'
+import { robotsJudge } from '@decorum/politeness/admission'
 import { ORDERS, type Order, ordersIn, partitionTags, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'

@@ -1,10 +1,10 @@
 /** Agents that not every process knows: of a deploy under way, or taken out of the settings. */
 import { readDocument, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
+import { connectForConfig, readCurrent, write } from '@decorum/config/fleet-config'
 import { main as fetcherMain } from '@decorum/fetcher'
-import { connectForConfig, readCurrent, write } from '@decorum/fleet-config'
 import { main as gatewayMain } from '@decorum/gateway'
 import type { StoreItem } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { partitionTags } from '@decorum/protocol'
 import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { rawOrigin } from '../fetcher/support/raw-origin.ts'

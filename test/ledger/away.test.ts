@@ -1,6 +1,6 @@
 /** A Redis that is away: every call of the ledger says so by one error, whether Redis is dead or only stands still. */
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { expect, onTestFinished, test } from 'vitest'
 import { PATIENT } from '../support/patient.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'

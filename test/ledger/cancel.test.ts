@@ -1,6 +1,6 @@
 /** cancel: one pending URL ends with one outcome, also while a gateway or a fetcher works on its lane; and how it is found. */
 import type { LaneRef } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, keys, LEASE, ORIGIN, outcomeOf, QUARANTINE, url, urls } from './ledger-for-test.ts'

@@ -5,7 +5,7 @@
 
 import type { ReservedLane } from '@decorum/ledger'
 import { EPOCH, FIELD } from '@decorum/ledger/testing'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import type { RetryAfter } from '@decorum/robots'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'

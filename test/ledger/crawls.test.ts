@@ -1,7 +1,7 @@
 /** Several crawls share lanes: whose turn it is, whose outcome it is, and what is paused, limited or cancelled. */
 import { makeGroup, type ReservedLane, type StoreItem } from '@decorum/ledger'
 import { idSlot, LAYOUT } from '@decorum/ledger/testing'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, type Outcome, outcomesKey } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
@@ -658,4 +658,47 @@ test('a head that was tried and waits for a worker of its pool holds no other cr
     clock.pass(100)
   }
   expect(visited).toBeGreaterThanOrEqual(5)
+})
+
+test('requests that were made for a URL stay counted while a URL of another crawl is tried in its lane', async () => {
+  const { ledger, clock, reserve, startPage } = await emptyLedger(redis)
+  await storeAll(ledger, [...some('rendered', 1), ...some('other', 1)])
+  const tries: Record<string, number[]> = { rendered: [], other: [] }
+  let seen = 0
+  for (let turn = 0; turn < 200 && (tries.rendered?.length ?? 0) < 3; turn++) {
+    for (const reserved of await reserve()) {
+      const { agent, origin, fence, urls } = reserved
+      const crawl = urls[0]?.crawl ?? ''
+      const lastTry = tries[crawl]?.at(-1)
+      if (crawl === 'rendered' && seen++ % 4 !== 0) {
+        // There is no worker of its pool: the other crawl has its turn.
+        const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'pool' as const }
+        await ledger.resolve(0, [{ ...reserved, dropped: [], next }])
+        if (lastTry !== undefined) expect(reserved.tries).toBe(lastTry + 1)
+        continue
+      }
+      tries[crawl]?.push(reserved.tries)
+      await startPage(reserved, { delayMs: 0 })
+      await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
+    }
+    clock.pass(100)
+  }
+  expect(tries.rendered).toEqual([0, 1, 2])
+  expect(tries.other?.length).toBeGreaterThan(2)
+  expect(tries.other).toEqual(tries.other?.map((_, n) => n))
+})
+
+test('a URL that was requested in vain before its crawl was cancelled ends with its number of requests', async () => {
+  const bench = await emptyLedger(redis)
+  const { ledger, startPage, reserveOne } = bench
+  await storeAll(ledger, some('gone', 2))
+  const tried = await reserveOne()
+  await startPage(tried, { delayMs: 0 })
+  const { agent, origin, fence } = tried
+  await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
+  await ledger.changeCrawl({ name: 'gone', change: { state: 'cancelled' }, ...by })
+  await ledger.crawlBook.look()
+  while ((await ledger.sweepCrawls(0)) > 0);
+  const ended = await outcomesOf(bench, 'gone')
+  expect(ended.map(({ attempts }) => attempts).toSorted((a, b) => a - b)).toEqual([0, 1])
 })

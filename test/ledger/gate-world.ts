@@ -15,7 +15,7 @@ import {
   verbSettings,
   verbsOf,
 } from '@decorum/ledger/testing'
-import { VIEW_VERBS, viewsOf, viewText } from '@decorum/ledger-views/testing'
+import { VIEW_VERBS, viewsOf, viewText } from '@decorum/ledger/views/testing'
 import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { type Clock, clockAt, LEASE, PATIENT, QUARANTINE } from './ledger-for-test.ts'

@@ -2,7 +2,7 @@
 
 import type { LedgerOptions, ReservedLane, StartRequest, StoreItem } from '@decorum/ledger'
 import { EPOCH, FIELD, keysOf } from '@decorum/ledger/testing'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import type { Outcome } from '@decorum/protocol'
 import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'

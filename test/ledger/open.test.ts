@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError, LedgerUnfitError, linkTo, PARTITIONS_KEY, reachRedis } from '@decorum/ledger'
 import { EPOCH } from '@decorum/ledger/testing'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,8 +1,8 @@
 /** The stream of outcomes, read in groups and trimmed behind the slowest; and the outbox of redirects. */
 
 import { connectLink, linkTo, makeGroup, openLedger } from '@decorum/ledger'
+import { repartition } from '@decorum/ledger/move'
 import { keysOf } from '@decorum/ledger/testing'
-import { repartition } from '@decorum/ledger-move'
 import { partitionTags, systemClock } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'

@@ -1,6 +1,6 @@
 /** Policies of sites on a real ledger: what a site is granted or asks for holds whoever asks, and a change holds at once. */
 import type { ReservedLane, SitePolicyRecord } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { policyOf, sitesOf } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 import { random as diceOf } from '../robots/support/files.ts'

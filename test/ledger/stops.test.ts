@@ -1,6 +1,6 @@
 /** Emergency stops on a real ledger: what is named starts nothing any more, whoever asks, and goes on when it is lifted. */
 import { EVERYTHING } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { expect, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { AGENT, emptyLedger, keys, ORIGIN, PATIENT, QUARANTINE, url, urls } from './ledger-for-test.ts'

@@ -5,9 +5,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { announceNew, connectLink, linkTo } from '@decorum/ledger'
+import { upgrade } from '@decorum/ledger/move'
 import { EPOCH, keysOf, LAYOUT } from '@decorum/ledger/testing'
-import { upgrade } from '@decorum/ledger-move'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'

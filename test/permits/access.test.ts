@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { expect, onTestFinished, test } from 'vitest'
 import { LONG_LEASES, permitFleet, sharedPermitFleet, TIMES } from './fleet.ts'
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openContent, openFrontier } from '@decorum/client'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { testStore } from '../fetcher/support/object-store.ts'
 import { LONG_LEASES, TIMES } from './fleet.ts'
@@ -336,12 +336,10 @@ test('pages of a pool go to the store of the fleet; while it takes none and the 
     ...LONG_LEASES,
     PAGE_SINK: 's3',
     S3_ENDPOINT: access.endpoint,
-    S3_BUCKET: access.bucket,
-    S3_PREFIX: access.prefix,
+    S3_BUCKET: `${access.bucket}/${access.prefix}`,
     S3_ACCESS_KEY_ID: access.accessKeyId,
     S3_SECRET_ACCESS_KEY: access.secretAccessKey,
-    S3_FILE_MAX_BYTES: '1000', // the page after it completes a file
-    S3_SPOOL_MAX_BYTES: '30000', // room for the robots.txt of all and one page
+    ARCHIVE_MAX_BYTES: '30000', // room for the robots.txt of all and one page, which completes a file
     ARCHIVE_DIR: folder,
   }
   const bytesThere = async (): Promise<number> => {

@@ -1,5 +1,5 @@
 /** The delay of a lane as the ledger knows it, and what decided it. */
-import type { OriginView } from '@decorum/ledger-views'
+import type { OriginView } from '@decorum/ledger/views'
 import { delayOwed, delaySentence } from '@decorum/politeness'
 import { expect, test } from 'vitest'
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** As in .oxlintrc.json, where `Date.now`, `setTimeout` and the like are refused. */
 const FILES = globSync(
-  '{services/*,packages/{admission,client,config,content,fleet-config,ledger,ledger-move,ledger-views,politeness,protocol,runtime,sending}}/src/**/*.ts',
+  '{services/*,packages/{client,config,content,ledger,politeness,protocol,runtime,sending}}/src/**/*.ts',
   { cwd: ROOT },
 )
 const ELSEWHERE = /\bnew Date\(\)|from 'node:(timers|timers\/promises|perf_hooks)'|\brandomInt\b/

@@ -25,8 +25,9 @@ const LOCK = {
 /** An install that succeeds, as npm leaves it. */
 const INSTALLS = `mkdir -p node_modules; echo '{"packages":{"node_modules/a":{"version":"1.0.0"}}}' > node_modules/.package-lock.json`
 
-/** Of the Node 24 for machines whose own is older. */
-const PACKAGED = `node_modules/node-${process.platform}-${process.arch}/bin`
+/** The Node 24 for machines whose own is older, as npm unpacks it and where it lies then. */
+const UNPACKED = `node_modules/node-${process.platform}-${process.arch}/bin`
+const PACKAGED = 'node_modules/.node24/bin'
 
 type Project = { dir: string; bin: string; npmCalls(): string[] /** who starts it */; uid?: number }
 
@@ -219,8 +220,8 @@ test('on a Node older than 20 nothing is tried', async () => {
 
 /** Installs the packages, and in the folder of Node 24 that one. */
 const INSTALLS_NODE = `case $PWD in
-*/.cache/node24) mkdir -p ${PACKAGED}; echo '#!/bin/sh
-exec ${process.execPath} "$@"' > ${PACKAGED}/node; /bin/chmod +x ${PACKAGED}/node;;
+*/.cache/node24) mkdir -p ${UNPACKED}; echo '#!/bin/sh
+exec ${process.execPath} "$@"' > ${UNPACKED}/node; /bin/chmod +x ${UNPACKED}/node;;
 *) ${INSTALLS};; esac`
 
 test('on Node 20 the packaged Node 24 runs the command, comes first on its PATH, and is installed once', async () => {

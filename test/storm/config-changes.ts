@@ -3,7 +3,7 @@
  * a change from when the ledger has it in all partitions, so it does not judge how fast that was.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectForConfig, readCurrent, readHistory, type Version, write } from '@decorum/fleet-config'
+import { connectForConfig, readCurrent, readHistory, type Version, write } from '@decorum/config/fleet-config'
 import { keysOf } from '@decorum/ledger/testing'
 import { partitionTags } from '@decorum/protocol'
 import { now as clock } from '@decorum/synthetic-web'

@@ -15,6 +15,7 @@ import { type Again, extraRequests } from './again.ts'
 import { diceOf } from './dice.ts'
 import { environment, judgedBy, SCALED } from './manners.ts'
 import { outlasted, type Stalls, withoutOwn } from './stalls.ts'
+import { calm, untilRead } from './stored.ts'
 import { Worker } from './worker.ts'
 
 export type Role = 'gateway' | 'fetcher'
@@ -68,7 +69,8 @@ const LAST_WORD_MS = 20_000
 const WAKES_LATE_MS = 700
 const LOOK_MS = 50
 const COLD = 3
-const PATIENCE_MS = 60_000
+/** Of a site that a busy machine made slow, the rules are asked for again after waits that double. */
+const MOST_MS = 300_000
 /** Points that are passed once per origin, or seldom: more passes would wait for more than there is. */
 const SELDOM: readonly CrashPoint[] = [
   'robots.fetching',
@@ -195,6 +197,8 @@ export async function sweep({ role, points, seeds, redisUrl, stalls }: SweepOpti
   let hurtFetchers = 0
   const accepted = new Set<string>()
   const outcomes = new Map<string, Outcome[]>()
+  const book = { waiting: () => waitingIn(accepted, outcomes) }
+  const untilAll = (): Promise<void> => calm(book, redisUrl, PARTITIONS, MOST_MS)
   const runs: SweepRun[] = []
   const victims = new Map<number, Victim>()
   const startVictim = async (number: number): Promise<Victim> => {
@@ -271,7 +275,7 @@ export async function sweep({ role, points, seeds, redisUrl, stalls }: SweepOpti
         ended = await within(batchMs, passed)
       }
       // On a busy machine it may take long, but nobody passes a point when there is nothing left to do.
-      ended ??= await Promise.race([passed, untilAll(accepted, outcomes).then(() => within(LAST_WORD_MS, passed))])
+      ended ??= await Promise.race([passed, untilAll().then(() => within(LAST_WORD_MS, passed))])
       for (const worker of others) worker.thaw()
       if (role === 'fetcher') hurtFetchers++
       if (deed === 'kill') {
@@ -281,7 +285,8 @@ export async function sweep({ role, points, seeds, redisUrl, stalls }: SweepOpti
       runs.push({ deed, point, seed, passes, passed: ended === true, batches: batch, ms: performance.now() - began })
       if (ended === undefined) break // the test has failed, and this victim would never wake
     }
-    await untilAll(accepted, outcomes)
+    await untilAll()
+    await untilRead(redisUrl, PARTITIONS, MOST_MS)
     await queue.close()
     await frontier.close()
     await collecting
@@ -331,15 +336,10 @@ async function collect(
   }
 }
 
-/** Each accepted id and each redirect's target has an outcome, or none has come for long: what is missing is the judge's to say. */
-async function untilAll(accepted: Set<string>, outcomes: Map<string, Outcome[]>): Promise<void> {
-  let [until, known] = [0, -1]
-  for (;;) {
-    if (outcomes.size > known) [until, known] = [performance.now() + PATIENCE_MS, outcomes.size]
-    for (const [outcome] of outcomes.values()) if (outcome?.kind === 'redirected') accepted.add(outcome.candidate)
-    if ([...accepted].every((id) => outcomes.has(id)) || performance.now() > until) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+/** Accepted ids and targets of redirects without an outcome. */
+function waitingIn(accepted: Set<string>, outcomes: Map<string, Outcome[]>): string[] {
+  for (const [outcome] of outcomes.values()) if (outcome?.kind === 'redirected') accepted.add(outcome.candidate)
+  return [...accepted].filter((id) => !outcomes.has(id))
 }
 
 function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {

@@ -322,7 +322,7 @@ async function watch(
   if (runs()) child.kill('SIGKILL')
 }
 
-/** Durations of the steps since the log was emptied, ms. Every step of a change begins with the same comparison (lib/guard.lua of ledger-move). */
+/** Durations of the steps since the log was emptied, ms. Every step of a change begins with the same comparison (lib/guard.lua of the ledger’s move). */
 async function stepsOf(raw: Redis): Promise<number[]> {
   const entries = (await raw.call('SLOWLOG', 'GET', SLOWLOG_LENGTH)) as [number, number, number, string[]][]
   return entries

@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const LOCK = 'package-lock.json'
 const TREE = ['package.json', LOCK, 'packages', 'services']
 /** Its version is the one that processes announce. */
-const ANNOUNCED = 'packages/fleet-config/package.json'
+const ANNOUNCED = 'packages/config/package.json'
 
 /**
  * This tree's code under another version number.

@@ -3,7 +3,7 @@
  * it waits for.
  */
 import { type RedisLink, readTags } from '@decorum/ledger'
-import { repartition } from '@decorum/ledger-move'
+import { repartition } from '@decorum/ledger/move'
 import type { Clock, Timer } from '@decorum/protocol'
 import { TIME_AT, timed } from './link.ts'
 import type { Server } from './server.ts'

@@ -4,7 +4,7 @@
  */
 import type { SitePolicies } from '@decorum/audit'
 import { type Agents, loadAgents, readSitePolicies, type SitePolicy, takeOverDelays } from '@decorum/config'
-import { ratesOf } from '@decorum/fleet-config'
+import { ratesOf } from '@decorum/config/fleet-config'
 import type { Ledger, Rates } from '@decorum/ledger'
 import { policyHistory } from '@decorum/politeness'
 import type { Instant } from '@decorum/protocol'

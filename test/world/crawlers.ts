@@ -2,11 +2,12 @@
  * Crawlers of others: some ask for permits and send by themselves, well or badly; some are workers of a pool; some send through the proxy. What they
  * send stands in the sites' record beside what the fleet sends, under its agents.
  */
-import { ANYBODY, admit, type Caller, Problem } from '@decorum/granting'
+
 import { nextRequest, type Permits } from '@decorum/permits/testing'
 import { linesOf } from '@decorum/protocol/headers'
 import { endTurn, keepLease, waitForTurn } from '@decorum/proxy/testing'
 import { type Fetched, loadReported, NORMAL_LOAD } from '@decorum/sending'
+import { ANYBODY, admit, type Caller, Problem } from '@decorum/sending/granting'
 import { exchange } from '@decorum/sending/http'
 import { POOL } from './configuration.ts'
 import type { Dice } from './dice.ts'

@@ -2,7 +2,7 @@
  * The processes of a fleet as objects: the real dispatch, housekeeping, intake rules, slots, orders and exchanges, put together as
  * services/gateway/src/main.ts and services/fetcher/src/process/fetching.ts do, with the world's borders in place of BullMQ and undici.
  */
-import { robotsJudge } from '@decorum/admission'
+
 import type { Agents } from '@decorum/config'
 import {
   carryOut,
@@ -18,6 +18,7 @@ import {
 import { admitter, demandOf, type GatewayMetrics, startDispatch, startHousekeeping } from '@decorum/gateway/testing'
 import { type Ledger, type LedgerOptions, openLedger, type RedisLink, type StoreItem } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
+import { robotsJudge } from '@decorum/politeness/admission'
 import { type Candidate, DEFAULT_CRAWL, MINUTE, SECOND } from '@decorum/protocol'
 import type { Queue } from '@decorum/protocol/bullmq'
 import { crashPoint } from '@decorum/runtime'
@@ -177,7 +178,6 @@ export async function startFetcher(parts: Parts): Promise<void> {
     log,
     pageMaxBytes: 1_000_000,
     maxAttempts: settings.maxAttempts,
-    honourNoarchive: false,
     fetchDeadlineMs: settings.deadlineMs,
     leaseMs: settings.leaseMs,
     isStopping: () => isStopping,

@@ -2,14 +2,15 @@
  * Permits and the proxy as objects, put together as their own `main` files do: what grants turns to crawlers of others. HTTP between them and
  * their callers is played (crawlers.ts), and so is the queue of orders.
  */
-import { addressGuard } from '@decorum/admission'
-import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/granting'
-import { robotsOrders, robotsRoom } from '@decorum/granting/testing'
+
 import type { Ledger } from '@decorum/ledger'
 import { endOfOrder, openPermits, PermitIds, type Permits } from '@decorum/permits/testing'
+import { addressGuard } from '@decorum/politeness/admission'
 import { MINUTE } from '@decorum/protocol'
 import { Places, type Parts as ProxyParts } from '@decorum/proxy/testing'
 import { untilOver } from '@decorum/sending'
+import { grantingTools, type Housekeeping, openLines, startHousekeeping } from '@decorum/sending/granting'
+import { robotsOrders, robotsRoom } from '@decorum/sending/granting/testing'
 import type { LaneConnections } from '@decorum/sending/http'
 import { openFor, type Parts, started } from './fleet.ts'
 
@@ -53,8 +54,6 @@ const configOf = (parts: Parts) => ({
   FETCH_DEADLINE_MS: parts.settings.deadlineMs,
   MAX_ATTEMPTS: parts.settings.maxAttempts,
   PERMIT_MAX_MS,
-  PERMITS_MAX_WAITING: 10_000,
-  PROXY_MAX_WAIT_MS: MINUTE,
   PAGE_MAX_BYTES: 1_000_000,
 })
 
@@ -90,7 +89,7 @@ export async function startProxy(parts: Parts): Promise<ProxyServed> {
     connections,
     config,
     tools,
-    lines: openLines(tools, config.PERMITS_MAX_WAITING, 0),
+    lines: openLines(tools, 0),
     places: new Places(process.clock),
     reporter: untilOver(process.clock, { unheard: 0, stale: 0 }),
     tally: {

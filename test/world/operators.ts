@@ -4,7 +4,7 @@
  */
 import type { StopLine, Violation } from '@decorum/audit'
 import { LedgerUnavailableError, LedgerUnfitError } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, SECOND } from '@decorum/protocol'
 import type { Closed } from './closed.ts'
 import type { Configuration, Values } from './configuration.ts'

@@ -3,7 +3,7 @@ import { ALL_CELLS, ALL_POINTS, type Coverage } from './coverage.ts'
 
 /** Reason → what has it: a crash point, or words of a cell (`gate what moment`), all of which a cell has to have. */
 const EXCEPTIONS: Record<string, readonly string[]> = {
-  'a process that knows another number of partitions ends, and names no cell (test/gateway/outdated, test/ledger-move)':
+  'a process that knows another number of partitions ends, and names no cell (test/gateway/outdated, test/ledger/move)':
     ['partitions-moved'],
   'a stop of an address is reported as `stopped` (test/faults/emergency-stop)': ['stopped-address'],
   'a Visit-time is reported as `visiting-hours` (test/gateway/unit/decide)': ['visit-time'],

@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
-import { readBuild } from '../../fleet-config/src/build.ts'
+import { readBuild } from '../../config/src/fleet-config/build.ts'
 
 const repo = resolve(import.meta.dirname, '../../..')
 const lock = JSON.parse(readFileSync(join(repo, 'package-lock.json'), 'utf8')).packages
@@ -102,7 +102,7 @@ function copyOurs(place, to, compiled) {
   const { devDependencies: _, scripts: __, files: ___, private: ____, ...manifest } = manifestOf(place)
   manifest.exports = JSON.parse(JSON.stringify(manifest.exports).replaceAll('.ts"', '.js"'))
   if (manifest.bin !== undefined) manifest.bin = JSON.parse(JSON.stringify(manifest.bin).replaceAll('.ts"', '.js"'))
-  if (place === 'packages/fleet-config') manifest.commit = readBuild(join(repo, place)).commit
+  if (place === 'packages/config') manifest.commit = readBuild(join(repo, place)).commit
   writeFileSync(join(to, 'package.json'), JSON.stringify(manifest, undefined, 2))
 }
 

@@ -1,7 +1,7 @@
 /** The settings of a command and those of the fleet that it is about: what the environment leaves open, the fleet has decided. */
 import { hostname, userInfo } from 'node:os'
 import { FLEET_SETTINGS } from '@decorum/config'
-import { agree, connectForConfig, readCurrent, write } from '@decorum/fleet-config'
+import { agree, connectForConfig, readCurrent, write } from '@decorum/config/fleet-config'
 import { dataFolder, fleetAt, type RunningRedis } from '@decorum/local-redis'
 
 type Env = NodeJS.ProcessEnv

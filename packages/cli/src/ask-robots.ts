@@ -1,7 +1,7 @@
 /** Fetches one robots.txt for `decorum check`: under a lease of the fleet that runs, or by this command alone when none runs. */
 
 import type { Agent } from '@decorum/config'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 

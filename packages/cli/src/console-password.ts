@@ -14,7 +14,7 @@ const NAME = 'console-password'
 
 /** @param folder  exists, and is private */
 export async function consoleLogin(env: NodeJS.ProcessEnv, folder: string): Promise<ConsoleLogin> {
-  const user = env.CONSOLE_USER?.trim() || 'decorum'
+  const user = 'decorum'
   if (env.CONSOLE_PASSWORD?.trim()) return { user, password: env.CONSOLE_PASSWORD }
   const file = join(folder, NAME)
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()

@@ -1,7 +1,7 @@
 /** The ledger of the fleet that is up, for commands that only look at it or act on it: its settings are the fleet's own. */
-import { connectForConfig, readCurrent } from '@decorum/fleet-config'
+import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import { readTags } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { CommandError } from './exit.ts'
 import { runningRedis } from './running-redis.ts'
 import { readCliSettings } from './settings.ts'

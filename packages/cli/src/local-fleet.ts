@@ -1,7 +1,7 @@
 /** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
-import { canUpgradeAlone, upgrade } from '@decorum/ledger-move'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { canUpgradeAlone, upgrade } from '@decorum/ledger/move'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from '@decorum/local-redis'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'

@@ -40,7 +40,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
     drainMs: c.FETCH_DEADLINE_MS + SETTLE_MS,
     archiveDir: c.ARCHIVE_DIR || undefined,
     pageSink: c.PAGE_SINK,
-    store: `s3://${c.S3_BUCKET}/${c.S3_PREFIX}`,
+    store: `s3://${c.S3_BUCKET}`,
     port: c.PORT,
   }
 }

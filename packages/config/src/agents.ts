@@ -68,6 +68,10 @@ const AgentEntry = z
     honourVisitTime: z.boolean().optional().meta({
       description: 'whether pages wait for the `Visit-time` of robots.txt (UTC); default: false',
     }),
+    honourNoarchive: z.boolean().optional().meta({
+      description:
+        'whether pages that say `noarchive` (X-Robots-Tag, meta robots) are left out of what the fleet keeps; their outcomes then have no `archive`. It asks search engines not to show a copy, so by default they are kept, for the frontier',
+    }),
     http2: z
       .boolean()
       .default(true)
@@ -104,6 +108,8 @@ export type Agent = {
   /** whose workers fetch its pages; absent: the fetchers of the fleet */
   pool?: string
   honourVisitTime: boolean
+  /** whether pages that say `noarchive` are left out of what is kept */
+  honourNoarchive: boolean
   /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
   http2: boolean
   /** false: a site owner would have no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
@@ -130,13 +136,13 @@ type AgentVariables = {
   MAX_DELAY_MS: number
 }
 
-/** Running processes take over the delays of the agents that they know; everything else of an agent waits for their next start. */
+/** Running processes take over the delays of the agents that they know, and what these honour; everything else of an agent waits for their next start. */
 export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)
     if (found === undefined) continue
-    const { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, adaptiveDelay } = found
-    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime })
+    const { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, honourNoarchive, adaptiveDelay } = found
+    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, honourNoarchive })
     if (adaptiveDelay === undefined) delete agent.adaptiveDelay
     else agent.adaptiveDelay = adaptiveDelay
   }
@@ -194,6 +200,7 @@ function fromText(text: string, settings: AgentSettings): Agent[] {
       ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
       honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
       honourVisitTime: entry.honourVisitTime ?? false,
+      honourNoarchive: entry.honourNoarchive ?? false,
       http2: entry.http2,
       hasContact: true,
       ...(entry.pool === undefined ? {} : { pool: entry.pool }),
@@ -228,6 +235,7 @@ function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent 
     maxDelayMs,
     honourCrawlDelay: true,
     honourVisitTime: false,
+    honourNoarchive: false,
     http2: true,
     hasContact: Boolean(contact),
   }

@@ -2,6 +2,7 @@
  * Every setting of the fleet in one table (settings.ts), with its meaning, default and reason, who reads it and whether all
  * processes must agree on it. Start at `readSettings`: environment → values, or one message that names all that is wrong.
  * Agents, pace groups and permit tokens are too large for a line; agents.ts, pace-groups.ts and permit-tokens.ts read them.
+ * fleet-config/ keeps the fleet's document in Redis, and has an entry of its own.
  */
 export {
   type AdaptiveDelay,
@@ -30,6 +31,7 @@ export { fleetJsonSchema } from './fleet/schema.ts'
 export { contradictions, environmentOf, settled, valuesOfEnvironment } from './fleet/settle.ts'
 export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './fleet/values.ts'
 export { settingsHelp } from './help.ts'
+export { inheritedCrawls } from './inherited.ts'
 export {
   agentsJsonSchema,
   egressJsonSchema,
@@ -38,11 +40,12 @@ export {
   settingsJsonSchema,
   sitePoliciesJsonSchema,
 } from './json-schema.ts'
+export { formerInDocument } from './names.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
 export { brokenRelations } from './relations.ts'
-export { isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf, TABLE } from './settings.ts'
+export { AUDIENCES, audienceOf, isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf } from './settings.ts'
 export { type Hours, readHours, readSitePolicies, type SitePolicies, type SitePolicy } from './site-policies.ts'
 export { type StoreOptions, type StoreSettings, storeOptions, storeSettings } from './store.ts'
 export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

@@ -7,6 +7,7 @@ type Env = Record<string, string | undefined>
 /** Variables of this project that are not settings: of its tests, benches and launcher. */
 const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'DECORUM_BUNDLE', // packages/runtime/src/bundled.ts
+  'DECORUM_CRAWLS', // set by `decorum up` and `decorum crawl` for their processes: packages/config/src/inherited.ts
   'DECORUM_CRASH_AT', // crash points: packages/runtime/src/crash-point.ts
   'DECORUM_FREEZE_AT',
   'DECORUM_LAUNCHER', // set by scripts/with-launcher.mjs: how the user calls us
@@ -22,11 +23,45 @@ const NOT_SETTINGS: ReadonlySet<string> = new Set([
 /** What Kubernetes and Docker set for a service that is called decorum, or decorum-redis. */
 const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/
 
-/** Names of 0.1 that are far from their present ones. Ignored, they would leave a delay shorter than was meant. */
-const OF_0_1: ReadonlyMap<string, SettingName> = new Map([
-  ['DEFAULT_GAP_MS', 'DEFAULT_DELAY_MS'],
-  ['MAX_GAP_MS', 'MAX_DELAY_MS'],
+/** Names of earlier versions, and what does their work now. Ignored, they would leave another value in force than was meant. */
+const FORMER: ReadonlyMap<string, string> = new Map([
+  ['DEFAULT_GAP_MS', 'did you mean DEFAULT_DELAY_MS?'],
+  ['MAX_GAP_MS', 'did you mean MAX_DELAY_MS?'],
+  ['HONOUR_NOARCHIVE', 'an agent of DECORUM_AGENTS has honourNoarchive'],
+  ['S3_PREFIX', 'S3_BUCKET holds it after a slash'],
+  ['S3_SPOOL_MAX_BYTES', 'ARCHIVE_MAX_BYTES bounds the folder'],
+  ['FORGET_READERS_AFTER_MS', "'decorum outcomes --forget --group NAME' forgets a reader"],
+  ['PROXY_MAX_WAIT_MS', 'a request is held for as long as its client stays connected'],
+  ['S3_FILE_MAX_BYTES', 'it is always 64 MB, or a tenth of ARCHIVE_MAX_BYTES'],
+  ['PROXY_TUNNEL_IDLE_MS', 'it is always 2 s'],
+  ['PERMITS_MAX_WAITING', 'it is always 25,000'],
+  ['INTAKE_CONCURRENCY', 'it is always 4'],
+  ['CONSOLE_USER', 'the name is always decorum'],
+  ['CONSOLE_READ_USER', 'the name is always reader'],
+  ['CONSOLE_SESSION_MS', 'it is always 12 hours'],
+  ['HEARTBEAT_MS', 'it is always 15 s'],
+  ['REQUEST_DEADLINE_MS', 'it is always 60 s'],
+  ['ROBOTS_DOMAIN_MAX_BYTES', 'it is always 8 MiB'],
+  ['ROBOTS_BODIES_MAX_BYTES', 'it is always 512 MiB'],
 ])
+
+/** Of those, the ones that a document of the fleet may still hold with an effect; their values that meant nothing. */
+const OF_DOCUMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['S3_PREFIX', null],
+  ['HONOUR_NOARCHIVE', 'no'],
+  ['FORGET_READERS_AFTER_MS', 0],
+])
+
+/** One sentence for each value of a stored document that would count no longer. */
+export function formerInDocument(document: Readonly<Record<string, unknown>>, version: number): string[] {
+  return [...OF_DOCUMENTS].flatMap(([name, nothing]) =>
+    document[name] === undefined || document[name] === nothing
+      ? []
+      : [
+          `${name}: the fleet's configuration (version ${version}) has it, and there is no such setting; ${FORMER.get(name)}: write the configuration anew with 'decorum config apply'`,
+        ],
+  )
+}
 
 /** Shorter names are too likely to be something else: HOSTNAME is no misspelt HOST. */
 const SHORTEST_JUDGED = 8
@@ -40,6 +75,8 @@ const stemOf = (name: string): string => name.toUpperCase().replace(UNIT, '')
 export function misspelt(env: Env): string[] {
   return Object.keys(env).flatMap((name) => {
     if (isSetting(name) || NOT_SETTINGS.has(name)) return []
+    const instead = FORMER.get(name)
+    if (instead !== undefined) return [`${name}: there is no such setting; ${instead}`]
     const meant = settingMeantBy(name, env[name] ?? '')
     if (meant === undefined) return []
     return [`${name}: there is no such setting${meant === '' ? '' : `; did you mean ${meant}?`}`]
@@ -53,7 +90,7 @@ function settingMeantBy(name: string, value: string): SettingName | '' | undefin
     const bare = name.slice('DECORUM_'.length).toUpperCase()
     return names.find((one) => one === bare) ?? nearby(name) ?? nearby(bare) ?? ''
   }
-  return OF_0_1.get(name) ?? nearby(name)
+  return nearby(name)
 }
 
 function nearby(name: string): SettingName | undefined {

@@ -22,11 +22,15 @@ const Group = z.strictObject({
 })
 const HOST = /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^\[[0-9a-f:.]+\]$/
 const List = Group.extend({
-  name: z.string().regex(/^[a-z0-9-]{1,64}$/, 'a name of small letters, digits and - is needed'),
+  name: z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, 'a name of small letters, digits and - is needed')
+    .meta({ description: 'names the group where it holds a request back' }),
   hosts: z
     .array(z.string().regex(HOST, "a host such as 'www.example.com', or '*.example.com' for all below it"))
     .min(1)
-    .max(10_000),
+    .max(10_000)
+    .meta({ description: "hosts such as 'www.example.com', or '*.example.com' for all below it" }),
 })
 
 export const PaceGroupsFile = z.strictObject({

@@ -6,14 +6,10 @@ export type Related = {
   LEASE_MS: number
   DEFAULT_DELAY_MS: number
   MAX_DELAY_MS: number
-  FORGET_READERS_AFTER_MS: number
   PAGE_SINK: string
   S3_ENDPOINT: string
   S3_BUCKET: string
 }
-
-/** A reader that is started again after a deploy is not forgotten meanwhile. */
-const LEAST_FORGET_MS = 600_000
 
 /**
  * The relations that do not hold between the settings that are given; one is skipped when a setting of it is absent.
@@ -28,10 +24,6 @@ export function brokenRelations(c: Partial<Related>): string[] {
   if (isLess(c.MAX_DELAY_MS, c.DEFAULT_DELAY_MS))
     wrong.push(
       `DEFAULT_DELAY_MS: the default delay must not exceed the maximum, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
-    )
-  if (isLess(0, c.FORGET_READERS_AFTER_MS) && isLess(c.FORGET_READERS_AFTER_MS, LEAST_FORGET_MS))
-    wrong.push(
-      `FORGET_READERS_AFTER_MS: 0 (never) or at least ${LEAST_FORGET_MS} is needed, not ${c.FORGET_READERS_AFTER_MS}: what a forgotten reader has not read is given up`,
     )
   for (const name of ['S3_ENDPOINT', 'S3_BUCKET'] as const)
     if (c.PAGE_SINK === 's3' && name in c && (c[name] ?? '') === '') wrong.push(`${name}: PAGE_SINK=s3 needs it`)

@@ -11,16 +11,6 @@ import { proxying } from './table/proxying.ts'
 import type { Role, Setting } from './table/setting.ts'
 import { store } from './table/store.ts'
 
-/** The table in the order in which the pages print it. */
-export const TABLE = {
-  'Politeness: who visits, where, and the delays of lanes': politeness,
-  'Limits of what Redis keeps': limits,
-  'Fetching and keeping pages': fetching,
-  'Pages in an S3-compatible store': store,
-  'The proxy': proxying,
-  'One process': processes,
-} as const
-
 const ALL = { ...politeness, ...limits, ...fetching, ...store, ...proxying, ...processes }
 export type SettingName = keyof typeof ALL
 export const SETTINGS: { readonly [N in SettingName]: (typeof ALL)[N] } = ALL
@@ -39,6 +29,36 @@ export function schemaOf<R extends Role>(role: R): z.ZodObject<ShapeOf<R>> {
   const shape = Object.fromEntries(settingsOf(role).map(([name, { schema }]) => [name, schema]))
   return z.object(shape) as unknown as z.ZodObject<ShapeOf<R>>
 }
+
+/** Without these a fleet serves only the machine that it runs on. */
+const USUAL: ReadonlySet<SettingName> = new Set([
+  'DECORUM_AGENTS',
+  'DECORUM_CONTACT',
+  'ARCHIVE_DIR',
+  'REDIS_URL',
+  'HOST',
+  'PORT',
+  'CONSOLE_PASSWORD',
+])
+/** Their defaults fit nearly every fleet; who changes one should know how lanes, leases and reservations work together. */
+const EXPERT: ReadonlySet<SettingName> = new Set([
+  'DECORUM_ALLOW_PORTS',
+  'FETCH_DEADLINE_MS',
+  'LEASE_MS',
+  'QUARANTINE_MS',
+  'PERMIT_MAX_MS',
+  'BACK_OFF_MS',
+  'ROBOTS_RETRY_MS',
+  'LANE_LIMIT',
+  'RESERVE_MS',
+  'INTAKE_LOCK_MS',
+  'DNS_SERVERS',
+  'PROXY_USER_AGENT',
+])
+
+export const AUDIENCES = ['You will set', 'You may set', 'For experts'] as const
+export const audienceOf = (name: SettingName): (typeof AUDIENCES)[number] =>
+  USUAL.has(name) ? 'You will set' : EXPERT.has(name) ? 'For experts' : 'You may set'
 
 /** Whether a variable of the environment is a setting. */
 export const isSetting = (name: string): boolean => Object.hasOwn(ALL, name)

@@ -17,11 +17,26 @@ type Given = {
   S3_ENDPOINT: string
   S3_REGION: string
   S3_BUCKET: string
-  S3_PREFIX: string
   S3_ACCESS_KEY_ID?: string | undefined
   S3_SECRET_ACCESS_KEY?: string | undefined
 }
 const NEEDED = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const
+
+/**
+ * A file of this size is complete and goes to the store; one that is ten minutes old does in any case. An upload that breaks off begins
+ * again, so it should not be long.
+ */
+const FILE_MAX_BYTES = 64_000_000
+/** A file holds a tenth of its folder at most, so that there is always one to send, and room beside it. */
+const FILES_OF_A_FOLDER = 10
+/** What waits for the store where no bound is set: a store that is away for an hour should not stop a crawl, and a disk should not run full. */
+const SPOOL_MAX_BYTES = 10_000_000_000
+
+/** `pages/crawl/` → the bucket, and what the names of its objects begin with. */
+function bucketOf(text: string): { bucket: string; prefix: string } {
+  const slash = text.indexOf('/')
+  return slash < 0 ? { bucket: text, prefix: '' } : { bucket: text.slice(0, slash), prefix: text.slice(slash + 1) }
+}
 
 /** @throws SettingsError naming each one that is missing */
 export function storeSettings(c: Given): StoreSettings {
@@ -30,17 +45,16 @@ export function storeSettings(c: Given): StoreSettings {
   return {
     endpoint: new URL(c.S3_ENDPOINT).origin,
     region: c.S3_REGION,
-    bucket: c.S3_BUCKET,
-    prefix: c.S3_PREFIX,
+    ...bucketOf(c.S3_BUCKET),
     accessKeyId: c.S3_ACCESS_KEY_ID ?? '',
     secretAccessKey: c.S3_SECRET_ACCESS_KEY ?? '',
   }
 }
 
 /** @returns undefined unless pages are kept in a store. @throws SettingsError naming each setting of the store that is missing */
-export function storeOptions(
-  c: Given & { PAGE_SINK: string; S3_FILE_MAX_BYTES: number; S3_SPOOL_MAX_BYTES: number },
-): StoreOptions | undefined {
+export function storeOptions(c: Given & { PAGE_SINK: string; ARCHIVE_MAX_BYTES: number }): StoreOptions | undefined {
   if (c.PAGE_SINK !== 's3') return undefined
-  return { settings: storeSettings(c), fileBytes: c.S3_FILE_MAX_BYTES, maxBytes: c.S3_SPOOL_MAX_BYTES }
+  const maxBytes = c.ARCHIVE_MAX_BYTES || SPOOL_MAX_BYTES
+  const fileBytes = Math.min(FILE_MAX_BYTES, Math.ceil(maxBytes / FILES_OF_A_FOLDER))
+  return { settings: storeSettings(c), fileBytes, maxBytes }
 }

@@ -1,7 +1,7 @@
 /**
  * What becomes of all that a ledger stores when its number of partitions changes: hosts whose partition is another one afterwards move
  * there, and nothing that was held back or counted for them may stay behind. Each key of the layout, and each field of the records in it,
- * has an answer here or does not compile; packages/ledger-move carries the answers out.
+ * has an answer here or does not compile; packages/ledger/src/move carries the answers out.
  */
 import type { CRAWL, EPOCH, FIELD, KEY, MEMORY } from './layout.ts'
 

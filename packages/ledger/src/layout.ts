@@ -10,7 +10,7 @@ import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 /**
  * The number of this layout. A ledger with another number is neither read nor written; `3>5` is one that is being upgraded. Raise it
  * with every change that an earlier or later process would misread. `decorum ledger upgrade` takes one step, from the layout of the release
- * before: write it in packages/ledger-move/src/upgrade.ts and the scripts in src/lua/upgrade there, in place of the step before it, and
+ * before: write it in packages/ledger/src/move/upgrade.ts and the scripts in lua/upgrade beside it, in place of the step before it, and
  * the fixture of the new layout by test/ledger/layouts/write.ts.
  */
 export const LAYOUT = {

@@ -110,8 +110,6 @@ export type Forgetting = {
   reason: string
   /** a group of which a consumer has given a sign of life within so long stays */
   silentForMs: number
-  /** a group stays that has acknowledged everything older than so long; absent: whatever it has acknowledged */
-  unreadForMs?: number
 }
 /** `unread`: how many outcomes it had not acknowledged */
 export type Forgotten = { kind: 'forgotten'; unread: number } | { kind: 'absent' } | { kind: 'still-read' }
@@ -125,14 +123,14 @@ const MAX_TEXT = 512
 export async function forgetReader(
   redis: RedisLink,
   tags: readonly string[],
-  { crawl, group, by, reason, silentForMs, unreadForMs }: Forgetting,
+  { crawl, group, by, reason, silentForMs }: Forgetting,
 ): Promise<Forgotten> {
   const texts = { by: by.slice(0, MAX_TEXT), reason: reason.slice(0, MAX_TEXT), crawl }
   let answer: Forgotten = { kind: 'absent' }
   for (const tag of tags) {
     const isFirst = answer.kind !== 'forgotten' ? '1' : '0'
     const keys = [outcomesKey(tag, crawl), keysOf(tag).operations]
-    const args = { group, silentForMs, unreadForMs: unreadForMs ?? '', isFirst, ...texts }
+    const args = { group, silentForMs, isFirst, ...texts }
     const groups = await forgetGroup.run(redis, keys, args)
     const [kind, unread] = groups as [Forgotten['kind'], number]
     if (kind === 'forgotten') answer = { kind, unread: unread + (answer.kind === 'forgotten' ? answer.unread : 0) }

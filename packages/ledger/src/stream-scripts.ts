@@ -11,9 +11,7 @@ const lua = libraryOf({
 })
 
 export const readGroups = lua.script('read-groups', [])
-export const forgetGroup = lua.script(
-  'forget-group',
-  ['group', 'silentForMs', 'unreadForMs', 'isFirst', 'by', 'reason', 'crawl'],
-  { whenFull: true },
-)
+export const forgetGroup = lua.script('forget-group', ['group', 'silentForMs', 'isFirst', 'by', 'reason', 'crawl'], {
+  whenFull: true,
+})
 export const createGroup = lua.script('make-group', ['group', 'from', 'crawl'], { whenFull: true })

@@ -19,6 +19,8 @@ export type Pending = {
   /** the registrable domain or host whose redirects led here */
   from?: string
   priority: 'high' | 'normal'
+  /** requests that were made for it; absent: none */
+  attempts?: number
   /** absent: of the crawl `default` */
   crawl?: string
   meta?: Record<string, unknown>

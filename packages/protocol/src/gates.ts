@@ -1,7 +1,7 @@
 /**
  * The rule that the project exists for, as a table: may a request be sent now, and if not, which gate holds it, until when, what becomes of
  * its lane, and who wakes it. One part of the ledger (lua/lib/gates.lua) answers the ledger's gates from this table, and one file of the
- * sender (packages/admission/src/sender-gates.ts) those of a robots.txt that only a sender knows. docs/gates.md is printed from here; `why`, the console,
+ * sender (packages/politeness/src/admission/sender-gates.ts) those of a robots.txt that only a sender knows. docs/gates.md is printed from here; `why`, the console,
  * `check` and the model read it too. The judge of the recording sites is written by hand, without it.
  *
  * A cell without an answer, or a gate without a reader, is an error when the scripts are loaded.

@@ -11,7 +11,7 @@ import {
   OUTCOMES_LOOKED_AT,
   type PartitionView,
   type PendingUrl,
-} from '@decorum/ledger-views'
+} from '@decorum/ledger/views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
 import { clock, count, day, length, some } from './words.ts'
@@ -141,7 +141,7 @@ function pendingStatus(
   const { id, path, priority, expiresAt } = pending
   const about = { id, url: origin + path, agent, priority, expiresAt }
   if (lane === undefined) return { ...about, state: 'pending', sentence: 'in its lane' }
-  const attempts = isHead ? lane.tries : 0
+  const attempts = isHead ? lane.tries : (pending.attempts ?? 0)
   if (isHead && lane.state === 'in-flight')
     return { ...about, state: 'in-flight', before: 0, attempts, sentence: 'at a fetcher: its request is being made' }
   if (isHead && lane.state === 'reserved')
@@ -216,13 +216,13 @@ export async function cancelCandidate(
   for (let look = 0; look < LOOKS; look++) {
     const one = await findOne(ledger, which)
     if (one === undefined) continue
-    const { id, path, crawl, meta } = one.pending
+    const { id, path, attempts = 0, crawl, meta } = one.pending
     const about = {
       id,
       url: one.origin + path,
       agent: one.agent,
       at: ledger.wall(ledger.partitionOf(one.origin)),
-      attempts: 0,
+      attempts,
       crawl,
       meta,
     }

@@ -3,6 +3,7 @@ import {
   type Agents,
   agentsOf,
   entriesOf,
+  inheritedCrawls,
   isLoopback,
   readSettings,
   type SettingsOf,
@@ -16,7 +17,21 @@ import type { Account, Login } from './access/sessions.ts'
 
 const Settings = schemaOf('console')
 
-export type ConsoleConfig = {
+/** How long a login lasts: a working day. */
+const SESSION_MS = 43_200_000
+
+/** Times of HTTP, ms. */
+export type Times = {
+  /** a stream of outcomes that has nothing to send sends a comment this often */
+  heartbeatMs: number
+  /** a request whose body has not arrived by then is given up */
+  requestDeadlineMs: number
+}
+
+/** Proxies cut streams that are silent for 30 to 60 s; the largest body arrives within a minute over 2 Mbit/s. */
+export const TIMES: Times = { heartbeatMs: 15_000, requestDeadlineMs: 60_000 }
+
+export type ConsoleConfig = Times & {
   redisUrl: string
   partitions: number
   agents: Agents
@@ -25,10 +40,6 @@ export type ConsoleConfig = {
   outcomesLimit: number
   leaseMs: number
   quarantineMs: number
-  /** a stream of outcomes that has nothing to send sends a comment this often, ms */
-  heartbeatMs: number
-  /** a request whose body has not arrived by then is given up, ms */
-  requestDeadlineMs: number
   host: string
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
@@ -53,14 +64,13 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     outcomesLimit: c.OUTCOMES_LIMIT,
     leaseMs: c.LEASE_MS,
     quarantineMs: c.QUARANTINE_MS,
-    heartbeatMs: c.HEARTBEAT_MS,
-    requestDeadlineMs: c.REQUEST_DEADLINE_MS,
+    ...TIMES,
     host: c.HOST,
     port: c.PORT,
     logLevel: c.LOG_LEVEL,
     content: {
       archiveDir: c.ARCHIVE_DIR,
-      crawls: c.DECORUM_CRAWLS,
+      crawls: inheritedCrawls(env),
       contentToken: c.CONTENT_TOKEN,
       store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
@@ -75,11 +85,9 @@ function loginOf(c: SettingsOf<'console'>): Login | undefined {
     if (c.CONSOLE_READ_PASSWORD === undefined) return undefined
     throw wrongSettings('CONSOLE_READ_PASSWORD: works only together with CONSOLE_PASSWORD, which is not set')
   }
-  const accounts: Account[] = [{ user: c.CONSOLE_USER, password: c.CONSOLE_PASSWORD, role: 'operate' }]
+  const accounts: Account[] = [{ user: 'decorum', password: c.CONSOLE_PASSWORD, role: 'operate' }]
   if (c.CONSOLE_READ_PASSWORD !== undefined) {
-    if (c.CONSOLE_READ_USER === c.CONSOLE_USER)
-      throw wrongSettings('CONSOLE_READ_USER: is the name of the other login as well (CONSOLE_USER)')
-    accounts.push({ user: c.CONSOLE_READ_USER, password: c.CONSOLE_READ_PASSWORD, role: 'read' })
+    accounts.push({ user: 'reader', password: c.CONSOLE_READ_PASSWORD, role: 'read' })
   }
-  return { accounts, sessionMs: c.CONSOLE_SESSION_MS }
+  return { accounts, sessionMs: SESSION_MS }
 }

@@ -2,7 +2,7 @@
  * What a person typed into the search box, found: a URL, a host or the id of a candidate. A host or an origin leads to the page of its
  * origin; what is nowhere is answered with a sentence.
  */
-import type { LedgerWithViews, OriginView } from '@decorum/ledger-views'
+import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
 import { type CandidateStatus, candidateStatus } from './candidate-status.ts'
 

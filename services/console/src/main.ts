@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, BUILD, type Joined, startJoined, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, BUILD, type Joined, startJoined, VERSION } from '@decorum/config/fleet-config'
 import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
 import {
@@ -21,7 +21,7 @@ import {
   roleLog,
 } from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prometheus'
-import { type ConsoleConfig, readConfig } from './config.ts'
+import { type ConsoleConfig, readConfig, type Times } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
 import { type Look, looker } from './watch/looks.ts'
@@ -34,10 +34,13 @@ const PING_MS = 1_000
 
 /**
  * Starts the console. It listens on loopback unless HOST says otherwise.
+ * @param times  in place of TIMES
  * @throws SettingsError on wrong settings; Error with a message for people when the port is taken or Redis is away
  */
-export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
-  startJoined('console', env, readConfig, start)
+export const main = (
+  env: Record<string, string | undefined> = process.env,
+  times: Partial<Times> = {},
+): Promise<RunningService> => startJoined('console', env, (own) => ({ ...readConfig(own), ...times }), start)
 
 /**
  * A million URLs that are posted leave half a gigabyte of short-lived objects behind. V8 would let the heap grow to three times its size

@@ -1,6 +1,6 @@
 /** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and what it is taken from. */
 import type { Member, Reader } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { type Headline, headline, type Totals, totalsOf } from './pages/headline.ts'
 import { looker } from './watch/looks.ts'

@@ -1,7 +1,7 @@
 /** Why a lane waits, in words. Pure: the ledger says which gates are closed, from the table of gates; nothing is decided here. */
 
 import type { Note } from '@decorum/ledger'
-import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
+import type { LaneView, OriginView, PartitionView } from '@decorum/ledger/views'
 import { type Gate, type Instant, isForever } from '@decorum/protocol'
 import type { LedgerGate } from '@decorum/protocol/gates'
 import type { RobotsState } from '@decorum/robots'

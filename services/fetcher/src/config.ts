@@ -1,9 +1,18 @@
 /** The settings of a fetcher, read once from its environment. The settings themselves are in @decorum/config. */
 
-import { addressGuard } from '@decorum/admission'
-import { agentsOf, dnsServers, entriesOf, readEgress, readingSettings, readSettings, schemaOf } from '@decorum/config'
+import {
+  agentsOf,
+  dnsServers,
+  entriesOf,
+  inheritedCrawls,
+  readEgress,
+  readingSettings,
+  readSettings,
+  schemaOf,
+} from '@decorum/config'
 import { thisHost } from '@decorum/content/reference'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
 
 const Settings = schemaOf('fetcher')
 
@@ -16,6 +25,7 @@ export function readConfig(env: Record<string, string | undefined>) {
   return {
     ...settings,
     agents,
+    crawls: inheritedCrawls(env),
     egress: readingSettings(() =>
       readEgress(
         EGRESS,

@@ -1,7 +1,7 @@
 /** A fetcher as a process: joined to the fleet, its fetching processes, its health, and the pages that it keeps. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Joined, startJoined } from '@decorum/config/fleet-config'
 import { isContentPath } from '@decorum/content/reference'
-import { type Joined, startJoined } from '@decorum/fleet-config'
 import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
 import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'
@@ -51,10 +51,10 @@ async function startRole(joined: Joined<Config>, env: Env, log: Logger, early?: 
 }
 
 /** Answers GET /v1/content: the pages that this fetcher and its processes keep. What reads them is loaded when they are asked for. */
-function contentOf({ ARCHIVE_DIR, DECORUM_CRAWLS, CONTENT_TOKEN }: Config) {
+function contentOf({ ARCHIVE_DIR, crawls, CONTENT_TOKEN }: Config) {
   const open = async () => {
     const { archiveFolders, contentServer } = await import('@decorum/content/server')
-    return contentServer({ folders: () => archiveFolders(ARCHIVE_DIR, DECORUM_CRAWLS), token: CONTENT_TOKEN })
+    return contentServer({ folders: () => archiveFolders(ARCHIVE_DIR, crawls), token: CONTENT_TOKEN })
   }
   let server: ReturnType<typeof open> | undefined
   return (request: IncomingMessage, response: ServerResponse): boolean => {

@@ -1,6 +1,6 @@
 /** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
 
-import { BUILD } from '@decorum/fleet-config'
+import { BUILD } from '@decorum/config/fleet-config'
 import type { Shares } from '@decorum/politeness'
 import { systemClock } from '@decorum/protocol'
 import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@decorum/runtime'

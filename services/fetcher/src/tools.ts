@@ -18,8 +18,6 @@ export type Tools = OrderTools &
     traces?: Traces
     pageMaxBytes: number
     maxAttempts: number
-    /** pages that say noarchive are not kept */
-    honourNoarchive: boolean
     /** true once the process is asked to stop: no lease is started any more */
     isStopping: () => boolean
   }

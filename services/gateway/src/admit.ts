@@ -1,8 +1,8 @@
 /** A candidate becomes what store stores: a URL in its lane, or the outcome that is already known. */
 
-import type { RobotsJudge } from '@decorum/admission'
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
 import { type CrawlBook, endingOf, MOST_CRAWLS, type StoreItem, USUAL } from '@decorum/ledger'
+import type { RobotsJudge } from '@decorum/politeness/admission'
 import {
   crawlField,
   DAY,

@@ -3,10 +3,10 @@
  * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
  */
 
-import { deadOrigin, disallowed, senderGate } from '@decorum/admission'
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { ReservedLane, Resolution } from '@decorum/ledger'
 import { type Delay, effectiveDelay, visitTimeOpensAt } from '@decorum/politeness'
+import { deadOrigin, disallowed, senderGate } from '@decorum/politeness/admission'
 import { DEFAULT_CRAWL, type Order, type Outcome, type OutcomeBody, outcomeOf, traceOf } from '@decorum/protocol'
 import { type Judgement, policies, type RobotsTxt } from '@decorum/robots'
 import { defined } from '@decorum/runtime'

@@ -3,7 +3,6 @@
  * that one has become due earlier.
  */
 
-import type { RobotsJudge } from '@decorum/admission'
 import type { Agents } from '@decorum/config'
 import {
   type Ledger,
@@ -13,6 +12,7 @@ import {
   type ReservedLane,
   type ReserveResult,
 } from '@decorum/ledger'
+import type { RobotsJudge } from '@decorum/politeness/admission'
 import { JOB_NAMES, MAX_ORDERS_PER_JOB, type Order, type Outcome, writtenOrder } from '@decorum/protocol'
 import { addJobs, type Queue } from '@decorum/protocol/bullmq'
 import { crashPoint, defined, outages, type Traces } from '@decorum/runtime'

@@ -1,6 +1,5 @@
 /** Regular work: leases that have ended, candidates from redirects, acknowledged outcomes, the announcements of the fleet. */
 import { type About, endLeases, type Ledger, LedgerUnavailableError, type Member, outboxMark } from '@decorum/ledger'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { crashPoint, defined, endIfUnfit, keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 import type { Admit } from './admit.ts'
@@ -12,7 +11,6 @@ const TICKS_PER_SECOND = 5
 const TRIM_TICKS = 10
 const SAMPLE_TICKS = 50
 const CRAWLS_MS = 1_000
-const READERS_MS = 30_000
 const OUTBOX_ITEMS = 100
 /** pages of the outbox that are read when the first entries wait for a partition that is away */
 const OUTBOX_PAGES = 10
@@ -25,8 +23,6 @@ export type HousekeepingOptions = {
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
-  /** groups of readers that have been silent for so long are forgotten, ms; 0: never */
-  readonly forgetReadersAfterMs?: number
   /** little memory is left, which outcomes that are read make free */
   isLow?: () => boolean
   onFleet(members: Member[]): void
@@ -65,7 +61,6 @@ export async function startHousekeeping(options: HousekeepingOptions) {
       log,
     ),
     keepDoing(ledger.clock, () => lookAtCrawls(ledger), CRAWLS_MS, log),
-    keepDoing(ledger.clock, () => forgetReaders(options), READERS_MS, log),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) =>
       keepDoing(ledger.clock, (tick) => keep(partition, tick), TICK_MS, log, { partition }),
     ),
@@ -122,25 +117,6 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
     onRobotsFetch: () => crashPoint('reap.before-record'),
   })
   return ended
-}
-
-/** Several gateways may do this at once: whether the group is still read is judged in the step that removes it. */
-export async function forgetReaders({
-  ledger,
-  log,
-  forgetReadersAfterMs: ms = 0,
-}: Pick<HousekeepingOptions, 'ledger' | 'log' | 'forgetReadersAfterMs'>): Promise<void> {
-  if (ms === 0) return
-  const crawls = new Set([DEFAULT_CRAWL, ...ledger.crawlBook.names()])
-  const readers = await Promise.all([...crawls].map((name) => ledger.readers(name)))
-  for (const { crawl, group, oldest, idleMs = ms } of readers.flat()) {
-    if (oldest === undefined || oldest.ageMs < ms || idleMs < ms) continue
-    const reason = `nobody has read for ${Math.round(ms / 60_000)} minutes (FORGET_READERS_AFTER_MS)`
-    const forgetting = { crawl, group, by: 'fleet', reason, silentForMs: ms, unreadForMs: ms }
-    const answer = await ledger.forgetReader(forgetting)
-    if (answer.kind === 'forgotten')
-      log.warn({ crawl, group, unread: answer.unread }, `the reader was forgotten: ${reason}`)
-  }
 }
 
 /**

@@ -1,9 +1,9 @@
 /** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
 import { randomUUID } from 'node:crypto'
-import { robotsJudge } from '@decorum/admission'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/config/fleet-config'
 import { linkTo } from '@decorum/ledger'
+import { robotsJudge } from '@decorum/politeness/admission'
 import { ORDERS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue, servingWhenFull } from '@decorum/protocol/bullmq'
 import {
@@ -23,6 +23,9 @@ import { openHeadroom } from './headroom.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
 import { demandOf } from './pools.ts'
+
+/** Jobs of candidates that one gateway works on at once, per partition: more would only hold more candidates in memory. */
+const INTAKE_CONCURRENCY = 4
 
 /**
  * @throws SettingsError for wrong settings, and for those that contradict the fleet's configuration · LedgerUnavailableError when
@@ -94,7 +97,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       takeOverDelays(agents, next.agents)
       robots.setRetry(next.ROBOTS_RETRY_MS)
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
-      config.FORGET_READERS_AFTER_MS = next.FORGET_READERS_AFTER_MS
       limits = limitsOf(next)
       ledger.setLimits(limits)
     },
@@ -107,9 +109,6 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
     metrics,
     log,
     isLow: headroom.isLow,
-    get forgetReadersAfterMs() {
-      return config.FORGET_READERS_AFTER_MS
-    },
     onFleet(members) {
       const fetchers = members.filter(({ role }) => role === 'fetcher')
       const slots = fetchers.reduce((sum, member) => sum + member.slots, 0)
@@ -129,7 +128,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
       traces,
       log,
       turn: () => headroom.turn(partition),
-      concurrency: config.INTAKE_CONCURRENCY,
+      concurrency: INTAKE_CONCURRENCY,
       lockMs: config.INTAKE_LOCK_MS,
     }),
   )
@@ -167,5 +166,4 @@ const limitsOf = (config: GatewayConfig) => ({
   laneLimit: config.LANE_LIMIT,
   outcomesLimit: config.OUTCOMES_LIMIT,
   backOffMs: config.BACK_OFF_MS,
-  bodies: { domainBytes: config.ROBOTS_DOMAIN_MAX_BYTES, allBytes: config.ROBOTS_BODIES_MAX_BYTES },
 })

@@ -1,7 +1,7 @@
 /** Who may ask for permits: without tokens every program on this machine, with tokens their holders. Web pages may not at all. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, type PermitToken } from '@decorum/config'
-import { ANYBODY, Problem, type Token, tokenGiven } from '@decorum/granting'
+import { ANYBODY, Problem, type Token, tokenGiven } from '@decorum/sending/granting'
 
 /** @throws Problem */
 export function holderOf(headers: IncomingHttpHeaders, tokens: PermitToken[] | undefined): Token {

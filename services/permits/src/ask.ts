@@ -1,4 +1,7 @@
 /** Grants a permit for the first of some URLs that may be requested, at once or in its turn. */
+
+import { defined, sinceNow } from '@decorum/runtime'
+import { exactly } from '@decorum/sending'
 import {
   admit,
   type Caller,
@@ -12,9 +15,7 @@ import {
   STOPPED_WAIT_MS,
   type Token,
   type Wish,
-} from '@decorum/granting'
-import { defined, sinceNow } from '@decorum/runtime'
-import { exactly } from '@decorum/sending'
+} from '@decorum/sending/granting'
 import { type Desk, tooLate } from './desk.ts'
 import { leftOf } from './end.ts'
 import { grantedLeases, type Permit } from './permit-id.ts'
@@ -31,7 +32,7 @@ export class Asking {
   constructor(desk: Desk, shadow: ShadowPermits) {
     this.#desk = desk
     this.#shadow = shadow
-    this.#lines = openLines(desk, desk.config.PERMITS_MAX_WAITING, desk.marginMs)
+    this.#lines = openLines(desk, desk.marginMs)
   }
 
   get waiting(): number {

@@ -1,8 +1,9 @@
 /** The settings of the permits service, read once from its environment. The settings themselves are in @decorum/config. */
-import { addressGuard } from '@decorum/admission'
+
 import { agentsOf, entriesOf, readingSettings, readSettings, readSitePolicies, schemaOf } from '@decorum/config'
-import { permitTokens } from '@decorum/granting'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
+import { permitTokens } from '@decorum/sending/granting'
 
 const Settings = schemaOf('permits')
 

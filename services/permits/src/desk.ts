@@ -1,13 +1,13 @@
 /** What every verb of the service works with, and what all of them check. */
 
 import { lookup } from 'node:dns/promises'
-import { Recent } from '@decorum/admission'
 import type { Agent } from '@decorum/config'
-import { agentOf, grantingTools, mayBe, Problem, type RobotsOrders, type Token } from '@decorum/granting'
 import type { Ledger } from '@decorum/ledger'
+import { Recent } from '@decorum/politeness/admission'
 import { hostOf } from '@decorum/protocol'
 import { passed, type Since, type Traces } from '@decorum/runtime'
 import { endUnused } from '@decorum/sending'
+import { agentOf, grantingTools, mayBe, Problem, type RobotsOrders, type Token } from '@decorum/sending/granting'
 import type { PermitsConfig } from './config.ts'
 import { leasesOf } from './end.ts'
 import type { Pages } from './pages.ts'

@@ -1,9 +1,10 @@
 /** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
-import type { Token } from '@decorum/granting'
+
 import { type Ledger, LONGEST_BACK_OFF_MS, type SiteLoad } from '@decorum/ledger'
 import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 import { defined } from '@decorum/runtime'
 import { confirm, extend, type Leases, laneOf, lanesOf, loadReported, NORMAL_LOAD } from '@decorum/sending'
+import type { Token } from '@decorum/sending/granting'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
 

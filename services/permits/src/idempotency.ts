@@ -3,8 +3,9 @@
  * joins what is under way, which goes on while any of its callers is connected. An answer that granted something is never given
  * again as it stands: what is left of it is worked out anew.
  */
-import { type Caller, Problem } from '@decorum/granting'
+
 import type { Clock } from '@decorum/protocol'
+import { type Caller, Problem } from '@decorum/sending/granting'
 
 export type KeyedWork<Answer> = {
   /** @param caller  gone once every connection that waits under the key is closed */

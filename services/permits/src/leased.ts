@@ -1,12 +1,12 @@
 /** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
 
 import type { Agent } from '@decorum/config'
-import { Problem, type Token } from '@decorum/granting'
 import type { Pending } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { DEFAULT_CRAWL, namesRobotsTxt, type Outcome } from '@decorum/protocol'
 import { defined, sinceNow } from '@decorum/runtime'
 import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
+import { Problem, type Token } from '@decorum/sending/granting'
 import { type Desk, tooLate } from './desk.ts'
 import { believedOf, leasesOf, loadOf } from './end.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
@@ -136,11 +136,11 @@ async function keepPage(
   agent: Agent,
   body: Buffer | undefined,
   outcome: Outcome | undefined,
-  { config, pages }: Desk,
+  { pages }: Desk,
 ): Promise<void> {
   if (body === undefined || outcome?.kind !== 'fetched' || outcome.archive !== undefined) return
   if (outcome.unchanged) return // a 304 has no page
-  if (config.HONOUR_NOARCHIVE === 'yes' && outcome.says?.robots?.includes('noarchive')) return
+  if (agent.honourNoarchive && outcome.says?.robots?.includes('noarchive')) return
   const { status, headers, truncated, startedAt, ms, address } = outcome
   const answer = { status, headers, body, truncated, startedAt, ms, address }
   const requestHeaders = headersFor(agent, request)

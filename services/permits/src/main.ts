@@ -5,8 +5,14 @@
 
 import type { AddressInfo } from 'node:net'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, BUILD, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
-import { openRobotsOrders, startHousekeeping } from '@decorum/granting'
+import {
+  aboutThisProcess,
+  BUILD,
+  type Joined,
+  openFleetLedger,
+  startJoined,
+  VERSION,
+} from '@decorum/config/fleet-config'
 import { systemClock } from '@decorum/protocol'
 import {
   endIfUnfit,
@@ -20,6 +26,7 @@ import {
   roleLog,
 } from '@decorum/runtime'
 import { Counter, Registry } from '@decorum/runtime/prometheus'
+import { openRobotsOrders, startHousekeeping } from '@decorum/sending/granting'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { type OpenPages, openPages } from './pages.ts'
 import { PermitIds, sharedKey } from './permit-id.ts'
@@ -81,7 +88,6 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
       takeOverDelays(agents, next.agents)
       config.PERMIT_MAX_MS = next.PERMIT_MAX_MS
       config.PAGE_MAX_BYTES = next.PAGE_MAX_BYTES
-      config.HONOUR_NOARCHIVE = next.HONOUR_NOARCHIVE
       config.MAX_ATTEMPTS = next.MAX_ATTEMPTS
       permits.desk.origins.robots.setRetry(next.ROBOTS_RETRY_MS)
       ledger.setLimits({ backOffMs: next.BACK_OFF_MS })

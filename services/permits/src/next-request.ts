@@ -2,8 +2,9 @@
  * Further requests under an order: a page that a worker renders asks for more of its own origin, whose lane its order
  * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
-import { admit, closedSince, Problem, type Token } from '@decorum/granting'
+
 import { confirm, exactly, lanesOf, type NextTurns, next } from '@decorum/sending'
+import { admit, closedSince, Problem, type Token } from '@decorum/sending/granting'
 import type { Desk } from './desk.ts'
 import { leasesOf } from './end.ts'
 import type { Holding } from './leased.ts'

@@ -2,7 +2,6 @@
 
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
-import { Problem } from '@decorum/granting'
 import { tokensOf } from '@decorum/politeness'
 import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -19,6 +18,7 @@ import {
   readRedirect,
 } from '@decorum/sending'
 import { fieldsThatFit } from '@decorum/sending/bodies'
+import { Problem } from '@decorum/sending/granting'
 import type { OrderSaid } from './schemas.ts'
 
 /** `heldMs`: since the order was handed out */

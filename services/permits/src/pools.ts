@@ -2,11 +2,12 @@
  * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
  * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
  */
-import { type Caller, GoneError, mayBe, Problem, type Token } from '@decorum/granting'
+
 import { LedgerUnavailableError, type PoolDemand } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import { headersFor } from '@decorum/sending'
+import { type Caller, GoneError, MOST_WAITING, mayBe, Problem, type Token } from '@decorum/sending/granting'
 import type { Desk } from './desk.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
@@ -68,7 +69,7 @@ export class Pools {
     const pool = await this.#poolOf(name, token)
     await this.#desk.ids.ready()
     if (caller.isGone) throw new GoneError()
-    if (this.waiting >= this.#desk.config.PERMITS_MAX_WAITING)
+    if (this.waiting >= MOST_WAITING)
       throw new Problem('busy', `${this.waiting} workers wait already`, { retryAfterMs: 1_000 })
     const { promise, resolve: give, reject: fail } = Promise.withResolvers<StartedOrder[]>()
     const end = (tell: () => void): void => {

@@ -1,11 +1,11 @@
 /** The routes: each calls permits.ts and writes the answer. */
 
 import type { PermitToken } from '@decorum/config'
-import { type Caller, GoneError, Problem, type Token } from '@decorum/granting'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { openHttpApi, readBySchemas } from '@decorum/runtime/http-api'
 import { openApi } from '@decorum/runtime/openapi'
 import type { Registry } from '@decorum/runtime/prometheus'
+import { type Caller, GoneError, Problem, type Token } from '@decorum/sending/granting'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { holderOf } from './access.ts'

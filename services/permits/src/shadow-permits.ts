@@ -1,8 +1,8 @@
 /** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
 
 import type { Agent } from '@decorum/config'
-import { admit, mayBe, Problem, type Token } from '@decorum/granting'
 import { waitOf } from '@decorum/sending'
+import { admit, mayBe, Problem, type Token } from '@decorum/sending/granting'
 import type { Desk } from './desk.ts'
 import { loadOf } from './end.ts'
 import type { Holding } from './leased.ts'

@@ -5,8 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Judged } from '@decorum/granting'
 import type { Clock } from '@decorum/protocol'
+import type { Judged } from '@decorum/sending/granting'
 import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
 /** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */

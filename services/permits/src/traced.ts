@@ -1,9 +1,10 @@
 /** Spans of this service: how long a caller waited for its permit, and how long a worker of a pool had its order. */
-import { Problem } from '@decorum/granting'
+
 import { type Clock, type Outcome, orderUrl } from '@decorum/protocol'
 import type { Traces } from '@decorum/runtime'
 import { defined } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
+import { Problem } from '@decorum/sending/granting'
 import type { AboutOrder } from './order-end.ts'
 import type { AskBody } from './schemas.ts'
 

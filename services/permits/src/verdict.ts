@@ -1,7 +1,7 @@
 /** What robots.txt says of a URL, without a permit; where it is not known, a fetcher is ordered to fetch it. */
 
-import { disallowed } from '@decorum/admission'
-import { admit, Problem, type Token } from '@decorum/granting'
+import { disallowed } from '@decorum/politeness/admission'
+import { admit, Problem, type Token } from '@decorum/sending/granting'
 import type { Desk } from './desk.ts'
 import type { RobotsAnswer } from './schemas.ts'
 

@@ -14,7 +14,7 @@ import {
 } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { Recent } from '@decorum/admission'
+import { Recent } from '@decorum/politeness/admission'
 import { DAY, HOUR, type Instant, systemClock } from '@decorum/protocol'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {

@@ -2,11 +2,12 @@
  * Who a request comes from, by its Proxy-Authorization: `AGENT:TOKEN` or `AGENT+CRAWL:TOKEN` (RFC 7617). Without an agent it is the first
  * one that the token is for. A proxy without tokens answers this machine alone, and then the password counts for nothing.
  */
-import { Recent } from '@decorum/admission'
+
 import type { Agent, Agents, PermitToken } from '@decorum/config'
-import { ANYBODY, agentOf, checkCrawl, Problem, type Token, tokenGiven } from '@decorum/granting'
+import { Recent } from '@decorum/politeness/admission'
 import { CRAWL_NAME, CRAWL_NAME_FORM } from '@decorum/protocol/crawl-name'
 import { defined } from '@decorum/runtime'
+import { ANYBODY, agentOf, checkCrawl, Problem, type Token, tokenGiven } from '@decorum/sending/granting'
 
 export type Client = { token: Token; agent: Agent; crawl?: string }
 

@@ -1,5 +1,5 @@
 /** The settings of the proxy, read once from its environment. The settings themselves are in @decorum/config. */
-import { addressGuard } from '@decorum/admission'
+
 import {
   agentsOf,
   dnsServers,
@@ -10,8 +10,9 @@ import {
   readSitePolicies,
   schemaOf,
 } from '@decorum/config'
-import { permitTokens } from '@decorum/granting'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
+import { permitTokens } from '@decorum/sending/granting'
 
 const Settings = schemaOf('proxy')
 

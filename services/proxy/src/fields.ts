@@ -3,9 +3,9 @@
  * message is framed is said anew on each side, so that no two readers can disagree about where it ends. Pure.
  */
 import { type Agent, contactIn } from '@decorum/config'
-import { Problem } from '@decorum/granting'
 import { tokensOf } from '@decorum/politeness'
 import { membersOf } from '@decorum/protocol/headers'
+import { Problem } from '@decorum/sending/granting'
 
 type Fields = [string, string][]
 

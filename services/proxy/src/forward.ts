@@ -1,9 +1,9 @@
 /** One request through the proxy: held until its turn, sent by @decorum/sending, and its answer passed on as it comes. */
 import { PassThrough, type Readable } from 'node:stream'
-import { GoneError, type Wish } from '@decorum/granting'
 import { aborted } from '@decorum/protocol'
 import { linesOf } from '@decorum/protocol/headers'
 import { type Fetched, loadReported, NORMAL_LOAD } from '@decorum/sending'
+import { GoneError, type Wish } from '@decorum/sending/granting'
 import { Body, type Exchange, exchange, failureOf, type Head } from '@decorum/sending/http'
 import type { Client } from './client.ts'
 import { fieldsOf, isTransferCoded, toClient, toSite, trailersToClient } from './fields.ts'

@@ -4,8 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, BUILD, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/fleet-config'
-import { type GrantingTools, grantingTools, openLines, openRobotsOrders, startHousekeeping } from '@decorum/granting'
+import {
+  aboutThisProcess,
+  BUILD,
+  type Joined,
+  openFleetLedger,
+  startJoined,
+  VERSION,
+} from '@decorum/config/fleet-config'
 import { type Clock, systemClock } from '@decorum/protocol'
 import {
   closeWithin,
@@ -18,6 +24,13 @@ import {
 } from '@decorum/runtime'
 import { Registry } from '@decorum/runtime/prometheus'
 import { untilOver } from '@decorum/sending'
+import {
+  type GrantingTools,
+  grantingTools,
+  openLines,
+  openRobotsOrders,
+  startHousekeeping,
+} from '@decorum/sending/granting'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import { clients } from './client.ts'
 import { type ProxyConfig, readConfig } from './config.ts'
@@ -83,7 +96,7 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
     addressOf: connections.addressOf,
     whyUnreachable,
   })
-  const lines = openLines(tools, config.PERMITS_MAX_WAITING, 0)
+  const lines = openLines(tools, 0)
   const following = joined.follow({
     ledger,
     log,

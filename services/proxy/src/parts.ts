@@ -1,6 +1,7 @@
 /** What each request works with. */
-import type { GrantingTools, Lines } from '@decorum/granting'
+
 import type { Reporter } from '@decorum/sending'
+import type { GrantingTools, Lines } from '@decorum/sending/granting'
 import type { LaneConnections } from '@decorum/sending/http'
 import type { Authority } from './authority.ts'
 import type { Client } from './client.ts'

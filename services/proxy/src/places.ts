@@ -2,8 +2,9 @@
  * Places in line of clients that have hung up: kept for some seconds, for the same request of the same client. A crawler's time-out is
  * seldom the end of its interest, and one that lost its place with its connection would never be served at a site with a long line.
  */
-import { type Answer, type Caller, GoneError } from '@decorum/granting'
+
 import type { Clock, Timer } from '@decorum/protocol'
+import { type Answer, type Caller, GoneError } from '@decorum/sending/granting'
 
 /** How long a place is kept for a client that does not come back. Clients that retry do so within a few seconds. */
 const KEPT_MS = 10_000

@@ -1,8 +1,9 @@
 /** An answer of the proxy itself: a problem (RFC 9457), and in Proxy-Status why (RFC 9209). */
-import { GoneError, Problem, type ProblemType, type Wish } from '@decorum/granting'
+
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { PROBLEM_TYPE, problemBody } from '@decorum/protocol'
 import type { UnansweredReason } from '@decorum/robots'
+import { GoneError, Problem, type ProblemType, type Wish } from '@decorum/sending/granting'
 import type { Logger } from 'pino'
 import type { Reply } from './message.ts'
 

@@ -3,7 +3,7 @@
  * fleet fetches it under the lane; the answer comes before the shortest time-out of known crawlers, because several take a robots.txt that hangs
  * for leave to fetch everything (colly gives up after 10 s, crawler4j after 20).
  */
-import { askRobots, type GrantingTools, Problem, unreachableFor, type Wish } from '@decorum/granting'
+import { askRobots, type GrantingTools, Problem, unreachableFor, type Wish } from '@decorum/sending/granting'
 import type { Reply } from './message.ts'
 import { refuse } from './refuse.ts'
 

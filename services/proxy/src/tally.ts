@@ -1,9 +1,10 @@
 /** What went through: numbers for Prometheus, by site for `decorum guard`, and by client for who watches the fleet. */
-import type { Wish } from '@decorum/granting'
+
 import type { Passing } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
 import { defined, gaugeOf } from '@decorum/runtime'
 import { Counter, type Registry } from '@decorum/runtime/prometheus'
+import type { Wish } from '@decorum/sending/granting'
 
 /** requests: that came · held: of them, those that waited · sent: to the site · refused: by the proxy */
 export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }

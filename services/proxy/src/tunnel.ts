@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { Problem, type Wish } from '@decorum/granting'
 import type { Timer } from '@decorum/protocol'
 import { type Fetched, NORMAL_LOAD } from '@decorum/sending'
+import { Problem, type Wish } from '@decorum/sending/granting'
 import { failureOf } from '@decorum/sending/http'
 import type { Logger } from 'pino'
 import { type Inner, inside } from './inspect.ts'
@@ -18,6 +18,11 @@ import { wishOf } from './wish.ts'
 /** `early`: bytes that came right behind the request */
 export type Connecting = { request: IncomingMessage; socket: Socket; early: Buffer }
 
+/**
+ * A tunnel is closed when its client has sent nothing for so long after the last bytes of the site, so that the next one of its lane gets its
+ * turn. Clients keep connections open for minutes, and most think for less than two seconds between two requests.
+ */
+const IDLE_MS = 2_000
 /** Of plain HTTP: some clients tunnel that as well, and it can be read without an authority. */
 const PLAIN_PORT = 80
 
@@ -171,13 +176,12 @@ async function untilEnd(
   parts: Parts,
   over: AbortController,
 ): Promise<number> {
-  const { config, tools } = parts
-  const { clock } = tools.ledger
+  const { clock } = parts.tools.ledger
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   let [bytes, isClientsTurn, movedAt, idle] = [0, true, 0, undefined as Timer | undefined]
   const idleFor = (ms: number): void => {
     idle = clock.timeout(() => {
-      const leftMs = movedAt + config.PROXY_TUNNEL_IDLE_MS - clock.monotonic()
+      const leftMs = movedAt + IDLE_MS - clock.monotonic()
       if (leftMs > 0) idleFor(Math.ceil(leftMs))
       else over.abort(new Error('idle'))
     }, ms)
@@ -198,7 +202,7 @@ async function untilEnd(
     // While the site works on an answer it is not idle: keepLease ends a tunnel in which nothing comes at all
     if (!isClientsTurn) return
     movedAt = clock.monotonic()
-    if (idle === undefined) idleFor(config.PROXY_TUNNEL_IDLE_MS)
+    if (idle === undefined) idleFor(IDLE_MS)
   }
   moved(Buffer.alloc(0), true)
   client.on('data', (piece: Buffer) => moved(piece, false))

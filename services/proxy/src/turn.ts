@@ -1,14 +1,17 @@
 /** A turn of a request, or of a tunnel: waited for in line for as long as its client stays, and ended by what happened under it. */
-import { type Answer, GoneError, type Granted, Problem, type Wish } from '@decorum/granting'
+
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { exactly, type Fetched, Lease } from '@decorum/sending'
+import { type Answer, GoneError, type Granted, Problem, type Wish } from '@decorum/sending/granting'
 import type { Parts } from './parts.ts'
 import type { Waiting } from './places.ts'
 import type { Refusal } from './refuse.ts'
 
 /** Redis does not answer: the question is put again after so long. */
 const AWAY_MS = 1_000
+/** A request is held for as long as its client stays: hardly any crawler comes back for a 503, and each has a time-out of its own. */
+const FOR_EVER = Number.POSITIVE_INFINITY
 /** A lease is extended each time that this share of it has passed. */
 const EXTENDED_AT = 1 / 3
 
@@ -39,15 +42,11 @@ export async function waitForTurn(wish: Wish, key: string, client: Waiting, part
 async function answerInLine(wish: Wish, key: string, client: Waiting, parts: Parts): Promise<Answer> {
   const { lines, places, config, tools } = parts
   const { clock } = tools.ledger
-  const begun = clock.monotonic()
   for (;;) {
-    const leftMs = config.PROXY_MAX_WAIT_MS - (clock.monotonic() - begun)
-    const waitMs = config.PROXY_MAX_WAIT_MS === 0 ? Number.POSITIVE_INFINITY : Math.max(0, leftMs)
     try {
-      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, waitMs, caller))
+      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, FOR_EVER, caller))
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error
-      if (waitMs < AWAY_MS) throw new Problem('ledger-away', 'Redis does not answer', { retryAfterMs: AWAY_MS })
       await clock.sleep(AWAY_MS)
       if (client.closed) throw new GoneError()
     }

@@ -1,8 +1,8 @@
 /** What a request asks for, as it can be judged without its site. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { admit, Problem, type Wish } from '@decorum/granting'
 import { namesRobotsTxt, readUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
+import { admit, Problem, type Wish } from '@decorum/sending/granting'
 import type { Client } from './client.ts'
 import { isLoop } from './fields.ts'
 import type { Parts } from './parts.ts'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Look } from '@decorum/console/inside'
 import { headline, recentOf, TROUBLES, totalsOf } from '@decorum/console/inside'
 import { type Crawl, type Member, type Reader, USUAL } from '@decorum/ledger'
-import type { Intake, PartitionView, Sample } from '@decorum/ledger-views'
+import type { Intake, PartitionView, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 

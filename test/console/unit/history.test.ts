@@ -1,6 +1,6 @@
 /** The last hours from the rings of partitions: columns of one number a minute, with gaps where no sample was taken. */
 import { historyOf } from '@decorum/console/inside'
-import type { Sample } from '@decorum/ledger-views'
+import type { Sample } from '@decorum/ledger/views'
 import { expect, test } from 'vitest'
 
 const MINUTE = 60_000

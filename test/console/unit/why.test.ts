@@ -1,7 +1,7 @@
 /** Why one lane waits, in words. */
 
 import { dueIn, robotsWord, whyItWaits } from '@decorum/console/inside'
-import type { LaneView, OriginView, PartitionView } from '@decorum/ledger-views'
+import type { LaneView, OriginView, PartitionView } from '@decorum/ledger/views'
 import { step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 

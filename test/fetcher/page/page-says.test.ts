@@ -4,7 +4,7 @@ import type { Sink } from '@decorum/fetcher/testing'
 import { expect, test } from 'vitest'
 import { page, pageOrder } from '../support/orders.ts'
 import { answerOf, rawOrigin } from '../support/raw-origin.ts'
-import { testConnections } from '../support/tools.ts'
+import { polite, testConnections } from '../support/tools.ts'
 
 const connections = testConnections()
 const HEAD = '<html lang=de><meta charset=utf-8><meta name=robots content=noarchive><link rel=canonical href=/b>'
@@ -37,7 +37,7 @@ test.each(bodies)(
     expect(kept).toEqual([])
     expect(await of({ sink: sinkWith(kept) })).toMatchObject({ says: SAYS, archive: { file: 'f' } })
     expect(kept).toHaveLength(1)
-    const honoured = await of({ sink: sinkWith(kept), honourNoarchive: true })
+    const honoured = await of({ sink: sinkWith(kept), agent: { ...polite, honourNoarchive: true } })
     expect(honoured).toMatchObject({ says: SAYS, bytes: body.length })
     expect(honoured).not.toHaveProperty('archive')
     expect(kept).toHaveLength(1)

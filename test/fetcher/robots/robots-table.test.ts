@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib'
 import { main as fetcherMain } from '@decorum/fetcher'
 import { main as gatewayMain } from '@decorum/gateway'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { partitionTags } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

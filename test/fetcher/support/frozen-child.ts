@@ -1,7 +1,7 @@
 /** One exchange whose look-up waits for the parent's word, if there is a second argument, so that the parent may freeze this process meanwhile. */
 
-import { addressGuard } from '@decorum/admission'
 import { loadPaceGroups } from '@decorum/politeness'
+import { addressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
 import { Lease, once, orderTurn } from '@decorum/sending'
 import { exchange, headersOf, openConnections } from '@decorum/sending/testing'

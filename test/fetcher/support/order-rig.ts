@@ -81,7 +81,6 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     log,
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
-    honourNoarchive: false,
     fetchDeadlineMs: 30_000,
     leaseMs: 45_000,
     isStopping: () => false,

@@ -43,7 +43,6 @@ export function page(
     sink: noSink,
     pageMaxBytes: 1_000_000,
     maxAttempts: 5,
-    honourNoarchive: false,
     stats: {
       sinkFailed: (error) => {
         throw error

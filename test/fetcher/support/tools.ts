@@ -1,9 +1,9 @@
 /** What the fetcher's parts need, with loopback opened and everything else as in production. */
 
 import { readFileSync } from 'node:fs'
-import { addressGuard } from '@decorum/admission'
 import { type Agent, readEgress } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { addressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
 import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/sending/testing'
 import { afterAll } from 'vitest'

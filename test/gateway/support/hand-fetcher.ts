@@ -1,5 +1,5 @@
 /** A fetcher that the test plays by hand: it announces slots, receives real orders and answers through the real ledger. */
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { ORDERS, type Order, type Outcome, ordersIn, queueOptions } from '@decorum/protocol'
 import { parseRobots, step } from '@decorum/robots'
 import { Worker } from 'bullmq'

@@ -1,8 +1,9 @@
 /** What a crawl changes of a candidate when that is taken in. */
-import type { RobotsJudge } from '@decorum/admission'
+
 import { loadAgents } from '@decorum/config'
 import { admitter } from '@decorum/gateway/testing'
 import { type CrawlRecord, USUAL } from '@decorum/ledger'
+import type { RobotsJudge } from '@decorum/politeness/admission'
 import { expect, test } from 'vitest'
 
 const agents = loadAgents({

@@ -1,5 +1,5 @@
 /** A bounded memory of the latest entries. */
-import { Recent } from '@decorum/admission'
+import { Recent } from '@decorum/politeness/admission'
 import { expect, test } from 'vitest'
 
 test('the latest half of its bound is always known, more than its bound never', () => {

@@ -1,7 +1,7 @@
 /** What the robots says of lost rules, and of a robots.txt that somebody wants as a page. */
 
-import { robotsJudge } from '@decorum/admission'
 import { loadAgents } from '@decorum/config'
+import { robotsJudge } from '@decorum/politeness/admission'
 import { policies, type RobotsState, step, unknownOrigin } from '@decorum/robots'
 import { expect, test } from 'vitest'
 

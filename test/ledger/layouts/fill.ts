@@ -4,7 +4,7 @@
  * steps with the code of that release.
  */
 import type { LaneRef, ReservedLane } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import type { Outcome } from '@decorum/protocol'
 
 export const START = 1_800_000_000_000

@@ -44,7 +44,7 @@ export function cancel(m: Model, call: Call, name: string, list: List, asked: As
     urls.splice(place, 1)
     m.ids.delete(idIn(crawlOf(list), id))
     streamOf(m, crawlOf(list)).push(`${id} refused`)
-    if (place === 0 && lane.triedList === list) lane.tries = 0
+    if (place === 0 && lane.triedList === list) delete lane.triedList
     endTurn(lane, crawlOf(list))
     return 'cancelled'
   })

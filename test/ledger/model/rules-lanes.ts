@@ -144,16 +144,16 @@ function takeTurns(m: Model, lane: Lane, crawl: string): void {
 /** The list whose URL comes next, and until when all crawls of the lane are held, 0 when one is not. */
 function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: number } {
   const isHeld = (crawl: string): boolean => m.hasCrawls && isCrawlHeld(m, crawl)
-  const isTried = lane.tries > 0
-  const tried = crawlOf(lane.triedList)
+  const { triedList } = lane
+  const tried = triedList === undefined ? undefined : crawlOf(triedList)
   const later = now + LOOK_AGAIN_MS
   const isPassed = lane.turns !== undefined && (lane.why === 'share' || lane.why === 'pool')
-  if (isTried && !isPassed && !isHeld(tried)) {
+  if (triedList !== undefined && tried !== undefined && !isPassed && !isHeld(tried)) {
     lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + turnLength(m, tried))
-    return { list: lane.triedList, heldUntil: 0 }
+    return { list: triedList, heldUntil: 0 }
   }
   if (lane.turns === undefined)
-    return { list: isTried ? lane.triedList : nextIn(lane, 'default'), heldUntil: isHeld('default') ? later : 0 }
+    return { list: triedList ?? nextIn(lane, 'default'), heldUntil: isHeld('default') ? later : 0 }
   const order = turnsOf(lane)
   const last = order.at(-1)?.[1] ?? 0
   const moved: [string, number][] = []
@@ -161,7 +161,7 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
     if (!isHeld(crawl)) {
       for (const [name, at] of moved) lane.turns.set(name, at)
       lane.turns.set(crawl, turn + turnLength(m, crawl))
-      return { list: isTried && crawl === tried ? lane.triedList : nextIn(lane, crawl), heldUntil: 0 }
+      return { list: triedList !== undefined && crawl === tried ? triedList : nextIn(lane, crawl), heldUntil: 0 }
     }
     // What has expired ends, although its crawl is held: nobody's turn has moved then.
     const waiting = nextIn(lane, crawl)
@@ -170,7 +170,7 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
     moved.push([crawl, last + turnLength(m, crawl)])
   }
   for (const [name, at] of moved) lane.turns.set(name, at)
-  return { list: isTried ? lane.triedList : nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }
+  return { list: triedList ?? nextIn(lane, order[0]?.[0] ?? 'default'), heldUntil: later }
 }
 
 const isDone = (m: Model, job: string, chunk: number): boolean =>
@@ -244,7 +244,7 @@ export function reserve(
       lane: name,
       fence: m.fence,
       notBefore: opens,
-      tries: list === lane.triedList ? lane.tries : 0,
+      tries: urlsIn(lane, list)[0]?.tries ?? 0,
       list,
       urls: urlsIn(lane, list)
         .slice(0, peek)

@@ -323,9 +323,10 @@ function askedBy(
   return Math.max(retryAfterMs ?? 0, untilDate)
 }
 
-/** One more request for the URL at the head of a list. Those for the head of another list are forgotten. */
+/** One more request for the URL at the head of a list. */
 export function countTry(lane: Lane, list: List): void {
-  lane.tries = (lane.triedList === list ? lane.tries : 0) + 1
+  const [head] = urlsIn(lane, list)
+  if (head !== undefined) head.tries = (head.tries ?? 0) + 1
   lane.triedList = list
 }
 
@@ -338,7 +339,7 @@ function leave(m: Model, lane: Lane, list: List, kinds: string[]): void {
     streamOf(m, crawlOf(list)).push(`${entry.id} ${kind}`)
   }
   if (kinds.length === 0) return
-  if (lane.triedList === list) lane.tries = 0
+  if (lane.triedList === list) delete lane.triedList
   endTurn(lane, crawlOf(list))
 }
 

@@ -9,7 +9,7 @@ import {
   type verbSettings,
   verbsOf,
 } from '@decorum/ledger/testing'
-import { VIEW_LUA, VIEW_VERBS, type ViewVerb, viewsOf, viewText } from '@decorum/ledger-views/testing'
+import { VIEW_LUA, VIEW_VERBS, type ViewVerb, viewsOf, viewText } from '@decorum/ledger/views/testing'
 import type { Redis } from 'ioredis'
 
 const isView = (verb: string): verb is ViewVerb => (VIEW_VERBS as readonly string[]).includes(verb)

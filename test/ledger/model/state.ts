@@ -46,7 +46,7 @@ export const askerOf = (by: string, crawl: string | undefined): string =>
 export const crawlAsking = (by: string | undefined): string | undefined => /^\S+@(\S+) /.exec(by ?? '')?.[1]
 export const listIn = (base: 'q' | 'h', crawl: string): List => (crawl === 'default' ? base : `${base}@${crawl}`)
 /** A URL in its lane. */
-export type AcquireAnswer = { id: string; expiresAt: number }
+export type AcquireAnswer = { id: string; expiresAt: number; tries?: number }
 export type Kind = 'page' | 'robots' | 'robots-page' | 'hop' | 'permit' | 'host' | 'pace-group'
 export type Lease = {
   fence: number
@@ -96,8 +96,8 @@ export type Lane = {
   turns?: Map<string, number>
   due?: number
   lease?: Lease
-  tries: number
-  triedList: List
+  /** the list whose first URL was requested last, until that leaves */
+  triedList?: List
   /** its own due time, while it is deferred */
   ownDue?: number
   why?: string
@@ -229,7 +229,7 @@ export type Call = { caller: { known: string }; time: number; most: number | und
 export const laneOf = (m: Model, name: string): Lane => {
   const found = m.lanes.get(name)
   if (found !== undefined) return found
-  const lane: Lane = { q: [], h: [], others: new Map(), tries: 0, triedList: 'q' }
+  const lane: Lane = { q: [], h: [], others: new Map() }
   m.lanes.set(name, lane)
   return lane
 }
@@ -474,10 +474,16 @@ export function see(m: Model, call: Call): void {
 export function look(m: Model, name: string): [number, number | undefined, string, number, string | undefined] {
   const lane = m.lanes.get(name)
   if (lane === undefined) return [0, undefined, 'idle', 0, undefined]
-  const { due, lease, tries, triedList } = lane
+  const { due, lease, triedList } = lane
   const waiting = waitingIn(lane)
   const state =
     lease === undefined ? (waiting > 0 ? 'waiting' : 'idle') : lease.started === undefined ? 'reserved' : 'in-flight'
-  const list = tries > 0 ? triedList : nextIn(lane, nextTurn(lane))
-  return [waiting, due !== undefined && due < 0 ? m.epoch?.now : due, state, tries, urlsIn(lane, list)[0]?.id]
+  const list = triedList ?? nextIn(lane, nextTurn(lane))
+  return [
+    waiting,
+    due !== undefined && due < 0 ? m.epoch?.now : due,
+    state,
+    urlsIn(lane, list)[0]?.tries ?? 0,
+    urlsIn(lane, list)[0]?.id,
+  ]
 }

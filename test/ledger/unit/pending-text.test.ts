@@ -13,7 +13,9 @@ test('what goes in comes out, whatever the id and meta are made of', () => {
       id: fc.string({ unit: 'binary', minLength: 1, maxLength: 128 }).filter((id) => id.isWellFormed()),
       path: fc.webPath().map((path) => `/${path.replace(/^\//, '')}`),
       expiresAt: fc.nat(LAST_INSTANT / 1_000).map((seconds) => seconds * 1_000),
-      hops: fc.nat(10),
+      hops: fc.nat(40),
+      attempts: fc.integer({ min: 1, max: 20 }),
+      from: fc.constantFrom('a.example', 'x--y.test'),
       priority: fc.constantFrom('high' as const, 'normal' as const),
       meta: fc.dictionary(fc.string(), fc.jsonValue()),
       request: fc.constantFrom<RequestShape[]>(

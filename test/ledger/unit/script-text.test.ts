@@ -1,6 +1,6 @@
 /** How a script is put together: its parts, and the names of layout.ts and calls.ts. */
 import { FIELD, readPart, scriptText, VERBS } from '@decorum/ledger/testing'
-import { VIEW_VERBS, viewText } from '@decorum/ledger-views/testing'
+import { VIEW_VERBS, viewText } from '@decorum/ledger/views/testing'
 import { expect, test } from 'vitest'
 
 const withVerb = (text: string) => (file: string) => (file === 'verbs/confirm' ? text : readPart(file))

@@ -1,6 +1,6 @@
 /** The tokens of the roles that grant turns, as their settings have them. */
 import { loadAgents } from '@decorum/config'
-import { permitTokens } from '@decorum/granting'
+import { permitTokens } from '@decorum/sending/granting'
 import { expect, test } from 'vitest'
 
 const agents = loadAgents({

@@ -1,7 +1,7 @@
 /** When callers in line have the ledger asked again. */
 
-import { Lines } from '@decorum/granting/testing'
 import { systemClock } from '@decorum/protocol'
+import { Lines } from '@decorum/sending/granting/testing'
 import { afterEach, expect, test, vi } from 'vitest'
 
 type Options = ConstructorParameters<typeof Lines>[0]

@@ -1,8 +1,8 @@
 /** Places in line of clients that have hung up. */
 import { EventEmitter } from 'node:events'
-import { type Caller, GoneError } from '@decorum/granting'
 import { systemClock } from '@decorum/protocol'
 import { Places } from '@decorum/proxy/testing'
+import { type Caller, GoneError } from '@decorum/sending/granting'
 import { afterEach, expect, test, vi } from 'vitest'
 
 afterEach(() => void vi.useRealTimers())

@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net'
-import { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
+import { addressGuard, BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/politeness/admission'
 import { readUrl, systemClock } from '@decorum/protocol'
 import { type Address, failureOf } from '@decorum/sending/testing'
 import { describe, expect, test } from 'vitest'

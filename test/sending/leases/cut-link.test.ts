@@ -1,7 +1,7 @@
 /** The link to Redis is cut while leases are to be ended: they are ended when it is back, and nothing is held until they are over. */
 
 import type { LaneRef } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { loadPaceGroups } from '@decorum/politeness'
 import { systemClock } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'

@@ -1,7 +1,7 @@
 /** The turn of a request, on the real ledger: hops of a robots.txt, the pace of a host, groups that an operator names. */
 
 import type { ReservedLane, SiteLoad } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { loadPaceGroups } from '@decorum/politeness'
 import { systemClock } from '@decorum/protocol'
 import { sinceNow } from '@decorum/runtime'

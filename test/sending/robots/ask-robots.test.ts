@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { addressGuard } from '@decorum/admission'
+import { addressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
 import { judge, parseRobots, policies, ROBOTS_MAX_BYTES, type RobotsEvent, step, unknownOrigin } from '@decorum/robots'
 import { type Address, freshForMs, openConnections } from '@decorum/sending/testing'

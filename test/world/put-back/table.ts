@@ -138,7 +138,7 @@ const inCode: InCode[] = [
   {
     name: 'callers of permits are not refused what the rules forbid',
     of: 'promise 2; changelog: a worker with a permit requested what Disallow forbids',
-    file: 'packages/granting/src/attempt.ts',
+    file: 'packages/sending/src/granting/attempt.ts',
     text: "if (judgement.kind === 'refused') return forbidden(disallowed(judgement), wish.url)\n    if (judgement.kind === 'wait' && dead",
     put: "if (judgement.kind === 'wait' && dead",
     options: OTHERS,

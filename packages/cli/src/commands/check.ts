@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
-import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { dataFolder, fleetAt } from '@decorum/local-redis'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { printable, printableAll, readUrl } from '@decorum/protocol'

@@ -21,9 +21,9 @@ import {
   readLatest,
   type Version,
   write,
-} from '@decorum/fleet-config'
+} from '@decorum/config/fleet-config'
 import { type RedisLink, readTags } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger-views'
+import { openLedgerWithViews } from '@decorum/ledger/views'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
 import { stringify } from 'yaml'

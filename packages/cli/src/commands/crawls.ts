@@ -1,6 +1,6 @@
 /** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
 import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'

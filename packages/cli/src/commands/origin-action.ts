@@ -1,7 +1,7 @@
 /** `decorum origin ORIGIN --pause …`: an operator's act on one origin. The ledger does it and records who did it and why. */
 import { userInfo } from 'node:os'
 import type { Agents } from '@decorum/config'
-import type { LedgerWithViews, Operation } from '@decorum/ledger-views'
+import type { LedgerWithViews, Operation } from '@decorum/ledger/views'
 import { UsageError } from '../exit.ts'
 
 export type ActionOptions = {

@@ -2,7 +2,7 @@
 
 import type { Agent, Agents } from '@decorum/config'
 import { type Note, toleratedIn } from '@decorum/ledger'
-import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
 import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'

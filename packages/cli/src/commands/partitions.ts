@@ -1,6 +1,6 @@
 /** `decorum ledger partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
 import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
-import { type RepartitionProgress, repartition } from '@decorum/ledger-move'
+import { type RepartitionProgress, repartition } from '@decorum/ledger/move'
 import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { runningRedis } from '../running-redis.ts'

@@ -1,6 +1,6 @@
 /** `decorum origin sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
 import { type Candidate, openFrontier } from '@decorum/client'
-import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger-views'
+import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger/views'
 import { printable, readUrl } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'

@@ -1,5 +1,5 @@
 /** `decorum stop`: emergency stops of the whole fleet, of everything or by name; listed and lifted. docs/stops.md is the reader's page. */
-import { connectForConfig, readCurrent } from '@decorum/fleet-config'
+import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import {
   EVERYTHING,
   isInForce,
@@ -10,7 +10,7 @@ import {
   StopError,
   type StopRecord,
 } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'

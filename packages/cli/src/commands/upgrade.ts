@@ -1,5 +1,5 @@
 /** `decorum ledger upgrade`: brings the stored form of a ledger that an earlier version wrote to this version's, while URLs wait there. */
-import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger-move'
+import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger/move'
 import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'

@@ -1,7 +1,7 @@
 /** A fleet on a Redis of its own, recording sites, and the worker that is tried, as a process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger-views'
+import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import { ensureRedis } from '@decorum/local-redis'
 import type { Outcome } from '@decorum/protocol'
 import { now, type Site, spawnWeb, type WebProcess } from '@decorum/synthetic-web'

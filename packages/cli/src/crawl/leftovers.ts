@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
-import { type LedgerWithViews, targetName } from '@decorum/ledger-views'
+import { type LedgerWithViews, targetName } from '@decorum/ledger/views'
 import { readUrl } from '@decorum/protocol'
 import { linesOf } from '../lines.ts'
 import type { OutFolder } from './out-folder.ts'

@@ -1,6 +1,6 @@
 /** What a crawl waits for, and until when, by a few small calls to the ledger. */
 import type { Agent } from '@decorum/config'
-import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger-views'
+import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
 import { messageOf } from '../exit.ts'
 

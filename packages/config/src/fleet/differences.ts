@@ -66,7 +66,7 @@ function named(setting: SettingName, value: Json | undefined): Json | undefined 
   return { ...byName, 'the default': agents[0]?.name.toLowerCase() ?? '' }
 }
 
-const DELAYS = /\.(minDelayMs|maxDelayMs|adaptiveDelay|honourCrawlDelay|honourVisitTime)(\.|$)/
+const DELAYS = /\.(minDelayMs|maxDelayMs|adaptiveDelay|honourCrawlDelay|honourVisitTime|honourNoarchive)(\.|$)/
 /** What decides how an agent's lanes are named and its rules are read. */
 const IDENTITY = /\.(name|fallbacks|profile)$/
 

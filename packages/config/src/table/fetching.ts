@@ -59,20 +59,11 @@ export const fetching = {
     schema: wholeNumber(0).default(0),
     unit: 'bytes',
     means:
-      'Bound of ARCHIVE_DIR; beyond it the oldest files are removed, but none that an unacknowledged outcome names (docs/content.md). 0: no bound.',
+      'Bound of ARCHIVE_DIR; beyond it the oldest files are removed, but none that an unacknowledged outcome names (docs/content.md). 0: no bound. With PAGE_SINK=s3 nothing is removed: beyond the bound (0: 10 GB) this fetcher starts no more requests, and this permits process hands out no more orders of pools, until the store has taken some.',
     reason: 'Nothing is removed unless a bound is set; `decorum up` sets 20 GB.',
-    roles: ['fetcher'],
+    roles: ['fetcher', 'permits'],
     scope: 'process',
     change: 'restart',
-  },
-  HONOUR_NOARCHIVE: {
-    schema: z.enum(['yes', 'no'], 'yes or no is needed').default('no'),
-    means:
-      'Whether pages are left out of what the fleet keeps when the site says `noarchive` of them (X-Robots-Tag, meta robots); their outcomes then have no `archive`.',
-    reason: 'It asks search engines not to show a copy; a frontier that reads pages needs them once.',
-    roles: ['fetcher', 'permits'],
-    scope: 'fleet',
-    change: 'live',
   },
   CONTENT_URL: {
     schema: textThat(contentAddress).default(''),
@@ -92,15 +83,6 @@ export const fetching = {
       'Secret, the same for the whole fleet: programs that send it may read the pages that its fetchers keep. Without it a fetcher answers only programs on its own machine.',
     reason:
       'Pages should be read only by those who had them fetched. A secret is not kept in the shared configuration, which every console shows.',
-    roles: ['fetcher', 'console'],
-    scope: 'process',
-    change: 'restart',
-  },
-  DECORUM_CRAWLS: {
-    schema: z.string().default(''),
-    means:
-      'Folder of notes about where the pages of which crawl are kept; set by `decorum up` and `decorum crawl`, not by people.',
-    reason: 'Only processes that one of these commands started have such a folder.',
     roles: ['fetcher', 'console'],
     scope: 'process',
     change: 'restart',

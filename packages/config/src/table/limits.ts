@@ -31,35 +31,6 @@ export const limits = {
     scope: 'fleet',
     change: 'live',
   },
-  FORGET_READERS_AFTER_MS: {
-    schema: wholeNumber(0).default(0),
-    unit: 'ms',
-    means:
-      'A consumer group is forgotten when no reader was active under its name for so long and an outcome has waited for it that long; 0: never. At least 600,000.',
-    reason: 'This gives up outcomes that were not acknowledged, so it is off unless an operator sets it.',
-    roles: ['gateway'],
-    scope: 'fleet',
-    change: 'live',
-  },
-  ROBOTS_DOMAIN_MAX_BYTES: {
-    schema: wholeNumber(0).default(8 * 1024 * 1024),
-    unit: 'bytes',
-    means:
-      'What robots.txt bodies of one registrable domain may take up in a partition; beyond it they are kept for an hour.',
-    reason: 'Sixteen bodies of the largest size that is read.',
-    roles: ['gateway', 'fetcher'],
-    scope: 'fleet',
-    change: 'live',
-  },
-  ROBOTS_BODIES_MAX_BYTES: {
-    schema: wholeNumber(0).default(512 * 1024 * 1024),
-    unit: 'bytes',
-    means: 'What robots.txt bodies of all domains may take up in a partition; beyond it they are kept for an hour.',
-    reason: 'As much as a Redis of a few gigabytes can spare.',
-    roles: ['gateway', 'fetcher'],
-    scope: 'fleet',
-    change: 'live',
-  },
   RESERVE_MS: {
     schema: wholeNumber(1_000).default(30_000),
     unit: 'ms',

@@ -1,6 +1,6 @@
 /** What the proxy does with requests of crawlers that know nothing of Decorum. */
 import { z } from 'zod'
-import { type Setting, wholeNumber } from './setting.ts'
+import type { Setting } from './setting.ts'
 
 export const proxying = {
   PROXY_USER_AGENT: {
@@ -13,31 +13,11 @@ export const proxying = {
     scope: 'process',
     change: 'restart',
   },
-  PROXY_MAX_WAIT_MS: {
-    schema: wholeNumber(0).default(0),
-    unit: 'ms',
-    means:
-      'How long a request is held until its turn before it is answered with 503 and Retry-After; 0: for as long as its client stays connected.',
-    reason: 'Hardly any crawler comes back for a 503, and each has a time-out of its own.',
-    roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
-  },
   PROXY_TUNNELS: {
     schema: z.enum(['yes', 'no']).default('no'),
     means:
       'Whether CONNECT is answered with a tunnel, one of a lane at a time; what is asked for within it is not seen and not judged.',
     reason: 'A tunnel hides paths and answers, so it promises less than every other way of Decorum.',
-    roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
-  },
-  PROXY_TUNNEL_IDLE_MS: {
-    schema: wholeNumber(100).default(2_000),
-    unit: 'ms',
-    means:
-      'A tunnel is closed when its client has sent nothing for so long after the last bytes of the site, so that the next one of its lane gets its turn.',
-    reason: 'Clients keep connections open for minutes, and most think for less than two seconds between two requests.',
     roles: ['proxy'],
     scope: 'process',
     change: 'restart',

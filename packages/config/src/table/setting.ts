@@ -8,7 +8,7 @@ export type Role = (typeof ROLES)[number]
 export type Setting = {
   /** reads the text of the environment; its default is the setting's default */
   schema: z.ZodType
-  unit?: 'ms' | 'bytes' | 'URLs' | 'outcomes' | 'requests' | 'processes' | 'jobs' | 'partitions' | 'callers'
+  unit?: 'ms' | 'bytes' | 'URLs' | 'outcomes' | 'requests' | 'processes' | 'partitions'
   /** one sentence */
   means: string
   /** why the default is what it is, in one sentence */

@@ -1,6 +1,6 @@
 /** The S3-compatible store that pages go to with PAGE_SINK=s3: one for the fleet, because references name no other. */
 import { z } from 'zod'
-import { type Setting, textThat, wholeNumber } from './setting.ts'
+import { type Setting, textThat } from './setting.ts'
 
 function storeAddress(text: string): void {
   const url = URL.parse(text)
@@ -35,16 +35,9 @@ export const store = {
   },
   S3_BUCKET: {
     schema: z.string().default(''),
-    means: 'Bucket that the pages go to; it must exist. PAGE_SINK=s3 needs it.',
+    means:
+      'Bucket that the pages go to; it must exist. After a slash: what the names of objects begin with, such as pages/crawl/. PAGE_SINK=s3 needs it.',
     reason: 'Decorum does not create buckets, because they cost money.',
-    roles: ['fetcher', 'permits', 'console', 'command'],
-    scope: 'fleet',
-    change: 'restart',
-  },
-  S3_PREFIX: {
-    schema: z.string().default(''),
-    means: 'What the names of objects begin with, such as crawl/pages/.',
-    reason: 'A bucket that holds nothing else needs none.',
     roles: ['fetcher', 'permits', 'console', 'command'],
     scope: 'fleet',
     change: 'restart',
@@ -62,25 +55,6 @@ export const store = {
     means: 'That key. PAGE_SINK=s3 needs it.',
     reason: 'As above.',
     roles: ['fetcher', 'permits', 'console'],
-    scope: 'process',
-    change: 'restart',
-  },
-  S3_FILE_MAX_BYTES: {
-    schema: wholeNumber(1_000, 5_000_000_000).default(64_000_000),
-    unit: 'bytes',
-    means: 'A WARC file of this size is complete and goes to the store; one that is ten minutes old does in any case.',
-    reason: 'An upload that breaks off begins again, so it should not be long.',
-    roles: ['fetcher', 'permits'],
-    scope: 'process',
-    change: 'restart',
-  },
-  S3_SPOOL_MAX_BYTES: {
-    schema: wholeNumber(1_000).default(10_000_000_000),
-    unit: 'bytes',
-    means:
-      'What ARCHIVE_DIR may hold while the store does not take it; beyond that this fetcher starts no more requests, and this permits process hands out no more orders of pools, until it does.',
-    reason: 'A store that is away for an hour should not stop a crawl, and a disk should not run full.',
-    roles: ['fetcher', 'permits'],
     scope: 'process',
     change: 'restart',
   },

@@ -90,8 +90,8 @@ export async function sweepCrawl(
       const key = keys.list(list, laneName(agent, origin))
       const [entries] = await answersOf(redis.pipeline().lrange(key, 0, URLS_AT_ONCE - 1), deadline, 'sweep')
       const urls = (entries as string[]).map((entry): { entry: string; outcome: Outcome } => {
-        const { id, path, crawl, meta } = decodeIn(list, entry)
-        const about = { id, url: origin + path, agent, at: Math.floor(now), attempts: 0, crawl, meta }
+        const { id, path, attempts = 0, crawl, meta } = decodeIn(list, entry)
+        const about = { id, url: origin + path, agent, at: Math.floor(now), attempts, crawl, meta }
         return { entry, outcome: outcomeOf(about, { kind: 'refused', reason }) }
       })
       const answers = await verbs.cancel({ agent, origin, list }, urls)

@@ -4,7 +4,7 @@ import { type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '.
 import type { RedisLink } from '../link.ts'
 import { valuesOf } from '../scripts.ts'
 import type { LaneRef, Pending } from '../types.ts'
-import { decodeIn } from './pending-text.ts'
+import { decodeIn, isSameUrl } from './pending-text.ts'
 
 const firstOf = (record: string | null): string => readLaneRecord(record ?? '').first
 
@@ -38,10 +38,10 @@ const PAGE = 500
 export async function placeOf(redis: RedisLink, keys: Keys, lane: LaneRef, list: List, entry: string): Promise<number> {
   const name = laneName(lane.agent, lane.origin)
   const first = list === LIST.normal ? firstOf(await redis.hget(keys.lanes, name)) : ''
-  if (first === entry) return 1
+  if (isSameUrl(first, entry)) return 1
   for (let at = 0; ; at += PAGE) {
     const page = await redis.lrange(keys.list(list, name), at, at + PAGE - 1)
-    const place = page.indexOf(entry)
+    const place = page.findIndex((one) => isSameUrl(one, entry))
     if (place >= 0) return at + place + (first === '' ? 1 : 2)
     if (page.length < PAGE) return 0
   }

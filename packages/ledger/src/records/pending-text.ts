@@ -1,6 +1,6 @@
 /**
- * A URL as its lane's list holds it: `path expiry hops[@from] id [more]`, once and without its origin. About 20 bytes beside the path
- * (measured: `bench/lanes.bench.ts`). Earlier versions read `hops` up to the '@'. The expiry is in seconds by the clock of Redis, base 36, rounded up. `more` is JSON: the
+ * A URL as its lane's list holds it: `path expiry hops[~attempts][@from] id [more]`, once and without its origin. About 20 bytes beside the path
+ * (measured: `bench/lanes.bench.ts`). Earlier versions read `hops` up to the first of '~' and '@'; lane.lua counts the attempts. The expiry is in seconds by the clock of Redis, base 36, rounded up. `more` is JSON: the
  * object `meta`, or `[request, meta]` of a candidate that shapes its request.
  */
 import { hash } from 'node:crypto'
@@ -9,8 +9,9 @@ import { crawlOf, type List, priorityOf } from '../layout.ts'
 import type { Pending } from '../types.ts'
 
 export function writePending(pending: Pending): string {
-  const { from, meta, request } = pending
-  const hops = `${pending.hops.toString(36)}${from === undefined ? '' : `@${from}`}`
+  const { from, attempts, meta, request } = pending
+  const tried = attempts === undefined ? '' : `~${attempts}`
+  const hops = `${pending.hops.toString(36)}${tried}${from === undefined ? '' : `@${from}`}`
   const head = `${pending.path} ${Math.ceil(pending.expiresAt / 1_000).toString(36)} ${hops} ${escapeId(pending.id)}`
   if (request !== undefined) return `${head} ${JSON.stringify(meta === undefined ? [request] : [request, meta])}`
   return meta === undefined ? head : `${head} ${JSON.stringify(meta)}`
@@ -38,9 +39,21 @@ export function readPending(entry: string, priority: Pending['priority']): Pendi
     hops: Number.parseInt(entry.slice(b + 1, c), 36),
     id: unescapeId(d < 0 ? entry.slice(c + 1) : entry.slice(c + 1, d)),
     priority,
+    ...attemptsIn(entry.slice(b + 1, c)),
     ...(at > 0 && at < c ? { from: entry.slice(at + 1, c) } : {}),
     ...(d < 0 ? {} : moreOf(JSON.parse(entry.slice(d + 1)) as Meta | [RequestShape, Meta?])),
   }
+}
+
+/** Whether two entries of a list are one URL, which may have been requested in between. */
+export function isSameUrl(one: string, other: string): boolean {
+  const untried = (entry: string): string => entry.replace(/^(\S+ \w+ \w+)~\d+/, '$1')
+  return one === other || untried(one) === untried(other)
+}
+
+function attemptsIn(hops: string): Pick<Pending, 'attempts'> {
+  const [, attempts] = /^\w+~(\d+)/.exec(hops) ?? []
+  return attempts === undefined ? {} : { attempts: Number(attempts) }
 }
 
 type Meta = Record<string, unknown>

@@ -3,9 +3,9 @@
  * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
  */
 import { isIP, type Socket } from 'node:net'
-import { Recent } from '@decorum/admission'
 import type { Agent, Egress, EgressOf } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { Recent } from '@decorum/politeness/admission'
 import { type Clock, hostOf, SECOND } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { EGRESS_WAIT_MS, HTTP1_FOR_MS, KEEP_ALIVE_MS, LARGE_HEAD_BYTES } from '../limits.ts'

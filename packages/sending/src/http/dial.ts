@@ -5,8 +5,8 @@
  */
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
-import type { AddressGuard } from '@decorum/admission'
 import type { Egress, ForwardProxy } from '@decorum/config'
+import type { AddressGuard } from '@decorum/politeness/admission'
 import { type Clock, SECOND } from '@decorum/protocol'
 import type { buildConnector } from 'undici'
 import { SEND_WINDOW_MS } from '../limits.ts'

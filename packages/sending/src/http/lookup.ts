@@ -3,7 +3,7 @@
  * (hosts file, search list); with DNS_SERVERS those servers are asked, without the system's thread pool.
  */
 import { promises } from 'node:dns'
-import { Recent } from '@decorum/admission'
+import { Recent } from '@decorum/politeness/admission'
 import { type Clock, SECOND } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { DNS_TIMEOUT_MS } from '../limits.ts'

@@ -5,7 +5,7 @@
  * target is left alone, for longer each time. Two targets in a row are the proxy's fault: then all lanes of the agent wait.
  */
 
-import { Recent } from '@decorum/admission'
+import { Recent } from '@decorum/politeness/admission'
 import type { Clock } from '@decorum/protocol'
 import { EGRESS_WAIT_MS } from '../limits.ts'
 

@@ -1,6 +1,6 @@
 /** Why no answer could be had, by the error and by how far the exchange had come. */
 
-import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/admission'
+import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/politeness/admission'
 import type { Failure } from '../read-page.ts'
 import type { Phase } from './answer.ts'
 import { DeadlineError } from './exchange.ts'

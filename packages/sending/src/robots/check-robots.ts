@@ -2,10 +2,11 @@
  * One robots.txt for a person who asks for it (`decorum check`), without an order. With a ledger it is a robots fetch of the fleet: it
  * waits for its lane and pace groups, and its answer is recorded. Without one, this process alone keeps the delay between its hops.
  */
-import type { AddressGuard } from '@decorum/admission'
+
 import type { Agent, Agents, EgressOf } from '@decorum/config'
 import type { LaneRef } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
+import type { AddressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
 
 import { openConnections } from '../http/connections.ts'

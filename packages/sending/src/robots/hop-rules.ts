@@ -3,9 +3,10 @@
  * another origin also one that its last known rules forbade, or any while its robots.txt is unreachable. An origin of which
  * nothing is known may be requested, because a site may keep its robots.txt elsewhere.
  */
-import { robotsJudge } from '@decorum/admission'
+
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
+import { robotsJudge } from '@decorum/politeness/admission'
 import type { Judgement } from '@decorum/robots'
 
 /** Why a hop to this URL is not made, or undefined. */

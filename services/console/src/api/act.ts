@@ -2,7 +2,7 @@
 
 import type { Agents } from '@decorum/config'
 import { thatAnswer } from '@decorum/ledger'
-import type { LedgerWithViews, OperationRecord } from '@decorum/ledger-views'
+import type { LedgerWithViews, OperationRecord } from '@decorum/ledger/views'
 import { abortAfter, isForever, systemClock } from '@decorum/protocol'
 import { Problem } from '@decorum/runtime/http-api'
 import { OPERATIONS, type Operation } from './answers.ts'

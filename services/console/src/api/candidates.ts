@@ -1,6 +1,6 @@
 /** One candidate: where it is, and cancelling it. */
 import type { Agents } from '@decorum/config'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import type { CrawlUrl, Outcome } from '@decorum/protocol'
 import { Problem } from '@decorum/runtime/http-api'
 import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'

@@ -1,7 +1,7 @@
 /** May this URL be fetched now? Answered from what the fleet knows at this moment; nothing is fetched, nothing is changed. */
 
 import type { Agent } from '@decorum/config'
-import type { LedgerWithViews, OriginView } from '@decorum/ledger-views'
+import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
 import { delayOwed, tokensOf } from '@decorum/politeness'
 import type { CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'

@@ -21,7 +21,7 @@ import {
   sendMember,
   storeAt,
 } from '@decorum/content/server'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import type { ProblemBody } from '@decorum/protocol'
 import { systemClock } from '@decorum/protocol'
 import type { ConsoleConfig } from '../config.ts'

@@ -1,6 +1,6 @@
 /** Crawls as the API asks for them. */
 import { CrawlError, type CrawlRecord } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem } from '@decorum/runtime/http-api'
 import type { z } from 'zod'

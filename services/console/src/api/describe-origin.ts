@@ -1,7 +1,7 @@
 /** An origin as the API and its page tell it: the ledger's view, with the reason behind each lane. Pure. */
 
 import type { Agents } from '@decorum/config'
-import type { LaneView, OriginView } from '@decorum/ledger-views'
+import type { LaneView, OriginView } from '@decorum/ledger/views'
 import { type DelayOwed, delayOwed } from '@decorum/politeness'
 import { robotsWord, type Why, whyItWaits } from '../why.ts'
 

@@ -1,6 +1,6 @@
 /** Which processes run, and what they have agreed on. */
 
-import { readCurrent, readHistory, type Version } from '@decorum/fleet-config'
+import { readCurrent, readHistory, type Version } from '@decorum/config/fleet-config'
 import { type Member, withDeadline } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
 import type { ApiParts } from './parts.ts'

@@ -3,7 +3,7 @@
  * of the list is a bounded look, however many lanes there are; `next` goes on where it ended.
  */
 import type { Agents } from '@decorum/config'
-import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger-views'
+import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger/views'
 import { type Gate, readUrl } from '@decorum/protocol'
 import { Problem } from '@decorum/runtime/http-api'
 import type { WaitState } from '../why.ts'

@@ -1,6 +1,6 @@
 /** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
 
-import { sitemapsOf } from '@decorum/ledger-views'
+import { sitemapsOf } from '@decorum/ledger/views'
 import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { readHistory } from '../watch/history.ts'

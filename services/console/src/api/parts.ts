@@ -1,7 +1,7 @@
 /** What the API works with. */
 import type { Frontier } from '@decorum/client'
 import type { RedisLink } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import type { Queue } from '@decorum/protocol/bullmq'
 import { Problem } from '@decorum/runtime/http-api'
 import type { ConsoleConfig } from '../config.ts'

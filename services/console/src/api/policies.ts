@@ -1,6 +1,6 @@
 /** Changes the policy of one site in the configuration of the fleet, as `decorum config apply` would with the whole document. */
 import { type Json, readDocument, SettingsError } from '@decorum/config'
-import { OvertakenError, readCurrent, write } from '@decorum/fleet-config'
+import { OvertakenError, readCurrent, write } from '@decorum/config/fleet-config'
 import { Problem } from '@decorum/runtime/http-api'
 import type { ApiParts } from './parts.ts'
 

@@ -1,6 +1,6 @@
 /** Who reads a crawl's outcomes, as the API tells it; and the act of forgetting one. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
 import type { ReaderAnswer } from './answers.ts'
 

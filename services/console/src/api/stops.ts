@@ -1,6 +1,6 @@
 /** Emergency stops as the API and the page ask for them. */
 import { EVERYTHING, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
 import type { StopRequest } from './questions.ts'
 

@@ -1,6 +1,6 @@
 /** The page at `/configuration`: what the fleet has agreed on, and who changed it. Pure; secrets are no part of it. */
 import { differenceLine, differences, FLEET_SETTINGS, SETTINGS, shown } from '@decorum/config'
-import type { Version } from '@decorum/fleet-config'
+import type { Version } from '@decorum/config/fleet-config'
 import { day } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'

@@ -1,6 +1,6 @@
 /** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
 import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
-import type { Intake, PartitionView, QueueName } from '@decorum/ledger-views'
+import type { Intake, PartitionView, QueueName } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
 import type { Look } from '../watch/looks.ts'
 import { dueIn, LATE_MS, whyItWaits } from '../why.ts'

@@ -1,7 +1,7 @@
 /** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
 
 import type { Crawl, Member, Reader } from '@decorum/ledger'
-import type { PartitionView } from '@decorum/ledger-views'
+import type { PartitionView } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { Look, SoonLane } from '../watch/looks.ts'
 import type { Pace } from '../watch/pace.ts'

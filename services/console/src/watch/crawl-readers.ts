@@ -1,6 +1,6 @@
 /** Readers of crawls beside the default one: of those crawls alone that may wait for a reader, and of a bounded number of them. */
 import type { Crawl, Reader } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger-views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 
 /** Crawls whose readers are looked at: those with most outcomes stored. Each costs one call per partition. */

@@ -1,6 +1,6 @@
 /** The last hours from the rings of all partitions, as columns that a chart draws. Pure, but for the reading at its end. */
 import { TOOK_AT_MOST, thatAnswer } from '@decorum/ledger'
-import type { LedgerWithViews, Sample } from '@decorum/ledger-views'
+import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
 
 /** One number per instant; null: no sample was taken. */

@@ -1,6 +1,6 @@
 /** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
 import { type Crawl, type Member, type Reader, thatAnswer } from '@decorum/ledger'
-import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger-views'
+import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, systemClock } from '@decorum/protocol'
 import { readersOfOthers } from './crawl-readers.ts'
 import { type Recent, recentOf, SAMPLES } from './recent.ts'

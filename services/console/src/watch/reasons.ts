@@ -1,6 +1,6 @@
 /** Outcomes that have a reason, by reason: how many, and the latest examples. */
 import { type Note, thatAnswer } from '@decorum/ledger'
-import type { LedgerWithViews, Sample } from '@decorum/ledger-views'
+import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
 import { FAILURE_REASONS, GATES, INVALID_REASONS, REFUSED_REASONS } from '@decorum/protocol'
 
 export type ReasonCount = {

@@ -2,7 +2,7 @@
  * What happened lately, from the samples that the ledger keeps: the same for the page, for `decorum status`, which looks once, and for the
  * metric that the alerts go by.
  */
-import type { PartitionView, Sample } from '@decorum/ledger-views'
+import type { PartitionView, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
 
 export type Recent = {

@@ -80,8 +80,7 @@ async function notNow(order: Order, turn: Later | Refused | Unused, tools: Tools
 }
 
 function warnOfNoRoom({ origin }: Order, log: Tools['log']): void {
-  const sentence =
-    'no room for this robots.txt (ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES): it is asked for again later'
+  const sentence = 'no room for this robots.txt (docs/robots.md): it is asked for again later'
   log.warn({ origin }, sentence)
 }
 

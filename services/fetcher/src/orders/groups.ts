@@ -1,6 +1,7 @@
 /** For whom an order takes its slot: the groups that share the slots of a fetcher. */
-import { Recent } from '@decorum/admission'
+
 import type { Groups } from '@decorum/politeness'
+import { Recent } from '@decorum/politeness/admission'
 import { domainOf, type Order } from '@decorum/protocol'
 
 /** Domains that are remembered: finding one takes as long as the rest of an order's way to its slot. */

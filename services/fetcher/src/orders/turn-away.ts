@@ -1,5 +1,5 @@
 /** Orders that get no slot, because a group that they count for has its share: they are given back, and come again later. */
-import { Recent } from '@decorum/admission'
+import { Recent } from '@decorum/politeness/admission'
 import type { Order } from '@decorum/protocol'
 import type { Tools } from '../tools.ts'
 import { askerOf } from './groups.ts'

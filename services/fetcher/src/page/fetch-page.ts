@@ -22,7 +22,7 @@ import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
 import { shapedAsk } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
-  Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts' | 'honourNoarchive'> & {
+  Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts'> & {
     ledger: Pick<Tools['ledger'], 'wall' | 'partitionOf' | 'clock'>
   }
 
@@ -73,7 +73,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
     if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
     const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
-    const mayKeep = !tools.honourNoarchive || says?.robots?.includes('noarchive') !== true
+    const mayKeep = !agent.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined
     if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), lease.keepMs(), tools)

@@ -1,5 +1,5 @@
 /** One fetching process under its supervisor. */
-import { startJoined } from '@decorum/fleet-config'
+import { startJoined } from '@decorum/config/fleet-config'
 import { roleLog, runSupervised } from '@decorum/runtime'
 import { readConfig } from '../config.ts'
 import { startFetching } from './fetching.ts'

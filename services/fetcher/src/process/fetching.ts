@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { storeOptions, takeOverDelays } from '@decorum/config'
-import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/fleet-config'
+import { aboutThisProcess, type Joined, openFleetLedger, VERSION } from '@decorum/config/fleet-config'
 import { type Ledger, linkTo } from '@decorum/ledger'
 import { SECOND, systemClock } from '@decorum/protocol'
 import { servingWhenFull } from '@decorum/protocol/bullmq'
@@ -71,7 +71,6 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     log,
     pageMaxBytes: config.PAGE_MAX_BYTES,
     maxAttempts: config.MAX_ATTEMPTS,
-    honourNoarchive: config.HONOUR_NOARCHIVE === 'yes',
     fetchDeadlineMs: config.FETCH_DEADLINE_MS,
     leaseMs: config.LEASE_MS,
     isStopping: () => stopping,
@@ -85,7 +84,6 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
       takeOverDelays(agents, next.agents)
       tools.pageMaxBytes = next.PAGE_MAX_BYTES
       tools.maxAttempts = next.MAX_ATTEMPTS
-      tools.honourNoarchive = next.HONOUR_NOARCHIVE === 'yes'
       ledger.setLimits(limitsOf(next))
     },
   })
@@ -141,10 +139,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
 }
 
 /** Of the ledger, as they may change. */
-const limitsOf = ({ BACK_OFF_MS, ROBOTS_DOMAIN_MAX_BYTES, ROBOTS_BODIES_MAX_BYTES }: Config) => ({
-  backOffMs: BACK_OFF_MS,
-  bodies: { domainBytes: ROBOTS_DOMAIN_MAX_BYTES, allBytes: ROBOTS_BODIES_MAX_BYTES },
-})
+const limitsOf = ({ BACK_OFF_MS }: Config) => ({ backOffMs: BACK_OFF_MS })
 
 /** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
 async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
@@ -153,9 +148,9 @@ async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<
   const more = { ...fileLimit(config), ...(store && { s3: { ...store, log } }) }
   const open = (folder: string) => openSink(config.PAGE_SINK, { folder, agents, contentUrl, ...more })
   const own = await open(config.ARCHIVE_DIR)
-  if (config.DECORUM_CRAWLS === '') return own
+  if (config.crawls === '') return own
   const onError = (error: unknown): void => log.error({ err: error }, 'pages of a crawl')
-  return openCrawlSinks({ folder: config.DECORUM_CRAWLS, own, ownFolder: config.ARCHIVE_DIR, open, onError })
+  return openCrawlSinks({ folder: config.crawls, own, ownFolder: config.ARCHIVE_DIR, open, onError })
 }
 
 /** Files of a folder with a bound hold a tenth of it at most, so that removing one does not remove most of what is kept. */

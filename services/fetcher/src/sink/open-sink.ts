@@ -23,7 +23,7 @@ export async function openSink(which: string, options: SinkOptions): Promise<Sin
       if (folder === '') throw wrongSettings('PAGE_SINK: s3 needs ARCHIVE_DIR, for pages on their way to the store')
       if (s3 === undefined) throw wrongSettings('PAGE_SINK: s3 needs S3_ENDPOINT')
       const wrong = wrongBucket(s3.settings)
-      if (wrong !== undefined) throw wrongSettings(`S3_BUCKET, S3_PREFIX: ${wrong}`)
+      if (wrong !== undefined) throw wrongSettings(`S3_BUCKET: ${wrong}`)
       return (await import('./s3.ts')).openS3(folder, agents, s3, contentUrl)
     }
     case 'folder':

@@ -118,7 +118,7 @@ export async function openSpool(options: SpoolOptions) {
       if (waiting === undefined) {
         log.warn(
           { folder, bytes, maxBytes },
-          'no more pages are fetched until the store has taken some: S3_SPOOL_MAX_BYTES',
+          'no more pages are fetched until the store has taken some: ARCHIVE_MAX_BYTES',
         )
         waiting = Promise.withResolvers<void>()
       }

@@ -76,14 +76,6 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
--- One more request was made for the URL at the head of a list. Those for the head of another list are forgotten.
-local function countAttempt(lane, list)
-  local memory = changeMemory(lane)
-  local attempts = memory[MEMORY.list] == list and tonumber(memory[MEMORY.attempts]) or 0
-  memory[MEMORY.attempts] = --[[rule:attempts-are-counted]] tostring(attempts + 1) --[[end]]
-  memory[MEMORY.list] = list
-end
-
 -- Gates that hold lanes of many origins, and are opened by one change, after which reserve wakes them (waking.lua).
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
@@ -98,6 +90,24 @@ end
 local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', listKey(list, lane), 0) or nil
+end
+-- How many requests were made for the first URL of a list, '' for none. The lane remembers those of the list that was
+-- tried last; the URL itself says so, too, for when another list is tried in between.
+local function attemptsFor(lane, list, first)
+  local memory = memoryOf(lane)
+  if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
+  return --[[rule:attempts-outlast-another-list]] first and string.match(first, '^%S+ %w+ %w+~(%d+)') or '' --[[end]]
+end
+-- One more request was made for the first URL of a list.
+local function countAttempt(lane, list)
+  local first, memory = firstIn(lane, list), changeMemory(lane)
+  local attempts = --[[rule:attempts-are-counted]] (tonumber(attemptsFor(lane, list, first)) or 0) + 1 --[[end]]
+  memory[MEMORY.attempts], memory[MEMORY.list] = tostring(attempts), list
+  if not first then return end
+  local url = string.gsub(first, '^(%S+ %w+ %w+)~?%d*', '%1~' .. attempts)
+  if list ~= LIST.normal then return call('LSET', listKey(list, lane), 0, url) end
+  local _, more = firstOf(lane)
+  setFirst(lane, url, more)
 end
 -- The lists of a lane in which URLs may stand; of many crawls, those of the twenty whose turns come next.
 local function listsOf(lane)

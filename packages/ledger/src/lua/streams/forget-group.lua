@@ -4,15 +4,13 @@
 
   KEYS[1]  the stream;  KEYS[2]  {tag}:operations
   ARGV     group: its name;  silentForMs: a group stays of which a consumer has given a sign of life within so long;
-           unreadForMs: it stays
-           as well when it has acknowledged everything older than so long, '' for whatever it has acknowledged;
-           isFirst: '1' writes it
-           down also where the group had nothing to read;  by, reason and crawl: for the list of operations
+           isFirst: '1' writes it down also where the group had nothing to read;
+           by, reason and crawl: for the list of operations
   Returns  'forgotten', 'absent' or 'still-read', and how many outcomes the group had not acknowledged
   Keeps    whether it is still read is judged in the step that removes it.
 ]]
 local stream, name = KEYS[1], ARGV[ARG.group]
-local silentForMs, unreadForMs = tonumber(ARGV[ARG.silentForMs]), tonumber(ARGV[ARG.unreadForMs])
+local silentForMs = tonumber(ARGV[ARG.silentForMs])
 local group
 for _, row in ipairs(groupsOf(stream)) do
   local one = named(row)
@@ -22,9 +20,7 @@ if not group then return { 'absent', 0 } end
 for _, one in ipairs(call('XINFO', 'CONSUMERS', stream, name)) do
   if --[[rule:a-group-that-is-read-stays]] named(one).idle < silentForMs --[[end]] then return { 'still-read', 0 } end
 end
-local oldest, lag = unread(stream, group)
-local isBehind = oldest ~= '' and ageOf(oldest) >= (unreadForMs or 0)
-if --[[rule:a-group-that-keeps-up-stays]] unreadForMs and not isBehind --[[end]] then return { 'still-read', 0 } end
+local _, lag = unread(stream, group)
 call('XGROUP', 'DESTROY', stream, name)
 local left = lag + group.pending
 if --[[rule:what-a-group-leaves-unread-is-written-down]] ARGV[ARG.isFirst] == '1' or left > 0 --[[end]] then

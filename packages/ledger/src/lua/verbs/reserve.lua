@@ -154,10 +154,7 @@ for i = 1, #lanes do
     local expires, listOfIt = firstExpiry(lane)
     if --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]] then
       isHeld = false
-      if list ~= listOfIt then
-        local memory = memoryOf(lane)
-        attempts, list = memory[MEMORY.list] == listOfIt and memory[MEMORY.attempts] or '', listOfIt
-      end
+      if list ~= listOfIt then attempts, list = '', listOfIt end
       urls = { firstIn(lane, list) } -- what comes behind it waits
     end
   end
@@ -187,6 +184,7 @@ for i = 1, #lanes do
       or o[FACTS.overrideDelay] or o[FACTS.refetchVersion]) --[[end]]
     reserveLease(lane, fence, list, due, mayClose and '' or version)
     local refetch = o and o[FACTS.refetchVersion] == version and '1' or ''
+    if attempts == '' and hasCrawls then attempts = attemptsFor(lane, list, urls[1]) end
     if attempts == '' then attempts = '0' end
     delayMs = delayMs or ''
     local facts = FACT.joined

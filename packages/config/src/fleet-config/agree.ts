@@ -1,0 +1,91 @@
+/** How a process agrees with the fleet's document: it takes settings that it was not given, adds those that were not decided yet, or does not start. */
+
+import { checkRedis, linkTo, PARTITIONS_KEY, type RedisLink, reachRedis, withDeadline } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
+import {
+  checkDocument,
+  contradictions,
+  environmentOf,
+  type FleetValues,
+  formerInDocument,
+  isSame,
+  readingSettings,
+  type SettingName,
+  settled,
+  valuesOfEnvironment,
+  wrongSettings,
+} from '../index.ts'
+import { OvertakenError, readCurrent, type Version, write } from './store.ts'
+
+export type Env = Record<string, string | undefined>
+
+export type Agreement = {
+  /** the environment with every setting of the fleet as the document has it */
+  env: Env
+  /** what the process goes by; undefined where it only reads and there is no document yet */
+  document: Version | undefined
+}
+
+export type AgreeOptions = {
+  env: Env
+  /** settings that this process goes by; none: it reads the document and never writes it */
+  reads: readonly SettingName[]
+  /** in place of the usual defaults, where this process decides */
+  defaults?: Env
+  /** who writes a document that is not there yet */
+  by: string
+  /** the process is the whole fleet: a document that only environments have made gives way to this one */
+  isWholeFleet?: boolean
+}
+
+const deadline = { clock: systemClock, ms: 2_000 }
+/** Each of several processes that start at once may be overtaken by each other one. */
+const TRIES = 50
+
+/**
+ * A connection of its own, for the document alone.
+ * @throws LedgerUnavailableError when Redis is away · LedgerUnfitError when it will not do, as `openLedger`
+ */
+export async function connectForConfig(address: string): Promise<RedisLink> {
+  const redis = linkTo(address, { away: 'fail', lazyConnect: true })
+  return reachRedis(redis, { deadline, isOwn: true }, async () => {
+    await checkRedis(redis, deadline)
+    return redis
+  })
+}
+
+/**
+ * Two processes that start at once agree: one writes, the other reads what it wrote.
+ * @throws SettingsError with both values of each setting that contradicts the document
+ */
+export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Agreement> {
+  const { env, defaults = {}, reads, by, isWholeFleet = false } = options
+  const given = readingSettings(() => valuesOfEnvironment(env))
+  const decides = { ...valuesOfEnvironment(defaults), ...given }
+  const timed = <T>(work: Promise<T>): Promise<T> => withDeadline(work, deadline, 'config')
+  for (let tries = 0; ; tries++) {
+    const current = await timed(readCurrent(redis))
+    const partitions = await timed(redis.llen(PARTITIONS_KEY))
+    const isOurs = isWholeFleet && current?.via === 'environment'
+    const before: FleetValues = current === undefined || isOurs ? {} : current.values
+    const version = current?.version ?? 0
+    const former = reads.length === 0 ? [] : formerInDocument(before, version)
+    const wrong = [...former, ...contradictions(before, given, version)]
+    if (wrong.length > 0) throw wrongSettings(...wrong)
+    const values = reads.length === 0 ? before : settled(before, decides, reads)
+    const filled = environmentOf(values, env)
+    if ((env.DECORUM_PARTITIONS ?? '').trim() === '' && partitions > 0) filled.DECORUM_PARTITIONS = String(partitions)
+    if (reads.length === 0) return { env: filled, document: current }
+    if (current !== undefined && isSame(current.values, values)) return { env: filled, document: current }
+    checkDocument(values)
+    try {
+      const via = current === undefined || isOurs ? 'environment' : current.via
+      const reason =
+        current === undefined ? 'the first start' : isOurs ? 'the fleet was started anew' : 'a start added to it'
+      const document = await write(redis, current?.version ?? 0, { values, by, reason, via })
+      return { env: filled, document }
+    } catch (error) {
+      if (!(error instanceof OvertakenError) || tries === TRIES) throw error
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** A running process follows the document: by polling its version, on a connection that fails instead of waiting. */
+
+import { keeperOf, type Ledger, LedgerUnfitError, type RedisLink } from '@decorum/ledger'
+import { systemClock } from '@decorum/protocol'
+import { type Agents, type Difference, differences, environmentOf, type SettingName } from '../index.ts'
+import type { Env } from './agree.ts'
+import { ratesOf } from './rates.ts'
+import { configPlace, readCurrent, readHead, type Version } from './store.ts'
+
+/** A change is known everywhere well within a second. */
+export const POLL_MS = 400
+
+export type Followed = {
+  /** version that is followed */
+  version: number
+  /** restart: what this process has not taken over, because it has to be started again for that */
+  pending: Difference[]
+}
+
+export type FollowOptions = {
+  redis: RedisLink
+  ledger: Pick<Ledger, 'setRates' | 'clock'>
+  /** the document that the process has started with, and its own environment */
+  document: Version
+  env: Env
+  /** settings that the process goes by */
+  reads: readonly SettingName[]
+  /**
+   * Takes over what is live, from all settings as the document has them now. Throws: the version is not followed.
+   * @returns the agents of this version
+   */
+  apply(env: Env): Promise<Agents> | Agents
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
+  /** processes that differ in such a setting cannot share lanes: this one has to end */
+  onUnfit(error: LedgerUnfitError): void
+}
+
+export type Following = { now(): Followed; stop(): void }
+
+export function follow(options: FollowOptions): Following {
+  const { redis, log } = options
+  const { clock } = options.ledger
+  const started = options.document
+  let current = started
+  let pending: Difference[] = []
+  const takeOver = async (next: Version): Promise<void> => {
+    const changed = differences(started.values, next.values, options.reads)
+    const identity = changed.filter(({ change }) => change === 'identity')
+    if (identity.length > 0) {
+      const paths = identity.map(({ path }) => path).join(', ')
+      options.onUnfit(
+        new LedgerUnfitError(
+          `the fleet's configuration is version ${next.version} now, and this process differs in ${paths}: start it again`,
+        ),
+      )
+      return
+    }
+    try {
+      const agents = await options.apply(environmentOf(next.values, options.env))
+      void options.ledger.setRates(ratesOf(next, agents))
+    } catch (error) {
+      log.warn(
+        { version: next.version, err: (error as Error).message },
+        'this version of the configuration cannot be followed',
+      )
+      return
+    }
+    const paths = differences(current.values, next.values, options.reads).map(({ path }) => path)
+    current = next
+    pending = changed.filter(({ change }) => change === 'restart')
+    log.info(
+      { version: next.version, by: next.by, reason: next.reason, changed: paths },
+      'the configuration has changed',
+    )
+    if (pending.length > 0)
+      log.warn(
+        { version: next.version, pending: pending.map(({ path }) => path) },
+        'these settings wait until this process is started again',
+      )
+  }
+  let takenOver = Promise.resolve()
+  const keeper = keeperOf([configPlace(redis)], started, (next) => {
+    takenOver = takenOver.then(() => takeOver(next))
+  })
+  const look = async (): Promise<void> => {
+    const { version, at } = await readHead(redis)
+    keeper.report(0, version, version === keeper.known.version && at !== keeper.known.at)
+  }
+  const timer = clock.interval(() => void look().catch(() => undefined), POLL_MS) // while Redis is away nothing is sent either
+  return {
+    now: () => ({ version: current.version, pending }),
+    stop() {
+      clock.cancel(timer)
+      redis.disconnect()
+    },
+  }
+}
+
+/**
+ * The document, for a change: where Redis has just lost later versions, processes that run write the latest of them again before this
+ * resolves.
+ */
+export async function readLatest(redis: RedisLink): Promise<Version | undefined> {
+  await systemClock.sleep(2 * POLL_MS + 200)
+  return readCurrent(redis)
+}

@@ -1,0 +1,90 @@
+/** How a role process starts: agreed with the fleet's document first, its settings read second, and then it follows. */
+
+import { hostname } from 'node:os'
+import type { Ledger, RedisLink } from '@decorum/ledger'
+import { SECOND } from '@decorum/protocol'
+import { type Agents, fleetSettingsOf, type Role, readSettings, SettingsError, schemaOf } from '../index.ts'
+import { agree, connectForConfig, type Env } from './agree.ts'
+import { type Following, type FollowOptions, follow } from './follow.ts'
+import { ratesOf } from './rates.ts'
+import type { Version } from './store.ts'
+
+export type Joined<Config> = {
+  config: Config
+  document: Version
+  /** Least delays and policies are in force in the ledger, in every partition that answers soon. To be called before anything is granted. */
+  enforce(ledger: Pick<Ledger, 'setRates' | 'clock'>): Promise<void>
+  /** applies what is live from now on; until then, and without it, the connection is to be closed by `leave` */
+  follow(
+    options: Pick<FollowOptions, 'ledger' | 'log' | 'onUnfit'> & { apply(config: Config): void | Promise<void> },
+  ): Following
+  leave(): void
+}
+
+/** No process waits longer for a partition that does not answer. */
+const PATIENCE_MS = 2 * SECOND
+
+/**
+ * @param read  settings of the role from an environment; throws SettingsError
+ * @throws SettingsError for wrong settings and for those that contradict the document · LedgerUnavailableError and
+ *         LedgerUnfitError as `openLedger` does
+ */
+async function joinFleetConfig<Config extends { agents: Agents }>(
+  role: Exclude<Role, 'command'>,
+  env: Env,
+  read: (env: Env) => Config,
+): Promise<Joined<Config>> {
+  const { REDIS_URL } = readSettings(schemaOf(role), env) as { REDIS_URL: string }
+  let redis: RedisLink
+  try {
+    redis = await connectForConfig(REDIS_URL)
+  } catch (error) {
+    read(env) // wrong settings are reported first
+    throw error
+  }
+  try {
+    const reads = fleetSettingsOf(role)
+    const by = `${role} on ${hostname()}`
+    const { env: agreed, document } = await agree(redis, { env, reads, by })
+    if (document === undefined) throw new SettingsError('the configuration could not be agreed on')
+    const config = read(agreed)
+    return {
+      config,
+      document,
+      enforce: (ledger) =>
+        Promise.race([ledger.setRates(ratesOf(document, config.agents)), ledger.clock.sleep(PATIENCE_MS)]),
+      follow: ({ apply, ...options }) =>
+        follow({
+          ...{ ...options, redis, document, env, reads },
+          async apply(next) {
+            const config = read(next)
+            await apply(config)
+            return config.agents
+          },
+        }),
+      leave: () => redis.disconnect(),
+    }
+  } catch (error) {
+    redis.disconnect()
+    throw error
+  }
+}
+
+/**
+ * Joins, and starts what goes by the document. When the start fails, the connection for the configuration ends with it.
+ * @throws what `joinFleetConfig` and `start` do
+ */
+export async function startJoined<Config extends { agents: Agents }, Started>(
+  role: Exclude<Role, 'command'>,
+  env: Env,
+  read: (env: Env) => Config,
+  start: (joined: Joined<Config>) => Promise<Started>,
+): Promise<Started> {
+  const joined = await joinFleetConfig(role, env, read)
+  try {
+    return await start(joined)
+  } catch (error) {
+    joined.leave()
+    throw error
+  }
+}

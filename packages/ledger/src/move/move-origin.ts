@@ -1,0 +1,47 @@
+/** Moves what is known of one origin, under the rules of move-lane.ts. */
+
+import { hostOf, registrableDomain } from '@decorum/protocol'
+import { hashesOf } from '@decorum/robots'
+import { type Arg, BODY, FIELD, keysOf, ORIGIN_INSTANTS, readState } from '../stored.ts'
+import { copyKey, liveAtLeast, type Mover } from './copy-key.ts'
+
+const INSTANTS = (Object.keys(ORIGIN_INSTANTS) as (keyof typeof FIELD)[])
+  .filter((name) => ORIGIN_INSTANTS[name])
+  .map((name) => FIELD[name])
+
+/** Robots state, delays, back-off and operations, and the bodies that its rules are in. Does nothing when it has moved already. */
+export async function moveOrigin(
+  mover: Mover,
+  from: string,
+  to: string,
+  origin: string,
+  aheadMs: number,
+): Promise<void> {
+  const { redis, change } = mover
+  const [here, there] = [keysOf(from).origin(origin), keysOf(to).origin(origin)]
+  const [state, ...instants] = await redis.hmget(here, FIELD.robotsState, ...INSTANTS)
+  for (const hash of hashesOf(readState(state ?? ''))) await copyBody(mover, from, to, hostOf(origin), hash)
+  const moved = INSTANTS.flatMap((field, n) =>
+    instants[n] && aheadMs !== 0 ? [['HSET', there, field, (Number(instants[n]) + aheadMs).toFixed(3)]] : [],
+  )
+  if (await copyKey(mover, here, to, there, () => moved)) await change.write(from, ['UNLINK', here])
+}
+
+/**
+ * A body may be that of several origins, so the original stays until its life is over. One that costs something is spent where it comes
+ * (lib/body-budget.lua of the ledger), so that a domain does not get its budget anew by a change. Nothing is refused: what is over the
+ * budget leaves no room for the next one.
+ */
+async function copyBody(mover: Mover, from: string, to: string, host: string, hash: string): Promise<void> {
+  const { redis } = mover
+  const [here, there] = [keysOf(from), keysOf(to)]
+  const bytes = await redis.strlen(here.body(hash))
+  const isSpent = (await redis.exists(there.body(hash))) === 1
+  const counters = isSpent ? [] : [there.spent, `${there.spent}:${registrableDomain(host) ?? host}`]
+  await copyKey(mover, here.body(hash), to, there.body(hash), (lifeMs) =>
+    counters.flatMap((counter): Arg[][] => [
+      ['INCRBY', counter, bytes + BODY.besideBytes],
+      ...liveAtLeast(counter, lifeMs),
+    ]),
+  )
+}

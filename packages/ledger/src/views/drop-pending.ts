@@ -1,0 +1,91 @@
+/** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
+
+import { type Clock, crawlField, type Outcome } from '@decorum/protocol'
+import type { LaneRef, Pending, RedisLink } from '../index.ts'
+import { firstUrlsOf, isEmpty, type Keys, type List, lastOf, placeOf, type Scripts, type Verbs } from '../stored.ts'
+import { writeOperation } from './operate.ts'
+
+/** URLs of one call. */
+const DROP_AT_ONCE = 100
+/** A lane in flight is free again after its lease at the latest; it is asked for this often. */
+const LANE_BUSY_MS = 100
+const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek: 1 }
+
+export type Dropping = {
+  clock: Clock
+  redis: RedisLink
+  keys: Keys
+  scripts: Scripts
+  verbs: Pick<Verbs, 'reserve' | 'resolve'>
+}
+
+/** @returns how many URLs were dropped */
+export async function dropPending(
+  ledger: Dropping,
+  lane: LaneRef,
+  by: string,
+  reason: string,
+  signal?: AbortSignal,
+): Promise<number> {
+  let dropped = 0
+  try {
+    for (const [list, last] of await lastOf(ledger.redis, ledger.keys, lane))
+      for await (const count of dropUpTo(ledger, lane, list, last, signal)) dropped += count
+  } finally {
+    // Also when it was broken off: what has left was dropped by this operation.
+    const operation = { origin: lane.origin, action: 'drop', value: dropped, till: 0, by, reason }
+    await writeOperation(ledger.scripts, operation, [])
+  }
+  return dropped
+}
+
+/** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
+async function* dropUpTo(
+  { clock, redis, keys, scripts, verbs }: Dropping,
+  lane: LaneRef,
+  list: List,
+  last: string,
+  signal?: AbortSignal,
+): AsyncGenerator<number> {
+  for (;;) {
+    signal?.throwIfAborted()
+    if (await isEmpty(redis, keys, lane, list)) return
+    const reserved = await verbs.reserve({ ...ALONE, lane, list })
+    const [held] = reserved.kind === 'reserved' ? reserved.lanes : []
+    if (held === undefined) {
+      await clock.sleep(LANE_BUSY_MS)
+      continue
+    }
+    const holding = { ...lane, fence: held.fence }
+    try {
+      let left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+      if (left === 0) return
+      while (left > 0) {
+        signal?.throwIfAborted()
+        const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
+        const at = scripts.now() - scripts.aheadMs() // Redis's clock
+        const outcomes = urls.map((url) => droppedOutcome(lane, url, at))
+        const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
+        if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
+        yield outcomes.length
+        left -= outcomes.length
+      }
+    } finally {
+      await verbs.resolve([{ ...holding, dropped: [], next: { kind: 'release' } }])
+    }
+  }
+}
+
+function droppedOutcome(lane: LaneRef, { id, path, attempts = 0, crawl, meta }: Pending, at: number): Outcome {
+  return {
+    id,
+    url: lane.origin + path,
+    agent: lane.agent,
+    kind: 'refused',
+    reason: 'backlog-dropped',
+    at,
+    attempts,
+    ...crawlField(crawl),
+    ...(meta === undefined ? {} : { meta }),
+  }
+}

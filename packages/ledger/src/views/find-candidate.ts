@@ -1,0 +1,116 @@
+/**
+ * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
+ * that leads from an id to its lane, so a URL is looked for where it would be; each search is bounded, and says when it was cut short.
+ */
+
+import { DEFAULT_CRAWL, type Outcome, outcomesKey, readOutcome } from '@decorum/protocol'
+import type { LaneRef, RedisLink } from '../index.ts'
+import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../stored.ts'
+import type { PendingUrl, WantedCandidate } from './types.ts'
+
+/** URLs or outcomes that are read by one command. */
+const PAGE = 1_000
+/** URLs of a lane that a look goes through: about a millisecond of Redis. */
+export const LOOKED_AT = 20_000
+/** The outcomes that are looked through, the latest. */
+export const OUTCOMES_LOOKED_AT = 5_000
+/** Jobs that are looked through, of those that wait and of those that are being worked on. */
+const JOBS_LOOKED_AT = 5
+
+const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: string }): boolean =>
+  (path === undefined || found.path === path) && (id === undefined || found.id === id)
+
+export type FoundPending = {
+  found: PendingUrl[]
+  /** false: the lane has more URLs than were looked through */
+  complete: boolean
+}
+
+/**
+ * The URLs of a lane that are wanted, of one crawl, in the order in which they will be fetched; `place` does not count other crawls' URLs.
+ * @param most  URLs that are looked through
+ */
+export async function findPending(
+  redis: RedisLink,
+  keys: Keys,
+  lane: LaneRef,
+  wanted: WantedCandidate,
+  most = LOOKED_AT,
+): Promise<FoundPending> {
+  const name = laneName(lane.agent, lane.origin)
+  const found: PendingUrl[] = []
+  /** A text holds its path first: few entries have to be taken apart. */
+  const look = (entry: string, list: List, place: number): void => {
+    if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
+    const pending = decodeIn(list, entry)
+    if (isWanted(wanted, pending)) found.push({ ...lane, list, entry, place, pending })
+  }
+  let looked = 0
+  let place = 0
+  const page = async (list: List): Promise<boolean> => {
+    for (let at = 0; ; at += PAGE) {
+      if (looked >= most) return false
+      const entries = await redis.lrange(keys.list(list, name), at, at + PAGE - 1)
+      for (const entry of entries) look(entry, list, place++)
+      looked += entries.length
+      if (entries.length < PAGE) return true
+    }
+  }
+  const { crawl = DEFAULT_CRAWL } = wanted
+  const [high, normal] = listsOf(crawl)
+  const isWhole = await page(high)
+  if (crawl !== DEFAULT_CRAWL) {
+    if (!isWhole) place = await redis.llen(keys.list(high, name))
+    return { complete: (await page(normal)) && isWhole, found }
+  }
+  const { first, more } = readLaneRecord((await redis.hget(keys.lanes, name)) ?? '')
+  if (!isWhole) place = await redis.llen(keys.list(LIST.high, name))
+  if (first !== '') look(first, LIST.normal, place++)
+  const complete = first === '' || !more ? isWhole : (await page(LIST.normal)) && isWhole
+  return { found, complete }
+}
+
+/** Whether a job of candidates that waits or is being worked on holds it; of the oldest jobs. `complete`: those were all. */
+export async function findInJobs(
+  redis: RedisLink,
+  { tag }: Keys,
+  { crawl = DEFAULT_CRAWL, ...wanted }: { id?: string; url?: string; crawl?: string },
+): Promise<{ found: boolean; complete: boolean }> {
+  const key = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
+  const [active, waits] = await Promise.all([
+    redis.lrange(key('active'), 0, JOBS_LOOKED_AT - 1),
+    redis.lrange(key('wait'), -JOBS_LOOKED_AT, -1),
+  ])
+  const data = await Promise.all([...active, ...waits].map((job) => redis.hget(key(job), 'data')))
+  const found = data.some((text) => {
+    const holds = (part: string | undefined): boolean =>
+      part === undefined || text?.includes(JSON.stringify(part)) === true
+    const isOfCrawl = crawl === DEFAULT_CRAWL || text?.includes(`"crawl":${JSON.stringify(crawl)}`) === true
+    return text !== null && holds(wanted.id) && holds(wanted.url) && isOfCrawl
+  })
+  return { found, complete: active.length < JOBS_LOOKED_AT && waits.length < JOBS_LOOKED_AT }
+}
+
+/** Its outcome, if that is among the latest of the crawl in this partition. */
+export async function findOutcome(
+  redis: RedisLink,
+  { tag }: Keys,
+  crawl: string,
+  wanted: { id?: string; url?: string },
+): Promise<Outcome | undefined> {
+  let to = '+'
+  for (let looked = 0; looked < OUTCOMES_LOOKED_AT; looked += PAGE) {
+    const rows = await redis.xrevrange(outcomesKey(tag, crawl), to, '-', 'COUNT', PAGE)
+    for (const [, fields] of rows) {
+      const text = fields[1] ?? ''
+      const isLikely = (part: string | undefined): boolean => part === undefined || text.includes(JSON.stringify(part))
+      if (!isLikely(wanted.id) || !isLikely(wanted.url)) continue
+      const outcome = readOutcome(text)
+      if (outcome === undefined) continue
+      if ((wanted.id ?? outcome.id) === outcome.id && (wanted.url ?? outcome.url) === outcome.url) return outcome
+    }
+    if (rows.length < PAGE) return undefined
+    to = `(${rows.at(-1)?.[0]}`
+  }
+  return undefined
+}

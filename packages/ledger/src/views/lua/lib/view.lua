@@ -1,0 +1,67 @@
+--- @include "lib/lane"
+--- @include "lib/lease"
+--- @include "lib/origin"
+--[[
+  view: a lane and an origin as the views show them. These verbs only read, and every part is O(1), O(log n) or bounded.
+  A lane is LANE_ROW in calls.ts. An origin is how many texts follow, and then its fields and their values by turns.
+]]
+local MOST_CRAWLS = 100 -- that are counted of one lane
+local out = reply()
+
+-- Whether the host of an origin is `name` or below it.
+local function isBelow(origin, name)
+  local host = hostOf(origin)
+  return host ~= nil and (host == name or string.sub(host, -#name - 1) == '.' .. name)
+end
+
+local function showOrigin(origin)
+  local fields = call('HGETALL', originKey(origin))
+  local policy = policyOf(origin)
+  if policy.site then
+    fields[#fields + 1], fields[#fields + 2] = FIELD.policy, policy.site .. ' ' .. policy.text
+    if policy.budget then
+      fields[#fields + 1], fields[#fields + 2] = FIELD.requestsToday, tostring(requestsTo(namesOf(origin)[1]))
+    end
+  end
+  out[#out + 1] = tostring(#fields)
+  for _, value in ipairs(fields) do out[#out + 1] = value end
+end
+
+-- Every gate that keeps a page of a lane from being requested, and until when: `gate instant gate instant …`.
+local function closedGatesOf(lane, list)
+  local o = factsOf(lane)
+  local closed = GATES.pageGrantEach(lane, o, versionOf(o), '', '', list)
+  for i = 2, #closed, 2 do closed[i] = ms(closed[i]) end
+  return table.concat(closed, ' ')
+end
+
+local function showLane(lane)
+  local memory, first, lease = memoryOf(lane), firstOf(lane), leaseOf(lane)
+  local list = memory[MEMORY.list]
+  local high, normal = call('LLEN', listKey(LIST.high, lane)), first and 1 + call('LLEN', normalList(lane)) or 0
+  local pending, isFirst = high + normal, true
+  if memory[MEMORY.hasHigh] == OTHERS.crawls then
+    for _, crawl in ipairs(call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_CRAWLS - 1)) do
+      if crawl ~= CRAWLS.default then
+        local highOf, normalOf = listOf(LIST.high, crawl), listOf(LIST.normal, crawl)
+        local urgent = call('LLEN', listKey(highOf, lane))
+        pending = pending + urgent + call('LLEN', listKey(normalOf, lane))
+        if isFirst and list == '' then list = urgent > 0 and highOf or normalOf end
+      end
+      isFirst = false
+    end
+  end
+  if list == '' then list = high > 0 and LIST.high or LIST.normal end
+  local at = #out
+  out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
+  local due = call('ZSCORE', DUE, lane)
+  if due and tonumber(due) < 0 then due = ms(now) end -- it stands in the line of due lanes (line.lua)
+  out[at + LANE_ROW.due] = due or ''
+  out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
+  -- Once the lane was woken, that gate held it before.
+  out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
+  local head = firstIn(lane, list)
+  out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list
+  out[at + LANE_ROW.attempts] = attemptsFor(lane, list, head)
+  out[at + LANE_ROW.closed] = closedGatesOf(lane, list)
+end

@@ -1,0 +1,18 @@
+/** A ledger with the calls of an operator beside its own. */
+import type { Ledger, LedgerOptions } from '../index.ts'
+import { defineScripts, EVERY_CALL, finished, openLedgerWith, whenFull } from '../stored.ts'
+import { ARGS, VIEW_LUA, VIEW_VERBS, type ViewVerb } from './calls.ts'
+import { operatorCalls } from './operator-calls.ts'
+
+export type LedgerWithViews = Ledger & ReturnType<typeof operatorCalls>
+
+/** An operator must still be able to look and pause when Redis is full. @param read  tests only: a part as it is to be */
+export const viewText = (verb: ViewVerb, read?: (file: string) => string): string =>
+  whenFull(finished(VIEW_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read))
+
+/** @throws as openLedger */
+export const openLedgerWithViews = (options: LedgerOptions): Promise<LedgerWithViews> =>
+  openLedgerWith(options, (partitions, notes) => {
+    defineScripts(partitions.redis, VIEW_VERBS, viewText)
+    return operatorCalls(partitions, notes)
+  })

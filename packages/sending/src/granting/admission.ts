@@ -1,0 +1,42 @@
+/** What is asked for, as it can be judged without any site: a URL, one of our agents, an address that may be visited. */
+import { isIP } from 'node:net'
+import type { Agent } from '@decorum/config'
+import type { AddressGuard } from '@decorum/politeness/admission'
+import { namesRobotsTxt, readUrl } from '@decorum/protocol'
+import { Problem } from './problem.ts'
+import type { Token } from './tokens.ts'
+
+/** One URL for one agent, asked for `by` the holder of a token. `index`: its position among those that were asked for at once. `crawl`: by whose weight it takes its turn. */
+export type Wish = { agent: Agent; by: Token; origin: string; path: string; url: string; index: number; crawl?: string }
+
+/** @returns the URL in its lane, or why it is never visited */
+export function admit(text: string, agent: Agent, by: Token, guard: AddressGuard, index = 0): Wish | Problem {
+  const at = readUrl(text)
+  if ('refused' in at)
+    return new Problem('bad-request', `this is no URL that can be fetched: ${at.refused}`, { url: text })
+  const { origin, path, host } = at
+  const url = origin + path
+  const refused = (reason: string, detail: string): Problem => new Problem('refused', detail, { reason, url })
+  const port = Number(new URL(origin).port)
+  const portError = port === 0 ? undefined : guard.refusePort(port)
+  if (portError !== undefined) return refused('guarded-port', portError.message)
+  const bare = host.replace(/^\[|\]$/g, '')
+  if (isIP(bare) !== 0) {
+    const error = guard.refuse(bare, bare, agent.hasContact)
+    if (error !== undefined)
+      return refused(guard.judge(bare) === 'guarded' ? 'guarded-address' : 'no-contact', error.message)
+  } else if (!agent.hasContact && !isOpenedName(bare, guard)) {
+    return refused(
+      'no-contact',
+      `the agent ${agent.name} names no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are visited`,
+    )
+  }
+  if (namesRobotsTxt(path))
+    return refused('robots-txt', 'a fetcher of the fleet asks for robots.txt: GET /v1/robots tells what it says')
+  return { agent, by, origin, path, url, index }
+}
+
+/** `localhost` is loopback by RFC 6761 §6.3; other names are not looked up here. */
+const isOpenedName = (host: string, guard: AddressGuard): boolean =>
+  (host === 'localhost' || host.endsWith('.localhost')) &&
+  (guard.judge('127.0.0.1') === 'opened' || guard.judge('::1') === 'opened')

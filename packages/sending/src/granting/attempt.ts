@@ -1,0 +1,178 @@
+/** One try at a turn: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
+
+import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
+import { deadOrigin, disallowed, type SenderGate } from '@decorum/politeness/admission'
+import type { FailureReason, RuleRef } from '@decorum/protocol'
+import type { UnansweredReason } from '@decorum/robots'
+import { defined, sinceNow } from '@decorum/runtime'
+import { type Open, type Turn, type TurnTools, takeTurn } from '../index.ts'
+import type { Wish } from './admission.ts'
+import type { Judged, Origins } from './origins.ts'
+import { Problem } from './problem.ts'
+import type { RobotsOrders } from './robots-orders.ts'
+
+/** Why a request has to wait. */
+export type Gate = LedgerGateName | 'crawl-delay' | 'robots-unreachable'
+
+export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
+export type Granted = { kind: 'granted'; turn: Turn }
+/** A Problem: the URL is never granted. */
+export type Attempt = Granted | Wait | Problem
+
+/** A stopped address is looked at again after so long; a caller gets an answer sooner. */
+export const STOPPED_WAIT_MS = 2_000
+
+/** What an attempt is made with. */
+export type GrantingTools = TurnTools & {
+  ledger: Ledger
+  /** of this process, in the queues of lanes */
+  id: string
+  origins: Origins
+  robots: RobotsOrders
+  /** fetchers that have announced themselves */
+  fetchers: () => number
+  /** what a caller is told of an origin whose robots.txt could not be fetched for this reason; undefined, and by default: it waits */
+  whyUnreachable?: (reason: UnansweredReason, wish: Wish) => Problem | undefined
+  /** the ledger's time in the partition of a lane */
+  now: (lane: { origin: string }) => number
+}
+/** A paused crawl is looked at again after so long. */
+const HELD_WAIT_MS = 1_000
+/** A token with as many robots fetches under way as it may have comes again after so long. */
+const FULL_WAIT_MS = 1_000
+/** Rules may change while they are judged; a lane where they always do is asked for again. */
+const MOST_TRIES = 4
+
+export async function attempt(wish: Wish, leaseMs: number, tools: GrantingTools): Promise<Attempt> {
+  const { origins } = tools
+  const { agent, origin, path } = wish
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const judged = await origins.judge(agent, origin, path)
+    const { judgement } = judged
+    const dead = guarded(judged, wish)
+    if (judgement.kind === 'refused') return forbidden(disallowed(judgement), wish.url)
+    if (judgement.kind === 'wait' && dead !== undefined) return dead
+    const unreachable = judgement.kind === 'wait' ? unreachableFor(judged, wish, tools) : undefined
+    if (unreachable !== undefined) return unreachable
+    if (judged.closed !== undefined) return waitFor(judged.closed, tools.now(wish))
+    const isRefresh = judgement.kind === 'allowed' && judgement.refresh && judged.state.question === undefined
+    if (judgement.kind !== 'ask' && !(isRefresh && tools.fetchers() > 0)) {
+      const answer = await grant(wish, judged, leaseMs, tools)
+      if (answer.kind === 'granted') origins.claim(origin, judged.state)
+      if (answer.kind === 'granted' || answer.kind === 'wait') return answer
+      if (answer.kind === 'blocked') return blocked(wish)
+      if (answer.kind === 'crawl-held') return heldCrawl(wish, answer.record)
+      if (answer.kind === 'rules-changed') {
+        origins.forget(origin)
+        continue
+      }
+    }
+    const asked = await askRobots(wish, judged, tools)
+    if (asked !== 'rules-changed') return asked
+  }
+  return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
+}
+
+/** The fleet fetches the robots.txt of an origin, under its lane. @returns how to ask for the lane again */
+export async function askRobots(
+  wish: Wish,
+  { version, delayMs }: Judged,
+  { robots, fetchers, groups, origins }: GrantingTools,
+): Promise<Attempt | 'rules-changed'> {
+  const { agent, by, origin, crawl } = wish
+  if (fetchers() === 0)
+    return {
+      kind: 'wait',
+      waitMs: 1_000,
+      gate: 'robots-in-flight',
+      detail: 'no fetcher runs that could ask for robots.txt',
+    }
+  const paceLane = groups.hostLane(agent.key, origin)
+  const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
+  const asked = await robots.ask({ ...lane, isUnclaimed: !origins.isClaimed(origin) }, by, version, delayMs)
+  origins.forget(origin)
+  if (asked === 'rules-changed') return asked
+  if (asked === 'blocked') return blocked(wish)
+  if ('why' in asked) return { kind: 'wait', waitMs: FULL_WAIT_MS, gate: 'robots-in-flight', detail: asked.why }
+  return 'kind' in asked ? heldCrawl(wish, asked.record) : { kind: 'wait', ...asked }
+}
+
+/** Nothing answered at its origin, and the caller is told so. */
+export function unreachableFor(
+  { judgement, state: { answer } }: Judged,
+  wish: Wish,
+  { whyUnreachable }: Pick<GrantingTools, 'whyUnreachable'>,
+): Problem | undefined {
+  const isOver = judgement.kind === 'wait' && judgement.why === 'unreachable'
+  return isOver && answer?.reason !== undefined ? whyUnreachable?.(answer.reason, wish) : undefined
+}
+
+/** A robots fetch that is in flight ends long before the instant at which its lease would. */
+function waitFor({ gate, until }: SenderGate, now: number): Wait {
+  return { kind: 'wait', waitMs: gate === 'robots-in-flight' ? 40 : Math.max(1, until - now), gate }
+}
+
+async function grant(
+  { agent, origin, crawl }: Wish,
+  { version, delayMs }: Judged,
+  leaseMs: number,
+  tools: GrantingTools,
+): Promise<Exclude<GrantAnswer, { kind: 'granted' | 'wait' }> | Granted | Wait> {
+  const { ledger, id } = tools
+  const lane = { agent: agent.key, origin }
+  const by = { agent: [id, agent.key, crawl].filter(Boolean).join(':'), origin }
+  const asked = { ...lane, version, delayMs, leaseMs, by, ...defined({ crawl }) }
+  const open: Open<Exclude<GrantAnswer, { kind: 'granted' }>> = async (paceLane) => {
+    const since = sinceNow(ledger.clock)
+    const answer = await ledger.grant({ ...asked, ...defined({ paceLane }) })
+    if (answer.kind !== 'granted') return answer
+    const own = { ...lane, fence: answer.fence, delayMs: answer.delayMs, kind: 'secondary' as const }
+    return { kind: answer.kind, own, host: answer.paceLane, since, leaseMs, waitMs: answer.waitMs }
+  }
+  const turn = await takeTurn({ agent, origin, delayMs, by }, open, tools)
+  if (turn.kind === 'later') {
+    const waitMs = turn.gate === 'stopped' ? STOPPED_WAIT_MS : turn.waitMs
+    return { kind: 'wait', waitMs, gate: turn.gate }
+  }
+  if (turn.kind === 'wait' && turn.gate === 'delay' && delayMs > agent.minDelayMs)
+    return { ...turn, gate: 'crawl-delay' }
+  if (turn.kind !== 'held') return turn
+  return { kind: 'granted', turn }
+}
+
+/** A crawl that is paused goes on some day; one that was cancelled, or is over, does not. */
+function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
+  const ending = endingOf(record)
+  if (ending === undefined)
+    return { kind: 'wait', waitMs: HELD_WAIT_MS, gate: 'crawl-held', detail: `the crawl '${wish.crawl}' is paused` }
+  const how = record.state === 'cancelled' ? 'was cancelled' : 'is over'
+  return refused(wish, ending, `the crawl '${wish.crawl}' ${how}`)
+}
+
+/** Why a request is not sent that was granted before: what this process knows of the rules now, and the ledger does not. */
+export async function closedSince(
+  { agent, origin, path, url }: Wish,
+  { origins }: Pick<GrantingTools, 'origins'>,
+): Promise<Gate | Problem | undefined> {
+  const { judgement, closed } = await origins.judge(agent, origin, path)
+  if (judgement.kind === 'refused') return forbidden(disallowed(judgement), url)
+  return judgement.kind === 'ask' ? 'robots-unreachable' : closed?.gate
+}
+
+export const forbidden = ({ rule, line, group }: RuleRef, url: string): Problem =>
+  new Problem('disallowed', `line ${line} of robots.txt says ${rule}`, { url, rule, line, group })
+
+const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator has blocked this origin')
+const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
+  new Problem('refused', detail, { url, reason })
+
+/** Permits do not end URLs whose host name does not exist: it may exist for whoever asks. */
+const NO_END = Number.POSITIVE_INFINITY
+const GUARDED: Partial<Record<FailureReason, [reason: string, detail: string]>> = {
+  'blocked-address': ['guarded-address', 'the address of this origin is not one that is visited'],
+  'blocked-port': ['guarded-port', 'the port of this origin is not one that is visited'],
+}
+function guarded({ state }: Judged, wish: Wish): Problem | undefined {
+  const [reason, detail] = GUARDED[deadOrigin(state, NO_END)?.reason ?? 'dns'] ?? []
+  return reason === undefined || detail === undefined ? undefined : refused(wish, reason, detail)
+}

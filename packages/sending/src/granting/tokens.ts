@@ -1,0 +1,65 @@
+/** Who may ask: without tokens every program on this machine, with tokens their holders. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import {
+  type Agents,
+  isLoopback,
+  type PermitToken,
+  readingSettings,
+  readPermitTokens,
+  wrongSettings,
+} from '@decorum/config'
+import { Recent } from '@decorum/politeness/admission'
+import { Problem } from './problem.ts'
+
+/** A caller; the token itself is compared here and nowhere else. */
+export type Token = Omit<PermitToken, 'token'>
+
+/** Without tokens: every program of this machine, for every agent. */
+export const ANYBODY: Token = { name: '' }
+
+/** The holder of a token that was sent. Digests have one length, so the comparison takes one time whatever was sent. */
+export function tokenGiven(given: string, tokens: readonly PermitToken[]): Token | undefined {
+  const digest = digestOf(given)
+  return tokens.find(({ token }) => timingSafeEqual(digest, digestOf(token)))
+}
+
+const MOST_DIGESTS = 2_000
+const digests = new Recent<string, Buffer>(MOST_DIGESTS)
+function digestOf(text: string): Buffer {
+  const known = digests.get(text)
+  if (known !== undefined) return known
+  const digest = hash('sha256', text, 'buffer')
+  digests.set(text, digest)
+  return digest
+}
+
+export const mayBe = ({ agents }: Token, key: string): boolean =>
+  agents === undefined || agents.some((name) => name.toLowerCase() === key)
+
+/** @param crawl  that is asked for; undefined: none. @throws Problem */
+export function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
+  if (crawls === undefined || (crawl !== undefined && crawls.includes(crawl))) return
+  throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
+}
+
+/**
+ * The tokens of a role that grants turns, as its settings have them. @param when  it needs them beyond loopback
+ * @returns undefined: there are none, and loopback alone is answered
+ * @throws  SettingsError: beyond loopback there are none, or one is for an agent that there is not
+ */
+export function permitTokens(
+  { DECORUM_PERMIT_TOKENS: given, HOST }: { DECORUM_PERMIT_TOKENS?: string | undefined; HOST: string },
+  agents: Agents,
+  when: string,
+): PermitToken[] | undefined {
+  const tokens = given === undefined ? undefined : readingSettings(() => readPermitTokens(given))
+  if (!isLoopback(HOST) && tokens === undefined)
+    throw wrongSettings(`DECORUM_PERMIT_TOKENS: is needed when ${when} (HOST=${HOST})`)
+  const unknown = (tokens ?? []).flatMap(({ name, agents: allowed = [] }) =>
+    allowed
+      .filter((agent) => agents.find(agent) === undefined)
+      .map((agent) => `DECORUM_PERMIT_TOKENS: ${name}: there is no agent ${agent}`),
+  )
+  if (unknown.length > 0) throw wrongSettings(...unknown)
+  return tokens
+}

@@ -1,0 +1,357 @@
+/**
+ * Callers that wait for a turn, lane by lane and crawl by crawl: first come, first served. Only the first of each asks the ledger, where
+ * this process has one place for each crawl among all that wait for the lane: stored URLs, robots fetches and the callers of other
+ * processes. Turns between crawls are the ledger's.
+ */
+
+import type { Clock, Timer } from '@decorum/protocol'
+import type { Wish } from './admission.ts'
+import type { Attempt, Granted, Wait } from './attempt.ts'
+import { Problem } from './problem.ts'
+import type { Token } from './tokens.ts'
+
+/** The ledger is asked this long before the lane is due, because it grants a little ahead. */
+const AHEAD_MS = 6
+/** Longest times between two attempts at a lane. One in use is tried twice in each of its delays; otherwise a stored URL would always be first. */
+const BUSY_MS = 500
+/** The shortest time, where the ledger cannot know when the lane becomes free. */
+const LEAST_MS = 20
+/** The longest that a timer of Node can be set to. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The longest time between two looks for rules; each is as long as a fifth of what they have been waited for, so that a page comes little later than its rules. */
+const RULES_MS = 1_000
+const LONG_WAIT_MS = 2_000
+const LONGEST_MS = 30_000
+/** An operator, a record of the fleet or a robots answer may open these before their time, and nobody says so to whoever waits here. */
+const MAY_OPEN_EARLIER: ReadonlySet<Wait['gate']> = new Set([
+  'startup-hold',
+  'stopped',
+  'paused',
+  'back-off',
+  'visiting-hours',
+  'budget',
+  'robots-unreachable',
+])
+
+/** One of the URLs that will never be granted. `index`: its position among those that were asked for */
+export type Refusal = { index: number; problem: Problem }
+/** `refused`: those of several URLs that will never be granted. */
+export type Answer =
+  | (Granted & { wish: Wish; refused: Refusal[] })
+  | (Wait & { wish: Wish; ahead: number; refused: Refusal[] })
+  | { kind: 'refused'; refused: Refusal[] }
+
+/**
+ * Who asked, and whether its connection is still open. Thousands wait at once: an AbortSignal for each would weigh more than all the rest.
+ * One that is away keeps its place and is passed over, until it is back or gone.
+ */
+export type Caller = { isGone: boolean; onGone?: () => void; isAway?: boolean; onBack?: () => void }
+
+/** One question for a turn, for whichever of its URLs is granted first. */
+type Ask = {
+  leaseMs: number
+  caller: Caller
+  places: Place[]
+  /** some of its URLs have not been tried yet */
+  isEntering: boolean
+  isDone: boolean
+  refused: Refusal[]
+  settle: (answer: Answer) => void
+  fail: (error: unknown) => void
+}
+/** `number`: how many came to this lane before it */
+type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
+/** Of one crawl, or of callers that name none. */
+type Lane = {
+  name: string
+  /** of all crawls of the same lane: the end of an exchange is reported under it */
+  shared: string
+  places: Set<Place>
+  /** the ledger's latest answer, and when it is asked again (clock.monotonic) */
+  last: Wait
+  againAt: number
+  /** when it is due after an exchange whose end came to this process */
+  opensAt: number
+  delayMs: number
+  /** since when it has waited for rules or for whoever fetches them (clock.monotonic); 0: it does not */
+  rulesSince: number
+  come: number
+  timer: Timer | undefined
+  passing: Promise<void> | undefined
+}
+
+/** Callers that wait at once in one process. Each is an open connection, and so many fit into the memory and the file descriptors of one. */
+export const MOST_WAITING = 25_000
+
+export type LinesOptions = {
+  clock: Clock
+  /** callers that may wait at once; default MOST_WAITING */
+  mostWaiting?: number
+  attempt: (wish: Wish, leaseMs: number) => Promise<Attempt>
+  /** the caller has closed its connection, or has another turn by now */
+  release: (granted: Granted) => Promise<void>
+  /** cached rules forbid the URL, so it does not wait in line */
+  refusedAlready: (wish: Wish) => Problem | undefined
+}
+
+export class Lines {
+  readonly #clock: Clock
+  readonly #options: LinesOptions
+  readonly #lanes = new Map<string, Lane>()
+  readonly #sharing = new Map<string, Set<Lane>>()
+  /** by the name of their token */
+  readonly #waitingOf = new Map<string, number>()
+  #waiting = 0
+
+  constructor(options: LinesOptions) {
+    this.#clock = options.clock
+    this.#options = options
+  }
+
+  /** callers that have no answer yet */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * @param wishes  one or more URLs, in the order in which they are wanted
+   * @param waitMs  how long to wait in line, a little over three weeks at most; each lane is asked once at least
+   * @param caller  nothing is granted once it has closed its connection
+   * @throws Problem when too many callers wait, of this token or of all · LedgerUnavailableError · GoneError
+   */
+  async ask(wishes: [Wish, ...Wish[]], leaseMs: number, waitMs: number, caller: Caller): Promise<Answer> {
+    const leave = this.#room(wishes[0].by)
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const ask: Ask = {
+      leaseMs,
+      caller,
+      places: [],
+      isEntering: true,
+      isDone: false,
+      refused: [],
+      settle: resolve,
+      fail: reject,
+    }
+    caller.onGone = () => this.#end(ask, () => reject(new GoneError()))
+    caller.onBack = () => {
+      for (const { lane } of ask.places) void this.#pass(lane)
+    }
+    const until = this.#clock.monotonic() + waitMs
+    let timer: Timer | undefined
+    promise.catch(() => undefined)
+    try {
+      for (const wish of wishes) {
+        if (ask.isDone || caller.isGone) break
+        const problem = this.#options.refusedAlready(wish)
+        if (problem !== undefined) ask.refused.push({ index: wish.index, problem })
+        else await this.#pass(this.#enter(ask, wish))
+      }
+      ask.isEntering = false
+      this.#endRefused(ask)
+      if (!ask.isDone) {
+        const leftMs = until - this.#clock.monotonic()
+        const late = (): void => this.#end(ask, () => resolve(this.#soonest(ask)))
+        if (leftMs <= 0) late()
+        else timer = this.#clock.timeout(late, Math.min(LONGEST_TIMER_MS, Math.ceil(leftMs)))
+      }
+      return await promise
+    } finally {
+      this.#clock.cancel(timer)
+      leave()
+    }
+  }
+
+  /** A place among all who wait. @returns what leaves it. @throws Problem */
+  #room({ name, maxWaiting }: Token): () => void {
+    const own = this.#waitingOf.get(name) ?? 0
+    if (maxWaiting !== undefined && own >= maxWaiting)
+      throw new Problem('quota', `${maxWaiting} callers of this token wait already`, { retryAfterMs: 1_000 })
+    const most = this.#options.mostWaiting ?? MOST_WAITING
+    if (this.#waiting >= most) throw new Problem('busy', `${most} callers wait already`, { retryAfterMs: 1_000 })
+    this.#waiting++
+    this.#waitingOf.set(name, own + 1)
+    return () => {
+      this.#waiting--
+      const left = (this.#waitingOf.get(name) ?? 1) - 1
+      if (left > 0) this.#waitingOf.set(name, left)
+      else this.#waitingOf.delete(name)
+    }
+  }
+
+  /** An exchange of this lane has ended: it is due in so many ms. */
+  ended(agent: string, origin: string, delayMs: number): void {
+    for (const lane of this.#sharing.get(`${agent} ${origin}`) ?? []) {
+      lane.opensAt = this.#clock.monotonic() + delayMs
+      this.#again(lane, delayMs)
+    }
+  }
+
+  /** It is not used: its lanes are due as before. */
+  release(granted: Granted): Promise<void> {
+    return this.#options.release(granted)
+  }
+
+  #enter(ask: Ask, wish: Wish): Lane {
+    const shared = `${wish.agent.key} ${wish.origin}`
+    const name = wish.crawl === undefined ? shared : `${shared} ${wish.crawl}`
+    let lane = this.#lanes.get(name)
+    if (lane === undefined) {
+      const last: Wait = { kind: 'wait', waitMs: 1_000, gate: 'lane-busy' }
+      lane = {
+        name,
+        shared,
+        places: new Set(),
+        last,
+        againAt: 0,
+        opensAt: 0,
+        delayMs: wish.agent.minDelayMs,
+        rulesSince: 0,
+        come: 0,
+        timer: undefined,
+        passing: undefined,
+      }
+      this.#lanes.set(name, lane)
+      this.#sharing.set(shared, (this.#sharing.get(shared) ?? new Set()).add(lane))
+    }
+    const place = { ask, wish, lane, number: lane.come++ }
+    lane.places.add(place)
+    ask.places.push(place)
+    return lane
+  }
+
+  /** Ends a request once, and frees its places. */
+  #end(ask: Ask, tell: () => void): void {
+    if (ask.isDone) return
+    ask.isDone = true
+    tell()
+    for (const place of ask.places) this.#leave(place)
+  }
+
+  #leave(place: Place): void {
+    const { lane } = place
+    lane.places.delete(place)
+    if (lane.places.size > 0 || lane.passing !== undefined) return
+    this.#forget(lane)
+  }
+
+  #forget(lane: Lane): void {
+    this.#clock.cancel(lane.timer)
+    this.#lanes.delete(lane.name)
+    const sharing = this.#sharing.get(lane.shared)
+    sharing?.delete(lane)
+    if (sharing?.size === 0) this.#sharing.delete(lane.shared)
+  }
+
+  /** Asks for the first places of a lane until one has to wait; one pass at a time. */
+  #pass(lane: Lane): Promise<void> {
+    // While the lane is known to be closed, a newcomer only waits behind the first in line.
+    if (lane.passing === undefined && lane.againAt > this.#clock.monotonic()) return Promise.resolve()
+    lane.passing ??= this.#serve(lane).finally(() => {
+      lane.passing = undefined
+      if (lane.places.size === 0) this.#forget(lane)
+    })
+    return lane.passing
+  }
+
+  async #serve(lane: Lane): Promise<void> {
+    this.#clock.cancel(lane.timer)
+    for (let place = present(lane.places); place !== undefined; place = present(lane.places)) {
+      const { ask, wish } = place
+      let answer: Attempt
+      try {
+        answer = await this.#options.attempt(wish, ask.leaseMs)
+      } catch (error) {
+        for (const { ask: one } of [...lane.places]) this.#end(one, () => one.fail(error))
+        return
+      }
+      if (answer instanceof Problem) {
+        this.#refuse(place, answer)
+      } else if (answer.kind === 'wait') {
+        lane.last = answer
+        noteRules(lane, answer, this.#clock.monotonic())
+        this.#again(lane, sleepMs(answer, lane, this.#clock.monotonic()))
+        if (!ask.isDone) return
+      } else {
+        const granted = answer
+        lane.delayMs = granted.turn.leases.own.delayMs
+        lane.rulesSince = 0
+        if (ask.isDone || ask.caller.isAway) void this.release(granted)
+        else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
+      }
+    }
+  }
+
+  /** One URL of a request is refused; when none is left, the request is answered with all refusals. */
+  #refuse(place: Place, problem: Problem): void {
+    const { ask, wish } = place
+    this.#leave(place)
+    ask.places = ask.places.filter((one) => one !== place)
+    ask.refused.push({ index: wish.index, problem })
+    this.#endRefused(ask)
+  }
+
+  #endRefused(ask: Ask): void {
+    const { refused, places, isEntering } = ask
+    if (isEntering || places.length > 0 || refused.length === 0) return
+    this.#end(ask, () => ask.settle({ kind: 'refused', refused }))
+  }
+
+  #again(lane: Lane, ms: number): void {
+    this.#clock.cancel(lane.timer)
+    const inMs = Math.max(1, Math.ceil(ms - AHEAD_MS))
+    lane.againAt = this.#clock.monotonic() + inMs
+    lane.timer = this.#clock.timeout(() => {
+      lane.againAt = 0
+      this.#sweep(lane)
+      void this.#pass(lane)
+    }, inMs)
+  }
+
+  /** Refuses the URLs that rules have come to forbid while they waited. */
+  #sweep(lane: Lane): void {
+    for (const place of lane.places) {
+      const problem = this.#options.refusedAlready(place.wish)
+      if (problem !== undefined) this.#refuse(place, problem)
+    }
+  }
+
+  #soonest(ask: Ask): Answer {
+    const at = this.#clock.monotonic()
+    const waits = ask.places.map((place) => {
+      const { lane, wish } = place
+      const ahead = place.number - (first(lane.places) ?? place).number // at most: some of them may have been answered
+      const waitMs = Math.max(1, Math.ceil(Math.max(lane.againAt - at, lane.last.waitMs) + ahead * lane.delayMs))
+      return { ...lane.last, waitMs, wish, ahead, refused: ask.refused }
+    })
+    return waits.reduce((one, other) => (other.waitMs < one.waitMs ? other : one))
+  }
+}
+
+/** The caller has closed its connection. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError'
+}
+
+const first = <T>(of: Set<T>): T | undefined => of.values().next().value
+
+/** The first in line that is not away. */
+function present(places: Set<Place>): Place | undefined {
+  for (const place of places) if (place.ask.caller.isAway !== true) return place
+  return undefined
+}
+
+/** While an order for robots.txt is on its way, its lane is busy: that is a part of the same wait. */
+function noteRules(lane: Lane, { gate }: Wait, now: number): void {
+  if (gate === 'robots-in-flight') lane.rulesSince ||= now
+  else if (gate !== 'lane-busy') lane.rulesSince = 0
+}
+
+/** Until the instant that the ledger has said. Where it cannot know one, looks are never close together. */
+function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt, rulesSince }: Lane, now: number): number {
+  const opensMs = opensAt - now
+  if (gate === 'robots-in-flight')
+    return Math.min(LONGEST_MS, Math.max(waitMs, LEAST_MS, Math.min(RULES_MS, (now - rulesSince) / 5)))
+  if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
+  if (gate === 'lane-busy') return Math.max(LEAST_MS, Math.min(waitMs, BUSY_MS, delayMs / 2))
+  return Math.min(waitMs, MAY_OPEN_EARLIER.has(gate) ? LONG_WAIT_MS : LONGEST_MS)
+}
