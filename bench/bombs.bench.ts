@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { buildApp } from 'fauxqs'
+import { openStoreServer } from '../test/fetcher/support/store-server.ts'
 import { round, table } from './frame/figures.ts'
 import type { BenchSection } from './frame/one.ts'
 
@@ -26,16 +26,13 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
     response.end(bomb)
   })
   await new Promise<void>((resolve) => site.listen(0, '0.0.0.0', resolve))
-  const store = buildApp({ logger: false })
-  await store.listen({ host: '127.0.0.1', port: 0 })
-  const endpoint = `http://127.0.0.1:${(store.server.address() as AddressInfo).port}`
-  await fetch(`${endpoint}/pages`, { method: 'PUT' })
+  const store = await openStoreServer('pages')
   const rows: string[][] = []
   try {
     for (const sink of short ? ['warc'] : ['none', 'warc', 'folder', 's3']) {
       const folder = await mkdtemp(join(tmpdir(), 'decorum-bombs-'))
       const port = String((site.address() as AddressInfo).port)
-      const args = [join(import.meta.dirname, 'bombs/child.ts'), sink, folder, port, endpoint]
+      const args = [join(import.meta.dirname, 'bombs/child.ts'), sink, folder, port, store.endpoint]
       const { stdout } = await promisify(execFile)(process.execPath, args)
       const { most, fetched, failed } = JSON.parse(stdout) as { most: number; fetched: number; failed: number }
       rows.push([sink, `${round(most / 1e6, 0)} MB`, String(fetched), String(failed)])
@@ -43,7 +40,7 @@ export async function run({ short }: { short: boolean }): Promise<BenchSection> 
     }
   } finally {
     site.close()
-    await store.close()
+    store.close()
   }
   return {
     name: 'bombs: memory of a fetcher under a hundred bombs at once',

@@ -21,7 +21,7 @@ export async function alone(work) {
       `packages have to be installed, and this user may not write to ${root} (${error.code}): start once as its owner`,
     )
   }
-  for (let told = false; !take(lockFolder); ) {
+  for (let told = false; !take(lockFolder);) {
     if (!told) say('another start is installing the packages, waiting for it')
     told = true
     if (abandoned()) takeOver()

@@ -7,29 +7,24 @@ import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { alone } from './alone.mjs'
-import { npmCi } from './npm.mjs'
+import { npmCi, readableByOthers } from './npm.mjs'
 import { root, say } from './say.mjs'
 
 const stampFile = join(root, 'node_modules', '.decorum-lock')
 
-/**
- * Installs what package-lock.json asks for, unless it is there.
- * @param {{ again?: boolean }} [options]  again: install even so, because something is missing all the same
- */
-export async function ensureDependencies({ again = false } = {}) {
-  if (!again && upToDate()) return
+/** Installs what package-lock.json asks for, unless it is there. */
+export async function ensureDependencies() {
+  if (upToDate()) return
   await alone(async (own) => {
-    if (!again && upToDate()) return // another start did it meanwhile
+    if (upToDate()) return // another start did it meanwhile
     rmSync(stampFile, { force: true })
     const count = Object.keys(readJson(join(root, 'package-lock.json')).packages).length
     say(`installing ${count} packages with npm ci, once per lock file`)
     const startedAt = Date.now()
-    // Whoever starts what root installed may read it, whatever the umask of root: there is no secret in a package.
-    const umask = process.umask()
-    process.umask(umask & ~0o055)
-    await npmCi(own)
-    writeFileSync(stampFile, wantedStamp())
-    process.umask(umask)
+    await readableByOthers(async () => {
+      await npmCi(own)
+      writeFileSync(stampFile, wantedStamp())
+    })
     say(`packages installed in ${Math.round((Date.now() - startedAt) / 1000)} s`)
   })
 }

@@ -6,16 +6,28 @@ import { root, SetupError } from './say.mjs'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
+/** Whoever starts what root installed may read it, whatever the umask of root: there is no secret in a package. */
+export async function readableByOthers(work) {
+  const umask = process.umask()
+  process.umask(umask & ~0o055)
+  try {
+    await work()
+  } finally {
+    process.umask(umask)
+  }
+}
+
 /**
  * `npm ci`, quiet; its output is shown only when it fails.
  * @param {(pid: number | undefined) => void} started  told the process id of each npm
+ * @param {string} [folder]  whose lock file is installed
  * @throws {SetupError} with a sentence for a person
  */
-export async function npmCi(started) {
+export async function npmCi(started, folder = root) {
   // Against a registry that does not answer, npm tries package after package for many minutes: ask once beforehand.
-  const ping = await npm(started, 'ping', '--fetch-retries=1', '--fetch-timeout=20000')
+  const ping = await npm(started, folder, 'ping', '--fetch-retries=1', '--fetch-timeout=20000')
   const away = ping.failure && networkTrouble(ping.output)
-  const result = await npm(started, 'ci', ...(away ? ['--offline'] : [])) // npm's cache may hold it all
+  const result = await npm(started, folder, 'ci', ...(away ? ['--offline'] : [])) // npm's cache may hold it all
   if (result.failure) throw new SetupError(explain(result.failure, away ? ping.output : result.output))
 }
 
@@ -26,7 +38,7 @@ function networkTrouble(output) {
   return codes.exec(output)?.[1]
 }
 
-async function npm(started, ...task) {
+async function npm(started, cwd, ...task) {
   const ours = basename(process.env.npm_execpath ?? '').startsWith('npm') // not yarn's or pnpm's
   const [command, ...before] = ours ? [process.execPath, process.env.npm_execpath] : ['npm']
   // The tests need what the user's settings may leave out; EBADENGINE is expected under the machine's own Node.
@@ -40,7 +52,7 @@ async function npm(started, ...task) {
   }
   for (const signal of SIGNALS) process.on(signal, leave)
   const child = spawn(command, [...before, ...task, ...options, ...patience], {
-    cwd: root,
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started(child.pid)

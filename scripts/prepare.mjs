@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { ensureBundle } from './bundle.mjs'
 import { ensureDependencies } from './dependencies.mjs'
+import { packagedNode } from './node24.mjs'
 import { root, SetupError } from './say.mjs'
 
 const WANTED = 24
@@ -31,12 +32,10 @@ export async function prepare() {
 const major = () => Number.parseInt(process.versions.node, 10)
 
 async function node24() {
-  // After npm ci this very program may have been replaced; a file at the same place is the same version.
+  // After npm ci this very program may be gone; a file at the same place is the same version.
   if (major() >= WANTED && existsSync(process.execPath)) return process.execPath
-  const packaged = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
-  const offered = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
-  if (offered && !existsSync(packaged)) await ensureDependencies({ again: true }) // npm drops an optional package silently
-  if (offered && spawnSync(packaged, ['--version']).status === 0) return packaged
+  const packaged = await packagedNode()
+  if (packaged !== undefined && spawnSync(packaged, ['--version']).status === 0) return packaged
   throw new SetupError(
     `Decorum runs on Node ${WANTED}, this is ${process.version}, and no package brings Node ${WANTED} ` +
       `to this machine (${process.platform} ${process.arch}): install Node ${WANTED}`,

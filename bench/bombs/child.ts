@@ -7,6 +7,7 @@ import { siteAnswers } from '@decorum/sending/robots'
 import { openConnections, openLookup } from '@decorum/sending/testing'
 import { agentsOf } from '../../test/fetcher/support/agents.ts'
 import { pageOrder } from '../../test/fetcher/support/page-order.ts'
+import { SECRET } from '../../test/fetcher/support/store-server.ts'
 
 const [which = 'none', folder = '', port = '', endpoint = ''] = process.argv.slice(2)
 const BOMBS = 100
@@ -14,7 +15,14 @@ const agents = agentsOf()
 const [agent] = agents.list
 if (agent === undefined) throw new Error('no agent')
 const log = { info: () => {}, warn: () => {}, error: () => {} }
-const settings = { endpoint, region: 'us-east-1', bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
+const settings = {
+  endpoint,
+  region: 'us-east-1',
+  bucket: 'pages',
+  prefix: '',
+  accessKeyId: 'a',
+  secretAccessKey: SECRET,
+}
 const s3 = { settings, fileBytes: 64_000_000, maxBytes: 10_000_000_000, log }
 const sink: Sink = which === 'none' ? noSink : await openSink(which, { folder, agents, s3 })
 const connections = openConnections({

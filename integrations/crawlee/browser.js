@@ -54,7 +54,7 @@ export async function routePage(page, entry, permits, turns, blocked, crawler) {
     const isFirst = isPage && request.isNavigationRequest() && request.frame() === page.mainFrame()
     if (isFirst) isPage = false
     else if (blocked.includes(request.resourceType())) return route.abort()
-    for (let url = request.url(); ; ) {
+    for (let url = request.url(); ;) {
       const { permit, problem } = await permits.fresh(url, isFirst ? entry.permit : undefined, () => !page.isClosed())
       if (isFirst && problem) failure = new NonRetryableError(`${url}: ${problem.detail ?? problem.type}`)
       if (problem) return route.abort()

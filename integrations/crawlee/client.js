@@ -23,7 +23,7 @@ export class PermittedClient extends GotScrapingHttpClient {
   async stream(request, onRedirect) {
     const url = String(request.url)
     const entry = this.#turns?.entryOf(url) ?? { url, hops: 0, request: { userData: {} } }
-    for (let asked = request; ; ) {
+    for (let asked = request; ;) {
       const response = await this.#send(asked, entry, async (permitted, exchange) => {
         const { stream, ...rest } = await super.stream(permitted, onRedirect)
         entry.stop = () => stream.destroy()

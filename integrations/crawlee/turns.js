@@ -159,8 +159,7 @@ export class Turns {
   #end({ id }) {
     const entry = this.#running.get(id)
     this.#running.delete(id)
-    if (entry?.isUsed)
-      entry.stop?.() // its answer may not have been read to the end
+    if (entry?.isUsed) entry.stop?.() // its answer may not have been read to the end
     else if (entry !== undefined) this.#permits.unused(entry.permit)
     return entry
   }

@@ -25,8 +25,7 @@ async function tell(order, said) {
     const { status, body } = await (said === undefined
       ? service.call('DELETE', path)
       : service.call('POST', `${path}/completion`, said))
-    if (status === 400)
-      said = { reason: 'protocol', error: body.detail } // this answer cannot be told: the URL ends all the same
+    if (status === 400) said = { reason: 'protocol', error: body.detail } // this answer cannot be told: the URL ends all the same
     else if (status === 200 || status === 404 || status === 410) return
   }
 }

@@ -116,7 +116,7 @@ async function processes(): Promise<Row[]> {
 async function startedBy(conform: number | undefined, part: string): Promise<number[]> {
   const rows = await processes()
   const own = new Set([conform])
-  for (let size = 0; size !== own.size; ) {
+  for (let size = 0; size !== own.size;) {
     size = own.size
     for (const { pid, parent } of rows) if (own.has(parent)) own.add(pid)
   }

@@ -100,6 +100,7 @@ const PAGE = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 type May = { R: boolean; G: boolean; W: boolean | undefined }
 const ALL: May = { R: true, G: true, W: true }
 const NOTHING: May = { R: false, G: false, W: false }
+// oxfmt-ignore
 const askers: [who: string, headers: () => OutgoingHttpHeaders, may: May][] = [
   ['a program', () => ({}), ALL],
   ['a program that names the stream', () => ({ 'user-agent': 'curl/8.14', ...STREAM }), ALL],
@@ -129,7 +130,7 @@ const askers: [who: string, headers: () => OutgoingHttpHeaders, may: May][] = [
   ['plain HTTP: a link elsewhere', () => ({ ...CHROME, ...PAGE }), { R: true, G: false, W: undefined }],
   ['a text browser', () => ({ 'user-agent': 'Lynx/2.9.0', accept: 'text/html, text/plain;q=0.8' }), { R: true, G: false, W: true }],
   ['a WebSocket elsewhere', () => ({ ...CHROME, origin: 'https://evil.example', connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }), NOTHING],
-] // biome-ignore format: a table
+]
 
 const hosts: [name: string, isOurs: boolean][] = [
   ['127.0.0.1:PORT', true],

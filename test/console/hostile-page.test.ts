@@ -17,11 +17,12 @@ const PASSWORD = 'correct horse'
 const SPELLINGS = 3
 
 /** What of the page must have reached the console's server, by the name of its group; else the test would prove nothing. */
+// oxfmt-ignore
 const KINDS = [
   'fetch-cors-plain', 'fetch-cors-stream', 'fetch-no-cors-plain', 'fetch-no-cors-stream', 'fetch-no-cors-header',
   'img', 'script', 'iframe', 'embed', 'object', 'video', 'stylesheet', 'eventsource', 'websocket', 'navigation',
   'form-get', 'form-text', 'form-post', 'beacon', 'post-cors', 'post-no-cors',
-] // biome-ignore format: a table
+]
 
 describe.skipIf(chromiumPath === undefined)('a hostile page in chromium', async () => {
   const redis = await redisForTest()

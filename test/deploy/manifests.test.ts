@@ -8,7 +8,6 @@ import { describe, expect, inject, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
 type Manifest = { apiVersion: string; kind: string; metadata: { name: string }; spec: never }
-type ModelOf = new (manifest: unknown) => { validate(): void }
 type Pod = {
   terminationGracePeriodSeconds: number
   automountServiceAccountToken: boolean
@@ -45,23 +44,56 @@ test('kustomization.yaml names every file, and every manifest says what it is', 
     expect([apiVersion, kind, metadata.name]).not.toContain(undefined)
 })
 
-test('every manifest is what the schemas of Kubernetes and KEDA ask for, and a wrong value would be named', async () => {
-  const check = async (manifest: Manifest): Promise<string> => {
-    const { apiVersion, kind } = manifest
-    const from = apiVersion.startsWith('keda.sh/') ? '@kubernetes-models/keda' : 'kubernetes-models'
-    const { [kind]: Model } = (await import(`${from}/${apiVersion}/${kind}`)) as Record<string, ModelOf>
-    if (Model === undefined) return `${apiVersion} ${kind}: there is no schema`
-    try {
-      new Model(manifest).validate()
-      return 'valid'
-    } catch (error) {
-      return `${kind} ${manifest.metadata.name}: ${(error as Error).message}`
+/** What kubectl's own types make of a manifest, without a cluster; what they do not have is left out. */
+function readByKubectl(manifest: Manifest): { object?: object; problem: string } {
+  const args = ['set', 'serviceaccount', '--local', '-f', '-', 'any', '-o', 'json']
+  const { status, stdout, stderr } = spawnSync('kubectl', args, { input: JSON.stringify(manifest), encoding: 'utf8' })
+  return status === 0 ? { object: JSON.parse(stdout) as object, problem: '' } : { problem: stderr }
+}
+
+describe.skipIf(spawnSync('kubectl', ['version', '--client']).status !== 0)('kubectl', () => {
+  test('reads every manifest, and of pods every field; a wrong value and a misspelt field would be named', () => {
+    for (const manifest of manifests) {
+      const { object, problem } = readByKubectl(manifest)
+      if (['Deployment', 'StatefulSet'].includes(manifest.kind)) expect(object, problem).toMatchObject(manifest)
+      else if (manifest.kind === 'ScaledObject') expect(problem).toContain('no kind "ScaledObject" is registered') // it is KEDA's
+      else expect(problem).toContain('does not have a pod template') // said once it has been read
     }
+    const wrong = structuredClone(named('Deployment', 'gateway')) as unknown as { spec: object }
+    expect(
+      readByKubectl({ ...wrong, spec: { ...wrong.spec, replicas: 'two' } } as unknown as Manifest).problem,
+    ).toContain('spec.replicas of type int32')
+    const misspelt = { ...wrong, spec: { ...wrong.spec, minReadySecond: 5 } } as unknown as Manifest
+    expect(readByKubectl(misspelt).object).not.toMatchObject(misspelt)
+  })
+  test('builds all of it', () => {
+    const { stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], { encoding: 'utf8' })
+    expect(stderr).toBe('')
+    const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+    expect(built.map(({ kind }) => kind).sort()).toEqual(manifests.map(({ kind }) => kind).sort())
+  })
+})
+
+test('fetchers are scaled by their Deployment, between bounds, by a query whose metrics the fleet has', () => {
+  const { scaleTargetRef, minReplicaCount, maxReplicaCount, triggers } = named('ScaledObject', 'fetcher')
+    .spec as unknown as {
+    scaleTargetRef: { name: string }
+    minReplicaCount: number
+    maxReplicaCount: number
+    triggers: { type: string; metadata: { serverAddress: string; query: string; threshold: string } }[]
   }
-  for (const manifest of manifests) expect(await check(manifest)).toBe('valid')
-  const wrong = structuredClone(named('Deployment', 'gateway')) as unknown as { spec: { replicas: unknown } }
-  wrong.spec.replicas = 'two'
-  expect(await check(wrong as unknown as Manifest)).toContain('spec/replicas must be')
+  expect(named('Deployment', scaleTargetRef.name)).toBeDefined()
+  expect(minReplicaCount).toBeLessThan(maxReplicaCount)
+  expect(triggers).toEqual([
+    {
+      type: 'prometheus',
+      metadata: { serverAddress: expect.any(String), query: expect.any(String), threshold: '100' },
+    },
+  ])
+  const metrics = readFileSync(join(root, 'services/console/src/watch/metrics.ts'), 'utf8')
+  const names = triggers[0]?.metadata.query.match(/\bdecorum_\w+/g) ?? []
+  expect(names).toHaveLength(2)
+  for (const name of names) expect(metrics).toContain(`'${name}'`)
 })
 
 test.each(['gateway', 'fetcher', 'console', 'permits', 'proxy'])(

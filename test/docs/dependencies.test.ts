@@ -10,9 +10,10 @@ const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 type Versions = Record<string, string>
 type Manifest = { name: string; dependencies?: Versions; optionalDependencies?: Versions; devDependencies?: Versions }
-/** Node itself comes as an optional package of the root, for machines whose own is older. */
-const runtimeOf = ({ name, dependencies, optionalDependencies }: Manifest): Versions =>
-  name === 'decorum' ? { ...dependencies } : { ...dependencies, ...optionalDependencies }
+const runtimeOf = ({ dependencies, optionalDependencies }: Manifest): Versions => ({
+  ...dependencies,
+  ...optionalDependencies,
+})
 const manifests = execFileSync(
   'git',
   ['ls-files', 'package.json', 'packages/*/package.json', 'services/*/package.json'],

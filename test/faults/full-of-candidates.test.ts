@@ -27,7 +27,7 @@ test('all that was accepted has its outcome, and URLs are taken in again', async
   const origins = Object.values(journey.web.origins)
   await raw.config('SET', 'maxmemory', String(12 * MB))
   let accepted = 0
-  for (let refused = false; !refused; ) {
+  for (let refused = false; !refused;) {
     const candidates = Array.from({ length: PER_JOB }, (_, at) => ({
       id: `${accepted + at}`,
       url: `${origins[at % SITES]}/${accepted + at}`,

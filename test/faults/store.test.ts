@@ -85,8 +85,8 @@ test('a fetcher killed while it uploads, a store that refuses until the folder i
 
   // Each outcome's page is in the store, once
   const records: string[] = []
-  for (const name of (await store.names()).filter((one) => one.endsWith('.warc.gz')))
-    for await (const record of new WARCParser(new Blob([new Uint8Array(await store.bytes(name))]).stream())) {
+  for (const name of store.names().filter((one) => one.endsWith('.warc.gz')))
+    for await (const record of new WARCParser(new Blob([new Uint8Array(store.bytes(name))]).stream())) {
       if (record.warcType === 'response' && !record.warcTargetURI?.endsWith('/robots.txt'))
         records.push(record.warcTargetURI ?? '')
       for await (const _ of record);

@@ -157,7 +157,7 @@ async function allOutcomes(): Promise<Outcome[]> {
 
 async function outcomesIn(stream: string): Promise<Outcome[]> {
   const all: Outcome[] = []
-  for (let after = '-'; ; ) {
+  for (let after = '-'; ;) {
     const page = await raw.xrange(stream, after, '+', 'COUNT', 5_000)
     if (page.length === 0) return all
     for (const [, fields] of page) all.push(JSON.parse(fields[1] as string) as Outcome)
@@ -179,7 +179,7 @@ test(`${COUNT} candidates of any JSON: one outcome each, no order that cannot be
   // As long as more of them come, they are waited for.
   // Of calls that a busy Redis did not answer in time.
   stops.push(every(1_000, () => endLeases(gatewayLedger, 0).catch(() => undefined)))
-  for (let [last, quiet] = [0, 0]; last < COUNT && quiet < QUIET_LOOKS; ) {
+  for (let [last, quiet] = [0, 0]; last < COUNT && quiet < QUIET_LOOKS;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     const now = await written()
     quiet = now === last ? quiet + 1 : 0

@@ -22,7 +22,7 @@ async function crawl(origins: string[], visits: number, tookMs: number, comesLat
   for (let at = 0; at < pending.length; at += 100) await ledger.store(0, pending.slice(at, at + 100))
   const counts = new Map(origins.map((origin) => [origin, 0]))
   const from = clock.now
-  for (let made = 0; ; ) {
+  for (let made = 0; ;) {
     for (const lane of await reserve({ aheadMs: AHEAD_MS })) {
       const { origin, fence, urls } = lane
       if (comesLate()) {

@@ -366,13 +366,11 @@ test('pages of a pool go to the store of the fleet; while it takes none and the 
   expect(await fleet.takeOrders('?waitMs=1000')).toEqual([])
   store.door = { kind: 'open' }
   const ended = await fleet.workUntil([...names, 'd'])
-  await expect
-    .poll(async () => (await store.names()).filter((name) => name.endsWith('.warc.gz')).length)
-    .toBeGreaterThan(2)
+  await expect.poll(() => store.names().filter((name) => name.endsWith('.warc.gz')).length).toBeGreaterThan(2)
   let read = 0
   for (const outcome of ended.values()) {
     const archive = outcome.kind === 'fetched' ? outcome.archive : undefined
-    if (!(await store.names()).includes(access.prefix + archive?.file)) continue // its file is not complete yet
+    if (!store.names().includes(access.prefix + archive?.file)) continue // its file is not complete yet
     const content = await openContent(archive?.ref ?? '', { s3: access })
     expect(await content.text(), outcome.id).toBe(body)
     read++

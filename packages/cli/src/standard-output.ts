@@ -29,7 +29,7 @@ export async function standardOutput(): Promise<(lines: string) => Promise<void>
 }
 
 async function writeAll(octets: Buffer): Promise<void> {
-  for (let rest = octets; rest.length > 0; ) {
+  for (let rest = octets; rest.length > 0;) {
     const { bytesWritten } = (await append(fd, rest)) as unknown as { bytesWritten: number }
     rest = rest.subarray(bytesWritten)
   }

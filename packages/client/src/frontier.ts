@@ -108,7 +108,7 @@ function frontierOn(
   ): AsyncGenerator<Delivery, void, undefined> {
     const { crawl, wait, max } = options
     let started = options.from === 'start'
-    for (let again = true; again && !ended.aborted; ) {
+    for (let again = true; again && !ended.aborted;) {
       // A loop that waits learns of new partitions later. With `wait: false` an unknown partition would be passed over.
       await partitions.look().catch((error: unknown) => {
         if (!wait) throw error

@@ -120,8 +120,7 @@ export class OutcomeReader {
       if (this.#held.has(key)) continue
       this.#held.add(key)
       const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
-      if (outcome === undefined)
-        ack().catch(() => undefined) // it is said again until Redis knows
+      if (outcome === undefined) ack().catch(() => undefined) // it is said again until Redis knows
       else yield delivery({ id: deliveryId(stream, id), outcome, ack }, this.#content)
     }
   }
@@ -136,7 +135,7 @@ export class OutcomeReader {
     for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
     this.#sure = true
     for (const stream of this.#streams) {
-      for (let after = '0'; ; ) {
+      for (let after = '0'; ;) {
         const page = await this.#heard(() =>
           this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after)),
         )

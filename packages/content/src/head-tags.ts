@@ -78,7 +78,7 @@ export class HeadTag {
 
   /** Behind its `>`; 0 when that is not there yet. */
   end(): number {
-    for (let at = this.#nameEnd; readAttribute(this.#text, at); ) at = found.end
+    for (let at = this.#nameEnd; readAttribute(this.#text, at);) at = found.end
     return found.end
   }
 
@@ -117,7 +117,7 @@ function readAttribute(text: string, at: number): boolean {
   if (c === GREATER) found.end = at + 1
   if (c === GREATER || at >= text.length) return false
   found.nameAt = at++ // whatever it is, '=' as well
-  for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length; ) c = text.charCodeAt(++at)
+  for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length;) c = text.charCodeAt(++at)
   found.nameEnd = at
   while (isSpace(c)) c = text.charCodeAt(++at)
   let [from, to] = [at, at]

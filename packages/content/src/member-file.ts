@@ -54,7 +54,7 @@ async function openIf(path: string): Promise<FileHandle | undefined> {
 /** All of it; for members that are small. */
 export async function readMember({ handle, offset, length }: OpenMember): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
-  for (let at = 0; at < length; ) {
+  for (let at = 0; at < length;) {
     const { bytesRead } = await handle.read(bytes, at, length - at, offset + at)
     if (bytesRead === 0) throw new ContentError('damaged', 'the file became shorter while it was read')
     at += bytesRead

@@ -17,14 +17,7 @@ export { ContentError } from './errors.ts'
 export { archiveFolders } from './folders.ts'
 export { fetchMember, type Keeper } from './member-http.ts'
 export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './object-store.ts'
-export {
-  type Bucket,
-  CONTENT_PATH,
-  type Reference,
-  readReference,
-  writeReference,
-  wrongBucket,
-} from './reference.ts'
+export { type Bucket, CONTENT_PATH, type Reference, readReference, writeReference, wrongBucket } from './reference.ts'
 
 export type ContentServerOptions = {
   /** folders whose archives may be read, absolute; asked for each request */

@@ -104,7 +104,7 @@ function withoutUnused(script: string): string {
     own: text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0,
   }))
   const unused = new Set<string>()
-  for (let found = true; found; ) {
+  for (let found = true; found;) {
     found = false
     for (const { text, name, own } of functions) {
       if (unused.has(name) || (uses.get(name) ?? 0) > own) continue

@@ -1,7 +1,7 @@
 /**
  * BullMQ's queue, worker and errors, without the rest of it. Its index also loads a store in PostgreSQL, flows, relays and processors in
- * processes of their own: 30 ms of CPU and 6 MB at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are BullMQ's own,
- * so its version is pinned, as all are.
+ * processes of their own: 30 ms of CPU and 6 MB at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are BullMQ's own:
+ * test/runtime/unit/deep-imports.test.ts names one that has moved.
  */
 import { createRequire } from 'node:module'
 import type * as BullMQ from 'bullmq'

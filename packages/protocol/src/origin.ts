@@ -78,7 +78,7 @@ function isHost(host: string): boolean {
   if (host.startsWith('[')) return true
   if (host === '' || host.length > 253) return false
   // Without an array of labels: this is asked of every URL that comes in
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const dot = host.indexOf('.', from)
     const length = (dot < 0 ? host.length : dot) - from
     if (length < 1 || length > 63) return false

@@ -138,7 +138,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     const own = new Uint8Array(19)
     for (let i = 0; i < described; i++) own[ORDER[i] as number] = bits(3)
     const code = codeOf(own, 0, 19)
-    for (let i = 0; i < lengths.length; ) {
+    for (let i = 0; i < lengths.length;) {
       const next = symbol(code)
       if (ended || next < 0 || (next === 16 && i === 0)) return undefined
       const value = next < 16 ? next : next === 16 ? (lengths[i - 1] as number) : 0

@@ -106,8 +106,7 @@ export class Path {
     for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
       if (code < 0x80 && TAKEN[code] === 1) octets[length++] = code
-      else if (code === HASH || (raw && code === 0))
-        break // a NUL ends it, as it ends a C string
+      else if (code === HASH || (raw && code === 0)) break // a NUL ends it, as it ends a C string
       else if (code >= 0x80) {
         // The whole character; the encoder makes U+FFFD of a lone surrogate.
         const character = String.fromCodePoint(url.codePointAt(at) as number)
@@ -125,10 +124,8 @@ export class Path {
       } else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
-        if (high < 0)
-          length = putPercent(octets, length, PERCENT) // '%G1' is just a percent sign, so it is one that is encoded
-        else if (low < 0)
-          octets[length++] = PERCENT // '%1' too; it stays, for a pattern may end where an encoded octet has begun
+        if (high < 0) length = putPercent(octets, length, PERCENT) // '%G1' is just a percent sign, so it is one that is encoded
+        else if (low < 0) octets[length++] = PERCENT // '%1' too; it stays, for a pattern may end where an encoded octet has begun
         else {
           length = putEncoded(octets, length, high * 16 + low)
           if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true

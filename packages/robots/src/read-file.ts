@@ -171,7 +171,7 @@ function nextBelow(at: number, limit: number): number {
   // Is one of four octets below the limit, which is at most 128? Then the highest bit of one of them is set in this.
   const limits = limit * 0x01010101
   let word = at >> 2
-  for (let each = four[word] as number; ((each - limits) & ~each & -0x7f7f7f80) === 0; ) each = four[++word] as number
+  for (let each = four[word] as number; ((each - limits) & ~each & -0x7f7f7f80) === 0;) each = four[++word] as number
   at = word << 2
   while ((one[at] as number) >= limit) at++
   return at

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { listenError } from './listen-error.ts'
 import { http } from './node-http.ts'
-import type { Registry } from './prom-client.ts'
+import type { Registry } from './prometheus.ts'
 
 type HealthServerOptions = {
   port: number

@@ -1,11 +1,11 @@
 /** Metrics that several roles have, and those whose values are read when Prometheus asks for them. */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from './prom-client.ts'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from './prometheus.ts'
 
 /** From a Redis on the same machine to the deadline of a call, s. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
- * How often the delay of the event loop is sampled; the reported delay is longer by this. By its default of 10 ms prom-client spent a third of what
+ * How often the delay of the event loop is sampled; the reported delay is longer by this. By the default of 10 ms it took a third of what
  * an idle fleet takes (measured: 38 ms of processor time a second).
  */
 const LOOP_LOOK_MS = 20

@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { EarlyProcess, Env } from './early-process.ts'
 import { SILENCE_MS } from './heartbeat.ts'
 import { counterOf, gaugeOf } from './metrics.ts'
-import { aggregate, collectDefaultMetrics, Registry } from './prom-client.ts'
+import { collectDefaultMetrics, Registry } from './prometheus.ts'
 import type { Role } from './supervised.ts'
 import { SupervisedProcess } from './supervised-process.ts'
 
@@ -76,7 +76,7 @@ export async function supervise({
 const SUPERVISOR = 'decorum_supervisor_'
 /** A supervisor does next to nothing, and looking more often would be most of that. */
 const LOOP_LOOK_MS = 100
-/** Gauges of prom-client that end like counters, which Prometheus's conventions forbid. */
+/** Default gauges that end like counters, which Prometheus's conventions forbid. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** The metrics of all processes summed, as Prometheus would sum them, and those of the supervisor itself. */
@@ -92,7 +92,7 @@ function registryOf(prefix: string, children: readonly SupervisedProcess[]): Reg
     override async metrics(): Promise<string> {
       const answers = await Promise.all(children.map((child) => child.metrics()))
       const known = answers.filter((one) => one !== undefined)
-      const sum = known.length === 0 ? '' : await aggregate(known).metrics()
+      const sum = known.length === 0 ? '' : await Registry.aggregate(known).metrics()
       return `${await own.metrics()}\n${sum}`
     }
   }

@@ -4,7 +4,7 @@ import { systemClock } from '@decorum/protocol/time'
 import { ownEnvironment } from './early-process.ts'
 import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
 import { giveMemoryBack } from './idle-memory.ts'
-import type { Registry } from './prom-client.ts'
+import type { Registry } from './prometheus.ts'
 
 /** The work of one process, whoever started it. */
 export type Role = {

@@ -5,12 +5,7 @@
  * `takeTurn`; `./robots` has the robots fetch, `./granting` turns for requests whose URLs are not stored.
  */
 export { headersFor } from './http/request-head.ts'
-export {
-  type Durations,
-  type Fetched,
-  Lease,
-  type UsedLease,
-} from './leases/lease.ts'
+export { type Durations, type Fetched, Lease, type UsedLease } from './leases/lease.ts'
 export { type Later, type Open, type Turn, type TurnTools, takeTurn } from './leases/turn.ts'
 export { exactly, type OrderTools, orderTurn, type Refused, type StartRefusal, type Unused } from './leases/wait.ts'
 export {

@@ -20,7 +20,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Registry } from '@decorum/runtime/prom-client'
+import { Registry } from '@decorum/runtime/prometheus'
 import { type ConsoleConfig, readConfig, type Times } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'

@@ -1,6 +1,6 @@
 /** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
 import { openHttpApi } from '@decorum/runtime/http-api'
-import { Registry } from '@decorum/runtime/prom-client'
+import { Registry } from '@decorum/runtime/prometheus'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { requestGuard } from './access/guard.ts'

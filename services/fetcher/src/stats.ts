@@ -4,7 +4,7 @@ import { BUILD } from '@decorum/config/fleet-config'
 import type { Shares } from '@decorum/politeness'
 import { systemClock } from '@decorum/protocol'
 import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
-import { Histogram, Registry } from '@decorum/runtime/prom-client'
+import { Histogram, Registry } from '@decorum/runtime/prometheus'
 import type { StartRefusal, Unused } from '@decorum/sending'
 
 /** Why an order sent nothing. */

@@ -214,7 +214,7 @@ async function decideLane(
 async function resolveAll(ledger: Ledger, partition: number, decisions: Decision[]): Promise<Set<Decision>> {
   const stale = new Set<Decision>()
   // A call carries outcomes as well as lanes; it is kept as short as any other.
-  for (let at = 0; at < decisions.length; ) {
+  for (let at = 0; at < decisions.length;) {
     let items = 0
     const from = at
     while (at < decisions.length && (items === 0 || items < MAX_ITEMS))

@@ -1,7 +1,7 @@
 /** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
 import { BUILD } from '@decorum/config/fleet-config'
 import { gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
-import { Counter, Registry } from '@decorum/runtime/prom-client'
+import { Counter, Registry } from '@decorum/runtime/prometheus'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 

@@ -25,7 +25,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Counter, Registry } from '@decorum/runtime/prom-client'
+import { Counter, Registry } from '@decorum/runtime/prometheus'
 import { openRobotsOrders, startHousekeeping } from '@decorum/sending/granting'
 import { type PermitsConfig, readConfig } from './config.ts'
 import { type OpenPages, openPages } from './pages.ts'

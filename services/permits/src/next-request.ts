@@ -39,7 +39,7 @@ export async function nextRequest(
   const held = lanesOf(leasesOf(permit))
   const lane = { agent: permit.agent, origin }
   const turns: NextTurns = new Map()
-  for (let isGranted = false; !isGranted; ) {
+  for (let isGranted = false; !isGranted;) {
     const asked = await next(desk.ledger, held, { kind: 'further', lane, elapsedMs: 0, delayMs }, turns)
     if (asked.kind === 'stale') throw desk.gone(id)
     if (asked.kind === 'wait') throw noMore(asked.gate)

@@ -200,8 +200,7 @@ class PassedOn extends Body {
     super(false)
     this.#reply = reply
     if (reply.destroyed) return
-    if (isTransferCoded(headers) && method !== 'HEAD')
-      reply.destroy() // its octets would be taken for those of the page
+    if (isTransferCoded(headers) && method !== 'HEAD') reply.destroy() // its octets would be taken for those of the page
     else if (!reply.carries(status)) refuse(reply, notCarried(status))
     else reply.head(status, statusText, toClient(headers, name))
   }

@@ -22,7 +22,7 @@ import {
   type RunningService,
   roleLog,
 } from '@decorum/runtime'
-import { Registry } from '@decorum/runtime/prom-client'
+import { Registry } from '@decorum/runtime/prometheus'
 import { untilOver } from '@decorum/sending'
 import {
   type GrantingTools,

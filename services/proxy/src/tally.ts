@@ -3,7 +3,7 @@
 import type { Passing } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
 import { defined, gaugeOf } from '@decorum/runtime'
-import { Counter, type Registry } from '@decorum/runtime/prom-client'
+import { Counter, type Registry } from '@decorum/runtime/prometheus'
 import type { Wish } from '@decorum/sending/granting'
 
 /** requests: that came · held: of them, those that waited · sent: to the site · refused: by the proxy */

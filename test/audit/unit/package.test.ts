@@ -38,8 +38,8 @@ test('its manifest asks for @decorum/robots alone, and what it holds imports not
   expect([...ours]).toEqual(['@decorum/robots'])
 })
 
-test('publint and attw have nothing to say of it and of what it depends on; `npm pack` works beside the npmrc of the repository', () => {
-  for (const tarball of packed.tarballs) expectWellPacked(tarball) // made by `npm pack` alone
+test('publint and TypeScript find no fault in it and in what it depends on; `npm pack` works beside the npmrc of the repository', () => {
+  for (const tarball of packed.tarballs) expectWellPacked(tarball, packed.user) // made by `npm pack` alone
 })
 
 test('packing leaves the manifest of the workspace as it was', () => {

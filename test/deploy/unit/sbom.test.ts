@@ -31,7 +31,7 @@ test('every direct dependency of a package or service is in it, with its version
       for (const [dependency, version] of Object.entries(read(join(folder, name, 'package.json')).dependencies ?? {}))
         if (!dependency.startsWith('@decorum/'))
           expect(found.get(`${dependency}@${version}`)?.hashes?.[0]?.content).toMatch(/^[0-9a-f]{128}$/)
-  expect([...found.keys()].filter((key) => /^(vitest|typescript|@biomejs|knip)/.test(key))).toEqual([])
+  expect([...found.keys()].filter((key) => /^(vitest|typescript|oxlint|knip)/.test(key))).toEqual([])
 })
 
 test('every licence is one of those that were looked at', () => {

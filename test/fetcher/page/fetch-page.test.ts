@@ -79,6 +79,7 @@ describe('octets on the wire and decoded', () => {
   const TEXT = 'as plain as it gets, again and again. '.repeat(300)
   const [zipped, large] = [gzipSync(TEXT), randomBytes(300_000)]
   const marked = (...tolerated: string[]) => ({ tolerated })
+  // oxfmt-ignore
   const cases: [string, Record<string, string>, Buffer, number | undefined, object?][] = [
     ['no coding', {}, Buffer.from(TEXT), TEXT.length],
     ['identity', { 'content-encoding': 'identity' }, Buffer.from(TEXT), TEXT.length],
@@ -96,7 +97,7 @@ describe('octets on the wire and decoded', () => {
     ['gzip with a wrong checksum', { 'content-encoding': 'gzip' }, Buffer.concat([zipped.subarray(0, -8), Buffer.alloc(8)]), TEXT.length, marked('coding-bad-checksum')],
     ['gzip that breaks off', { 'content-encoding': 'gzip' }, zipped.subarray(0, -9), TEXT.length - 7, { truncated: 'disconnect', ...marked('coding-cut') }],
     ['a bomb', { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(30_000_000)), undefined],
-  ] // biome-ignore format: a table
+  ]
   test.each(cases)('%s', async (_, headers, body, decoded, more = {}) => {
     const site = await rawOrigin((socket) => void socket.write(answerOf(200, headers, body)))
     const { outcome } = await page(connections, pageOrder(site.origin))
@@ -152,12 +153,13 @@ test('status 403 is an answer that may be about the crawler: several in a row sl
 })
 
 describe('429 and 503 close the lane', () => {
+  // oxfmt-ignore
   const waits: [string | undefined, number | Date | undefined][] = [
     [undefined, undefined], ['0', undefined], ['1', 1_000], ['120', 120_000], ['-1', undefined], ['1.5', 1_500], ['6s', 6_000],
     ['5, 10', 10_000], ['5\r\nRetry-After: 10', 10_000], [' 5 ', 5_000], ['99999999999999999999', 86_400_000],
     ['Fri, 20 Nov 2026 12:00:30 GMT', new Date('2026-11-20T12:00:30Z')], ['Fri, 31 Dec 9999 23:59:59 GMT', new Date('9999-12-31T23:59:59Z')],
     ['Friday, 20-Nov-26 12:00:30 GMT', new Date('2026-11-20T12:00:30Z')], ['Fri Nov 20 12:00:30 2026', new Date('2026-11-20T12:00:30Z')],
-  ] // biome-ignore format: a table
+  ]
   test.each(waits)('Retry-After %j asks for %j: ms, or the date as it is', async (value, asked) => {
     const site = await rawOrigin(answerOf(429, value === undefined ? {} : { 'retry-after': value }).toString('latin1'))
     const { outcome, load } = await page(connections, pageOrder(site.origin))
@@ -215,12 +217,13 @@ test('a Retry-After beside a redirect delays its target, not the origin; without
 })
 
 describe('redirects become candidates', () => {
+  // oxfmt-ignore
   const targets: [string, string][] = [
     ['/next', 'ORIGIN/next'], ['next?x=1', 'ORIGIN/dir/next?x=1'], ['?q', 'ORIGIN/dir/page?q'], ['//other.example/a', 'http://other.example/a'],
     ['https://Other.Example:443/A#frag', 'https://other.example/A'], ['http://other.example./', 'http://other.example/'],
     ['../up', 'ORIGIN/up'], ['http://a.example/a b', 'http://a.example/a%20b'], ['/caf\xc3\xa9', 'ORIGIN/caf%C3%A9'], ['/caf\xe9', 'ORIGIN/caf%E9'], ['/?q=\xe9\xff', 'ORIGIN/?q=%E9%FF'],
     ['http://\xc3\xa9.example/', 'http://xn--9ca.example/'], ['http://2130706433/', 'http://127.0.0.1/'], ['./#top', 'ORIGIN/dir/'],
-  ] // biome-ignore format: a table
+  ]
   test.each(targets)('Location %j leads to %s', async (location, to) => {
     const site = await rawOrigin(
       (socket) =>

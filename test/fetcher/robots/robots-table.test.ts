@@ -58,6 +58,7 @@ const says =
   (socket) =>
     void socket.write(answerOf(status, headers, body))
 
+// oxfmt-ignore
 const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Effect> }> = {
   '200': { robots: says(200, {}, RULES), effects: all('obey') },
   '200, a web page': { robots: says(200, { 'content-type': 'text/html' }, '<html><p>Welcome</p>'), effects: all('open') },
@@ -88,7 +89,7 @@ const ROWS: Record<string, { robots: Answering; effects: Record<ProfileName, Eff
   'a coding that is none': { robots: says(200, { 'content-encoding': 'gzip' }, RULES), effects: all('obey') },
   'a coding that has no end': { robots: (socket) => void socket.write(answerOf(200, { 'content-encoding': 'gzip' }, CUT)), effects: all('wait') },
   'another protocol': { robots: (socket) => void socket.end('220 mail ESMTP\r\n'), effects: all('wait') },
-} // biome-ignore format: a table
+}
 
 let services: { stop(): Promise<void> }[]
 let ledger: Awaited<ReturnType<typeof openLedgerWithViews>>

@@ -83,9 +83,13 @@ test('twelve pages that unpack to 24 MiB each, all at once, never lie in memory 
     most = Math.max(most, outside() - before)
   }, 5)
   const signal = new AbortController().signal
-  const pages = answers.map(
-    (answer, n): Page => ({ kind: 'page', url: `${site.origin}/${n}`, agent: 'x', requestHead: '', answer }),
-  )
+  const pages = answers.map((answer, n): Page => ({
+    kind: 'page',
+    url: `${site.origin}/${n}`,
+    agent: 'x',
+    requestHead: '',
+    answer,
+  }))
   const refs = await Promise.all(pages.map((one) => sink.store(one, signal)))
   clearInterval(watch)
   expect(refs.map((ref) => ref?.length)).toEqual(refs.map(() => unpacked.length))

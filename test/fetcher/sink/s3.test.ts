@@ -15,6 +15,7 @@ import { WARCParser } from 'warcio'
 import { answer, keep } from '../../content/support/kept.ts'
 import { agentsOf } from '../support/agents.ts'
 import { type TestStore, testStore } from '../support/object-store.ts'
+import { isSigned } from '../support/store-server.ts'
 
 const log = { info: () => undefined, warn: () => undefined }
 
@@ -41,14 +42,13 @@ async function completeBytes(path: string): Promise<number> {
   for await (const { offset, length } of completeMembers(path)) end = offset + length
   return end
 }
-const warcs = async (store: TestStore): Promise<string[]> =>
-  (await store.names()).filter((name) => name.endsWith('.warc.gz'))
+const warcs = async (store: TestStore): Promise<string[]> => store.names().filter((name) => name.endsWith('.warc.gz'))
 
 /** URLs of the responses of all objects, sorted. */
 async function stored(store: TestStore): Promise<string[]> {
   const urls: string[] = []
   for (const name of await warcs(store))
-    for await (const record of new WARCParser(new Blob([new Uint8Array(await store.bytes(name))]).stream())) {
+    for await (const record of new WARCParser(new Blob([new Uint8Array(store.bytes(name))]).stream())) {
       if (record.warcType === 'response') urls.push(record.warcTargetURI ?? '')
       for await (const _ of record);
     }
@@ -64,7 +64,7 @@ test('complete files go to the store with their indexes and leave the folder; ea
   await sink.close()
   expect(await names(folder)).toEqual([])
   expect(await stored(store)).toEqual(kept.map(({ url }) => url).sort())
-  const all = await store.names()
+  const all = store.names()
   expect(all.length).toBeGreaterThan(4)
   expect(all.every((name) => name.startsWith('crawl/decorum-'))).toBe(true)
   expect(all.filter((name) => name.endsWith('.cdxj'))).toHaveLength((await warcs(store)).length)
@@ -84,8 +84,28 @@ test('a reference reads the same page from the folder before, and from the store
   expect(await names(folder)).toEqual([])
   expect(await (await openContent(ref, { s3: store.access })).text()).toBe(text)
   await expect(openContent(ref)).rejects.toMatchObject({ code: 'gone' })
+  const stranger = { ...store.access, secretAccessKey: 'another secret' }
+  await expect(openContent(ref, { s3: stranger })).rejects.toThrow(/403 SignatureDoesNotMatch/)
   store.door = { kind: 'status', status: 403 }
   await expect(openContent(ref, { s3: store.access })).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('the store of these tests judges signatures as AWS computes them: its published example of a GET', () => {
+  const headers = {
+    authorization:
+      'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,' +
+      'SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,' +
+      'Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+    host: 'examplebucket.s3.amazonaws.com',
+    range: 'bytes=0-9',
+    'x-amz-content-sha256': 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    'x-amz-date': '20130524T000000Z',
+  }
+  const secret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'
+  const asked = { method: 'GET', path: '/test.txt', headers }
+  expect(isSigned(asked, secret)).toBe(true)
+  expect(isSigned({ ...asked, path: '/other.txt' }, secret)).toBe(false)
+  expect(isSigned(asked, 'another secret')).toBe(false)
 })
 
 test.each<[string, TestStore['door']]>([
@@ -226,9 +246,10 @@ test('writers killed while they write and upload: the next one brings all that w
   expect(urls.length).toBeGreaterThan(30)
   // Each file has its index, and each line of it leads to its record
   const lines: string[] = []
-  for (const name of (await store.names()).filter((one) => one.endsWith('.cdxj')))
+  for (const name of store.names().filter((one) => one.endsWith('.cdxj')))
     lines.push(
-      ...(await store.bytes(name))
+      ...store
+        .bytes(name)
         .toString()
         .split('\n')
         .filter((line) => line !== ''),
@@ -305,5 +326,5 @@ test('another fetcher on the folder that uploads a file first is no fault of the
   await expect.poll(() => store.seen.filter(({ method }) => method === 'HEAD').length + said.length).toBeGreaterThan(1)
   await spool.close(0)
   expect(said).toEqual([])
-  expect((await store.bytes(`${prefix}${name}`)).toString()).toBe('a file of a writer that is gone')
+  expect(store.bytes(`${prefix}${name}`).toString()).toBe('a file of a writer that is gone')
 })

@@ -70,6 +70,7 @@ const fetched = (status = 200, more: Partial<Extract<Expected, { kind: 'fetched'
 const overlooked = (...tolerated: Tolerated[]): Expected => fetched(200, { bytes: 5, tolerated })
 const CHUNKED = `${OK}Transfer-Encoding: chunked`
 
+// oxfmt-ignore
 export const BEHAVIOURS: Record<string, Behaviour> = {
   // status line
   'HTTP/0.9: text without a head': { say: (s) => void s.end('<html>hello'), expect: failed('protocol') },
@@ -182,4 +183,4 @@ export const BEHAVIOURS: Record<string, Behaviour> = {
   'a Location of 12 KB': { say: text(`HTTP/1.1 302 Far\r\nLocation: /${'x'.repeat(12_000)}\r\nContent-Length: 0`), expect: failed('bad-redirect') },
   'a Location of 100 KB': { say: text(`HTTP/1.1 302 Far\r\nLocation: /${'x'.repeat(100_000)}\r\nContent-Length: 0`), expect: failed('bad-redirect') },
   'a redirect with an endless body': { say: forEver('HTTP/1.1 301 Moved\r\nLocation: /there\r\n\r\n', 'z'.repeat(16_384)), expect: { kind: 'redirected', status: 301 } },
-} // biome-ignore format: a table
+}

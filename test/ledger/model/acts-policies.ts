@@ -30,8 +30,8 @@ function recordOf(site: string, { delayMs, consent, from, to, budget }: rules.Po
 type Told = [site: string, policy: rules.PolicyGiven][]
 /** Those that are in force. */
 const policiesOf = ({ model }: Play): Told =>
-  [...(model.policies?.sites ?? [])].flatMap(
-    ([site, { isGone, changedAt: _, ...policy }]): Told => (isGone ? [] : [[site, policy]]),
+  [...(model.policies?.sites ?? [])].flatMap(([site, { isGone, changedAt: _, ...policy }]): Told =>
+    isGone ? [] : [[site, policy]],
   )
 /** Mostly they stay as they are; of the others every second time all are withdrawn. */
 function listDrawn(play: Play, dice: Dice): Told {

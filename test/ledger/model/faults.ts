@@ -17,8 +17,7 @@ export const pass: Act = async (play, dice) => {
     play.model.epoch?.hold ?? 0,
   ].filter((instant) => instant > now && instant < FOREVER) // a run does not wait for the year 2100
   const kind = dice(8)
-  if (kind < 3 && ahead.length > 0)
-    move(play, Math.min(...ahead) - now) // exactly the next thing that may happen
+  if (kind < 3 && ahead.length > 0) move(play, Math.min(...ahead) - now) // exactly the next thing that may happen
   else if (kind < 5 && ahead.length > 0) move(play, Math.max(0, Math.min(...ahead) - now - 0.5))
   else {
     const ms = dice.pick([1, 250.25, 1_000, 4_000, 10_000, 45_000, 55_000, 600_000, 4_000_000])

@@ -112,7 +112,7 @@ function called() {
     rate,
     /** @param trip  what each call takes, of which it is half way when it is written */
     pass(ms: number, speed: number, trip: (call: number) => number = () => 2): void {
-      for (const end = monotonic + ms; monotonic < end; ) {
+      for (const end = monotonic + ms; monotonic < end;) {
         const askedAt = monotonic
         const took = trip(askedAt)
         monotonic += took

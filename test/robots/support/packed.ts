@@ -91,10 +91,36 @@ export function packAndInstall(names: string[]): Packed {
   return { folder, tarballs, sources, user }
 }
 
-/** What those who publish packages look at. */
-export function expectWellPacked(tarball: string): void {
+/**
+ * What those who publish packages look at: publint, and that TypeScript finds declarations without a fault behind each entry point of the
+ * installed package, both as Node resolves it and as bundlers do.
+ */
+export function expectWellPacked(tarball: string, user: string): void {
   expect(run('publint', ['--strict', tarball], tmpdir()), tarball).toContain('All good!')
-  expect(run('attw', ['--profile', 'esm-only', tarball], tmpdir()), tarball).toContain('🟢')
+  const manifest = run('tar', ['xzOf', tarball, 'package/package.json'], tmpdir())
+  const { name, exports } = JSON.parse(manifest) as { name: string; exports: Record<string, unknown> }
+  const entries = Object.keys(exports).filter((path) => !path.endsWith('.json'))
+  expect(entries).toContain('.')
+  const lines = entries.map(
+    (path, nth) => `import * as entry${nth} from '${name}${path.slice(1)}'\nexport { entry${nth} }\n`,
+  )
+  writeFileSync(join(user, 'entries.ts'), lines.join(''))
+  const types = [
+    '--types',
+    'node',
+    '--typeRoots',
+    join(repo, 'node_modules/@types'),
+    '--lib',
+    'es2024',
+    '--target',
+    'es2024',
+  ]
+  const strictly = ['--noEmit', '--strict', '--skipLibCheck', 'false', ...types, 'entries.ts', '--ignoreConfig']
+  for (const [module, resolution] of [
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ] as const)
+    run('tsc', ['--module', module, '--moduleResolution', resolution, ...strictly], user)
 }
 
 /** Nodes on this machine: ours, and those of the PATH from 20 on. */

@@ -9,6 +9,7 @@ import { agentsOf, ask, nameless, testConnections } from '../../fetcher/support/
 const closed = addressGuard([])
 
 describe('at the judge', () => {
+  // oxfmt-ignore
   const guarded = [
     '0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '100.127.255.255', '127.0.0.1', '127.255.255.254', '169.254.0.1',
     '169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.170', '192.0.2.1', '192.88.99.1', '192.168.0.1',
@@ -18,7 +19,7 @@ describe('at the judge', () => {
     '2001:2::1', '2001:10::1', '2001:20::1', '2001:db8::1', '2002:7f00:1::', '2002:808:808::1', '3fff::1', '4000::1', '5f00::1',
     'fc00::1', 'fd00:ec2::254', 'fe80::1', 'fe80::1%eth0', '2606:4700::1111%eth0', 'fec0::1', 'ff02::1', 'ff0e::1',
     '', 'localhost', '127.1', '0x7f.0.0.1', '010.0.0.1', '2130706433', '1.2.3', '1.2.3.4.5', '[::1]', '1.2.3.4 ', '::1%',
-  ] // biome-ignore format: a table
+  ]
   test.each(guarded)('%s is guarded', (address) => expect(closed.judge(address)).toBe('guarded'))
 
   const open = [
@@ -118,11 +119,12 @@ describe('at the judge', () => {
 
 describe('at the connection', () => {
   /** URL forms that a browser folds into 127.0.0.1 or another guarded address. */
+  // oxfmt-ignore
   const literals = [
     'http://127.0.0.1:PORT/', 'http://2130706433:PORT/', 'http://0x7f.1:PORT/', 'http://017700000001:PORT/', 'http://127.1:PORT/',
     'http://①②⑦.0.0.1:PORT/', 'http://%31%32%37.0.0.1:PORT/', 'http://[::ffff:127.0.0.1]:PORT/', 'http://0:PORT/',
     'http://[::1]:PORT/', 'http://[::7f00:1]:PORT/',
-  ] // biome-ignore format: a table
+  ]
 
   test.each(literals)('%s is refused without a connection', async (form) => {
     const site = await rawOrigin(answerOf(200).toString('latin1'))

@@ -29,7 +29,7 @@ test('however a body is cut into chunks, its octets, count and digest are the sa
     const startBytes = next() < 0.5 ? 10_000 : 0
     const kept = new Body(true, startBytes)
     const counted = new Body(false, startBytes)
-    for (let at = 0; at < whole.length; ) {
+    for (let at = 0; at < whole.length;) {
       const size = next() < 0.5 ? Math.ceil(next() * 40) : Math.ceil(next() * 150_000)
       const chunk = whole.subarray(at, at + size)
       at += chunk.length

@@ -383,6 +383,7 @@ describe('bodies', () => {
   })
 
   const packed = gzipSync(RULES)
+  // oxfmt-ignore
   test.each<[string, string, Buffer, string[]]>([
     ['in gzip twice', 'gzip, gzip', gzipSync(packed), []],
     ['said to be gzip twice, and packed once', 'gzip, gzip', packed, ['coding-misnamed']],
@@ -411,7 +412,7 @@ describe('bodies', () => {
     expect(event).toMatchObject({ kind: 'answered', status: 200 })
     expect(text(rules)).toBe(RULES)
     expect(hops[0]?.answer.tolerated).toEqual(marks)
-  }) // biome-ignore format: a table
+  })
 
   test('a coding that stands in two lines was applied twice', async () => {
     const body = gzipSync(gzipSync(RULES))
@@ -586,6 +587,7 @@ test('a hop that fails at the proxy of EGRESS is nothing that the first origin d
 })
 
 describe('freshness, as http-cache-semantics reads it', () => {
+  // oxfmt-ignore
   const cases: [Record<string, string> | [string, string][], number | undefined][] = [
     [{}, undefined],
     [{ 'last-modified': 'Fri, 20 Nov 2020 10:00:00 GMT' }, undefined],
@@ -602,7 +604,7 @@ describe('freshness, as http-cache-semantics reads it', () => {
     [{ pragma: 'no-cache' }, 0],
     [[['Cache-Control', 'public'], ['CACHE-CONTROL', 'max-age=5']], 5_000],
     [[['__proto__', 'max-age=5']], undefined],
-  ] // biome-ignore format: a table
+  ]
   test.each(cases)('%j → %j ms', (headers, ms) => {
     expect(freshForMs(Array.isArray(headers) ? headers : Object.entries(headers))).toBe(ms)
   })

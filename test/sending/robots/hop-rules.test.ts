@@ -37,6 +37,7 @@ function refusal(
 
 const FORBIDS = /forbids \/private\/x \(line 2 /
 const UNREACHABLE = /is unreachable/
+// oxfmt-ignore
 const cases: [string, RobotsState, string, RegExp | undefined][] = [
   ['of which nothing is known', unknownOrigin, '/private/x', undefined],
   ['whose rules allow it', answered(200, NOW - HOUR), '/elsewhere.txt', undefined],
@@ -51,7 +52,7 @@ const cases: [string, RobotsState, string, RegExp | undefined][] = [
   ['that is silent, with an old copy in force', silent(NOW - 13 * HOUR, answered(200, NOW - 2 * DAY)), '/private/x', FORBIDS],
   ['its robots.txt, whatever is known', answered(503, NOW - 1_000), '/robots.txt', undefined],
   ['a path that would read as a host', answered(200, NOW - HOUR), '//host/private/x', undefined],
-] // biome-ignore format: a table
+]
 
 test.each(cases)('a hop to an origin %s', async (_, state, path, why) => {
   const answer = await refusal(state, path)

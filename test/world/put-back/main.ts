@@ -66,9 +66,11 @@ try {
       continue
     }
     // A fault may also end the run by an error of its own: then it is found as well.
-    const { seconds, seed, why } = await tryOne(name, path).catch(
-      (error: Error): Tried => ({ seconds: 0, seed: 0, why: error.message }),
-    )
+    const { seconds, seed, why } = await tryOne(name, path).catch((error: Error): Tried => ({
+      seconds: 0,
+      seed: 0,
+      why: error.message,
+    }))
     if (why === undefined) missed.push(name)
     write(name, why === undefined || seed === undefined ? undefined : { seed, seconds, by: why.slice(0, 120) })
     console.log(

@@ -30,7 +30,7 @@ export class Heap {
     this.#swap(0, last)
     const item = this.#items.pop()
     this.#keys.pop()
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const left = 2 * at + 1
       if (left >= last) break
       const right = left + 1

@@ -73,7 +73,7 @@ async function octetsOf(file: string): Promise<AsyncIterable<Buffer>> {
 async function* blocksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   const block = Buffer.allocUnsafe(CHUNK_BYTES)
   try {
-    for (let at = 0; ; ) {
+    for (let at = 0; ;) {
       const { bytesRead } = await handle.read(block, 0, CHUNK_BYTES, at)
       if (bytesRead === 0) return
       at += bytesRead

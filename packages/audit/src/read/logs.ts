@@ -44,7 +44,7 @@ export async function auditLogs(files: string[], options: JudgeOptions & { origi
 
 /** 0 judged and clean · 1 violations · 4 clean, but part of it could not be judged. 2, could not run, is an error. */
 export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
-  (({ clean: 0, violations: 1, 'partly-judged': 4 }) as const)[verdict]
+  ({ clean: 0, violations: 1, 'partly-judged': 4 } as const)[verdict]
 
 /** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
 export const readLogs = (files: string[], origin?: string) => linesOf((sink) => readSome(files, origin, sink))

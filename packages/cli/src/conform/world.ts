@@ -143,7 +143,7 @@ async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise
     expect(permits.pid)
     process.kill(permits.pid, 'SIGKILL')
   }
-  for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until; ) await sleep(50)
+  for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until;) await sleep(50)
 }
 
 async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {

@@ -67,7 +67,7 @@ export async function awaitName(
   folder: string,
   patienceMs: number,
 ): Promise<(() => Promise<void>) | undefined> {
-  for (const until = performance.now() + patienceMs; ; ) {
+  for (const until = performance.now() + patienceMs; ;) {
     const release = await holdName(purpose, folder)
     if (release !== undefined || performance.now() > until) return release
     await sleep(LOOK_EVERY_MS)

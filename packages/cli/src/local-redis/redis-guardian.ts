@@ -159,7 +159,7 @@ async function stop(redis: RedisProcess): Promise<void> {
  */
 async function otherGuardian(): Promise<string | undefined> {
   let alone = false
-  for (const until = performance.now() + NAME_MS; !alone && performance.now() < until; ) {
+  for (const until = performance.now() + NAME_MS; !alone && performance.now() < until;) {
     alone = (await awaitName('redis', task.dir, LOOK_EVERY_MS)) !== undefined
     const kept = alone ? undefined : await redisRunningOn(task.dir)
     if (kept !== undefined) return withoutLogin(kept.url)

@@ -170,7 +170,7 @@ const isBehindFrame = (error: unknown, taken: number): boolean =>
 /** RFC 1950 §8.2. The sums stay below 2^32 for 5,552 octets. */
 function adler32(piece: Uint8Array, sum: number): number {
   let [a, b] = [sum & 0xffff, sum >>> 16]
-  for (let at = 0; at < piece.length; ) {
+  for (let at = 0; at < piece.length;) {
     for (const end = Math.min(at + 5_552, piece.length); at < end; at++) {
       a += piece[at] as number
       b += a

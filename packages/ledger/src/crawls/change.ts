@@ -19,21 +19,19 @@ export function changeCrawl(
 ): Promise<{ record: CrawlRecord; unreached: number }> {
   const { name } = changing
   let goneAt = 0 // the latest version of this name that was forgotten
-  const recordPlaces = places.map(
-    ({ keys, verbs }): Place<CrawlRecord> => ({
-      async read() {
-        const pipeline = redis
-          .pipeline()
-          .hget(keys.crawl(name), CRAWL.record)
-          .zrange(keys.forgotten, ...FORGOTTEN)
-        const [text, gone] = await answersOf(pipeline, deadline, 'crawl')
-        for (const [of, version] of (gone as string[]).map(readForgotten))
-          if (of === name) goneAt = Math.max(goneAt, Number(version))
-        return readRecord(text as string | null)
-      },
-      write: (record, expected) => verbs.crawl(name, record, expected),
-    }),
-  )
+  const recordPlaces = places.map(({ keys, verbs }): Place<CrawlRecord> => ({
+    async read() {
+      const pipeline = redis
+        .pipeline()
+        .hget(keys.crawl(name), CRAWL.record)
+        .zrange(keys.forgotten, ...FORGOTTEN)
+      const [text, gone] = await answersOf(pipeline, deadline, 'crawl')
+      for (const [of, version] of (gone as string[]).map(readForgotten))
+        if (of === name) goneAt = Math.max(goneAt, Number(version))
+      return readRecord(text as string | null)
+    },
+    write: (record, expected) => verbs.crawl(name, record, expected),
+  }))
   const edit = (before: CrawlRecord): CrawlRecord => {
     const next = changed(before, changing, now())
     return { ...next, version: Math.max(next.version, goneAt + 1) }

@@ -64,7 +64,7 @@ export async function change<R extends Versioned>(
   overtaken: () => Error,
 ): Promise<{ record: R; unreached: number }> {
   const until = clock.monotonic() + PATIENCE_MS
-  for (let tries = 0; ; ) {
+  for (let tries = 0; ;) {
     try {
       const written = await writeNext(places, known(), edit)
       if (written !== undefined) return written

@@ -47,9 +47,13 @@ export function withStops(record: StopRecord, { names, by, reason, until }: Stop
   if (reason.trim() === '') throw new StopError('a stop needs a reason: it is recorded')
   if (until !== undefined && !(until > now)) throw new StopError('the end of the stop has passed already')
   const end = until === undefined ? {} : { until: Math.ceil(until) }
-  const added = [...new Set(names)].map(
-    (name): Stop => ({ name, at: Math.floor(now), by: cut(by), reason: cut(reason), ...end }),
-  )
+  const added = [...new Set(names)].map((name): Stop => ({
+    name,
+    at: Math.floor(now),
+    by: cut(by),
+    reason: cut(reason),
+    ...end,
+  }))
   const inForce = stopsInForce(record, now).length
   if (inForce + added.length > MOST_STOPS)
     throw new StopError(

@@ -31,7 +31,7 @@ export async function reserve(
   }
   const wallAt = now - scripts.aheadMs()
   const lanes: ReservedLane[] = []
-  for (let at = 2; at < values.length; ) {
+  for (let at = 2; at < values.length;) {
     const reserved = reservedLane(values, at, now, wallAt)
     lanes.push(reserved)
     at += HEADER + reserved.urls.length

@@ -12,7 +12,7 @@ export async function viewLanes(scripts: Scripts, { order, limit, skip = 0 }: La
   if (limit < 1) return []
   const { now, values } = await callView(scripts, 'view-lanes', { order, skip, limit: Math.min(limit, MAX_LANES) })
   const found: LaneInOrigin[] = []
-  for (let at = 0; at < values.length; ) {
+  for (let at = 0; at < values.length;) {
     const lane = laneView(values, at)
     const origin = at + LANE_ROW.at.size
     found.push({ lane, origin: originView(lane.origin, values, origin, [lane], now) })

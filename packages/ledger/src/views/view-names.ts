@@ -16,7 +16,7 @@ export async function viewClosed(
   const args = { gate, skip, limit: Math.min(limit, MAX_SHOWN), domain }
   const { now, values } = await callView(scripts, 'view-closed', args, agents)
   const origins: (OriginView & { place: number })[] = []
-  for (let at = 1; at < values.length; ) {
+  for (let at = 1; at < values.length;) {
     const fields = at + 2
     const end = endOfOrigin(values, fields)
     const lanes = agents.map((_, n) => laneView(values, end + n * LANE_ROW.at.size))
@@ -34,7 +34,7 @@ export async function scanLanes(
   const args = { cursor, skip, name: domain, limit: Math.min(limit, MAX_SHOWN) }
   const { now, values } = await callView(scripts, 'scan-lanes', args)
   const lanes: (LaneInOrigin & { place: string })[] = []
-  for (let at = 3; at < values.length; ) {
+  for (let at = 3; at < values.length;) {
     const lane = laneView(values, at + 1)
     const origin = at + 1 + LANE_ROW.at.size
     lanes.push({ place: values[at] ?? '', lane, origin: originView(lane.origin, values, origin, [lane], now) })

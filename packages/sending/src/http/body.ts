@@ -196,7 +196,7 @@ export class Body {
         this.#kept = []
         this.#keptBytes = 0
         this.#file ??= await anonymousFile()
-        for (let rest = Buffer.concat(chunks); rest.length > 0; ) {
+        for (let rest = Buffer.concat(chunks); rest.length > 0;) {
           const { bytesWritten } = await this.#file.write(rest, 0, rest.length, this.#spooled)
           this.#spooled += bytesWritten
           rest = rest.subarray(bytesWritten)

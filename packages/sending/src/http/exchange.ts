@@ -542,7 +542,7 @@ const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
 
 /** Whether the head ends among the first bytes, and those of 1xx answers before it. */
 function endsWithin(octets: Buffer, bytes: number): boolean {
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const end = octets.indexOf('\r\n\r\n', from)
     if (end < 0 || end >= bytes) return false
     if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without end

@@ -111,11 +111,8 @@ export async function takeTurn<Refusal extends { kind: string }>(
 const isOpened = (answer: { kind: string }): answer is Opened => answer.kind === 'granted'
 
 /** Why nothing is sent to an address; the ledger knows stopped hosts, which address a host is at is known here alone. */
-export const stoppedAt = (
-  { stops }: Pick<TurnTools['ledger'], 'stops'>,
-  origin: string,
-  address: string | undefined,
-) => (stops.hasAddresses() ? stops.why(origin, address) : undefined)
+export const stoppedAt = ({ stops }: Pick<TurnTools['ledger'], 'stops'>, origin: string, address: string | undefined) =>
+  stops.hasAddresses() ? stops.why(origin, address) : undefined
 
 /** What a request has to hold besides its own lane, and what is known of the address that it will go to. */
 export type Plan = ReturnType<typeof planAt>

@@ -8,7 +8,7 @@
 import type { Reader } from '@decorum/ledger'
 import type { Intake, PartitionView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, systemClock } from '@decorum/protocol'
-import { Counter, Gauge, type Registry } from '@decorum/runtime/prom-client'
+import { Counter, Gauge, type Registry } from '@decorum/runtime/prometheus'
 import type { Headline } from '../pages/headline.ts'
 import { readersOfOthers } from './crawl-readers.ts'
 import type { Eyes } from './looks.ts'

@@ -80,7 +80,7 @@ async function writeBody(path: string, { answer }: Page, signal: AbortSignal): P
 }
 
 async function writeAll(file: FileHandle, chunk: Uint8Array, at: number): Promise<void> {
-  for (let done = 0; done < chunk.length; ) {
+  for (let done = 0; done < chunk.length;) {
     done += (await file.write(chunk, done, chunk.length - done, at + done)).bytesWritten
   }
 }

@@ -177,7 +177,7 @@ async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> 
 const sum = (pieces: Uint8Array[]): number => pieces.reduce((bytes, { length }) => bytes + length, 0)
 
 async function write(to: Current, chunk: Uint8Array): Promise<void> {
-  for (let rest = chunk; rest.length > 0; ) {
+  for (let rest = chunk; rest.length > 0;) {
     const { bytesWritten } = await to.file.write(rest, 0, rest.length, to.bytes + (chunk.length - rest.length))
     rest = rest.subarray(bytesWritten)
   }

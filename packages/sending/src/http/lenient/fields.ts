@@ -45,7 +45,7 @@ export function readFields(lines: string, mark: Mark): Headers {
   const headers: Headers = []
   let last: Headers[number] | undefined
   let left = HEAD_MAX_FIELDS
-  for (let from = 0; from < lines.length; ) {
+  for (let from = 0; from < lines.length;) {
     const lf = lines.indexOf('\n', from)
     const line = withoutLineEnd(lines.slice(from, lf), mark)
     from = lf + 1
@@ -57,8 +57,7 @@ export function readFields(lines: string, mark: Mark): Headers {
     if (!isBlank(line.charCodeAt(0))) {
       last = readField(line, mark)
       if (last !== undefined) headers.push(last)
-    } else if (last === undefined)
-      mark('not-a-header') // it continues a line that was skipped
+    } else if (last === undefined) mark('not-a-header') // it continues a line that was skipped
     else {
       mark('folded-header')
       const more = readValue(line, mark)

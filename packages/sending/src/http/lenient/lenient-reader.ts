@@ -104,7 +104,7 @@ export class LenientReader {
    */
   write(octets: Buffer): void {
     this.#bodyFrom = this.#bodyTo = 0
-    for (let at = 0; at < octets.length && this.#state !== 'over'; ) at = this.#readSome(octets, at)
+    for (let at = 0; at < octets.length && this.#state !== 'over';) at = this.#readSome(octets, at)
     if (this.#bodyTo > this.#bodyFrom) this.#sink.data(octets.subarray(this.#bodyFrom, this.#bodyTo))
   }
 
@@ -134,7 +134,7 @@ export class LenientReader {
 
   /** Lines are looked at once the head is whole: one without end costs no more than its bytes. */
   #readFields(octets: Buffer, from: number): number {
-    for (let at = from; ; ) {
+    for (let at = from; ;) {
       const lf = octets.indexOf(LF, at)
       const to = lf < 0 ? octets.length : lf
       for (let i = at; i < to && this.#isEmptyLine; i++) this.#isEmptyLine = octets[i] === CR

@@ -1,0 +1,67 @@
+/**
+ * Of Prometheus's client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one
+ * default metric all of `@opentelemetry/api`, for exemplars, which are not used here: 35 ms of CPU and 19 MB at each start
+ * (docs/decisions/0010-compiled-code-is-kept.md). The paths are the library's own: test/runtime/unit/deep-imports.test.ts names one that has moved.
+ */
+import { createRequire } from 'node:module'
+import type * as Client from '@prometheus-io/client'
+
+const require = createRequire(import.meta.url)
+
+export const Registry = require('@prometheus-io/client/lib/registry.js') as typeof Client.Registry
+export type Registry = Client.Registry
+export const Counter = require('@prometheus-io/client/lib/counter.js') as typeof Client.Counter
+export type Counter<T extends string = string> = Client.Counter<T>
+export const Gauge = require('@prometheus-io/client/lib/gauge.js') as typeof Client.Gauge
+export const Histogram = require('@prometheus-io/client/lib/histogram.js') as typeof Client.Histogram
+
+/**
+ * All that the library collects by default but two: processor time is counted below, and how busy the event loop is would wake each process ten
+ * times a second, for what its delay already says.
+ */
+const DEFAULT_METRICS = [
+  'processStartTime',
+  'osMemoryHeap',
+  'processOpenFileDescriptors',
+  'processMaxFileDescriptors',
+  'eventLoopLag',
+  'processResources',
+  'processHandles',
+  'processRequests',
+  'heapSizeAndUsed',
+  'heapSpacesSizeAndUsed',
+  'version',
+  'gc',
+]
+
+type DefaultMetricsOptions = {
+  register: Registry
+  prefix?: string
+  /** ms between two looks at the event loop */
+  eventLoopMonitoringPrecision: number
+}
+
+/** What the library's function of this name does, processor time since the start of the process included. */
+export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
+  for (const name of DEFAULT_METRICS) {
+    const add = require(`@prometheus-io/client/lib/metrics/${name}.js`) as (
+      registry: Registry,
+      options: DefaultMetricsOptions,
+    ) => void
+    add(options.register, options)
+  }
+  const seconds = (name: string, help: string, micros: (used: NodeJS.CpuUsage) => number): void => {
+    new Counter({
+      name: `${options.prefix ?? ''}process_cpu_${name}`,
+      help,
+      registers: [options.register],
+      collect() {
+        this.reset()
+        this.inc(micros(process.cpuUsage()) / 1e6)
+      },
+    })
+  }
+  seconds('user_seconds_total', 'Total user CPU time spent in seconds.', ({ user }) => user)
+  seconds('system_seconds_total', 'Total system CPU time spent in seconds.', ({ system }) => system)
+  seconds('seconds_total', 'Total user and system CPU time spent in seconds.', ({ user, system }) => user + system)
+}
