@@ -7,29 +7,28 @@ import { createRequire } from 'node:module'
 import type * as PromClient from 'prom-client'
 
 const require = createRequire(import.meta.url)
-const own = (path: string): unknown => require(`prom-client/lib/${path}.js`)
-
-export const Registry = own('registry') as typeof PromClient.Registry
+// Whole names, which a bundler can follow
+export const Registry = require('prom-client/lib/registry.js') as typeof PromClient.Registry
 export type Registry = PromClient.Registry
-export const Counter = own('counter') as typeof PromClient.Counter
+export const Counter = require('prom-client/lib/counter.js') as typeof PromClient.Counter
 export type Counter<T extends string = string> = PromClient.Counter<T>
-export const Gauge = own('gauge') as typeof PromClient.Gauge
-export const Histogram = own('histogram') as typeof PromClient.Histogram
+export const Gauge = require('prom-client/lib/gauge.js') as typeof PromClient.Gauge
+export const Histogram = require('prom-client/lib/histogram.js') as typeof PromClient.Histogram
 
 /** All that prom-client collects by default, but for processor time, which is counted below. */
-const DEFAULT_METRICS = [
-  'processStartTime',
-  'osMemoryHeap',
-  'processOpenFileDescriptors',
-  'processMaxFileDescriptors',
-  'eventLoopLag',
-  'processResources',
-  'processHandles',
-  'processRequests',
-  'heapSizeAndUsed',
-  'heapSpacesSizeAndUsed',
-  'version',
-  'gc',
+const DEFAULT_METRICS = (): unknown[] => [
+  require('prom-client/lib/metrics/processStartTime.js'),
+  require('prom-client/lib/metrics/osMemoryHeap.js'),
+  require('prom-client/lib/metrics/processOpenFileDescriptors.js'),
+  require('prom-client/lib/metrics/processMaxFileDescriptors.js'),
+  require('prom-client/lib/metrics/eventLoopLag.js'),
+  require('prom-client/lib/metrics/processResources.js'),
+  require('prom-client/lib/metrics/processHandles.js'),
+  require('prom-client/lib/metrics/processRequests.js'),
+  require('prom-client/lib/metrics/heapSizeAndUsed.js'),
+  require('prom-client/lib/metrics/heapSpacesSizeAndUsed.js'),
+  require('prom-client/lib/metrics/version.js'),
+  require('prom-client/lib/metrics/gc.js'),
 ]
 
 type DefaultMetricsOptions = {
@@ -41,10 +40,8 @@ type DefaultMetricsOptions = {
 
 /** What prom-client's function of this name does, processor time since the start of the process included. */
 export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
-  for (const name of DEFAULT_METRICS) {
-    const add = own(`metrics/${name}`) as (registry: Registry, options: DefaultMetricsOptions) => void
+  for (const add of DEFAULT_METRICS() as ((registry: Registry, options: DefaultMetricsOptions) => void)[])
     add(options.register, options)
-  }
   const seconds = (name: string, help: string, micros: (used: NodeJS.CpuUsage) => number): void => {
     new Counter({
       name: `${options.prefix ?? ''}process_cpu_${name}`,
@@ -63,4 +60,4 @@ export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
 
 /** The metrics of several processes as one: `AggregatorRegistry.aggregate`, which only a supervisor needs. */
 export const aggregate: typeof PromClient.AggregatorRegistry.aggregate = (metrics) =>
-  (own('cluster') as typeof PromClient.AggregatorRegistry).aggregate(metrics)
+  (require('prom-client/lib/cluster.js') as typeof PromClient.AggregatorRegistry).aggregate(metrics)
