@@ -95,18 +95,20 @@ async function onStage(
   const stage = await (STAGES[name] as (typeof STAGES)[string])(folder)
   const deaths: string[] = []
   const env = environment(stage.url, times, { DECORUM_PARTITIONS: String(stage.partitions), PORT: '0' })
-  const workers = (['gateway', 'fetcher'] as const).flatMap((role) => Array.from({ length: each }, () => role)).map(
-    (role, n) =>
-      new Worker({
-        role,
-        name: `${role}-${n}`,
-        env,
-        onTrouble,
-        onDeath: ({ name: who, how, wanted }) => {
-          if (!wanted) deaths.push(`${name}: ${who} ended by ${how}`)
-        },
-      }),
-  )
+  const workers = (['gateway', 'fetcher'] as const)
+    .flatMap((role) => Array.from({ length: each }, () => role))
+    .map(
+      (role, n) =>
+        new Worker({
+          role,
+          name: `${role}-${n}`,
+          env,
+          onTrouble,
+          onDeath: ({ name: who, how, wanted }) => {
+            if (!wanted) deaths.push(`${name}: ${who} ended by ${how}`)
+          },
+        }),
+    )
   const web = await recordedWeb(
     Array.from({ length: sites }, (_, n) => ({
       name: `site-${n}`,
