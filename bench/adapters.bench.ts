@@ -45,7 +45,7 @@ function adapters(): Adapter[] {
 }
 
 export async function run({ short, only, seeds = '3' }: BenchOptions): Promise<BenchSection> {
-  const [hosts, urls, delayMs, rounds] = short ? [5, 15, 100, 1] : [20, 300, 1_000, Number(seeds)]
+  const [hosts, urls, delayMs, rounds] = short ? [3, 5, 100, 1] : [20, 300, 1_000, Number(seeds)]
   const rows: string[][] = []
   const loads: number[] = []
   for (const { name, command } of adapters()) {

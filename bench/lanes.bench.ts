@@ -24,7 +24,7 @@ const VERBS: Verb[] = ['store', 'reserve', 'start', 'complete']
 type Rate = { perSecond: number; redis: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
-  const sizes = short ? [500, 5_000] : [1_000, 100_000, 1_000_000]
+  const sizes = short ? [200, 2_000] : [1_000, 100_000, 1_000_000]
   const items = short ? 1_000 : 40_000
   const rounds = short ? 1 : 3
   const speeds = new Map<number, Record<Verb, Rate[]>>()

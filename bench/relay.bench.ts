@@ -37,9 +37,7 @@ type Load = { name: string; origins(count: number): (n: number) => number; round
 type Round = { perSecond: number; redis: number; first: number; last: number; fill: number }
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
-  const size = short
-    ? { origins: 200, urls: 1_000, rounds: [3, 1] }
-    : { origins: 30_000, urls: 30_000, rounds: [11, 7] } // rules of 32,000 files are at hand in a gateway
+  const size = short ? { origins: 50, urls: 150, rounds: [3, 1] } : { origins: 30_000, urls: 30_000, rounds: [11, 7] } // rules of 32,000 files are at hand in a gateway
   const redis = await benchRedis()
   const stops: (() => Promise<unknown>)[] = [() => redis.stop()]
   try {

@@ -36,7 +36,7 @@ type Row = {
 
 export async function run({ short }: { short: boolean }): Promise<BenchSection> {
   const setting: Setting = short
-    ? { origins: 3_000, urls: 9_000, cap: 30, slots: 300, window: 6_000, share: 20 }
+    ? { origins: 1_000, urls: 3_000, cap: 30, slots: 100, window: 2_000, share: 20 }
     : {
         origins: Number(process.env.SIMULATION_ORIGINS ?? 1_000_000),
         urls: Number(process.env.SIMULATION_URLS ?? 20_000_000),

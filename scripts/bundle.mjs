@@ -15,6 +15,10 @@ const LOCK = 'node_modules/.package-lock.json'
 /** A process that runs may load a chunk of an earlier bundle still. */
 const KEPT_MS = 24 * 3_600_000
 
+/** `export const X = require('library/file.js')`: of a library that is loaded with its module the bundler follows the names. */
+const REQUIRES_AT_ONCE = /^export const .* = require\('/m
+const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\)$/m
+
 /** Each source keeps its own place: what it reads or starts beside itself is found there. */
 const ownPlaces = {
   name: 'own places',
@@ -24,7 +28,7 @@ const ownPlaces = {
       const loader = path.endsWith('.ts') ? 'ts' : 'js'
       if (!/import\.meta|__dirname|__filename/.test(text)) return { contents: text, loader }
       const [folder, file, url] = [dirname(path), path, pathToFileURL(path).href].map((place) => JSON.stringify(place))
-      const code = text
+      const code = (REQUIRES_AT_ONCE.test(text) ? text.replace(OWN_REQUIRE, '') : text)
         .replaceAll('import.meta.url', url)
         .replaceAll('import.meta.dirname', folder)
         .replaceAll('import.meta.main', 'false')
@@ -80,7 +84,7 @@ export async function ensureBundle() {
     const own = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'))
     const manifest = {
       root,
-      files: [LOCK, ...own].map(stamp),
+      files: [LOCK, 'scripts/bundle.mjs', ...own].map(stamp),
       entries: Object.fromEntries(ENTRIES.map((entry) => [entry, `${name}/${entry.replace(/\.ts$/, '.mjs')}`])),
     }
     writeFileSync(`${MANIFEST}.new`, JSON.stringify(manifest))

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const results = new URL('../../bench/results.md', import.meta.url)
@@ -11,35 +11,49 @@ function bench(...args: string[]): Promise<{ stdout: string }> {
   return run(process.execPath, ['bench/main.ts', ...args], { cwd: new URL('../..', import.meta.url) })
 }
 
-test('relay: both sides settle every URL, by turns, and a ratio comes out', async () => {
+describe('one after the other, as `npm run bench` runs them', () => {
   const before = readOrEmpty()
-  const { stdout } = await bench('relay', '--short')
-  expect(stdout).toMatch(/Decorum over plain, round by round: \*\*\d+\.\d+ \(/)
-  expect(stdout).toMatch(/each visit empties its lane; 3 rounds/)
-  expect(readOrEmpty()).toBe(before) // the short form writes nothing
-})
+  let stdout = ''
+  beforeAll(async () => {
+    ;({ stdout } = await bench('relay', 'lanes', 'simulation', 'one-host', 'proxy', 'adapters', 'scale', '--short'))
+  })
 
-test('lanes: each verb at two sizes, and the weights', async () => {
-  const { stdout } = await bench('lanes', '--short')
-  expect(stdout).toMatch(/^\| 5,000 \|( [^|]+ \|){8}$/m)
-  expect(stdout).toMatch(/^\| stored URL under an id of its own, 100 a lane \| \d+/m)
-})
+  test('the short form writes nothing', () => {
+    expect(readOrEmpty()).toBe(before)
+  })
 
-test('simulation: 3,000 origins in virtual time; no lane is forgotten, no site is visited too early', async () => {
-  const { stdout } = await bench('simulation', '--short')
-  expect(stdout).toMatch(/\*\*0 waited more than 1 s\*\*/)
-  expect(stdout).toMatch(/before its silence was over\): 0\.$/m)
-})
+  test('relay: both sides settle every URL, by turns, and a ratio comes out', () => {
+    expect(stdout).toMatch(/Decorum over plain, round by round: \*\*\d+\.\d+ \(/)
+    expect(stdout).toMatch(/each visit empties its lane; 3 rounds/)
+  })
 
-test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, none both', async () => {
-  const { stdout } = await bench('one-host', '--short')
-  expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
-})
+  test('lanes: each verb at two sizes, and the weights', () => {
+    expect(stdout).toMatch(/^\| 2,000 \|( [^|]+ \|){8}$/m)
+    expect(stdout).toMatch(/^\| stored URL under an id of its own, 100 a lane \| \d+/m)
+  })
 
-test('proxy: a request through it and through a bare one of Node, and the memory of a client that waits', async () => {
-  const { stdout } = await bench('proxy', '--short')
-  expect(stdout).toMatch(/a request, µs: median \(rounds\) \| \*\*\d+ \(\d+\)\*\* \| \d+ \(\d+\) \|/)
-  expect(stdout).toMatch(/a client that waits, KB \(200 of them\) \| -?\d+\.\d \|/)
+  test('simulation: 1,000 origins in virtual time; no lane is forgotten, no site is visited too early', () => {
+    expect(stdout).toMatch(/\*\*0 waited more than 1 s\*\*/)
+    expect(stdout).toMatch(/before its silence was over\): 0\.$/m)
+  })
+
+  test('one-host: of 4,000 URLs for a lane of 1,000 each is stored or refused, none both', () => {
+    expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
+  })
+
+  test('proxy: a request through it and through a bare one of Node, and the memory of a client that waits', () => {
+    expect(stdout).toMatch(/a request, µs: median \(rounds\) \| \*\*\d+ \(\d+\)\*\* \| \d+ \(\d+\) \|/)
+    expect(stdout).toMatch(/a client that waits, KB \(200 of them\) \| -?\d+\.\d \|/)
+  })
+
+  test('adapters: each fetches all its URLs, and breaks no rule', () => {
+    for (const name of ['undici', 'Crawlee']) expect(stdout).toMatch(new RegExp(`^\\| ${name} \\|.*\\| 0 \\|$`, 'm'))
+  })
+
+  test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', () => {
+    expect(stdout).toMatch(/^\| one Redis, 1 partition, 1 gateway and 1 fetcher \| [\d,]+ /m)
+    expect(stdout).toMatch(/^\| three masters, 6 partitions, 2 gateways and 2 fetchers \| [\d,]+ /m)
+  })
 })
 
 test('peers: what is installed of them, bare and through Decorum, judged by the record of their sites; the others are named', async () => {
@@ -55,17 +69,6 @@ test('peers: what is installed of them, bare and through Decorum, judged by the 
     expect(through).toEqual({ faults: '0 | 0 | 0 | 0 | 0', robots: '4' })
   }
   expect(stdout).toMatch(/^(\| spider \| 1 \| HTTPS|spider was not run: it is not installed)/m)
-})
-
-test('adapters: each fetches all its URLs, and breaks no rule', async () => {
-  const { stdout } = await bench('adapters', '--short')
-  for (const name of ['undici', 'Crawlee']) expect(stdout).toMatch(new RegExp(`^\\| ${name} \\|.*\\| 0 \\|$`, 'm'))
-})
-
-test('scale: one Redis and a cluster, one process of a role and two; each settles every URL', async () => {
-  const { stdout } = await bench('scale', '--short')
-  expect(stdout).toMatch(/^\| one Redis, 1 partition, 1 gateway and 1 fetcher \| [\d,]+ /m)
-  expect(stdout).toMatch(/^\| three masters, 6 partitions, 2 gateways and 2 fetchers \| [\d,]+ /m)
 })
 
 test('a bench that there is not: exit 2, and which there are', async () => {

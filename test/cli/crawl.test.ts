@@ -5,11 +5,8 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Outcome } from '@decorum/protocol'
 import { describe, expect, test } from 'vitest'
-import { redisForTest } from '../support/redis.ts'
 import { decorum, folder, type Running, readOutcomes, site, startDecorum } from './decorum.ts'
 import { decorumHere } from './decorum-here.ts'
-
-const shared = await redisForTest()
 
 const lineOf = (outcome: Outcome): number => Number(outcome.meta?.line)
 const byLine = (outcomes: Outcome[]): Record<string, string> =>
@@ -73,13 +70,13 @@ describe('a whole crawl', () => {
     expect(records).toContain(`WARC-Target-URI: ${a.origin}/one`)
   })
 
-  test('a list from standard input, without an archive, with plain progress for people; a second crawl into the same folder keeps the outcomes of the first', async () => {
+  test('a list from standard input, without an archive, with plain progress for people; a second crawl into the same folder keeps the outcomes of the first; a comment behind a URL is none of it; a line without a scheme is named once', async () => {
     const dir = await folder()
     const { origin, asked } = await site()
     const crawl = (...paths: string[]) =>
       decorum(['crawl', '-', '--out', 'here', '--no-archive'], {
         cwd: dir,
-        input: paths.map((path) => origin + path).join('\n'),
+        input: paths.map((path) => (path.startsWith('\n') ? path.trim() : origin + path)).join('\n'),
       })
     const { code, stdout, stderr } = await crawl('/1', '/2')
     expect(code).toBe(0)
@@ -87,17 +84,21 @@ describe('a whole crawl', () => {
     expect(stderr).toContain('no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (127.0.0.0/8)')
     const names = ['.lock-key', 'crawl.json', 'crawl.log', 'outcomes.ndjson', 'state', 'urls.txt']
     expect(await readdir(join(dir, 'here'))).toEqual(names)
-    await crawl('/3')
+    const again = await crawl('/3 # the third', '\nexample.com/x', '\nexample.com/y')
+    expect(again.code).toBe(0)
     const outcomes = (await readdir(join(dir, 'here'))).filter((name) => name.startsWith('outcomes'))
     expect(outcomes).toHaveLength(2)
     expect(asked).toEqual(['/1', '/2', '/3'])
+    expect(again.stderr).toContain(
+      "line 2: 'example.com/x' is no URL; a scheme is missing: write https://example.com/x (and so in 1 more lines)",
+    )
   })
 
   test('an empty list, and one that is no text, are refused; of a file before anything is done', async () => {
     const dir = await folder()
     const { origin, asked } = await site()
     const crawl = (input: string | Buffer | undefined, file = '-') =>
-      decorum(['crawl', file], { cwd: dir, ...(typeof input === 'string' ? { input } : {}) })
+      decorumHere(['crawl', file], { cwd: dir, ...(typeof input === 'string' ? { input } : {}) })
     expect(await crawl('# nothing\n\n')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('standard input: the list is empty'),
@@ -113,18 +114,6 @@ describe('a whole crawl', () => {
       stderr: expect.stringContaining('latin1.txt: line 2 is not in UTF-8'),
     })
     expect(asked).toEqual([])
-  })
-
-  test('a comment behind a URL is none of it; a line without a scheme is named once', async () => {
-    const dir = await folder()
-    const { origin, asked } = await site()
-    const input = `${origin}/1 # the first\nexample.com/x\nexample.com/y\n`
-    const { code, stderr } = await decorum(['crawl', '-', '--no-archive'], { cwd: dir, input })
-    expect(code).toBe(0)
-    expect(asked).toEqual(['/1'])
-    expect(stderr).toContain(
-      "line 2: 'example.com/x' is no URL; a scheme is missing: write https://example.com/x (and so in 1 more lines)",
-    )
   })
 })
 
@@ -160,11 +149,15 @@ describe('a crawl that is stopped', () => {
   }
   const SLOW = { DEFAULT_DELAY_MS: '300' }
 
-  test('Ctrl-C says what is left and where; --resume does the rest, and no page is fetched twice', async () => {
+  test('Ctrl-C says what is left and where; --resume does the rest by what was applied meanwhile, and no page is fetched twice', async () => {
     const dir = await folder()
     const { asked } = await slowList(dir)
-    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env: SLOW })
+    const env = { DEFAULT_DELAY_MS: '600' } // so that it is not done before the command is, on a busy machine either
+    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
+    await first.hears('"event":"progress"')
     await expect.poll(() => asked.length).toBeGreaterThan(2)
+    const applied = await decorumHere(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env })
+    expect(applied, applied.stderr).toMatchObject({ code: 0 })
     first.child.kill('SIGINT')
     const stopped = await first.result
     expect(stopped.code).toBe(3)
@@ -180,10 +173,12 @@ describe('a crawl that is stopped', () => {
     const refused = await decorumHere(['crawl', 'urls.txt'], { cwd: dir })
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('holds an unfinished crawl') })
 
-    const { code } = await decorum(['crawl', '--resume', '--json'], { cwd: dir })
-    expect(code).toBe(0)
+    const resumed = await decorum(['crawl', '--resume'], { cwd: dir, env })
+    expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
+    expect(resumed.stdout).not.toMatch(/^ {2}pages /m) // no pages are kept, and none is missed
     const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
     expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
+    expect(outcomes.at(-1)).not.toHaveProperty('archive')
     expect(asked.length).toBe(30)
 
     const again = await decorumHere(['crawl', '--resume'], { cwd: dir })
@@ -199,25 +194,6 @@ describe('a crawl that is stopped', () => {
     const { code, stdout } = await running.result
     expect([code, asked]).toEqual([3, []])
     expect(stdout).toMatch(/^Stopped: 0 of 30 URLs have their outcome, [\s\S]*\n {2}30 left {2}stored in /)
-  })
-
-  test('a resumed crawl goes by what was applied meanwhile: no pages are kept, and none is missed', async () => {
-    const dir = await folder()
-    await slowList(dir)
-    const env = { DEFAULT_DELAY_MS: '600' } // so that it is not done before the command is, on a busy machine either
-    const first = startDecorum(['crawl', 'urls.txt', '--json'], { cwd: dir, env })
-    await first.hears('"event":"progress"')
-    const applied = await decorumHere(['config', 'apply', '-', '--yes'], { input: 'PAGE_SINK: none', env })
-    expect(applied, applied.stderr).toMatchObject({ code: 0 })
-    first.child.kill('SIGINT')
-    expect((await first.result).code).toBe(3)
-
-    const resumed = await decorum(['crawl', '--resume'], { cwd: dir, env })
-    expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
-    expect(resumed.stdout).not.toMatch(/^ {2}pages /m)
-    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
-    expect(outcomes.map(lineOf).sort((x, y) => x - y)).toEqual(Array.from({ length: 30 }, (_, n) => n + 1))
-    expect(outcomes.at(-1)).not.toHaveProperty('archive')
   })
 
   test('killed outright, it is resumed as well; its Redis killed in mid-crawl: the crawl goes on and loses nothing', async () => {
@@ -257,25 +233,4 @@ describe('a crawl that is stopped', () => {
     expect(stdout).toMatch(/^Stopped at the limit: \d+ of 30 URLs have their outcome/)
     expect(stdout).toMatch(/\d+ left {2}stored in decorum-out\/state\n {2}go on {5}decorum crawl --resume/)
   })
-})
-
-test('two crawls on one Redis: each counts its own URLs alone', async () => {
-  const env = { REDIS_URL: shared.url }
-  const { origin } = await site()
-  const crawls = ['a', 'b'].map(async (name) => {
-    const dir = await folder()
-    const input = Array.from({ length: 20 }, (_, n) => `${origin}/${name}${n}`).join('\n')
-    const { code, stdout, stderr } = await decorum(['crawl', '-', '--json', '--no-archive'], { cwd: dir, env, input })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const outcomes = await readOutcomes(join(dir, 'decorum-out/outcomes.ndjson'))
-    const own = outcomes.every(({ url }) => url.startsWith(`${origin}/${name}`))
-    return {
-      code,
-      own,
-      outcomes: outcomes.length,
-      done: (JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as { done: number }).done,
-    }
-  })
-  const good = { code: 0, own: true, outcomes: 20, done: 20 }
-  expect(await Promise.all(crawls)).toEqual([good, good])
 })

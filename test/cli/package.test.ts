@@ -121,6 +121,7 @@ test('publint and TypeScript find no fault in the tarballs', async () => {
   const { messages } = await publint({ pkgDir: installed, pack: false, strict: true })
   const said = messages.map((message) => JSON.stringify(message)).filter((text) => !text.includes('dist/node_modules/'))
   expect(said).toEqual([])
+  expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))).not.toHaveProperty('types')
 })
 
 test('the client: its types are right, and little is installed', () => {

@@ -18,6 +18,7 @@ const AGENTS = JSON.stringify([
 const SHORT = { FETCH_DEADLINE_MS: '1500', LEASE_MS: '2500' }
 const TIMES = { ...LONG_LEASES, QUARANTINE_MS: '500', LOG_LEVEL: 'warn' }
 
+type Summary = { done: number }
 type Ground = { web: RecordedWeb; env: Record<string, string>; list(name: string, pages: number): Promise<Crawl> }
 type Crawl = { dir: string; file: string; urls: string[]; outcomes(): Promise<string[]> }
 
@@ -76,6 +77,8 @@ test('two crawls started at the same instant are one fleet and one crawler to ev
   expect(results.filter(({ stdout }) => stdout.includes('"event":"joined"'))).toHaveLength(1)
   expect(await a.outcomes()).toEqual(allFetched(a))
   expect(await b.outcomes()).toEqual(allFetched(b))
+  const counted = results.map(({ stdout }) => (JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Summary).done)
+  expect(counted, 'each counts its own URLs alone').toEqual([a.urls.length, b.urls.length])
   expect(await audit(here)).toMatchObject({ total: 0, examples: [], robotsFetches: { all: 5, most: 1 } })
   // pages too, whichever fetcher got them
   expect(await pagesIn(a)).toEqual(a.urls.toSorted())
@@ -107,23 +110,6 @@ test('the crawl that started the fleet is killed in the middle: the other one co
   expect(splitAgainAsked(await audit(here)).violations).toEqual([])
 })
 
-test('a crawl beside `up` works on its Redis; what `up` was given stays its own', async () => {
-  const here = await ground()
-  const [a, b] = [await here.list('a', 4), await here.list('b', 4)]
-  const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
-  await up.hears('"event":"up"')
-  await decorumHere(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
-  await decorumHere(['enqueue', a.file], { env: here.env })
-  const { code, stdout } = await start(here, b).result
-  expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
-  expect(await b.outcomes()).toEqual(allFetched(b))
-  const others = await decorumHere(['outcomes'], { env: here.env })
-  for (const url of a.urls) expect(others.stdout).toContain(url)
-  up.child.kill('SIGTERM')
-  expect((await up.result).code).toBe(0)
-  expect((await audit(here)).examples).toEqual([])
-})
-
 test('a crawl with other settings than the running fleet ends with a message that names them, and makes no request', async () => {
   const here = await ground()
   const [a, b] = [await here.list('a', 300), await here.list('b', 1)]
@@ -144,22 +130,28 @@ test('a crawl with other settings than the running fleet ends with a message tha
   expect(await readFile(here.web.record, 'utf8')).not.toContain('/b-')
 })
 
-test('`check` beside a fleet: what the fleet knows is not asked for again, what it does not know is asked in turn', async () => {
+test('a crawl beside `up` works on its Redis, and what `up` was given stays its own; `check`: what the fleet knows is not asked for again, what it does not know is asked in turn', async () => {
   const here = await ground()
-  const a = await here.list('a', 6)
+  const [a, b] = [await here.list('a', 4), await here.list('b', 4)]
   const [known, unknown] = [Object.values(here.web.origins)[0], Object.values(here.web.origins)[4]]
-  await writeFile(a.file, `${a.urls.filter((url) => !url.startsWith(`${unknown}/`)).join('\n')}\n`)
+  const left = ({ urls }: Crawl): string[] => urls.filter((url) => !url.startsWith(`${unknown}/`))
+  for (const one of [a, b]) await writeFile(one.file, `${left(one).join('\n')}\n`)
   const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
   await up.hears('"event":"up"')
-  await decorumHere(['outcomes'], { env: here.env })
+  await decorumHere(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
   await decorumHere(['enqueue', a.file], { env: here.env })
+  const { code, stdout } = await start(here, b).result
+  expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
+  expect(await b.outcomes()).toEqual(
+    left(b)
+      .map((url) => `fetched ${url}`)
+      .sort(),
+  )
   const check = async (url: string) => {
     const { code, stdout, stderr } = await decorum(['check', url, '--json'], { env: here.env })
     expect([code, stderr]).toEqual([1, '']) // forbidden
     return JSON.parse(stdout) as { asked: { by: string }; verdicts: { allowed: boolean }[] }
   }
-  const outcome = startDecorum(['outcomes', '--follow'], { env: here.env })
-  await outcome.hears(`${known}/a-0`)
   const asked = await Promise.all([known, unknown, unknown, unknown].map((origin) => check(`${origin}/private/x`)))
   expect(asked.map(({ verdicts }) => verdicts[0]?.allowed)).toEqual([false, false, false, false])
   expect(asked[0]?.asked.by).toBe('known')
@@ -169,8 +161,16 @@ test('`check` beside a fleet: what the fleet knows is not asked for again, what 
   await decorumHere(['origin', nobody, '--pause', '--reason', 'a test'], { env: here.env })
   const paused = await decorumHere(['check', `${nobody}/x`], { env: here.env })
   expect(paused).toMatchObject({ code: 1, stderr: expect.stringContaining('did not come within 60 s') })
-  // The other origins of the list may be asked later than the checks are answered
-  await expect.poll(() => audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
+  const mine: string[] = []
+  await expect
+    .poll(async () => {
+      mine.push((await decorumHere(['outcomes'], { env: here.env })).stdout)
+      return left(a).every((url) => mine.some((text) => text.includes(url)))
+    })
+    .toBe(true)
+  up.child.kill('SIGTERM')
+  expect((await up.result).code).toBe(0)
+  expect(await audit(here)).toMatchObject({ examples: [], robotsFetches: { all: 5, most: 1 } })
 })
 
 /** URLs of the pages in the archive of a crawl, from whole files only. */

@@ -8,15 +8,15 @@ const MB = 1024 * 1024
 
 test('hostile sites, limited tokens, anonymous clients and a frontier that pours: no violation, nothing lost, polite sites go on', async () => {
   const result = await flood({
-    ms: 12_000,
-    quietMs: 12_000,
+    ms: 8_000,
+    quietMs: 4_000,
     calmMs: 120_000,
     times: { ...DEFAULTS, delayMs: 500, deadlineMs: 5_000, leaseMs: 8_000, quarantineMs: 1_000 },
     processes: { gateway: 1, fetcher: 1, permits: 1, console: 1 },
-    polite: 12,
+    polite: 8,
     redisBytes: 48 * MB,
-    pouredRate: 500,
-    pouredLimit: 300,
+    pouredRate: 200,
+    pouredLimit: 200,
   })
   console.log(printFlood(result, []))
   const { quiet, flooded, report, lost, doubled, missing, replaced } = result

@@ -12,6 +12,8 @@ export type Visit = {
   agent: string
   from: number
   to: number
+  /** the answer was handed over whole: its receiver may have it before this process runs again and notes `to` */
+  givenAt: number
   body: string
 }
 export type TlsSite = {
@@ -57,6 +59,7 @@ export async function tlsSite(
       agent: headers['user-agent'] ?? '',
       from,
       to: Number.POSITIVE_INFINITY,
+      givenAt: Number.POSITIVE_INFINITY,
       body: '',
     }
     visits.push(visit)
@@ -64,6 +67,11 @@ export async function tlsSite(
     request.on('error', () => undefined)
     response.on('error', () => undefined)
     response.once('finish', () => (visit.to = performance.now()))
+    const end = response.end as (...args: unknown[]) => typeof response
+    response.end = (...args: unknown[]) => {
+      visit.givenAt = performance.now()
+      return end.apply(response, args)
+    }
     if (path !== '/robots.txt') return answer(request, response)
     response.writeHead(robots === undefined ? 404 : 200).end(robots ?? '')
     return undefined
@@ -78,13 +86,14 @@ export async function tlsSite(
 }
 
 /** Spans that overlap, and the shortest time between two, ms. */
-export function spacing(spans: { from: number; to: number }[]): { overlaps: number; least: number } {
+export function spacing(spans: { from: number; to: number; givenAt?: number }[]): { overlaps: number; least: number } {
   const sorted = spans.toSorted((a, b) => a.from - b.from)
-  let [overlaps, least, end] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
-  for (const { from, to } of sorted) {
+  let [overlaps, least, end, given] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { from, to, givenAt = to } of sorted) {
     if (from < end) overlaps++
-    else least = Math.min(least, from - end)
+    else least = Math.min(least, from - given)
     end = Math.max(end, to)
+    given = Math.max(given, givenAt)
   }
   return { overlaps, least }
 }

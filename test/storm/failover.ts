@@ -19,6 +19,8 @@ export type FailoverOptions = {
   rounds: number
   times: Times
   sites: number
+  /** gateways, and as many fetchers: 2 */
+  each?: number
   /** a failover that has not healed by then never does, ms */
   patienceMs: number
   say?: (line: string) => void
@@ -88,23 +90,25 @@ async function onStage(
   options: FailoverOptions,
   onTrouble: (name: string, text: string) => void,
 ): Promise<OfStage> {
-  const { rounds, times, sites, patienceMs, say = () => undefined } = options
+  const { rounds, times, sites, each = 2, patienceMs, say = () => undefined } = options
   const folder = await mkdtemp(join(tmpdir(), 'decorum-failover-'))
   const stage = await (STAGES[name] as (typeof STAGES)[string])(folder)
   const deaths: string[] = []
   const env = environment(stage.url, times, { DECORUM_PARTITIONS: String(stage.partitions), PORT: '0' })
-  const workers = (['gateway', 'gateway', 'fetcher', 'fetcher'] as const).map(
-    (role, n) =>
-      new Worker({
-        role,
-        name: `${role}-${n}`,
-        env,
-        onTrouble,
-        onDeath: ({ name: who, how, wanted }) => {
-          if (!wanted) deaths.push(`${name}: ${who} ended by ${how}`)
-        },
-      }),
-  )
+  const workers = (['gateway', 'fetcher'] as const)
+    .flatMap((role) => Array.from({ length: each }, () => role))
+    .map(
+      (role, n) =>
+        new Worker({
+          role,
+          name: `${role}-${n}`,
+          env,
+          onTrouble,
+          onDeath: ({ name: who, how, wanted }) => {
+            if (!wanted) deaths.push(`${name}: ${who} ended by ${how}`)
+          },
+        }),
+    )
   const web = await recordedWeb(
     Array.from({ length: sites }, (_, n) => ({
       name: `site-${n}`,

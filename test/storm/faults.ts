@@ -86,14 +86,16 @@ export async function letLoose(
     const wanted: Worker['role'][] = ['fetcher', 'fetcher', 'fetcher', 'fetcher', 'gateway', 'permits', 'proxy']
     const there = wanted.filter((role) => targets.some(({ worker }) => worker.role === role))
     if (there.length === 0) return
-    const roles = dice.deck(there)
-    let role = roles()
+    const [first, roles] = [dice.deck([...new Set(there)]), dice.deck(there)] // each role once before any again
+    let left = new Set(there).size
+    const next = (): Worker['role'] => (left-- > 0 ? first() : roles())
+    let role = next()
     for (;;) {
       await pause(about(rhythm.freezeMs))
       if (over()) return
       const candidates = running(role)
       if (candidates.length === 0) continue // all of them are just being started: it is their turn all the same
-      role = roles()
+      role = next()
       const { worker, supervised } = dice.pick(candidates)
       const whom = supervised && worker.role === 'fetcher' ? 'child' : 'family'
       // A supervisor ends it after 5 s; without one it sleeps beyond its lease.

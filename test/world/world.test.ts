@@ -35,28 +35,23 @@ test('a fleet without faults visits every site politely at the rate that it may 
   expect(report.pace.hosts - report.pace.busy).toBeLessThanOrEqual(2)
 })
 
-test.each(SEEDS)(
-  'with faults between any two events, operators, and crawlers of others, too: seed %i',
-  async (seed) => {
+test('with faults between any two events, operators, and crawlers of others, too; another seed is another run', async () => {
+  const hashes = new Set<string>()
+  for (const seed of SEEDS) {
     const report = await run({ seed, sites: 20, busySeconds: 30, faultEveryMs: 1_000 })
     expect(brokenBy(report)).toEqual([])
     expect(report.faults.length).toBeGreaterThan(10)
-  },
-)
-
-test('the same seed is the same run, and another seed is another', async () => {
-  const options = { ...SMALL, faultEveryMs: 500 }
-  const one = await run({ seed: SEED, ...options })
-  expect((await run({ seed: SEED, ...options })).hash).toBe(one.hash)
-  expect((await run({ seed: SEED + 1, ...options })).hash).not.toBe(one.hash)
+    hashes.add(report.hash)
+  }
+  expect(hashes.size).toBe(SEEDS.length)
 })
 
-test('the same faults of a seed can be played again, or some of them', async () => {
-  const options = { seed: SEED, ...SMALL, faultEveryMs: 1_000 }
+test('the same faults of a seed are the same run, and some of them can be played alone', async () => {
+  const options = { seed: SEED, ...SMALL, faultEveryMs: 500 }
   const whole = await run(options)
-  const only = allUpTo(whole)
-  expect((await run({ ...options, only })).hash).toBe(whole.hash)
-  expect((await run({ ...options, only: [whole.faults[0]?.number ?? 0] })).faults.length).toBeLessThanOrEqual(1)
+  expect((await run({ ...options, only: allUpTo(whole) })).hash).toBe(whole.hash)
+  const first = await run({ ...options, busySeconds: 5, only: [whole.faults[0]?.number ?? 0] })
+  expect(first.faults.length).toBeLessThanOrEqual(1)
 })
 
 test.each<[string, Omit<WorldOptions, 'seed'>, RegExp]>([

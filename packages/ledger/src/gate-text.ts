@@ -56,8 +56,9 @@ export function readersOf(text: string): Map<LedgerGate, Reader> {
  */
 export function gateFunctions(script: string, readers: Map<LedgerGate, Reader>, table: GateTable = GATE_TABLE): string {
   checkTable(table)
-  return ALL_ASKED.filter(({ name }) => new RegExp(`\\bgates_${name}\\b`).test(script))
-    .map((asked) => functionText(asked, readers, table))
+  const asked = new Set(script.match(/\bgates_\w+/g))
+  return ALL_ASKED.filter(({ name }) => asked.has(`gates_${name}`))
+    .map((one) => functionText(one, readers, table))
     .join('\n')
 }
 

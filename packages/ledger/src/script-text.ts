@@ -91,29 +91,24 @@ const closed = (script: string): string => (/^return \(function\(\)$/m.test(scri
 /** `local function name(…)` at the beginning of a line, up to its `end`: on that line, or alone on a later one. */
 const FUNCTION = /^local function (\w+)\((?:.*\bend[ \t]*$|.*(?:\n(?!end[ \t]*$).*)*\nend[ \t]*$)/gm
 const WORD = /[A-Za-z_]\w*/g
+/** Names in a text. Most functions stand in many scripts as they are: each is read once. */
+function wordsIn(text: string): ReadonlySet<string> {
+  const words = wordsOf.get(text) ?? new Set(text.match(WORD))
+  wordsOf.set(text, words)
+  return words
+}
+const wordsOf = new Map<string, ReadonlySet<string>>()
+
 /** A script without the functions that it does not use: Lua allows 200 locals, and parts are shared by many verbs. */
 function withoutUnused(script: string): string {
-  const uses = new Map<string, number>()
-  const count = (text: string, by: number): void => {
-    for (const [word] of text.matchAll(WORD)) uses.set(word, (uses.get(word) ?? 0) + by)
-  }
-  count(script, 1)
-  const functions = [...script.matchAll(FUNCTION)].map(([text, name = '']) => ({
-    text,
-    name,
-    own: text.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0,
-  }))
+  const functions = [...script.matchAll(FUNCTION)].map(([text, name = '']) => ({ text, name }))
+  const used = new Set(script.replace(FUNCTION, '').match(WORD))
   const unused = new Set<string>()
-  for (let found = true; found;) {
-    found = false
-    for (const { text, name, own } of functions) {
-      if (unused.has(name) || (uses.get(name) ?? 0) > own) continue
-      unused.add(name)
-      count(text, -1)
-      found = true
-    }
-  }
-  return script.replace(FUNCTION, (text, name: string) => (unused.has(name) ? '' : text))
+  // What a function of Lua uses stands before it.
+  for (const { text, name } of functions.toReversed())
+    if (!used.has(name)) unused.add(name)
+    else for (const word of wordsIn(text)) used.add(word)
+  return unused.size === 0 ? script : script.replace(FUNCTION, (text, name: string) => (unused.has(name) ? '' : text))
 }
 
 const GATES_PART = 'lib/gates'

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import type * as Client from '@prometheus-io/client'
 
 const require = createRequire(import.meta.url)
-
+// Whole names, which a bundler can follow.
 export const Registry = require('@prometheus-io/client/lib/registry.js') as typeof Client.Registry
 export type Registry = Client.Registry
 export const Counter = require('@prometheus-io/client/lib/counter.js') as typeof Client.Counter
@@ -19,19 +19,19 @@ export const Histogram = require('@prometheus-io/client/lib/histogram.js') as ty
  * All that the library collects by default but two: processor time is counted below, and how busy the event loop is would wake each process ten
  * times a second, for what its delay already says.
  */
-const DEFAULT_METRICS = [
-  'processStartTime',
-  'osMemoryHeap',
-  'processOpenFileDescriptors',
-  'processMaxFileDescriptors',
-  'eventLoopLag',
-  'processResources',
-  'processHandles',
-  'processRequests',
-  'heapSizeAndUsed',
-  'heapSpacesSizeAndUsed',
-  'version',
-  'gc',
+const DEFAULT_METRICS = (): unknown[] => [
+  require('@prometheus-io/client/lib/metrics/processStartTime.js'),
+  require('@prometheus-io/client/lib/metrics/osMemoryHeap.js'),
+  require('@prometheus-io/client/lib/metrics/processOpenFileDescriptors.js'),
+  require('@prometheus-io/client/lib/metrics/processMaxFileDescriptors.js'),
+  require('@prometheus-io/client/lib/metrics/eventLoopLag.js'),
+  require('@prometheus-io/client/lib/metrics/processResources.js'),
+  require('@prometheus-io/client/lib/metrics/processHandles.js'),
+  require('@prometheus-io/client/lib/metrics/processRequests.js'),
+  require('@prometheus-io/client/lib/metrics/heapSizeAndUsed.js'),
+  require('@prometheus-io/client/lib/metrics/heapSpacesSizeAndUsed.js'),
+  require('@prometheus-io/client/lib/metrics/version.js'),
+  require('@prometheus-io/client/lib/metrics/gc.js'),
 ]
 
 type DefaultMetricsOptions = {
@@ -43,13 +43,8 @@ type DefaultMetricsOptions = {
 
 /** What the library's function of this name does, processor time since the start of the process included. */
 export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
-  for (const name of DEFAULT_METRICS) {
-    const add = require(`@prometheus-io/client/lib/metrics/${name}.js`) as (
-      registry: Registry,
-      options: DefaultMetricsOptions,
-    ) => void
+  for (const add of DEFAULT_METRICS() as ((registry: Registry, options: DefaultMetricsOptions) => void)[])
     add(options.register, options)
-  }
   const seconds = (name: string, help: string, micros: (used: NodeJS.CpuUsage) => number): void => {
     new Counter({
       name: `${options.prefix ?? ''}process_cpu_${name}`,

@@ -50,36 +50,43 @@ export function brokenText(part: string, { rule, put }: Pick<Mutant, 'rule' | 'p
  * @throws  Error when the rule is not marked exactly once: a mutant that changes nothing proves nothing
  */
 export function defineMutant(redis: Redis, { name, rule, put }: Omit<Mutant, 'crawls'>): void {
-  const changed = new Set<string>()
-  const read = (file: string): string => {
-    const note = (): void => {
-      if (changed.has(file)) throw new Error(`rule ${rule} is marked twice in ${file}.lua (mutant '${name}')`)
-      changed.add(file)
-    }
-    return brokenText(readAnyPart(file), { rule, put }, note)
+  const changed = new Map<string, string>()
+  for (const file of new Set([...partsOf().values()].flatMap((files) => [...files]))) {
+    let places = 0
+    const text = brokenText(readAnyPart(file), { rule, put }, () => places++)
+    if (places > 1) throw new Error(`rule ${rule} is marked twice in ${file}.lua (mutant '${name}')`)
+    if (places === 1) changed.set(file, text)
   }
-  const texts = new Map(ALL_VERBS.map((verb) => [verb, textOf(verb, (file) => once(changed, file, read))]))
   if (changed.size !== 1)
-    throw new Error(`rule ${rule} is marked in ${changed.size} files: ${[...changed].join(', ')} (mutant '${name}')`)
-  defineAll(redis, (verb) => texts.get(verb) as string)
+    throw new Error(
+      `rule ${rule} is marked in ${changed.size} files: ${[...changed.keys()].join(', ')} (mutant '${name}')`,
+    )
+  const read = (file: string): string => changed.get(file) ?? readAnyPart(file)
+  const isChanged = (verb: AnyVerb): boolean => [...changed.keys()].some((file) => partsOf().get(verb)?.has(file))
+  defineAll(redis, (verb) => (isChanged(verb) ? textOf(verb, read) : textOf(verb)))
 }
 
-/** A part is included in several verbs, and read for each. */
-function once(changed: Set<string>, file: string, read: (file: string) => string): string {
-  changed.delete(file)
-  return read(file)
+type AnyVerb = (typeof ALL_VERBS)[number]
+let parts: Map<AnyVerb, Set<string>> | undefined
+/** The parts that each verb is made of. */
+function partsOf(): Map<AnyVerb, Set<string>> {
+  parts ??= new Map(
+    ALL_VERBS.map((verb) => {
+      const files = new Set<string>()
+      textOf(verb, (file) => {
+        files.add(file)
+        return readAnyPart(file)
+      })
+      return [verb, files]
+    }),
+  )
+  return parts
 }
 
 /** Every rule that is marked in the scripts. */
 export function markedRules(): Set<string> {
-  const rules = new Set<string>()
-  for (const verb of ALL_VERBS)
-    textOf(verb, (file) => {
-      const text = readAnyPart(file)
-      for (const [, rule] of text.matchAll(RULE)) rules.add(rule as string)
-      return text
-    })
-  return rules
+  const files = new Set([...partsOf().values()].flatMap((some) => [...some]))
+  return new Set([...files].flatMap((file) => [...readAnyPart(file).matchAll(RULE)].map(([, rule]) => rule as string)))
 }
 
 /** Name of the bug, the rule it breaks, and the code in its place. */
