@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from '
 import { dirname, join, relative } from 'node:path'
 import { alone } from './alone.mjs'
 import { npmCi, readableByOthers } from './npm.mjs'
-import { root, say } from './say.mjs'
+import { main, root, SetupError, say } from './say.mjs'
 
 const name = `node-${process.platform}-${process.arch}`
 const isOffered = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
@@ -38,3 +38,11 @@ export async function packagedNode() {
   )
   return existsSync(node) ? node : undefined
 }
+
+// By scripts/node24/launcher.
+if (process.argv[1] === import.meta.filename)
+  await main(async () => {
+    if ((await packagedNode()) === undefined)
+      throw new SetupError('no package brings Node 24 to this machine: install Node 24')
+    return 0
+  })
