@@ -1,5 +1,5 @@
 /** `npm start` in a project of its own, with an npm that notes what it is asked: no network, no real packages. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -240,6 +240,35 @@ test('on Node 24 no other is installed', async () => {
   expect((await start(here)).code).toBe(0)
   expect(here.npmCalls()).toHaveLength(1)
   expect(existsSync(join(here.dir, PACKAGED))).toBe(false)
+})
+
+test('what npm ci links as node_modules/.bin/node installs Node 24 where the first on the PATH is older, and else is that one', async () => {
+  const here = await project(INSTALLS_NODE)
+  const own = join(here.dir, 'own')
+  mkdirSync(own)
+  const launcher = join(here.dir, 'scripts/node24/launcher/node.sh')
+  mkdirSync(join(here.dir, 'node_modules', '.bin'), { recursive: true })
+  symlinkSync(launcher, join(here.dir, 'node_modules', '.bin', 'node'))
+  const print = (version: string): string => {
+    writeFileSync(join(own, 'node'), `#!/bin/sh\nexec ${process.execPath} "$@"`, { mode: 0o755 })
+    return execFileSync(
+      join(here.dir, 'node_modules/.bin/node'),
+      ['-p', 'process.argv.length + " " + process.version', 'a b'],
+      {
+        env: {
+          ...pretend(version),
+          PATH: [join(here.dir, 'node_modules/.bin'), own, here.bin, '/usr/bin', '/bin'].join(':'),
+        },
+        encoding: 'utf8',
+      },
+    )
+  }
+  expect(print('24.1.0')).toBe(`2 ${process.version}\n`)
+  expect(existsSync(join(here.dir, PACKAGED))).toBe(false)
+  expect(print('20.9.0')).toBe(`2 ${process.version}\n`)
+  expect(existsSync(join(here.dir, PACKAGED, 'node'))).toBe(true)
+  print('20.9.0')
+  expect(here.npmCalls()).toHaveLength(1)
 })
 
 test('on Node 20 without a packaged Node 24, the sentence names what to install', async () => {
