@@ -104,7 +104,7 @@ test('no file of the command writes to stdout or stderr but terminal.ts', async 
   const src = new URL('../../packages/cli/src/', import.meta.url)
   /** JSON to the parent that started it; whoever hands a stream on to the module that draws on it. */
   const allowed: Record<string, RegExp> = {
-    'redis-guardian.ts':
+    'local-redis/redis-guardian.ts':
       /(process\.stdout, process\.stderr\]\) stream\.on\('error'|process\.stdout\.write\(`\$\{JSON\.stringify\(report\))/,
     'commands/role.ts': /process\.stdout\.write\(`\$\{JSON\.stringify\(\{ started: \{ port/,
     'commands/up.ts': /process\.stderr\.isTTY \?/,
