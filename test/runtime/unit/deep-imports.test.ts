@@ -36,8 +36,8 @@ test('BullMQ, undici and the client of Prometheus are the only libraries that ar
   ])
 })
 
-// The default metrics have paths that are put together: test/runtime/loaded.test.ts compares them with those of the index.
-test.each(found.filter(({ path }) => !path.includes('${')))('$path is what $library exports', ({ library, path }) => {
+// The index does not export the default metrics one by one: test/runtime/loaded.test.ts compares them with those that it collects.
+test.each(found.filter(({ path }) => !path.includes('/lib/metrics/')))('$path is what $library exports', ({ library, path }) => {
   const part: unknown = require(path)
   const exported = Object.values(require(library) as object)
   const members = exported.includes(part) ? [part] : Object.values(part as object)
