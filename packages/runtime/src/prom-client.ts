@@ -1,7 +1,7 @@
 /**
- * Of prom-client the metrics, the registry, and the default metrics of a process. Its index also loads the push gateway, and with one default
- * metric all of `@opentelemetry/api`, for exemplars, which are not used here: 30 ms of CPU and 12 MB at each start (docs/decisions/0010-compiled-code-is-kept.md).
- * The paths are prom-client's own, so its version is pinned, as all are.
+ * Only the metrics, the registry, and the default metrics of prom-client. Its index also loads the push gateway, and through one default
+ * metric all of `@opentelemetry/api`, for exemplars, which are not used here: 30 ms of CPU and 12 MB at each start
+ * (docs/decisions/0010-compiled-code-is-kept.md). The paths are internal to prom-client, so its version is pinned, like all versions.
  */
 import { createRequire } from 'node:module'
 import type * as PromClient from 'prom-client'
@@ -16,7 +16,7 @@ export type Counter<T extends string = string> = PromClient.Counter<T>
 export const Gauge = own('gauge') as typeof PromClient.Gauge
 export const Histogram = own('histogram') as typeof PromClient.Histogram
 
-/** All that prom-client collects by default, but for processor time, which is counted below. */
+/** All default metrics of prom-client except processor time, which is counted below. */
 const DEFAULT_METRICS = [
   'processStartTime',
   'osMemoryHeap',
@@ -35,11 +35,11 @@ const DEFAULT_METRICS = [
 type DefaultMetricsOptions = {
   register: Registry
   prefix?: string
-  /** ms between two looks at the event loop */
+  /** interval at which the event loop is sampled, ms */
   eventLoopMonitoringPrecision: number
 }
 
-/** What prom-client's function of this name does, processor time since the start of the process included. */
+/** Works like prom-client's function of this name, and includes processor time since the start of the process. */
 export function collectDefaultMetrics(options: DefaultMetricsOptions): void {
   for (const name of DEFAULT_METRICS) {
     const add = own(`metrics/${name}`) as (registry: Registry, options: DefaultMetricsOptions) => void
