@@ -37,10 +37,13 @@ test('BullMQ, undici and the client of Prometheus are the only libraries that ar
 })
 
 // The index does not export the default metrics one by one: test/runtime/loaded.test.ts compares them with those that it collects.
-test.each(found.filter(({ path }) => !path.includes('/lib/metrics/')))('$path is what $library exports', ({ library, path }) => {
-  const part: unknown = require(path)
-  const exported = Object.values(require(library) as object)
-  const members = exported.includes(part) ? [part] : Object.values(part as object)
-  expect(members.length).toBeGreaterThan(0)
-  for (const member of members) expect(exported).toContain(member)
-})
+test.each(found.filter(({ path }) => !path.includes('/lib/metrics/')))(
+  '$path is what $library exports',
+  ({ library, path }) => {
+    const part: unknown = require(path)
+    const exported = Object.values(require(library) as object)
+    const members = exported.includes(part) ? [part] : Object.values(part as object)
+    expect(members.length).toBeGreaterThan(0)
+    for (const member of members) expect(exported).toContain(member)
+  },
+)
