@@ -1,6 +1,6 @@
 /**
- * The `decorum` command. Start at `buildProgram` (program.ts): every command with its options; each command's body is a file
- * in commands/. main.ts is what the shell runs. `startFleet` runs gateways, fetchers, a console, permits and proxies as child processes.
+ * The `decorum` command. Start at `buildProgram` (program.ts): every command with its options; the body of each command is a file in
+ * commands/. The shell runs main.ts. `startFleet` runs gateways, fetchers, a console, permits and proxies as child processes.
  */
 export { type Fleet, startFleet } from './fleet.ts'
 export { buildProgram } from './program.ts'
