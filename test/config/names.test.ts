@@ -97,9 +97,14 @@ test('a stored configuration in which a former setting has an effect is named; o
 })
 
 test('a bucket may be followed by what the names of its objects begin with; files hold a tenth of the folder, 64 MB at most', () => {
-  const key = { S3_ACCESS_KEY_ID: 'me', S3_SECRET_ACCESS_KEY: 'secret', S3_REGION: 'us-east-1' }
-  const of = (S3_BUCKET: string, ARCHIVE_MAX_BYTES: number) =>
-    storeOptions({ ...key, PAGE_SINK: 's3', S3_ENDPOINT: 'https://s3.example.net', S3_BUCKET, ARCHIVE_MAX_BYTES })
+  const key = { S3_ACCESS_KEY_ID: 'me', S3_SECRET_ACCESS_KEY: 'secret' }
+  const of = (S3_BUCKET: string, ARCHIVE_MAX_BYTES: number, S3_ENDPOINT = 'https://s3.example.net') =>
+    storeOptions({ ...key, PAGE_SINK: 's3', S3_ENDPOINT, S3_BUCKET, ARCHIVE_MAX_BYTES })
+  expect(of('pages', 0)?.settings).toMatchObject({ endpoint: 'https://s3.example.net', region: 'us-east-1' })
+  expect(of('pages', 0, 'https://s3.example.net?region=eu-central-1')?.settings).toMatchObject({
+    endpoint: 'https://s3.example.net',
+    region: 'eu-central-1',
+  })
   expect(of('pages', 0)).toMatchObject({
     settings: { bucket: 'pages', prefix: '' },
     fileBytes: 64_000_000,

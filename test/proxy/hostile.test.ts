@@ -237,6 +237,7 @@ describe('who may use it', () => {
     env: {
       DECORUM_PERMIT_TOKENS: tokens,
       PROXY_HOSTS: '127.40.0.1, 127.40.0.2, 127.40.0.3',
+      PROXY_MAX_WAIT_MS: '1500',
     },
   })
   const as = (login: string): { headers: Record<string, string> } => ({
@@ -255,7 +256,7 @@ describe('who may use it', () => {
     await expectPolite()
   })
 
-  test('a token has so many requests in line and no more', async () => {
+  test('a token has so many requests in line and no more; one that waits too long is told which gate holds it', async () => {
     const { web, proxy } = await fleet([{ name: 'paced', robots: { body: 'User-agent: *\nCrawl-delay: 2\n' } }])
     const { paced } = web.origins
     const login = as(`+spring:${TOKEN}`)
@@ -266,9 +267,10 @@ describe('who may use it', () => {
         return get(proxy(), `${paced}/${n}`, login)
       }),
     )
-    expect(all.map(({ status }) => status)).toEqual([200, 200, 503])
-    expect(JSON.parse(all[2]?.body ?? '')).toMatchObject({ type: 'quota' })
-    expect(Number(all[2]?.headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    expect(all.map(({ body }) => JSON.parse(body).type)).toEqual(['wait', 'wait', 'quota'])
+    expect(all.map(({ status }) => status)).toEqual([503, 503, 503])
+    expect(all.every(({ headers }) => Number(headers['retry-after']) >= 1)).toBe(true)
+    expect(JSON.parse(all[1]?.body ?? '')).toMatchObject({ gate: 'crawl-delay', ahead: expect.any(Number) })
   })
 })
 

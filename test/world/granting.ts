@@ -54,6 +54,7 @@ const configOf = (parts: Parts) => ({
   FETCH_DEADLINE_MS: parts.settings.deadlineMs,
   MAX_ATTEMPTS: parts.settings.maxAttempts,
   PERMIT_MAX_MS,
+  PROXY_MAX_WAIT_MS: MINUTE,
   PAGE_MAX_BYTES: 1_000_000,
 })
 

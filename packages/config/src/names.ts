@@ -29,9 +29,9 @@ const FORMER: ReadonlyMap<string, string> = new Map([
   ['MAX_GAP_MS', 'did you mean MAX_DELAY_MS?'],
   ['HONOUR_NOARCHIVE', 'an agent of DECORUM_AGENTS has honourNoarchive'],
   ['S3_PREFIX', 'S3_BUCKET holds it after a slash'],
+  ['S3_REGION', 'S3_ENDPOINT holds it after ?region='],
   ['S3_SPOOL_MAX_BYTES', 'ARCHIVE_MAX_BYTES bounds the folder'],
   ['FORGET_READERS_AFTER_MS', "'decorum outcomes --forget --group NAME' forgets a reader"],
-  ['PROXY_MAX_WAIT_MS', 'a request is held for as long as its client stays connected'],
   ['S3_FILE_MAX_BYTES', 'it is always 64 MB, or a tenth of ARCHIVE_MAX_BYTES'],
   ['PROXY_TUNNEL_IDLE_MS', 'it is always 2 s'],
   ['PERMITS_MAX_WAITING', 'it is always 25,000'],
@@ -48,6 +48,7 @@ const FORMER: ReadonlyMap<string, string> = new Map([
 /** Former names that a stored document may still hold with an effect; and their values that had none. */
 const OF_DOCUMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['S3_PREFIX', null],
+  ['S3_REGION', 'us-east-1'],
   ['HONOUR_NOARCHIVE', 'no'],
   ['FORGET_READERS_AFTER_MS', 0],
 ])

@@ -54,6 +54,7 @@ const EXPERT: ReadonlySet<SettingName> = new Set([
   'INTAKE_LOCK_MS',
   'DNS_SERVERS',
   'PROXY_USER_AGENT',
+  'PROXY_MAX_WAIT_MS',
 ])
 
 export const AUDIENCES = ['You will set', 'You may set', 'For experts'] as const

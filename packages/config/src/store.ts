@@ -15,7 +15,6 @@ export type StoreOptions = { settings: StoreSettings; fileBytes: number; maxByte
 
 type Given = {
   S3_ENDPOINT: string
-  S3_REGION: string
   S3_BUCKET: string
   S3_ACCESS_KEY_ID?: string | undefined
   S3_SECRET_ACCESS_KEY?: string | undefined
@@ -45,9 +44,10 @@ function bucketOf(text: string): { bucket: string; prefix: string } {
 export function storeSettings(c: Given): StoreSettings {
   const missing = NEEDED.filter((name) => (c[name] ?? '') === '')
   if (missing.length > 0) throw wrongSettings(...missing.map((name) => `${name}: is needed for an S3-compatible store`))
+  const { origin, searchParams } = new URL(c.S3_ENDPOINT)
   return {
-    endpoint: new URL(c.S3_ENDPOINT).origin,
-    region: c.S3_REGION,
+    endpoint: origin,
+    region: searchParams.get('region') ?? 'us-east-1', // stores without regions take this one
     ...bucketOf(c.S3_BUCKET),
     accessKeyId: c.S3_ACCESS_KEY_ID ?? '',
     secretAccessKey: c.S3_SECRET_ACCESS_KEY ?? '',

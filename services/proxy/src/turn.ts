@@ -10,8 +10,6 @@ import type { Refusal } from './refuse.ts'
 
 /** Time before the next try when Redis does not answer. */
 const AWAY_MS = 1_000
-/** A request is held as long as its client stays: hardly any crawler retries after a 503, and each has a time-out. */
-const FOR_EVER = Number.POSITIVE_INFINITY
 /** A lease is extended each time that this share of it has passed. */
 const EXTENDED_AT = 1 / 3
 
@@ -42,11 +40,15 @@ export async function waitForTurn(wish: Wish, key: string, client: Waiting, part
 async function answerInLine(wish: Wish, key: string, client: Waiting, parts: Parts): Promise<Answer> {
   const { lines, places, config, tools } = parts
   const { clock } = tools.ledger
+  const mostMs = config.PROXY_MAX_WAIT_MS === 0 ? Number.POSITIVE_INFINITY : config.PROXY_MAX_WAIT_MS
+  const until = clock.monotonic() + mostMs
   for (;;) {
+    const waitMs = Math.max(0, until - clock.monotonic())
     try {
-      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, FOR_EVER, caller))
+      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, waitMs, caller))
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error
+      if (waitMs < AWAY_MS) throw new Problem('ledger-away', 'Redis does not answer', { retryAfterMs: AWAY_MS })
       await clock.sleep(AWAY_MS)
       if (client.closed) throw new GoneError()
     }

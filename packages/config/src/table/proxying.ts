@@ -1,6 +1,6 @@
 /** How the proxy handles requests of crawlers that do not support Decorum. */
 import { z } from 'zod'
-import type { Setting } from './setting.ts'
+import { type Setting, wholeNumber } from './setting.ts'
 
 export const proxying = {
   PROXY_USER_AGENT: {
@@ -9,6 +9,16 @@ export const proxying = {
       "What becomes of a client's User-Agent: `override` sends that of the agent; `keep` sends the client's, which has to name the agent's product token and a contact; `refuse` passes on only requests that have that of the agent already.",
     reason:
       'A site addresses rules and complaints to the User-Agent that it sees, so it is the one whose rules are obeyed.',
+    roles: ['proxy'],
+    scope: 'process',
+    change: 'restart',
+  },
+  PROXY_MAX_WAIT_MS: {
+    schema: wholeNumber(0).default(0),
+    unit: 'ms',
+    means:
+      'How long a request is held before it is answered with 503, Retry-After and the gate that holds it; 0: as long as its client stays connected.',
+    reason: 'Hardly any crawler retries after a 503, and each has a time-out.',
     roles: ['proxy'],
     scope: 'process',
     change: 'restart',

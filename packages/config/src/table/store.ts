@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { type Setting, textThat } from './setting.ts'
 
+/** Address, and after `?region=` the region that requests are signed for. */
+const ADDRESS = /^https?:\/\/[^/?#@]+\/?(\?region=[a-z0-9-]{1,64})?$/
 function storeAddress(text: string): void {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
-    throw new Error('an address such as https://s3.example.net is needed, without a path or a password')
+  if (!URL.canParse(text) || !ADDRESS.test(text))
+    throw new Error('an address such as https://s3.example.net or https://s3.example.net?region=eu-central-1 is needed')
 }
 const secret = z
   .string()
@@ -16,19 +17,8 @@ export const store = {
   S3_ENDPOINT: {
     schema: textThat(storeAddress).or(z.literal('')).default(''),
     means:
-      'Address of the S3-compatible store (path-style requests), such as https://s3.example.net. PAGE_SINK=s3 needs it.',
+      'Address of the S3-compatible store (path-style requests), such as https://s3.example.net; requests are signed for the region us-east-1, or for the one after `?region=`. PAGE_SINK=s3 needs it.',
     reason: 'Nothing is sent to a store that was not named.',
-    roles: ['fetcher', 'permits', 'console'],
-    scope: 'fleet',
-    change: 'restart',
-  },
-  S3_REGION: {
-    schema: z
-      .string()
-      .regex(/^[a-z0-9-]{1,64}$/, 'a region such as eu-central-1 is needed')
-      .default('us-east-1'),
-    means: 'Region that requests to the store are signed for.',
-    reason: 'Stores without regions take this one.',
     roles: ['fetcher', 'permits', 'console'],
     scope: 'fleet',
     change: 'restart',
