@@ -253,7 +253,7 @@ async function weighOrigins(origins: number): Promise<{ idle: number; expired: n
 
 /** robots.txt learned, one page settled, the silence run down. */
 async function visitAll({ redis, ledger, clock }: Bench, origins: number): Promise<void> {
-  const body = { hash: 'a'.repeat(32), octets: new TextEncoder().encode('User-agent: *\nDisallow: /private\n') }
+  const body = { hash: 'a'.repeat(32), bytes: new TextEncoder().encode('User-agent: *\nDisallow: /private\n') }
   for (let from = 0; from < origins; from += CALL) {
     await storeAll(ledger, origins, from, CALL)
     const asked = await reserve(ledger, CALL)

@@ -84,7 +84,7 @@ async function record({ agent, origin, fence, delayMs }: Order): Promise<void> {
     agent: one.key,
     ...effectiveDelay(one, parseRobots(octets, { policy: policies[one.profile] })),
   }))
-  await ledger.record({ agent, origin, fence, state, body: { hash, octets }, delays, delayMs, elapsedMs: 0 })
+  await ledger.record({ agent, origin, fence, state, body: { hash, bytes: octets }, delays, delayMs, elapsedMs: 0 })
 }
 
 function robotsOf(origin: string): string {

@@ -104,7 +104,16 @@ export function simulatedFleet({ ledger, agent, clock, web, frontier, slots, win
       const delays = [{ agent: agent.key, ...delay }]
       must(
         'completed',
-        await ledger.record({ agent: key, origin, fence, state, body: { hash, octets }, delays, delayMs, elapsedMs }),
+        await ledger.record({
+          agent: key,
+          origin,
+          fence,
+          state,
+          body: { hash, bytes: octets },
+          delays,
+          delayMs,
+          elapsedMs,
+        }),
       )
       tally.robots += 1
       return

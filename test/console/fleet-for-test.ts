@@ -106,7 +106,7 @@ export async function fleetForTest(
       const state = step(lane.robots.state, { kind: 'answered', status, jitter: 0, ...good }, now)
       const rules = status < 300 ? parseRobots(octets, { policy: policies.decorum }) : undefined
       const delays = agents.list.map((one) => ({ agent: one.key, ...effectiveDelay(one, rules) }))
-      const body = status < 300 ? { body: { hash, octets } } : {}
+      const body = status < 300 ? { body: { hash, bytes: octets } } : {}
       const recorded = await ledger.record({
         agent,
         origin,

@@ -112,12 +112,12 @@ test.each([
   })
   // A crawl that is known, with something to do for it: else nothing would be asked about crawls.
   await ledger.changeCrawl({ name: 'news', change: { state: 'cancelled', limits: { stored: 1 } }, ...about })
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   await ledger.stop({ names: ['site.test'], ...about })
   await hurt(redis)
   const told = await Promise.allSettled([
     ...Object.values(CALLS).map(async (call) => call(ledger)),
-    ledger.crawlBook.look(),
+    ledger.crawlBook.refresh(),
     ledger.pool(0, 'p').offer(['order']),
     ledger.pool(0, 'p').take(1),
     ledger.pool(0, 'p').waiting(),

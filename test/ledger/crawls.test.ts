@@ -310,7 +310,7 @@ test('cancelled: every stored URL ends once, in bounded steps; what is in flight
   if (flying === undefined) throw new Error('a lane is reserved')
   await startPage(flying)
   await ledger.changeCrawl({ name: 'gone', change: { state: 'cancelled' }, ...by })
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   const steps: number[] = []
   for (let step = await ledger.sweepCrawls(0); step > 0; step = await ledger.sweepCrawls(0)) steps.push(step)
   expect(Math.max(...steps)).toBeLessThanOrEqual(20 * 200)
@@ -362,7 +362,7 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
     const bench = await emptyLedger(redis, { partitions })
     const { ledger } = bench
     await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: 4, pagesPerHost: 2 } }, ...by })
-    await ledger.crawlBook.look()
+    await ledger.crawlBook.refresh()
     const hosts = [
       'site.co.uk',
       'a.site.co.uk',
@@ -395,7 +395,7 @@ test('a limit per registrable domain counts all its hosts, in whichever partitio
       '127.0.0.1/3': 'crawl-per-host',
     })
     await ledger.changeCrawl({ name: 'domain', change: { limits: { pagesPerDomain: null } }, ...by })
-    await ledger.crawlBook.look()
+    await ledger.crawlBook.refresh()
     const last = 'http://d.site.co.uk'
     expect(await ledger.store(ledger.partitionOf(last), [url('d', { crawl: 'domain', origin: last })])).toMatchObject({
       stored: 1,
@@ -417,9 +417,9 @@ test('a crawl ends at its end, or when it has fetched as many bytes as it may', 
   await startPage(reserved)
   await finish(ledger, reserved, { kind: 'fetched', bytes: 1_200 })
   clock.pass(61_000)
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   await ledger.limitCrawls()
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   while ((await ledger.sweepCrawls(0)) > 0);
   expect((await outcomesOf(bench, 'bytes')).map((one) => ('reason' in one ? one.reason : one.kind))).toEqual([
     'connect',
@@ -439,10 +439,10 @@ test('a change that reached the first partition alone is carried to the others',
   await raw.hset(far[2] ?? '', 'version', '7', 'weight', '1')
   await raw.hdel(`${ledger.tags[1]}:crawls`, 'news')
   await raw.hset(`${ledger.tags[2]}:crawls`, 'news', '7', 'late', '0')
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   for (const key of far) expect(await raw.hmget(key, 'weight', 'held')).toEqual(['5', '1'])
   expect((await ledger.crawls()).map(({ name }) => name)).toEqual(['default', 'late', 'news'])
-  expect(ledger.crawlBook.knows('late')).toBe(true)
+  expect(ledger.crawlBook.has('late')).toBe(true)
 })
 
 test('a thousand crawls of few lanes each are stored, listed and end', async () => {
@@ -513,23 +513,23 @@ test('a crawl that was forgotten stays so, whatever gateways that do not have th
     const { ledger } = bench
     const gateway = await bench.another()
     await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
-    await gateway.crawlBook.look()
+    await gateway.crawlBook.refresh()
     expect(await ledger.forgetCrawl(name)).toBe('forgotten')
-    await gateway.crawlBook.look()
+    await gateway.crawlBook.refresh()
     await gateway.limitCrawls()
     expect(
       (await ledger.crawls()).map((crawl) => crawl.name),
       `${partitions} partitions`,
     ).toEqual([DEFAULT_CRAWL])
-    await gateway.crawlBook.look()
+    await gateway.crawlBook.refresh()
     expect(gateway.crawlBook.recordOf(name).state).toBe('running')
     expect(await ledger.forgetCrawl(name)).toBe('absent')
     // Named anew before the gateway has looked again.
     await ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...by })
-    await gateway.crawlBook.look()
+    await gateway.crawlBook.refresh()
     expect(await ledger.forgetCrawl(name)).toBe('forgotten')
     await ledger.store(0, [url('one', { crawl: name })])
-    await gateway.crawlBook.look()
+    await gateway.crawlBook.refresh()
     expect(gateway.crawlBook.recordOf(name).state).toBe('running')
     const [, anew] = await ledger.crawls()
     expect(anew).toMatchObject({ name, waiting: 1, record: { state: 'running' } })
@@ -558,14 +558,14 @@ test('a record that Redis has lost is written again by a process that has seen i
   const { ledger, raw, another } = await emptyLedger(redis, { partitions: 2 })
   const late = await another()
   await ledger.changeCrawl({ name: 'news', change: { weight: 3 }, ...by })
-  await late.crawlBook.look()
+  await late.crawlBook.refresh()
   await ledger.changeCrawl({ name: 'news', change: { state: 'paused' }, ...by })
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   for (const tag of ledger.tags) await raw.del(`${tag}:crawl:news`, `${tag}:crawls`)
-  await late.crawlBook.look()
-  await ledger.crawlBook.look()
+  await late.crawlBook.refresh()
+  await ledger.crawlBook.refresh()
   for (const tag of ledger.tags) expect(await raw.hget(`${tag}:crawl:news`, 'held')).toBe('1')
-  await late.crawlBook.look()
+  await late.crawlBook.refresh()
   expect(late.crawlBook.recordOf('news').state).toBe('paused')
 })
 
@@ -574,7 +574,7 @@ test('a share of a limit that was taken away after the limit had been read is no
   const set = (stored: number | null) => ledger.changeCrawl({ name: 'news', change: { limits: { stored } }, ...by })
   const gateway = await another()
   await set(5)
-  await gateway.crawlBook.look()
+  await gateway.crawlBook.refresh()
   const stands = async () => /^blocked_clients:(\d+)/m.exec(await raw.info('clients'))?.[1]
   await raw.client('PAUSE', 5_000, 'WRITE') // both read what there is, and then wait in this order
   const taken = set(null)
@@ -697,7 +697,7 @@ test('a URL that was requested in vain before its crawl was cancelled ends with 
   const { agent, origin, fence } = tried
   await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
   await ledger.changeCrawl({ name: 'gone', change: { state: 'cancelled' }, ...by })
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   while ((await ledger.sweepCrawls(0)) > 0);
   const ended = await outcomesOf(bench, 'gone')
   expect(ended.map(({ attempts }) => attempts).toSorted((a, b) => a - b)).toEqual([0, 1])

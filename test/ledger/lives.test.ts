@@ -34,7 +34,7 @@ async function learnBody(bench: Bench, origin: string, bytes: number, more: Part
   const [{ agent, fence, robots }] = taken.lanes as [ReservedLane]
   await ledger.start({ agent, origin, fence, kind: 'robots', version: robots.version, delayMs: 0 })
   const hash = more.body?.hash ?? `h-${origin}`
-  const body = { hash, octets: noise(hash, bytes) }
+  const body = { hash, bytes: noise(hash, bytes) }
   const robotsRecord = {
     agent,
     origin,
@@ -112,12 +112,12 @@ test('all bodies that a state may need live as long as it does', async () => {
   const bench = await emptyLedger(redis)
   const { raw, clock } = bench
   const origin = host('older')
-  await learnBody(bench, origin, 100, { body: { hash: 'ok', octets: noise('ok', 100) }, state: stateWith('ok') })
+  await learnBody(bench, origin, 100, { body: { hash: 'ok', bytes: noise('ok', 100) }, state: stateWith('ok') })
   await raw.pexpire(keys.body('ok'), DAY)
   clock.pass(1_000)
   const older = { ok: { kind: 'ok' as const, hash: 'ok', at: 1 } }
   const state = { copy: { kind: 'partial' as const, hash: 'part', at: 2 }, olderCopies: older }
-  await learnBody(bench, origin, 100, { body: { hash: 'part', octets: noise('part', 100) }, state })
+  await learnBody(bench, origin, 100, { body: { hash: 'part', bytes: noise('part', 100) }, state })
   for (const hash of ['ok', 'part']) expect(await raw.pttl(keys.body(hash))).toBeGreaterThan(30 * DAY)
 })
 
@@ -160,7 +160,7 @@ test('beyond the budget of all, too; and where that hour has no room left nothin
 
 test('a body that many share is paid for once a day, and one that is confirmed by what is added to its life', async () => {
   const bench = await emptyLedger(redis, { bodies })
-  const same = { hash: 'same', octets: noise('same', 12 * KIB) }
+  const same = { hash: 'same', bytes: noise('same', 12 * KIB) }
   for (let n = 0; n < 9; n++) {
     const origin = `http://s${n}.shared.example`
     expect(await learnBody(bench, origin, 0, { body: same, state: stateWith('same') })).toSatisfy(isLong)
@@ -185,7 +185,7 @@ async function askedAbout({ ledger, raw }: Bench, origin: string, bytes: number,
   await ledger.start({ agent: AGENT, origin, fence, kind: 'robots', version, delayMs: 0 })
   const hash = `h-${origin}`
   const told = await ledger.record({
-    ...{ agent: AGENT, origin, fence, state: stateWith(hash), body: { hash, octets: noise(hash, bytes) } },
+    ...{ agent: AGENT, origin, fence, state: stateWith(hash), body: { hash, bytes: noise(hash, bytes) } },
     ...{ delays: [], delayMs: 0, elapsedMs: 0, unclaimedBy: 'alice' },
     ...more,
   })
@@ -255,7 +255,7 @@ test('the bodies that one token asked about have a budget of their own', async (
   const bench = await emptyLedger(redis)
   const told: string[] = []
   for (let n = 0; n < 6; n++) {
-    const body = { hash: `random-${n}`, octets: randomBytes(100 * KIB) }
+    const body = { hash: `random-${n}`, bytes: randomBytes(100 * KIB) }
     told.push((await askedAbout(bench, host(`n${n}`), 0, { body, state: stateWith(body.hash) })).told)
   }
   expect(told).toEqual([...Array(5).fill('completed'), 'full'])

@@ -17,7 +17,7 @@ const lessonOf = (lane: ReservedLane, more: Partial<RobotsRecord> = {}): RobotsR
   origin: lane.origin,
   fence: lane.fence,
   state: { copy },
-  body: { hash: 'abc', octets },
+  body: { hash: 'abc', bytes: octets },
   delays: [],
   delayMs: 1_000,
   elapsedMs: 0,
@@ -81,13 +81,13 @@ test('rested silence counts, but never more than the exchange could have left', 
 test('a body survives octets of every value', async () => {
   const bench = await emptyLedger(redis)
   const all = Uint8Array.from({ length: 512 }, (_, i) => i % 256)
-  await bench.ledger.record(lessonOf(await asking(bench), { body: { hash: 'abc', octets: all } }))
+  await bench.ledger.record(lessonOf(await asking(bench), { body: { hash: 'abc', bytes: all } }))
   expect(new Uint8Array((await bench.ledger.body(0, 'abc'))!)).toEqual(all)
 })
 
 test('an empty body is a body', async () => {
   const bench = await emptyLedger(redis)
-  await bench.ledger.record(lessonOf(await asking(bench), { body: { hash: 'abc', octets: new Uint8Array(0) } }))
+  await bench.ledger.record(lessonOf(await asking(bench), { body: { hash: 'abc', bytes: new Uint8Array(0) } }))
   expect(await bench.ledger.body(0, 'abc')).toEqual(Buffer.alloc(0))
 })
 

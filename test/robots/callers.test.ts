@@ -65,7 +65,7 @@ describe('one process, many URLs', () => {
     path.read(`https://h.example/${'é'.repeat(500_000)}`, 'unreserved')
     expect(path.length).toBeGreaterThan(1_000_000)
     path.read('https://h.example/abc', 'unreserved')
-    expect(path.octets.length).toBeLessThanOrEqual(4_096)
+    expect(path.bytes.length).toBeLessThanOrEqual(4_096)
     expect(textOfPath(path)).toBe('/abc')
   })
   test('what is shown of a path is as long as the path, whatever the room', () => {
@@ -73,8 +73,8 @@ describe('one process, many URLs', () => {
     path.read(`https://h.example/${'a'.repeat(5_000)}`, 'unreserved')
     const { slice } = Uint8Array.prototype
     const copied: number[] = []
-    path.octets.slice = (...range) => {
-      const piece = slice.apply(path.octets, range)
+    path.bytes.slice = (...range) => {
+      const piece = slice.apply(path.bytes, range)
       copied.push(piece.length)
       return piece
     }
@@ -84,15 +84,15 @@ describe('one process, many URLs', () => {
 })
 
 describe('sources and URLs in every form', () => {
-  const octets = new TextEncoder().encode(`xx${robots}`)
+  const bytes = new TextEncoder().encode(`xx${robots}`)
   test.each([
     ['text', robots],
-    ['Uint8Array', octets.slice(2)],
-    ['a view with an offset', octets.subarray(2)],
-    ['ArrayBuffer', octets.slice(2).buffer],
-    ['DataView', new DataView(octets.buffer, 2)],
+    ['Uint8Array', bytes.slice(2)],
+    ['a view with an offset', bytes.subarray(2)],
+    ['ArrayBuffer', bytes.slice(2).buffer],
+    ['DataView', new DataView(bytes.buffer, 2)],
     ['Buffer', Buffer.from(robots)],
-    ['Int8Array', new Int8Array(octets.slice(2).buffer)],
+    ['Int8Array', new Int8Array(bytes.slice(2).buffer)],
   ])('%s', (_, source) => {
     expect(parseRobots(source).isAllowed('/a', 'a')).toBe(false)
     expect(parseRobots(source).isAllowed('/b', 'a')).toBe(true)

@@ -210,7 +210,7 @@ describe('R: any octets', () => {
 
 test('a source that is neither text nor octets is refused by name', () => {
   for (const source of [undefined, null, 42, {}, [1]])
-    expect(() => parseRobots(source as never)).toThrow('source: neither text nor octets')
+    expect(() => parseRobots(source as never)).toThrow('source: neither text nor bytes')
 })
 
 test('text of characters that take three octets each is cut at the same octet as its octets are', () => {

@@ -184,7 +184,7 @@ describe('what the google profiles make of such rules', () => {
           {
             line: 2,
             kind: 'pattern-not-encoded',
-            text: `${JSON.stringify(rule)} holds octets that stand percent-encoded in every URL: the google profiles match it with none`,
+            text: `${JSON.stringify(rule)} holds bytes that stand percent-encoded in every URL: the google profiles match it with none`,
           },
         ])
   })
@@ -193,7 +193,7 @@ describe('what the google profiles make of such rules', () => {
     const question = { url: 'https://h.example/media%20library/x', robots, agent: 'x', floorMs: 0, capMs: 1 }
     const explained = explainCheck({ ...question, profiles: ['google'] })
     expect(explained.verdicts[0]?.allowed).toBe(true)
-    expect(printCheck(explained)).toContain('line 2, pattern-not-encoded: "/media library/" holds octets')
+    expect(printCheck(explained)).toContain('line 2, pattern-not-encoded: "/media library/" holds bytes')
     expect(explainCheck({ ...question, profiles: ['rfc9309'] }).verdicts[0]?.allowed).toBe(false)
   })
   test('none names a rule that some URL can match as it is written', () => {

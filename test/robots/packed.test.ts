@@ -21,8 +21,8 @@ describe('gunzip', () => {
       const plain = Buffer.concat([file(next, pick(next, [3, 30, 600])), next() < 0.3 ? noise : Buffer.alloc(0)])
       const strategy = pick(next, [Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED])
       const packed = gzipSync(plain, { level: Math.floor(next() * 10), strategy, memLevel: 1 + Math.floor(next() * 9) })
-      const { octets, whole } = gunzip(packed, ROBOTS_MAX_BYTES + 1)
-      if (!plain.equals(octets) || !whole) throw new Error(`file ${n} of ROBOTS_SEED=${seed}`)
+      const { bytes, whole } = gunzip(packed, ROBOTS_MAX_BYTES + 1)
+      if (!plain.equals(bytes) || !whole) throw new Error(`file ${n} of ROBOTS_SEED=${seed}`)
     }
   })
   test('of a part it gives a part and says so; trailer and what follows it are not needed', () => {
@@ -31,12 +31,12 @@ describe('gunzip', () => {
     )
     const packed = gzipSync(plain)
     for (let length = 0; length < packed.length - 8; length++) {
-      const { octets, whole } = gunzip(packed.subarray(0, length), ROBOTS_MAX_BYTES)
+      const { bytes, whole } = gunzip(packed.subarray(0, length), ROBOTS_MAX_BYTES)
       expect(whole, `${length} of ${packed.length}`).toBe(false)
-      expect(plain.subarray(0, octets.length).equals(octets)).toBe(true)
+      expect(plain.subarray(0, bytes.length).equals(bytes)).toBe(true)
     }
     for (const more of [packed.subarray(0, -8), Buffer.concat([packed, Buffer.from('\r\n')])])
-      expect(gunzip(more, ROBOTS_MAX_BYTES)).toEqual({ octets: new Uint8Array(plain), whole: true })
+      expect(gunzip(more, ROBOTS_MAX_BYTES)).toEqual({ bytes: new Uint8Array(plain), whole: true })
   })
   test('all members are read, as zlib does; one that is cut is not whole, and what is no member is not needed', () => {
     const [one, two] = [gzipSync('user-agent: *\n'.repeat(9)), gzipSync(rules)]
@@ -46,13 +46,13 @@ describe('gunzip', () => {
       Buffer.concat([one, gzipSync(''), two, Buffer.from('\r\n')]),
     ]
     for (const packed of several)
-      expect(gunzip(packed, ROBOTS_MAX_BYTES)).toEqual({ octets: new Uint8Array(whole), whole: true })
+      expect(gunzip(packed, ROBOTS_MAX_BYTES)).toEqual({ bytes: new Uint8Array(whole), whole: true })
     for (let length = 2; length < two.length - 8; length++)
       expect(gunzip(Buffer.concat([one, two.subarray(0, length)]), ROBOTS_MAX_BYTES).whole, `${length}`).toBe(false)
     for (const more of [[0x1f], [0x1f, 0x8c, 8], [0x1f, 0x8b, 1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0]])
       expect(gunzip(Buffer.concat([one, Buffer.from(more)]), ROBOTS_MAX_BYTES).whole).toBe(true)
     const many = Buffer.concat(Array.from({ length: 30_000 }, () => gzipSync('')))
-    expect(gunzip(many, ROBOTS_MAX_BYTES)).toEqual({ octets: new Uint8Array(), whole: false })
+    expect(gunzip(many, ROBOTS_MAX_BYTES)).toEqual({ bytes: new Uint8Array(), whole: false })
     // what one member has unpacked is not repeated by the next: a fixed block with a length of 3 from 1 octet back
     const back = Buffer.concat([gzipSync('aaa'), gzipSync('').subarray(0, 10), Buffer.from([3, 2, 0])])
     expect(gunzip(back, ROBOTS_MAX_BYTES).whole).toBe(false)
@@ -65,24 +65,24 @@ describe('gunzip', () => {
       packed.subarray(10),
     ])
     flagged[3] = 2 | 4 | 8 | 16
-    expect(Buffer.from(gunzip(flagged, ROBOTS_MAX_BYTES).octets).toString()).toBe(rules)
+    expect(Buffer.from(gunzip(flagged, ROBOTS_MAX_BYTES).bytes).toString()).toBe(rules)
   })
-  test('any damage gives octets within the bound, and never throws', () => {
+  test('any damage gives bytes within the bound, and never throws', () => {
     console.info(`ROBOTS_SEED=${seed}`)
     const next = random(seed)
     for (let n = 0; n < 3_000; n++) {
       const packed = gzipSync(file(next, 40))
       for (let m = 0; m < 3; m++) packed[Math.floor(next() * packed.length)] = Math.floor(next() * 256)
-      expect(gunzip(packed, 4_000).octets.length).toBeLessThanOrEqual(4_000)
+      expect(gunzip(packed, 4_000).bytes.length).toBeLessThanOrEqual(4_000)
     }
   })
   test('a bomb is unpacked up to the bound, and blocks without an octet come to an end', () => {
-    expect(gunzip(gzipSync(Buffer.alloc(50_000_000)), 1_000)).toMatchObject({ whole: true, octets: { length: 1_000 } })
+    expect(gunzip(gzipSync(Buffer.alloc(50_000_000)), 1_000)).toMatchObject({ whole: true, bytes: { length: 1_000 } })
     const empty = Buffer.concat([
       gzipSync('').subarray(0, 10),
       Buffer.alloc(500_000, Buffer.from([0, 0, 0, 0xff, 0xff])),
     ])
-    expect(gunzip(empty, 1_000)).toEqual({ octets: new Uint8Array(), whole: false })
+    expect(gunzip(empty, 1_000)).toEqual({ bytes: new Uint8Array(), whole: false })
   })
 })
 
@@ -107,7 +107,7 @@ describe('a packed robots.txt', () => {
         expect(reportLines(source, { policy }).map(({ field }) => field)).toEqual(['user-agent', 'disallow', 'sitemap'])
       }
   })
-  test('is nothing but octets under the google profiles, whichever reads the file first', () => {
+  test('is nothing but bytes under the google profiles, whichever reads the file first', () => {
     for (const source of forms)
       for (const policy of [policies.google, policies['google-2022']]) {
         const robots = parseRobots(source, { policy })

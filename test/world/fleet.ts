@@ -84,7 +84,7 @@ export async function startGateway(parts: Parts): Promise<void> {
   const { clock } = process
   const ledger = await started(process, () => openFor(parts, {}))
   parts.follow(ledger)
-  await ledger.crawlBook.look().catch(() => undefined)
+  await ledger.crawlBook.refresh().catch(() => undefined)
   const robots = robotsJudge(ledger, undefined)
   const admit = admitter(agents, '127.0.0.0/8', robots, () => ledger.wall(), ledger.crawlBook)
   let fleet = { slots: 0, fetchers: 0, pools: new Map() }

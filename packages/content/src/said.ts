@@ -4,6 +4,7 @@
  * page (docs/decisions/0013-what-a-page-costs.md).
  */
 import {
+  bytesEncoded,
   contentTypeOf,
   type Fields,
   isHtmlType,
@@ -11,9 +12,8 @@ import {
   linesOf,
   mediaTypeOf,
   membersOf,
-  octetsEncoded,
 } from '@decorum/protocol/headers'
-import type { PageSays } from '@decorum/protocol/outcome'
+import type { PageStatements } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
 import { absolute, baseOf } from './absolute.ts'
 import { declaredEncoding, encodingOf, latin1, looksLikeHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
@@ -45,8 +45,8 @@ export function readSaid(
   headers: Fields,
   names: readonly string[],
   start: readonly Uint8Array[],
-): PageSays | undefined {
-  const said: PageSays = {}
+): PageStatements | undefined {
+  const said: PageStatements = {}
   const header = contentTypeOf(headers) ?? null
   const type = mediaTypeOf(header)
   const rules: RobotsMeta[] = []
@@ -74,7 +74,7 @@ function readHead(
   start: readonly Uint8Array[],
   header: string | null,
   names: readonly string[],
-  said: PageSays,
+  said: PageStatements,
   rules: RobotsMeta[],
 ): void {
   const encoding =
@@ -168,7 +168,7 @@ function canonicalIn(links: readonly string[], url: string): string | undefined 
   for (const link of links)
     for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))
       for (const [, quoted, bare = ''] of parameters.matchAll(/;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi))
-        if (isCanonical(quoted ?? bare)) return pageUrl(octetsEncoded(href), url)
+        if (isCanonical(quoted ?? bare)) return pageUrl(bytesEncoded(href), url)
   return undefined
 }
 

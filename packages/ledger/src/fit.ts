@@ -14,8 +14,8 @@ export const OLDEST_REDIS = 7
  * @returns warnings: settings that work but weaken a promise. @throws LedgerUnfitError that says what is wrong and how to repair it
  */
 export async function checkRedis(redis: RedisLink, { clock, ms }: Deadline): Promise<string[]> {
-  const asked = mastersOf(redis).map((server) => within(clock, checkServer(server, redis.isCluster), ms))
-  const answers = await Promise.allSettled(asked)
+  const checks = mastersOf(redis).map((server) => within(clock, checkServer(server, redis.isCluster), ms))
+  const answers = await Promise.allSettled(checks)
   const warnings = new Set<string>()
   for (const answer of answers) {
     if (answer.status === 'fulfilled') for (const warning of answer.value) warnings.add(warning)

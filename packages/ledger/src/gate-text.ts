@@ -18,16 +18,16 @@ import type { Verbatim } from './layout.ts'
 export type GateTable = Record<LedgerGate, GateRow>
 
 /** A function that a script uses: `GATES.pageGrant`, or `GATES.pageGrantEach`. */
-type Asked = { name: string; what: What; moment: Moment; each: boolean }
+type GateFunction = { name: string; what: What; moment: Moment; each: boolean }
 const capital = (text: string): string => text[0]?.toUpperCase() + text.slice(1)
-const ALL_ASKED: Asked[] = (Object.keys(WHATS) as What[]).flatMap((what) =>
+const ALL_FUNCTIONS: GateFunction[] = (Object.keys(WHATS) as What[]).flatMap((what) =>
   (Object.keys(MOMENTS) as Moment[]).flatMap((moment) =>
     [false, true].map((each) => ({ name: `${what}${capital(moment)}${each ? 'Each' : ''}`, what, moment, each })),
   ),
 )
 /** Replaces `GATES.…` in a script by the name of a local function. */
 export const GATES: Record<string, Verbatim> = Object.fromEntries(
-  ALL_ASKED.map(({ name }) => [name, { lua: `gates_${name}` }]),
+  ALL_FUNCTIONS.map(({ name }) => [name, { lua: `gates_${name}` }]),
 )
 
 /** `--- @reader name when guard = expression` */
@@ -56,15 +56,19 @@ export function readersOf(text: string): Map<LedgerGate, Reader> {
  */
 export function gateFunctions(script: string, readers: Map<LedgerGate, Reader>, table: GateTable = GATE_TABLE): string {
   checkTable(table)
-  const asked = new Set(script.match(/\bgates_\w+/g))
-  return ALL_ASKED.filter(({ name }) => asked.has(`gates_${name}`))
+  const wanted = new Set(script.match(/\bgates_\w+/g))
+  return ALL_FUNCTIONS.filter(({ name }) => wanted.has(`gates_${name}`))
     .map((one) => functionText(one, readers, table))
     .join('\n')
 }
 
 const PARAMETERS = 'lane, o, version, judged, fence, list'
 
-function functionText({ name, what, moment, each }: Asked, readers: Map<LedgerGate, Reader>, table: GateTable): string {
+function functionText(
+  { name, what, moment, each }: GateFunction,
+  readers: Map<LedgerGate, Reader>,
+  table: GateTable,
+): string {
   const gates = gatesThatCount(what, moment, table)
   const of = (manner: GateRow['manner']): LedgerGate[] => gates.filter((gate) => table[gate].manner === manner)
   const test = (gate: LedgerGate, act: (expression: string) => string): string => {
@@ -142,6 +146,6 @@ export function refuseOtherReaders(file: string, text: string): void {
   if (MAY_READ.has(file) || file.startsWith('gates/')) return
   for (const [, read = ''] of text.matchAll(READ_CALL)) {
     const field = JUDGED_FIELDS.find((name) => new RegExp(`\\b${name.replace('.', '\\.')}\\b`).test(read))
-    if (field !== undefined) throw new Error(`lua/${file}.lua reads ${field}: only lua/lib/gates.lua does; ask it`)
+    if (field !== undefined) throw new Error(`lua/${file}.lua reads ${field}: only lua/lib/gates.lua may; use it`)
   }
 }

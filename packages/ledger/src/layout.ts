@@ -201,7 +201,7 @@ export const FIELD = {
   overrideReason: 'overrideReason',
   /** the version for which a new robots fetch was requested */
   refetchVersion: 'refetchVersion',
-  /** not stored, but shown by views: the policy of the origin's site, behind the site; and the requests to its host today */
+  /** not stored, but shown by views: the origin's site and its policy; and the requests to its host today */
   policy: 'policy',
   requestsToday: 'requestsToday',
 } as const

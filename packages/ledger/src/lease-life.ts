@@ -206,15 +206,15 @@ export const HELD_EVENTS = (Object.keys(EVENTS) as LeaseEventName[]).filter((nam
 export const LIFE: Record<string, Verbatim> = Object.fromEntries(
   HELD_EVENTS.map((name) => [name, { lua: `life_${name}` }]),
 )
-const PARAMETERS = 'fence, startedAt, kind, ends, asked'
+const PARAMETERS = 'fence, startedAt, kind, ends, named'
 
 /** The conditions under which an event may happen to a lease, in Lua; the first is that its holder names it. */
 export function conditionsOf(name: LeaseEventName): string[] {
   const { from, whileItLasts } = LEASE_EVENTS[name]
-  return ['fence == asked', stateText(from), ...(whileItLasts ? ['ends > now'] : [])]
+  return ['fence == named', stateText(from), ...(whileItLasts ? ['ends > now'] : [])]
 }
 
-/** In a script: `LIFE.done(fence, startedAt, kind, ends, asked)`, with the fields of a lease and the fence that its holder names. */
+/** In a script: `LIFE.done(fence, startedAt, kind, ends, named)`, with the fields of a lease and the fence that its holder names. */
 export const lifeFunctions = (): string =>
   HELD_EVENTS.map(
     (name) => `local function life_${name}(${PARAMETERS}) return ${conditionsOf(name).join(' and ')} end`,

@@ -20,8 +20,8 @@ export type RedisMemory = { used: number; most: number; share: number }
 
 /** @throws LedgerUnavailableError when no master answers */
 export async function memoryOf(redis: RedisLink, deadline: Deadline): Promise<RedisMemory> {
-  const asked = mastersOf(redis).map((server) => withDeadline(server.info('memory'), deadline, 'memory'))
-  const answers = await Promise.allSettled(asked)
+  const replies = mastersOf(redis).map((server) => withDeadline(server.info('memory'), deadline, 'memory'))
+  const answers = await Promise.allSettled(replies)
   const known = answers.flatMap((one) => (one.status === 'fulfilled' ? [readMemory(one.value)] : []))
   const fullest = known.toSorted((one, other) => other.share - one.share)[0]
   if (fullest !== undefined) return fullest

@@ -153,9 +153,9 @@ export function notesOf(
     backOff(origin, agent, load, exchange) {
       const at = wall(place(origin))
       const { retryAfterAt = 0, retryAfterMs = 0, retryAfterUnread }: RetryAfter = load.kind === 'no-answer' ? {} : load
-      const asked = Math.max(retryAfterMs, retryAfterAt - at)
+      const waitMs = Math.max(retryAfterMs, retryAfterAt - at)
       const more = {
-        ...(asked > 0 ? { retryAfterMs: asked } : {}),
+        ...(waitMs > 0 ? { retryAfterMs: waitMs } : {}),
         ...(retryAfterUnread === undefined ? {} : { retryAfterUnread: printable(retryAfterUnread) }),
         ...(exchange === undefined ? {} : { exchange }),
       }
@@ -180,7 +180,7 @@ export function notesOf(
 
 function noteOf(outcome: Outcome, exchange: NotedExchange | undefined): Note {
   const { at, kind, agent, url, id } = outcome
-  const said = outcome as Partial<Record<'reason' | 'detail', string>> & {
+  const fields = outcome as Partial<Record<'reason' | 'detail', string>> & {
     status?: number
     tolerated?: Tolerated[]
     rule?: string
@@ -193,12 +193,12 @@ function noteOf(outcome: Outcome, exchange: NotedExchange | undefined): Note {
     agent,
     url: url.slice(0, NOTED_CHARS),
     id,
-    ...(said.reason === undefined ? {} : { reason: said.reason }),
-    ...(said.status === undefined ? {} : { status: said.status }),
-    ...(said.detail === undefined ? {} : { detail: said.detail.slice(0, NOTED_CHARS) }),
+    ...(fields.reason === undefined ? {} : { reason: fields.reason }),
+    ...(fields.status === undefined ? {} : { status: fields.status }),
+    ...(fields.detail === undefined ? {} : { detail: fields.detail.slice(0, NOTED_CHARS) }),
     ...(exchange === undefined ? {} : { exchange }),
-    ...(said.tolerated === undefined ? {} : { tolerated: said.tolerated }),
-    ...(said.rule === undefined ? {} : { rule: said.rule.slice(0, NOTED_CHARS) }),
-    ...(said.line === undefined ? {} : { line: said.line }),
+    ...(fields.tolerated === undefined ? {} : { tolerated: fields.tolerated }),
+    ...(fields.rule === undefined ? {} : { rule: fields.rule.slice(0, NOTED_CHARS) }),
+    ...(fields.line === undefined ? {} : { line: fields.line }),
   }
 }

@@ -16,7 +16,7 @@ const KNOWN_MS = 5_000
 
 export type RedisClock = {
   /** @param askedAt  when the call was made, on the monotonic clock */
-  seen(redisMs: number, askedAt: number): void
+  seen(redisMs: number, calledAt: number): void
   /**
    * Not ahead of the ledger's time, except where this process's clock runs fast: then by no more than its gain since the latest reply and
    * the time the call took to reach Redis.
@@ -36,11 +36,11 @@ export function redisClock(clock: Pick<Clock, 'monotonic'>): RedisClock {
     return { least: least - drift, most: most + drift }
   }
   return {
-    seen(redisMs, askedAt) {
+    seen(redisMs, calledAt) {
       const now = clock.monotonic()
       firstAt ??= now
       const kept = loosened(now)
-      const [low, high] = [redisMs - now, redisMs - askedAt]
+      const [low, high] = [redisMs - now, redisMs - calledAt]
       least = kept.least > high ? low : Math.max(kept.least, low)
       most = kept.most < low ? high : Math.min(kept.most, high)
       at = now
@@ -67,7 +67,7 @@ type Reading = { at: number; least: number; most: number }
 const width = ({ least, most }: Reading): number => most - least
 
 export type ClockRate = {
-  seen(redisMs: number, askedAt: number): void
+  seen(redisMs: number, calledAt: number): void
   /** The share of the time on Redis's clock that has not passed on this process's own: 0.074 while that clock runs 8 % fast; usually 0. */
   excess(): number
 }
@@ -81,9 +81,9 @@ export function clockRate(clock: Pick<Clock, 'monotonic'>): ClockRate {
   let before = 0
   let latest = 0
   return {
-    seen(redisMs, askedAt) {
+    seen(redisMs, calledAt) {
       const at = clock.monotonic()
-      const reading = { at, least: redisMs - at, most: redisMs - askedAt }
+      const reading = { at, least: redisMs - at, most: redisMs - calledAt }
       if (from === undefined || width(reading) * 2 < width(from)) {
         from = reading
         return

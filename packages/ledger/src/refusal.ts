@@ -18,31 +18,31 @@ const ANSWER_MS = 1_000
  * @param address  undefined for a connection without one: then no second connection is made
  */
 export async function whyRefused(errors: readonly Error[], address: RedisAddress | undefined): Promise<string> {
-  const told = errors
+  const messages = errors
     .flatMap((error) => ('lastNodeError' in error ? [error.lastNodeError as Error, error] : [error]))
     .map(({ message }) => message.replace(/^All sentinels are unreachable.* Last error: /, ''))
   const places = address === undefined ? [] : redisPlaces(address)
   const [first] = places
   const name = first === undefined ? undefined : placeName(first)
-  const words = told.find((message) => isExplained(message) && !message.includes('ETIMEDOUT')) // ETIMEDOUT is the library's own timeout
+  const words = messages.find((message) => isExplained(message) && !message.includes('ETIMEDOUT')) // ETIMEDOUT is the library's own timeout
   if (words !== undefined) return explainRefusal(words, name)
   for (const place of places) {
-    const seen = await look(place, address?.login.tls !== undefined)
+    const seen = await probe(place, address?.login.tls !== undefined)
     if (seen !== undefined) return explainRefusal(seen, placeName(place))
   }
-  return explainRefusal(told.findLast((message) => message !== '') ?? 'no answer', name)
+  return explainRefusal(messages.findLast((message) => message !== '') ?? 'no answer', name)
 }
 
 /** @returns the refusal in the words of Redis, TLS or the network; undefined when a server answers normally */
-async function look(place: RedisPlace, isTls: boolean): Promise<string | undefined> {
-  const plain = await spoken(connect(place), 'connect')
+async function probe(place: RedisPlace, isTls: boolean): Promise<string | undefined> {
+  const plain = await firstLine(connect(place), 'connect')
   if (/^(connect|getaddrinfo) /.test(plain)) return plain
   if (/^[-+]/.test(plain)) {
     if (isTls) return 'wrong version number' // the error text of TLS for a server without TLS
     return plain.startsWith('-') ? plain.slice(1) : undefined
   }
   if (plain.startsWith('HTTP/')) return 'Unknown RESP type'
-  const secure = await spoken(tlsConnect({ ...place, rejectUnauthorized: false }), 'secureConnect')
+  const secure = await firstLine(tlsConnect({ ...place, rejectUnauthorized: false }), 'secureConnect')
   if (/certificate required|handshake failure/.test(secure)) return secure
   if (/^[-+]/.test(secure) && !isTls) return 'the server speaks TLS alone'
   if (secure.startsWith('-')) return secure.slice(1)
@@ -50,13 +50,13 @@ async function look(place: RedisPlace, isTls: boolean): Promise<string | undefin
 }
 
 /** The first line that the server sends, unasked or as the reply to PING, or the error; '' when it sends nothing. */
-function spoken(socket: Socket | TLSSocket, connected: string): Promise<string> {
+function firstLine(socket: Socket | TLSSocket, connected: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
-    const end = (said = text): void => {
+    const end = (received = text): void => {
       systemClock.cancel(timer)
       socket.destroy()
-      resolve(said.split('\r\n')[0] ?? '')
+      resolve(received.split('\r\n')[0] ?? '')
     }
     let timer = systemClock.timeout(end, CONNECT_MS)
     socket.once(connected, () => {
@@ -66,8 +66,8 @@ function spoken(socket: Socket | TLSSocket, connected: string): Promise<string> 
         timer = systemClock.timeout(end, ANSWER_MS)
       }, GREETING_MS)
     })
-    socket.on('data', (octets) => {
-      text += octets.toString('latin1')
+    socket.on('data', (bytes) => {
+      text += bytes.toString('latin1')
       if (text.includes('\n')) end()
     })
     socket.on('error', (error) => end(text === '' ? error.message : text))

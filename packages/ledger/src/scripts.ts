@@ -94,7 +94,7 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     return `${settings.nowMs().toFixed(3)}/${vouched?.toFixed(3) ?? ''}${fast}`
   }
   const send = async (verb: string, args: readonly Arg[]): Promise<Reply> => {
-    const askedAt = clock.monotonic()
+    const calledAt = clock.monotonic()
     const command = commands[`decorum_${verb}`]
     if (command === undefined) throw new LedgerUnavailableError(verb, 'its script is not loaded')
     const answering = withDeadline(
@@ -104,15 +104,15 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
     )
     const answer = await (settings.onCall === undefined
       ? answering
-      : observed(answering, verb, clock, askedAt, settings.onCall))
+      : observed(answering, verb, clock, calledAt, settings.onCall))
     const before = known
     const [head = '', versions = NO_VERSIONS] = (answer[0] as string).split('#')
     const [epoch, shift = '0'] = head.split('@')
     known = epoch as string
     ahead = Number(shift)
     const now = Number(answer[1])
-    redisTime.seen(now, askedAt)
-    rate.seen(now - ahead, askedAt)
+    redisTime.seen(now, calledAt)
+    rate.seen(now - ahead, calledAt)
     if (before !== '' && before !== known) settings.onEpoch?.()
     if (settings.records !== undefined && versions !== settings.records.versions) settings.records.report(versions)
     return { now, values: answer.slice(2) }
@@ -125,14 +125,14 @@ export function scriptsOf(redis: RedisLink, keys: Keys, settings: ScriptSettings
   }
 }
 
-async function observed<T>(work: Promise<T>, verb: string, clock: Clock, askedAt: number, onCall: OnCall): Promise<T> {
+async function observed<T>(work: Promise<T>, verb: string, clock: Clock, calledAt: number, onCall: OnCall): Promise<T> {
   let isAnswered = false
   try {
     const answer = await work
     isAnswered = true
     return answer
   } finally {
-    onCall(verb, (clock.monotonic() - askedAt) / 1_000, isAnswered)
+    onCall(verb, (clock.monotonic() - calledAt) / 1_000, isAnswered)
   }
 }
 
@@ -180,10 +180,10 @@ const NOT_HERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN|NOREPLICA
  * with which Redis answered a command
  */
 export async function answersOf(pipeline: ChainableCommander, deadline: Deadline, what: string): Promise<unknown[]> {
-  const asked = pipeline.length
+  const expected = pipeline.length
   const answers = await withDeadline(pipeline.exec(), deadline, what)
   // For commands that a cluster redirects too often, ioredis 6.0.0 loses the errors: its answer is empty.
-  if (asked > 0 && answers?.length === 0)
+  if (expected > 0 && answers?.length === 0)
     throw new LedgerUnavailableError(what, 'its slot is on its way to another server')
   return valuesOf(answers, what)
 }

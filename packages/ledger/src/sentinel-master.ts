@@ -10,14 +10,14 @@ type Options = SentinelConnector['options']
 type Stream = Awaited<ReturnType<SentinelConnector['connect']>>
 
 /** How often each process queries one Sentinel. */
-const LOOK_MS = 250
+const QUERY_MS = 250
 const ANSWER_MS = 2_000
 
 export class MasterConnector extends SentinelConnector {
   override async connect(emit: Parameters<SentinelConnector['connect']>[0]): Promise<Stream> {
-    const askedAt = systemClock.monotonic()
+    const requestedAt = systemClock.monotonic()
     const stream = await super.connect(emit)
-    watchOf(this.options).add(stream, askedAt)
+    watchOf(this.options).add(stream, requestedAt)
     return stream
   }
 }
@@ -46,27 +46,27 @@ class MasterWatch {
   #master: string | undefined
   /** when another master was named, by `systemClock.monotonic()` */
   #changedAt = Number.NEGATIVE_INFINITY
-  #isLooking = false
+  #isWatching = false
 
   constructor(options: Options) {
     this.#options = options
   }
 
   /** @param askedAt  when the address of the master was requested */
-  add(stream: Stream, askedAt: number): void {
+  add(stream: Stream, requestedAt: number): void {
     this.#streams.add(stream)
     stream.once('close', () => {
       this.#streams.delete(stream)
       if (this.#streams.size === 0) this.#hangUp() // nothing keeps the process running
     })
-    if (askedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // its address may be that of the previous master
-    if (!this.#isLooking) void this.#look()
+    if (requestedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // its address may be that of the previous master
+    if (!this.#isWatching) void this.#watch()
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true
-    for (; this.#streams.size > 0; await systemClock.sleep(LOOK_MS, { ref: false })) {
-      const master = await this.#ask()
+  async #watch(): Promise<void> {
+    this.#isWatching = true
+    for (; this.#streams.size > 0; await systemClock.sleep(QUERY_MS, { ref: false })) {
+      const master = await this.#query()
       if (master === undefined || master === this.#master) continue
       if (this.#master !== undefined) {
         this.#changedAt = systemClock.monotonic()
@@ -74,11 +74,11 @@ class MasterWatch {
       }
       this.#master = master
     }
-    this.#isLooking = false
+    this.#isWatching = false
   }
 
   /** @returns undefined: this Sentinel does not answer, or has no master of that name */
-  async #ask(): Promise<string | undefined> {
+  async #query(): Promise<string | undefined> {
     try {
       this.#sentinel ??= this.#nextSentinel()
       const answer = await this.#sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', this.#options.name ?? '')

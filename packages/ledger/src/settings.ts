@@ -40,7 +40,7 @@ export type LedgerOptions = {
   mostMs?: () => number | undefined
   /** tests only, with `nowMs`: the share of the time on Redis's clock that has not passed on this process's (redis-clock.ts) */
   excess?: () => number
-  /** time, timers and chance of this process; default: the real ones */
+  /** time, timers and random numbers of this process; default: the real ones */
   clock?: Clock
 }
 

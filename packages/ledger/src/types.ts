@@ -119,7 +119,7 @@ export type StartAnswer =
       /** the lease of the pace lane: `complete` with `secondary` ends it, and it owes this delay (ms) */
       paceLane?: { fence: number; delayMs: number }
     }
-  | { kind: 'early' /** ms */; waitMs: number } //           ask again then; the reservation stands
+  | { kind: 'early' /** ms */; waitMs: number } // repeat the call after this time; the reservation stays
   | {
       kind: 'refused' // the lane has been released
       /** stale: the lease is not the caller's; otherwise the gate that is closed */
@@ -164,7 +164,7 @@ export type AcquireAnswer =
       leaseMs: number
       paceLane?: { fence: number; delayMs: number }
     }
-  | { kind: 'wait' /** ms; ask again then, perhaps to wait once more */; waitMs: number; gate: LedgerGateName }
+  | { kind: 'wait' /** ms; repeat the call then, which may wait again */; waitMs: number; gate: LedgerGateName }
 
 /** Another request under leases that are held. The call implies that the previous request has ended. */
 export type NextRequest = {
@@ -188,7 +188,7 @@ export type NextTurn = { at: string; endedAt: string }
 export type NextAnswer =
   /** turn: half a second away or more: repeat the call then, with `turn` · waitMs: until it may be sent */
   | { kind: 'granted' | 'turn'; waitMs: number; turn: NextTurn }
-  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
+  | { kind: 'wait' /** ms; repeat the call then */; waitMs: number; gate: LedgerGateName }
   /** busy: another request was granted that has not been sent yet · stale: a lease is not held any more */
   | { kind: 'busy' | 'stale' | 'blocked' | 'rules-changed' | 'refetch' }
 
@@ -220,7 +220,7 @@ export type GrantAnswer =
       paceLane?: { fence: number; delayMs: number }
     }
   | {
-      kind: 'wait' /** ms; ask again then */
+      kind: 'wait' /** ms; repeat the call then */
       waitMs: number
       gate: LedgerGateName
       /** what a busy lane is leased for: one of its own URLs, or a secondary lease */
@@ -242,7 +242,7 @@ export type ClaimRequest = LaneRef & {
 }
 export type ClaimAnswer =
   | { kind: 'claimed'; fence: number; notBefore: Instant; version: number }
-  | { kind: 'wait' /** ms; ask again then */; waitMs: number; gate: LedgerGateName }
+  | { kind: 'wait' /** ms; repeat the call then */; waitMs: number; gate: LedgerGateName }
   | { kind: 'blocked' }
   | CrawlHeld
 
@@ -307,7 +307,7 @@ export type RobotsRecord = LaneRef & {
   /** the fetcher is gone and a gateway reports that: no lease ends */
   withPage?: boolean
   state: RobotsState
-  body?: { hash: string; octets: Uint8Array }
+  body?: { hash: string; bytes: Uint8Array }
   /** why parts of the body may not mean what the site intended; for the note of the origin */
   remark?: string
   /** delay of each agent under the new rules: a longer one applies at once, also for delays that run */

@@ -5,7 +5,7 @@ const ANNOUNCED_RESTART =
   "a restart that is announced costs nothing: stop the fleet, 'decorum ledger partitions --restart', restart Redis (docs/operating.md)"
 
 /** A shorter hold is not logged: the second of a new ledger, an announced restart. */
-const WORTH_SAYING_MS = 1_500
+const WORTH_LOGGING_MS = 1_500
 
 /**
  * @param why     what began the epoch (epoch.lua)
@@ -14,7 +14,7 @@ const WORTH_SAYING_MS = 1_500
  * @param now     by the clock of the log, ms since 1970
  */
 export function whyHeld(why: string, leftMs: number, tag: string, now: Instant): string | undefined {
-  if (!(leftMs > WORTH_SAYING_MS)) return undefined
+  if (!(leftMs > WORTH_LOGGING_MS)) return undefined
   const reason = reasonOf(why)
   if (reason === undefined) return undefined
   const where = tag === '' ? '' : ` (partition ${tag})`

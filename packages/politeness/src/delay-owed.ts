@@ -66,16 +66,16 @@ function fixedSentence(
   length: (ms: number) => string,
 ): string {
   const site = clampedFrom === undefined ? '' : `the site asks for ${length(clampedFrom * 1_000)}`
-  const asked = site && ` (${site})`
+  const siteText = site && ` (${site})`
   switch (from) {
     case 'operator': {
       const reason = override?.reason ?? ''
-      return `${length(delayMs)}, set by hand${reason && `: ${reason}`}${asked}`
+      return `${length(delayMs)}, set by hand${reason && `: ${reason}`}${siteText}`
     }
     case 'policy':
-      return `${length(delayMs)}, by the policy for ${policy?.site}${asked}`
+      return `${length(delayMs)}, by the policy for ${policy?.site}${siteText}`
     case 'consent':
-      return `${length(delayMs)}, by the policy for ${policy?.site}, with consent: ${policy?.consent}${asked}`
+      return `${length(delayMs)}, by the policy for ${policy?.site}, with consent: ${policy?.consent}${siteText}`
     case 'cap':
       return `${length(delayMs)}, clamped: ${site}`
     case 'crawl-delay':

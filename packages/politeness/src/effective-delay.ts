@@ -31,9 +31,9 @@ export function effectiveDelay(agent: Agent, rules: RobotsTxt | undefined, recor
 export function delayByRules(agent: Agent, rules: RobotsTxt | undefined): Delay {
   const seconds = agent.honourCrawlDelay ? rules?.crawlDelay(tokensOf(agent)) : undefined
   if (seconds === undefined) return { delayMs: 0 }
-  const askedMs = Math.ceil(seconds * 1_000) // a fraction of a millisecond rounds up: slower, never ruder
-  const delayMs = Math.min(askedMs, agent.maxDelayMs)
-  return askedMs > agent.maxDelayMs ? { delayMs, clampedFrom: seconds } : { delayMs }
+  const byRulesMs = Math.ceil(seconds * 1_000) // a fraction of a millisecond rounds up: slower, never ruder
+  const delayMs = Math.min(byRulesMs, agent.maxDelayMs)
+  return byRulesMs > agent.maxDelayMs ? { delayMs, clampedFrom: seconds } : { delayMs }
 }
 
 /**

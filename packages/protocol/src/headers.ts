@@ -24,7 +24,7 @@ export function trimmedPart(text: string, start: number, end: number): string {
   while (to > from && isBlank(text.charCodeAt(to - 1))) to--
   return text.slice(from, to)
 }
-export const isBlank = (octet: number): boolean => octet === 0x20 || octet === 0x09
+export const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09
 
 /** The value of a field that may occur once; `undefined` when absent, `null` when given with two different values. */
 export function single(fields: Fields, name: string): string | undefined | null {
@@ -95,7 +95,7 @@ export { isHtmlType, isXmlType, type MediaType, mediaTypeOf } from './media-type
  * Percent-encodes each byte beyond ASCII separately, as the Fetch standard decodes a Location ("isomorphic decode"): a server that wrote
  * Latin-1 or UTF-8 gets back the same bytes. Text with other characters was already decoded by a worker of a pool.
  */
-export const octetsEncoded = (value: string): string =>
+export const bytesEncoded = (value: string): string =>
   /[\u0100-\uffff]/.test(value)
     ? value
-    : value.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase()}`)
+    : value.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -55,7 +55,7 @@ export {
   type OutcomeAbout,
   type OutcomeBody,
   outcomeOf,
-  type PageSays,
+  type PageStatements,
   type RuleRef,
   readOutcome,
   TRUNCATED,

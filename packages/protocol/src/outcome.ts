@@ -20,7 +20,7 @@ export const TRUNCATED = ['', 'length', 'time', 'disconnect', 'type'] as const
 export type Truncated = (typeof TRUNCATED)[number]
 
 /** The statements of a page in its headers and, for HTML, in its head. An absent member was not stated. */
-export type PageSays = {
+export type PageStatements = {
   /** from X-Robots-Tag and meta robots, those for all agents and for this one: `noindex`, `nofollow`, `noarchive` …, sorted */
   robots?: string[]
   /** http or https, absolute, without fragment */
@@ -53,7 +53,7 @@ export type OutcomeBody =
       ms: number
       address: string
       archive?: ArchiveRef
-      says?: PageSays
+      says?: PageStatements
       /** faults of the answer that were overlooked, as browsers do; absent: none */
       tolerated?: Tolerated[]
       /** the site answered 304 to the validators of the candidate, or with the bytes of its `knownDigest`; the page is not kept again */

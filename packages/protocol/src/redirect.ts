@@ -1,7 +1,7 @@
 /** The meaning of a status for a page, the target of its Location header as browsers read it, and the candidate made of that target. */
 import type { Candidate } from './candidate.ts'
 import { crawlField } from './crawl.ts'
-import { octetsEncoded, single } from './headers.ts'
+import { bytesEncoded, single } from './headers.ts'
 import { hopId } from './hop-id.ts'
 import type { Order } from './order.ts'
 import { type CrawlUrl, domainOf, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
@@ -36,7 +36,7 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
   if (location === null) return { kind: 'unusable', why: 'two different Location headers', refused: 'not-a-url' }
   if (location.length > MAX_URL_CHARS)
     return { kind: 'unusable', why: `a Location of ${location.length} bytes`, refused: 'url-too-long' }
-  const url = URL.parse(octetsEncoded(location), base)
+  const url = URL.parse(bytesEncoded(location), base)
   const at = url === null ? { refused: 'not-a-url' as const } : readUrl(url.href)
   if ('refused' in at)
     return { kind: 'unusable', why: `Location: ${printableUrl(location, 256)} (${at.refused})`, refused: at.refused }

@@ -1,16 +1,16 @@
 /** Explains a refusal by Redis, TLS or the network to the person who set the fleet up: the original reason, and what to do. */
 import { ENCODE } from './redis-address.ts'
 
-type Rule = { of: RegExp; says?: string; todo: (place: string) => string }
+type Rule = { of: RegExp; reason?: string; todo: (place: string) => string }
 
 const LOGIN = (place: string): string =>
   `write REDIS_URL as redis://user:password@${place} (:password without a user); ${ENCODE}`
 
 const ARROW = ' → '
 
-/** The first match counts. `says` replaces a reason that is long or comes from the library. */
+/** The first match counts. `reason` replaces a reason that is long or comes from the library. */
 const RULES: readonly Rule[] = [
-  { of: /^NOAUTH/, says: 'NOAUTH Authentication required', todo: LOGIN },
+  { of: /^NOAUTH/, reason: 'NOAUTH Authentication required', todo: LOGIN },
   { of: /^WRONGPASS/, todo: LOGIN },
   {
     of: /NOPERM/,
@@ -23,7 +23,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^DENIED/,
-    says: 'DENIED: Redis runs in protected mode, for its own machine alone',
+    reason: 'DENIED: Redis runs in protected mode, for its own machine alone',
     todo: () => 'give it a password (requirepass) or a user, and write them into REDIS_URL',
   },
   {
@@ -52,12 +52,12 @@ const RULES: readonly Rule[] = [
   { of: /^CLUSTERDOWN/, todo: () => 'slots of the cluster have no master: redis-cli --cluster check' },
   {
     of: /alert certificate required|alert handshake failure/,
-    says: 'TLS: the server wants a client certificate',
+    reason: 'TLS: the server wants a client certificate',
     todo: (place) => `write REDIS_URL as rediss://…@${place}?ca=…&cert=…&key=… (paths of PEM files)`,
   },
   {
     of: /self-signed certificate|unable to (verify|get)/,
-    says: 'TLS: the certificate of the server is of an unknown authority',
+    reason: 'TLS: the certificate of the server is of an unknown authority',
     todo: (place) => `write REDIS_URL as rediss://…@${place}?ca=… (path of its PEM file)`,
   },
   { of: /certificate has expired/, todo: () => 'renew the certificate of the server' },
@@ -68,10 +68,10 @@ const RULES: readonly Rule[] = [
   { of: /speaks TLS alone/, todo: (place) => `write REDIS_URL as rediss://…@${place}` },
   {
     of: /wrong version number|packet length too long/,
-    says: 'TLS: the server speaks no TLS',
+    reason: 'TLS: the server speaks no TLS',
     todo: (place) => `write REDIS_URL as redis://…@${place}`,
   },
-  { of: /^Unknown RESP type/, says: 'what answers there is no Redis', todo: () => 'look at the port in REDIS_URL' },
+  { of: /^Unknown RESP type/, reason: 'what answers there is no Redis', todo: () => 'look at the port in REDIS_URL' },
   { of: /ECONNREFUSED/, todo: () => 'nothing listens there: start Redis, or write REDIS_URL with its host and port' },
   { of: /ENOTFOUND|EAI_AGAIN/, todo: () => 'the host in REDIS_URL cannot be looked up' },
   {
@@ -92,7 +92,7 @@ const RULES: readonly Rule[] = [
 export function explainRefusal(message: string, place = 'host:6379'): string {
   if (message.includes(ARROW)) return message // already explained
   const rule = RULES.find(({ of }) => of.test(message))
-  return rule === undefined ? message : `${rule.says ?? message.trim().replace(/\.$/, '')}${ARROW}${rule.todo(place)}`
+  return rule === undefined ? message : `${rule.reason ?? message.trim().replace(/\.$/, '')}${ARROW}${rule.todo(place)}`
 }
 
 /** Whether there is an explanation of a message. */

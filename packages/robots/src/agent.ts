@@ -1,6 +1,6 @@
 /** Names of crawlers: the product token, and the order in which groups are searched (RFC 9309 §2.2.1). */
 
-import { isTokenOctet } from './octets.ts'
+import { isTokenByte } from './bytes.ts'
 
 /** A product token, a whole User-Agent string, or tokens from most to least specific. */
 export type Agent = string | readonly string[]
@@ -24,7 +24,7 @@ export function productToken(userAgent: string): string {
 
 function leadingToken(text: string): string {
   let length = 0
-  while (length < text.length && isTokenOctet(text.charCodeAt(length))) length++
+  while (length < text.length && isTokenByte(text.charCodeAt(length))) length++
   return text.slice(0, length).toLowerCase()
 }
 

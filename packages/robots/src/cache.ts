@@ -34,7 +34,7 @@ export interface RobotsCache {
   rules(url: string | URL): Promise<RobotsTxt | undefined>
 }
 
-type Kept = { state: RobotsState; files: Map<string, RobotsTxt>; asking?: Promise<void> }
+type Kept = { state: RobotsState; files: Map<string, RobotsTxt>; fetching?: Promise<void> }
 
 export function robotsCache(options: RobotsCacheOptions): RobotsCache {
   const { userAgent, policy = policies.decorum, timeoutMs = 10_000, maxOrigins = 1_000 } = options
@@ -42,7 +42,7 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
   const origins = new Map<string, Kept>()
   let fences = 0
 
-  const ask = async (origin: string, kept: Kept): Promise<void> => {
+  const fetchRobots = async (origin: string, kept: Kept): Promise<void> => {
     kept.state = step(kept.state, { kind: 'asked', fence: ++fences, until: now() + timeoutMs }, now())
     const { event, body } = await request(origin, userAgent, timeoutMs, fetch, now)
     if (event.kind === 'answered' && event.hash !== undefined) kept.files.set(event.hash, parseRobots(body, { policy }))
@@ -50,9 +50,9 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
     const needed = needsRules(kept.state, policy, now())
     for (const hash of kept.files.keys()) if (hash !== needed && hash !== kept.state.copy?.hash) kept.files.delete(hash)
   }
-  const asked = (origin: string, kept: Kept): Promise<void> => {
-    kept.asking ??= ask(origin, kept).finally(() => delete kept.asking)
-    return kept.asking
+  const fetchOnce = (origin: string, kept: Kept): Promise<void> => {
+    kept.fetching ??= fetchRobots(origin, kept).finally(() => delete kept.fetching)
+    return kept.fetching
   }
   const known = async (origin: string): Promise<Kept> => {
     const kept = origins.get(origin) ?? { state: unknownOrigin, files: new Map<string, RobotsTxt>() }
@@ -62,13 +62,13 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
       if (origins.size <= maxOrigins) break
       origins.delete(oldest)
     }
-    const first = look(kept, '/', now())
-    if (kept.asking !== undefined && first.kind === 'wait') await kept.asking
-    else if (first.kind === 'ask') await asked(origin, kept)
-    else if ('refresh' in first && first.refresh) void asked(origin, kept)
+    const first = judgeKept(kept, '/', now())
+    if (kept.fetching !== undefined && first.kind === 'wait') await kept.fetching
+    else if (first.kind === 'ask') await fetchOnce(origin, kept)
+    else if ('refresh' in first && first.refresh) void fetchOnce(origin, kept)
     return kept
   }
-  const look = (kept: Kept, url: string, at: number): Judgement => {
+  const judgeKept = (kept: Kept, url: string, at: number): Judgement => {
     const rules = kept.files.get(needsRules(kept.state, policy, at) ?? '')
     return judge(rules === undefined ? kept.state : { ...kept.state, rules }, url, agent, policy, at)
   }
@@ -79,7 +79,7 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
     async judge(url) {
       const { origin, href, protocol } = new URL(url)
       if (protocol !== 'https:' && protocol !== 'http:') throw new TypeError(`${protocol} has no robots.txt`)
-      const judged = look(await known(origin), href, now())
+      const judged = judgeKept(await known(origin), href, now())
       return judged.kind === 'ask' ? { kind: 'wait', until: now(), why: 'unreachable' } : judged
     },
     async rules(url) {

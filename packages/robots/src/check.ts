@@ -71,9 +71,9 @@ export function explainCheck(question: CheckQuestion): CheckExplanation {
 
 /** delay = max(floor, min(crawl-delay, cap)) (docs/spec/design.md §2) */
 function delayOf(site: DelayExplanation | undefined, honoured: boolean, floorMs: number, capMs: number): CheckedDelay {
-  const asked = site !== undefined && honoured ? site.seconds * 1_000 : 0
-  const delayMs = Math.max(floorMs, Math.min(asked, capMs))
-  const decidedBy = delayMs === floorMs && asked <= floorMs ? 'floor' : delayMs < asked ? 'cap' : 'crawl-delay'
+  const siteMs = site !== undefined && honoured ? site.seconds * 1_000 : 0
+  const delayMs = Math.max(floorMs, Math.min(siteMs, capMs))
+  const decidedBy = delayMs === floorMs && siteMs <= floorMs ? 'floor' : delayMs < siteMs ? 'cap' : 'crawl-delay'
   return { delayMs, decidedBy, ...(site ? { site } : {}), honoured }
 }
 
@@ -85,14 +85,14 @@ function substance({ allowed, rule, token, delay }: CheckVerdict): string {
 /** The explanation for people: the verdict first, then the reason, then advice for the owner of the site. */
 export function printCheck(explained: CheckExplanation, shown: (line: string) => string = visible): string {
   const lines: string[] = []
-  const told = new Map<string, CheckVerdict[]>()
+  const bySubstance = new Map<string, CheckVerdict[]>()
   for (const verdict of explained.verdicts) {
-    const same = told.get(substance(verdict))
+    const same = bySubstance.get(substance(verdict))
     if (same) same.push(verdict)
-    else told.set(substance(verdict), [verdict])
+    else bySubstance.set(substance(verdict), [verdict])
   }
   if (explained.differ) lines.push('The profiles differ:', '')
-  for (const verdicts of told.values()) lines.push(...printVerdict(verdicts), '')
+  for (const verdicts of bySubstance.values()) lines.push(...printVerdict(verdicts), '')
   if (explained.sitemaps.length > 0) lines.push('Sitemaps', ...explained.sitemaps.map((url) => `  ${url}`), '')
   if (explained.records.length > 0) lines.push('Also there, not acted on', ...explained.records.map(printRecord), '')
   if (explained.warnings.length > 0) lines.push('Warnings', ...explained.warnings.map(printWarning), '')
@@ -122,9 +122,9 @@ const REASONS = {
 } as const
 
 const LOST = {
-  shorter: 'its pattern has fewer octets',
-  'tie-allow-wins': 'as many octets, and allow wins a tie',
-  'tie-line-above-wins': 'as many octets, and the line above was first',
+  shorter: 'its pattern has fewer bytes',
+  'tie-allow-wins': 'as many bytes, and allow wins a tie',
+  'tie-line-above-wins': 'as many bytes, and the line above was first',
 } as const
 
 function printRule({ line, type, pattern }: Rule): string {

@@ -59,7 +59,7 @@ async function bytesOf(file: string | undefined): Promise<Uint8Array> {
   }
 }
 
-function say(data: unknown, text: string): void {
+function output(data: unknown, text: string): void {
   process.stdout.write(`${values.json ? JSON.stringify(data) : text.trimEnd()}\n`)
 }
 
@@ -76,7 +76,7 @@ async function check(url: string | undefined): Promise<number> {
     const rules = await cache.rules(url)
     if (rules === undefined) {
       const why = judged.kind === 'allowed' ? 'no robots.txt, no restriction' : 'its robots.txt is unreachable now'
-      say(judged, `${judged.kind === 'allowed' ? 'allowed' : 'NOT NOW'}: ${why}`)
+      output(judged, `${judged.kind === 'allowed' ? 'allowed' : 'NOT NOW'}: ${why}`)
       return judged.kind === 'allowed' ? 0 : 1
     }
     robots = String(rules)
@@ -89,19 +89,19 @@ async function check(url: string | undefined): Promise<number> {
     floorMs: 0,
     capMs: Infinity,
   })
-  say(explained, printCheck(explained))
+  output(explained, printCheck(explained))
   return 0
 }
 
 async function lint(file: string | undefined): Promise<number> {
-  const octets = await bytesOf(file)
+  const bytes = await bytesOf(file)
   const policy = policies[profiles()[0] as ProfileName]
-  const { warnings } = parseRobots(octets, { policy })
-  const lines = reportLines(octets, { policy })
+  const { warnings } = parseRobots(bytes, { policy })
+  const lines = reportLines(bytes, { policy })
   const text = values.lines
     ? lines.map(({ line, kind, field, value }) => `${line}\t${field ?? kind}\t${JSON.stringify(value ?? '')}`)
-    : warnings.map(({ line, kind, text: said }) => `line ${line}: ${kind}: ${said}`)
-  say({ warnings, ...(values.lines ? { lines } : {}) }, text.join('\n') || 'no warnings')
+    : warnings.map(({ line, kind, text: message }) => `line ${line}: ${kind}: ${message}`)
+  output({ warnings, ...(values.lines ? { lines } : {}) }, text.join('\n') || 'no warnings')
   return warnings.length > 0 ? 1 : 0
 }
 
@@ -124,7 +124,7 @@ async function diff(one: string | undefined, other: string | undefined): Promise
   const after = statements(parseRobots(await bytesOf(other), { policy }))
   const removed = [...before].filter((statement) => !after.has(statement))
   const added = [...after].filter((statement) => !before.has(statement))
-  say(
+  output(
     { removed, added },
     [...removed.map((text) => `- ${text}`), ...added.map((text) => `+ ${text}`)].join('\n') || 'no difference',
   )

@@ -24,7 +24,7 @@ const SPELLINGS = [
 export const KNOWN_WHOLE = 4
 
 export interface Spelling {
-  readonly octets: readonly number[]
+  readonly bytes: readonly number[]
   readonly field: number
   readonly right: boolean
 }
@@ -41,27 +41,27 @@ function byFirstLetter(): Spelling[][] {
   const table: Spelling[][] = Array.from({ length: 256 }, () => [])
   for (const [field, words] of SPELLINGS.entries())
     for (const [i, word] of words.split(',').entries()) {
-      const octets = bytesOf(word)
-      table[octets[0] as number]?.push({ octets, field, right: i === 0 || field > KNOWN_WHOLE })
+      const bytes = bytesOf(word)
+      table[bytes[0] as number]?.push({ bytes, field, right: i === 0 || field > KNOWN_WHOLE })
     }
   return table
 }
 
 /** Whether `word` (lower case) is at `at`. Letters compare without case, everything else exactly. */
-export function standsAt(octets: Uint8Array, at: number, word: readonly number[]): boolean {
+export function standsAt(bytes: Uint8Array, at: number, word: readonly number[]): boolean {
   for (let i = 0; i < word.length; i++) {
     const wanted = word[i] as number
-    if (((octets[at + i] as number) | ((wanted & 0x40) >> 1)) !== wanted) return false
+    if (((bytes[at + i] as number) | ((wanted & 0x40) >> 1)) !== wanted) return false
   }
   return true
 }
 
 /** The known field name at `at`, whatever follows it. */
-export function spellingAt(octets: Uint8Array, at: number): Spelling | undefined {
-  const candidates = spellings[(octets[at] as number) | 32] as Spelling[]
+export function spellingAt(bytes: Uint8Array, at: number): Spelling | undefined {
+  const candidates = spellings[(bytes[at] as number) | 32] as Spelling[]
   for (let i = 0; i < candidates.length; i++) {
     const spelling = candidates[i] as Spelling
-    if (standsAt(octets, at, spelling.octets)) return spelling
+    if (standsAt(bytes, at, spelling.bytes)) return spelling
   }
   return undefined
 }
@@ -75,12 +75,12 @@ export function delaySeconds(text: string): number {
 }
 
 /** Whether an absolute http(s) URL with a host is at `at`. Its target is not checked. */
-export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boolean {
-  const after = ((octets[at + 4] as number) | 32) === 115 ? at + 5 : at + 4
-  const first = octets[after + 3] as number
+export function isSitemapUrl(bytes: Uint8Array, at: number, end: number): boolean {
+  const after = ((bytes[at + 4] as number) | 32) === 115 ? at + 5 : at + 4
+  const first = bytes[after + 3] as number
   return (
-    standsAt(octets, at, HTTP) &&
-    standsAt(octets, after, AUTHORITY) &&
+    standsAt(bytes, at, HTTP) &&
+    standsAt(bytes, after, AUTHORITY) &&
     after + 3 < end &&
     first > 32 &&
     first !== 47 &&
@@ -90,10 +90,10 @@ export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boole
 }
 
 /** Whether a URL without a scheme is at `at`: anything, unless a colon precedes the first '/', '?' or '#'. */
-export function isRelativeUrl(octets: Uint8Array, at: number, end: number): boolean {
+export function isRelativeUrl(bytes: Uint8Array, at: number, end: number): boolean {
   if (at >= end) return false
-  for (let octet = octets[at]; at < end && octet !== 47 && octet !== 63 && octet !== 35; octet = octets[++at])
-    if (octet === 58) return false
+  for (let byte = bytes[at]; at < end && byte !== 47 && byte !== 63 && byte !== 35; byte = bytes[++at])
+    if (byte === 58) return false
   return true
 }
 

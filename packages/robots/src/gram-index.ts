@@ -48,7 +48,7 @@ function fileOf({ files }: GramIndex, pair: number): number {
 
 /** @param endOf  end of the bytes in a rule's pattern that a path must contain */
 export function indexByPairs(
-  { octets, marks }: Patterns,
+  { bytes, marks }: Patterns,
   rules: readonly number[],
   endOf: (rule: number) => number,
 ): GramIndex {
@@ -68,9 +68,9 @@ export function indexByPairs(
     let before = STAR
     const end = endOf(rule)
     for (let at = marks[2 * rule] as number; at < end; at++) {
-      const octet = octets[at] as number
-      if (octet !== STAR && before !== STAR) {
-        const pair = pairOf(before, octet)
+      const byte = bytes[at] as number
+      if (byte !== STAR && before !== STAR) {
+        const pair = pairOf(before, byte)
         const patterns = (holders[pair] as number)++
         if (pair !== first)
           if (patterns <= fewest) {
@@ -83,7 +83,7 @@ export function indexByPairs(
             nextFewest = patterns
           }
       }
-      before = octet
+      before = byte
     }
     firsts[i] = first
     seconds[i] = second
@@ -106,16 +106,16 @@ export function indexByPairs(
 }
 
 /** Calls `attempt` with every rule that a path may match. */
-export function searchPairs(index: GramIndex, { octets, length }: Path, attempt: (rule: number) => void): void {
+export function searchPairs(index: GramIndex, { bytes, length }: Path, attempt: (rule: number) => void): void {
   const { table, files } = index
   stamps[NO_PAIR] = ++stamp
   held[0] = NO_PAIR
   let pairs = 1
-  let before = octets[0] as number
+  let before = bytes[0] as number
   for (let at = 1; at < length; at++) {
-    const octet = octets[at] as number
-    const pair = pairOf(before, octet)
-    before = octet
+    const byte = bytes[at] as number
+    const pair = pairOf(before, byte)
+    before = byte
     if (stamps[pair] === stamp) continue
     stamps[pair] = stamp
     held[pairs++] = pair

@@ -4,9 +4,10 @@
  * The first questions try every rule, since many files are used only once. Later, a few rules are filtered by a mask of bytes each, and
  * many are indexed by pairs of bytes (gram-index.ts).
  */
+
+import { SLASH } from './bytes.ts'
 import { type GramIndex, indexByPairs, searchPairs } from './gram-index.ts'
 import { matches, staysOpen } from './match.ts'
-import { SLASH } from './octets.ts'
 import type { Path } from './path.ts'
 import type { Patterns } from './patterns.ts'
 import type { Reading } from './readings.ts'
@@ -32,7 +33,7 @@ export class GroupRules {
   readonly reading: Reading
   /** Entries [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
   readonly ranges: readonly number[]
-  #asked = 0
+  #questions = 0
   /** Alternating rules and masks; none when there is an index. */
   #masks: number[] | undefined
   #index: GramIndex | undefined
@@ -51,12 +52,12 @@ export class GroupRules {
     const masks = this.#masks
     if (masks === undefined) {
       // The question that prepares the index does not use it, so that no single question costs more than necessary.
-      if (++this.#asked === FIRST_QUESTIONS) this.#masks = this.#prepared()
+      if (++this.#questions === FIRST_QUESTIONS) this.#masks = this.#prepared()
       this.each((rule) => attempt(this, rule, path))
       return best
     }
     let missing = -1
-    for (let at = 0; at < path.length; at++) missing &= ~(1 << (path.octets[at] as number))
+    for (let at = 0; at < path.length; at++) missing &= ~(1 << (path.bytes[at] as number))
     for (let i = 0; i < masks.length; i += 2)
       if (((masks[i + 1] as number) & missing) === 0) attempt(this, masks[i] as number, path)
     if (this.#index !== undefined) searchPairs(this.#index, path, (rule) => attempt(this, rule, path))
@@ -98,38 +99,38 @@ export function allows({ patterns }: GroupRules, rule: number): boolean {
 
 /** The weight of a rule that matches the path, else 0. When the match is undecided, a disallow matches and an allow does not. */
 export function weightIfMatching(group: GroupRules, rule: number, path: Path): number {
-  const { octets, marks } = group.patterns
+  const { bytes, marks } = group.patterns
   const start = marks[2 * rule] as number
   const end = marks[2 * rule + 2] as number
   if (start === end) return 0
-  const anchored = octets[end - 1] === DOLLAR
+  const anchored = bytes[end - 1] === DOLLAR
   const last = anchored ? end - 1 : end
-  if (matches(octets, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
+  if (matches(bytes, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
     return weightOf(group, rule)
   // The folder of the index file, with an end anchor.
   const folder = folderEnd(group, rule)
-  return folder > 0 && matches(octets, start, folder, true, path) ? folder - start + 1 : 0
+  return folder > 0 && matches(bytes, start, folder, true, path) ? folder - start + 1 : 0
 }
 
 /**
  * The weight of a pattern: its length in bytes as compared, without trailing stars unless the policy counts them. At least 1, since `*`
  * alone is a pattern that matches; 0 for the empty pattern, which never matches.
  */
-function weightOf({ patterns: { octets, marks }, reading }: GroupRules, rule: number): number {
+function weightOf({ patterns: { bytes, marks }, reading }: GroupRules, rule: number): number {
   const start = marks[2 * rule] as number
   let end = marks[2 * rule + 2] as number
-  if (!reading.trailingStarCounts) while (end > start + 1 && octets[end - 1] === STAR) end--
+  if (!reading.trailingStarCounts) while (end > start + 1 && bytes[end - 1] === STAR) end--
   return end - start
 }
 
 /** Under google, `allow: …/index.htm[l]` also means its folder: the index behind the folder's slash; or -1. */
 function folderEnd(group: GroupRules, rule: number): number {
   if (!group.reading.indexOpensFolder || !allows(group, rule)) return -1
-  const { octets, marks } = group.patterns
+  const { bytes, marks } = group.patterns
   const end = marks[2 * rule + 2] as number
   let at = end
-  while (at > (marks[2 * rule] as number) && octets[at - 1] !== SLASH) at--
-  return at + INDEX.length <= end && octets[at - 1] === SLASH && INDEX.every((octet, i) => octets[at + i] === octet)
+  while (at > (marks[2 * rule] as number) && bytes[at - 1] !== SLASH) at--
+  return at + INDEX.length <= end && bytes[at - 1] === SLASH && INDEX.every((byte, i) => bytes[at + i] === byte)
     ? at
     : -1
 }
@@ -150,17 +151,17 @@ function attempt(group: GroupRules, rule: number, path: Path): void {
 
 /** The end of the bytes that a path must contain for any match: those of the folder, or all but an end anchor. */
 function neededEnd(group: GroupRules, rule: number): number {
-  const { octets, marks } = group.patterns
+  const { bytes, marks } = group.patterns
   const end = marks[2 * rule + 2] as number
   const folder = folderEnd(group, rule)
-  return folder > 0 ? folder : end > (marks[2 * rule] as number) && octets[end - 1] === DOLLAR ? end - 1 : end
+  return folder > 0 ? folder : end > (marks[2 * rule] as number) && bytes[end - 1] === DOLLAR ? end - 1 : end
 }
 
 /** The bytes that a rule requires, by their low five bits. */
 function maskOf(group: GroupRules, rule: number): number {
-  const { octets, marks } = group.patterns
+  const { bytes, marks } = group.patterns
   const end = neededEnd(group, rule)
   let mask = 0
-  for (let at = marks[2 * rule] as number; at < end; at++) if (octets[at] !== STAR) mask |= 1 << (octets[at] as number)
+  for (let at = marks[2 * rule] as number; at < end; at++) if (bytes[at] !== STAR) mask |= 1 << (bytes[at] as number)
   return mask
 }

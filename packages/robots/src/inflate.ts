@@ -50,7 +50,7 @@ function codeOf(lengths: ArrayLike<number>, from: number, end: number): Code {
 }
 
 export interface Inflated {
-  readonly octets: Uint8Array
+  readonly bytes: Uint8Array
   /** the last block of the last member was read to its end */
   readonly whole: boolean
 }
@@ -93,13 +93,13 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     }
     return -1
   }
-  const put = (octet: number): void => {
+  const put = (byte: number): void => {
     if (written === out.length) {
       const more = new Uint8Array(Math.min(most, out.length * 2))
       more.set(out)
       out = more
     }
-    out[written++] = octet
+    out[written++] = byte
   }
   /** False: the rest cannot be read. */
   const stored = (): boolean => {
@@ -165,7 +165,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     memberStart = written
     at = headerEnd(packed, at)
   }
-  return { octets: out.subarray(0, written), whole: whole || written >= most }
+  return { bytes: out.subarray(0, written), whole: whole || written >= most }
 }
 
 const FIXED: readonly [Code, Code] = /* @__PURE__ */ (() => {

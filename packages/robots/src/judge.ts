@@ -64,24 +64,24 @@ export function needsRules(state: RobotsState, policy: Policy, now: Instant): st
 
 function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   const { answer } = state
-  const asked = state.question && state.question.until > now ? state.question : undefined
-  if (!answer) return asked ? { kind: 'wait', until: asked.until, why: 'robots-in-flight' } : { kind: 'ask' }
+  const inFlight = state.question && state.question.until > now ? state.question : undefined
+  if (!answer) return inFlight ? { kind: 'wait', until: inFlight.until, why: 'robots-in-flight' } : { kind: 'ask' }
   const patience = state.notBefore ?? 0
 
   if (policy.answers[answer.kind] !== 'unreachable') {
     const freshForMs = freshnessMs(policy, answer.freshForMs)
     // A site that asked for no requests lets the present answer stay: Retry-After with a definite answer is rare, and one day at most.
     if (now < Math.max(answer.at + freshForMs, patience)) {
-      const refresh = !asked && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
+      const refresh = !inFlight && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
       const copy = copyOf(state, answer.kind, policy)
       return copy ? { kind: 'copy', copy, refresh, stale: false } : { kind: 'open', why: 'unavailable', refresh }
     }
-    return asked ? { kind: 'wait', until: asked.until, why: 'robots-in-flight' } : { kind: 'ask' }
+    return inFlight ? { kind: 'wait', until: inFlight.until, why: 'robots-in-flight' } : { kind: 'ask' }
   }
 
   const outage = outageOf(state, policy)
   const dueAt = Math.max(answer.at + retryMs(policy, answer.kind, outage.failures, answer.jitter), patience)
-  const due = !asked && now >= dueAt
+  const due = !inFlight && now >= dueAt
   const elapsed = now - outage.since
   const copy = outage.before && copyOf(state, outage.before, policy)
   const open = { kind: 'open', why: 'outage-without-copy', refresh: due } as const
@@ -109,8 +109,8 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   if (due) return { kind: 'ask' }
   // The verdict may change when the robots fetch ends, when the next one is due, or when a window ends.
   const windows = [outage.since + policy.denyForMs, outage.since + policy.staleForMs].filter((end) => end > now)
-  const until = Math.min(asked ? asked.until : dueAt, ...windows)
-  return { kind: 'wait', until, why: asked ? 'robots-in-flight' : 'unreachable' }
+  const until = Math.min(inFlight ? inFlight.until : dueAt, ...windows)
+  return { kind: 'wait', until, why: inFlight ? 'robots-in-flight' : 'unreachable' }
 }
 
 /**
@@ -133,8 +133,8 @@ function outageOf(
 }
 
 /** How long an answer is fresh: by its cache headers, within the bounds of the policy. */
-function freshnessMs(policy: Policy, said: number | undefined): number {
-  return Math.min(Math.max(said ?? policy.mostFreshMs, policy.leastFreshMs), policy.mostFreshMs)
+function freshnessMs(policy: Policy, statedMs: number | undefined): number {
+  return Math.min(Math.max(statedMs ?? policy.mostFreshMs, policy.leastFreshMs), policy.mostFreshMs)
 }
 
 /** The good copy for an answer of this kind. A policy that treats the answer as 'open' has none: there was no file. */

@@ -2,8 +2,9 @@
  * Parses one line exactly as google/robotstxt does: comment cut, blanks trimmed, a colon or exactly two words. This is the definition; the
  * parser's short path for usual lines must give the same result.
  */
+
+import { COLON, CR, FF, HASH, LF, NUL, SPACE, TAB, VT } from './bytes.ts'
 import { KNOWN_WHOLE, spellingAt } from './fields.ts'
-import { COLON, CR, FF, HASH, LF, NUL, SPACE, TAB, VT } from './octets.ts'
 
 /** The grammar of lines: RFC 9309, or exactly that of google/robotstxt. */
 export type Grammar = 'rfc9309' | 'google'
@@ -45,28 +46,28 @@ const parts: LineParts = {
  * string, and VT and FF are blanks.
  * @returns  the parts, valid until the next call
  */
-export function readLine(octets: Uint8Array, start: number, end: number, grammar: Grammar): Readonly<LineParts> {
+export function readLine(bytes: Uint8Array, start: number, end: number, grammar: Grammar): Readonly<LineParts> {
   const google = grammar === 'google'
-  const isTrimmed = (octet: number | undefined): boolean => isBlank(octet) || (google && (octet === VT || octet === FF))
+  const isTrimmed = (byte: number | undefined): boolean => isBlank(byte) || (google && (byte === VT || byte === FF))
   parts.record = parts.comment = parts.missingColon = parts.disputed = false
   parts.right = true
   parts.field = -1
   let stop = start
   let colon = -1
   for (; stop < end; stop++) {
-    const octet = octets[stop] as number
-    if (octet === HASH) {
+    const byte = bytes[stop] as number
+    if (byte === HASH) {
       parts.comment = true
       break
     }
-    if (octet === COLON && colon < 0) colon = stop
-    else if (octet === NUL || octet === VT || octet === FF) {
+    if (byte === COLON && colon < 0) colon = stop
+    else if (byte === NUL || byte === VT || byte === FF) {
       parts.disputed = true
-      if (google && octet === NUL) break
+      if (google && byte === NUL) break
     }
   }
-  while (stop > start && isTrimmed(octets[stop - 1])) stop--
-  while (start < stop && isTrimmed(octets[start])) start++
+  while (stop > start && isTrimmed(bytes[stop - 1])) stop--
+  while (start < stop && isTrimmed(bytes[start])) start++
   parts.nameAt = start
   parts.nameEnd = parts.valueAt = parts.valueEnd = stop
 
@@ -74,23 +75,23 @@ export function readLine(octets: Uint8Array, start: number, end: number, grammar
   if (colon < 0) {
     // Only a space or a tab separates two words, also under 'google'.
     colon = start
-    while (colon < stop && !isBlank(octets[colon])) colon++
+    while (colon < stop && !isBlank(bytes[colon])) colon++
     valueAt = colon
-    while (isBlank(octets[valueAt])) valueAt++
-    for (let at = valueAt; at < stop; at++) if (isBlank(octets[at])) return parts
+    while (isBlank(bytes[valueAt])) valueAt++
+    for (let at = valueAt; at < stop; at++) if (isBlank(bytes[at])) return parts
     if (colon === stop) return parts
     parts.missingColon = true
   }
   let nameEnd = colon
-  while (nameEnd > start && isTrimmed(octets[nameEnd - 1])) nameEnd--
+  while (nameEnd > start && isTrimmed(bytes[nameEnd - 1])) nameEnd--
   if (nameEnd <= start) return parts
-  while (valueAt < stop && isTrimmed(octets[valueAt])) valueAt++
+  while (valueAt < stop && isTrimmed(bytes[valueAt])) valueAt++
   parts.record = true
   parts.nameEnd = nameEnd
   parts.valueAt = valueAt
-  const spelling = spellingAt(octets, start)
+  const spelling = spellingAt(bytes, start)
   if (spelling === undefined) return parts
-  const left = nameEnd - start - spelling.octets.length
+  const left = nameEnd - start - spelling.bytes.length
   const knownByPrefix = spelling.field < KNOWN_WHOLE
   if (left > 0 && knownByPrefix) parts.disputed = true
   if (left === 0 || (left > 0 && google && knownByPrefix)) {
@@ -100,10 +101,10 @@ export function readLine(octets: Uint8Array, start: number, end: number, grammar
   return parts
 }
 
-export function isBlank(octet: number | undefined): boolean {
-  return octet === SPACE || octet === TAB
+export function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB
 }
 
-export function isLineEnd(octet: number | undefined): boolean {
-  return octet === LF || octet === CR
+export function isLineEnd(byte: number | undefined): boolean {
+  return byte === LF || byte === CR
 }

@@ -43,45 +43,45 @@ export function staysOpen(end: number): boolean {
 }
 
 /** Whether the pattern matches the whole path from its first byte. */
-export function matches(octets: Uint8Array, start: number, end: number, anchored: boolean, path: Path): boolean {
-  const target = path.octets
+export function matches(bytes: Uint8Array, start: number, end: number, anchored: boolean, path: Path): boolean {
+  const target = path.bytes
   let at = 0
   for (; start < end; start++, at++) {
-    const octet = octets[start] as number
+    const byte = bytes[start] as number
     // The star comes first: under 'as-written' a path may contain one too, and the pattern's is still a wildcard.
-    if (octet === STAR) return matchesFromStar(octets, start, end, anchored, path, at)
-    if (octet !== target[at]) return false
+    if (byte === STAR) return matchesFromStar(bytes, start, end, anchored, path, at)
+    if (byte !== target[at]) return false
   }
   return !anchored || at === path.length
 }
 
 /** Matches the rest of a pattern, which starts with a star, against the path from `at`. */
 function matchesFromStar(
-  octets: Uint8Array,
+  bytes: Uint8Array,
   start: number,
   end: number,
   anchored: boolean,
   path: Path,
   at: number,
 ): boolean {
-  const target = path.octets
+  const target = path.bytes
   let limit = path.length
   const whole = end
   steps += at
   if (anchored) {
     let tail = end
-    while (octets[tail - 1] !== STAR) tail--
+    while (bytes[tail - 1] !== STAR) tail--
     limit -= end - tail
     if (limit < at) return false
-    for (let i = tail, j = limit; i < end; i++, j++) if (octets[i] !== target[j]) return false
+    for (let i = tail, j = limit; i < end; i++, j++) if (bytes[i] !== target[j]) return false
     end = tail
   }
   for (;;) {
-    while (start < end && octets[start] === STAR) start++
+    while (start < end && bytes[start] === STAR) start++
     if (start === end) return true
     let segmentEnd = start + 1
-    while (segmentEnd < end && octets[segmentEnd] !== STAR) segmentEnd++
-    at = seek(octets, start, segmentEnd, path, at, limit)
+    while (segmentEnd < end && bytes[segmentEnd] !== STAR) segmentEnd++
+    at = seek(bytes, start, segmentEnd, path, at, limit)
     if (at === UNKNOWN) open = whole
     if (at < 0) return false
     start = segmentEnd
@@ -92,11 +92,11 @@ function matchesFromStar(
 const UNKNOWN = -2
 
 /** The index behind the first occurrence of a segment within [at, limit), or -1, or UNKNOWN. */
-function seek(octets: Uint8Array, start: number, end: number, path: Path, at: number, limit: number): number {
-  const target = path.octets
+function seek(bytes: Uint8Array, start: number, end: number, path: Path, at: number, limit: number): number {
+  const target = path.bytes
   const isLong = path.length > MAX_INDEXED_PATH
   const spent = isLong ? MOST_STEPS : PLAIN_STEPS
-  const first = octets[start] as number
+  const first = bytes[start] as number
   const lastAt = limit - (end - start)
   const from = at
   for (; steps <= spent; at++) {
@@ -107,7 +107,7 @@ function seek(octets: Uint8Array, start: number, end: number, path: Path, at: nu
     }
     let i = start + 1
     let j = at + 1
-    while (i < end && octets[i] === target[j]) {
+    while (i < end && bytes[i] === target[j]) {
       i++
       j++
     }
@@ -119,7 +119,7 @@ function seek(octets: Uint8Array, start: number, end: number, path: Path, at: nu
   }
   if (isLong) return UNKNOWN
   indexed ??= occurrencesIn(target, path.length)
-  const next = indexed(octets, start, end, at)
+  const next = indexed(bytes, start, end, at)
   steps += end - start + (((next < 0 ? limit : next) - at) >> 5)
   return next > limit ? -1 : next
 }

@@ -13,7 +13,7 @@ export const SITEMAP_UNUSABLE = 9
 export const LINE_TOO_LONG = 10
 export const OVER_LIMIT = 11
 export const TOO_MANY_RULES = 12
-export const LOOKS_LIKE_HTML = 13
+export const HTML_PAGE = 13
 /** Bytes that are not UTF-8 text: UTF-16, gzip, an image. */
 export const UTF_16 = 14
 export const GZIP = 15

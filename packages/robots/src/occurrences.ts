@@ -17,15 +17,15 @@ const ROOT = 1
  */
 export const MAX_INDEXED_PATH = 8_192
 
-/** The index behind the next occurrence of the segment [start, end) of `octets` at `at` or later, or -1. */
-export type EndOfNext = (octets: Uint8Array, start: number, end: number, at: number) => number
+/** The index behind the next occurrence of the segment [start, end) of `bytes` at `at` or later, or -1. */
+export type EndOfNext = (bytes: Uint8Array, start: number, end: number, at: number) => number
 
 export function occurrencesIn(path: Uint8Array, length: number): EndOfNext {
   const symbolOf = new Uint8Array(256)
   let symbols = 1
   for (let at = 0; at < length; at++) {
-    const octet = path[at] as number
-    if (symbolOf[octet] === 0) symbolOf[octet] = symbols++
+    const byte = path[at] as number
+    if (symbolOf[byte] === 0) symbolOf[byte] = symbols++
   }
   const most = 2 * length + 2
   const next = new Uint16Array(most * symbols) // state × symbol → state, 0 for none
@@ -75,11 +75,11 @@ export function occurrencesIn(path: Uint8Array, length: number): EndOfNext {
     for (let i = 0; i < words; i++) (bits[up + i] as number) |= bits[at + i] as number
   }
 
-  return (octets, start, end, at) => {
+  return (bytes, start, end, at) => {
     const least = at + end - start
     let state = ROOT
     for (; start < end; start++) {
-      const symbol = symbolOf[octets[start] as number] as number
+      const symbol = symbolOf[bytes[start] as number] as number
       if (symbol === 0) return -1
       state = next[state * symbols + symbol] as number
       if (state === 0) return -1

@@ -144,7 +144,7 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
     case 'unanswered': {
       const kind = kindOfReason(event.reason)
       const answer = { kind, at: now, reason: event.reason, jitter: share(event.jitter) }
-      return { ...hear(state, kind, now), answer, ...hold(state, event, now) }
+      return { ...addAnswer(state, kind, now), answer, ...hold(state, event, now) }
     }
     case 'site-answered':
       return { ...state, siteAnsweredAt: now }
@@ -156,8 +156,9 @@ export function step(state: RobotsState, event: RobotsEvent, now: Instant): Robo
 type Answered = Extract<RobotsEvent, { kind: 'answered' }>
 
 function answered(state: RobotsState, event: Answered, now: Instant): RobotsState {
-  const asked = event.status === 304 ? state.copy : undefined // a 304 to an unconditional request confirms nothing
-  const renewed = asked && (asked.etag !== undefined || asked.lastModified !== undefined) ? asked : undefined
+  const confirmed = event.status === 304 ? state.copy : undefined // a 304 to an unconditional request confirms nothing
+  const renewed =
+    confirmed && (confirmed.etag !== undefined || confirmed.lastModified !== undefined) ? confirmed : undefined
   const kind = renewed ? renewed.kind : kindOfStatus(event.status)
   const freshForMs = event.freshForMs === undefined ? undefined : bounded(event.freshForMs)
   const answer = {
@@ -168,7 +169,7 @@ function answered(state: RobotsState, event: Answered, now: Instant): RobotsStat
     jitter: share(event.jitter),
   }
   const base = isDefinite(kind) ? lifted(state) : state
-  const next = { ...hear(base, kind, now, freshForMs), answer, ...hold(base, event, now) }
+  const next = { ...addAnswer(base, kind, now, freshForMs), answer, ...hold(base, event, now) }
   if (!isGood(kind)) return next
 
   const hash = renewed ? renewed.hash : event.hash
@@ -212,7 +213,7 @@ function share(jitter: number): number {
 }
 
 /** Adds an answer of a kind: the record of that kind is reset, the others count one more answer since. The robots fetch has ended. */
-function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: number): RobotsState {
+function addAnswer(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: number): RobotsState {
   const { question: _, ...rest } = state
   const heard: { [kind in AnswerKind]?: Heard } = {}
   for (const [other, record] of Object.entries(state.heard ?? {}) as [AnswerKind, Heard][])

@@ -1,5 +1,5 @@
 /** Converts a URL to the bytes that patterns are compared with: path and query, without scheme, authority and fragment. */
-import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, PLAIN, STAR, textOf } from './octets.ts'
+import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, PLAIN, STAR, textOf } from './bytes.ts'
 import type { Reading } from './readings.ts'
 
 // Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
@@ -84,7 +84,7 @@ const USUAL_ROOM = 4_096
 
 /** One path at a time, in bytes that are reused for the next one. */
 export class Path {
-  octets: Uint8Array = new Uint8Array(USUAL_ROOM)
+  bytes: Uint8Array = new Uint8Array(USUAL_ROOM)
   length = 0
 
   /**
@@ -96,48 +96,48 @@ export class Path {
     const start = pathStart(url)
     const end = start < 0 ? 0 : url.length
     const most = (url.length - Math.max(start, 0)) * 9 + 2 // each UTF-16 unit gives at most %XX%XX%XX
-    if (most > this.octets.length) this.octets = new Uint8Array(most)
-    else if (this.octets.length > USUAL_ROOM && most <= USUAL_ROOM) this.octets = new Uint8Array(USUAL_ROOM)
-    const { octets } = this
+    if (most > this.bytes.length) this.bytes = new Uint8Array(most)
+    else if (this.bytes.length > USUAL_ROOM && most <= USUAL_ROOM) this.bytes = new Uint8Array(USUAL_ROOM)
+    const { bytes } = this
     const raw = encoding === 'as-written'
     let doubtful = !raw && start < 0 && url.includes('\\')
-    octets[0] = SLASH
+    bytes[0] = SLASH
     let length = start >= 0 && url.charCodeAt(start) === SLASH ? 0 : 1
     for (let at = start; at >= 0 && at < end; at++) {
       const code = url.charCodeAt(at)
-      if (code < 0x80 && TAKEN[code] === 1) octets[length++] = code
+      if (code < 0x80 && TAKEN[code] === 1) bytes[length++] = code
       else if (code === HASH || (raw && code === 0)) break // a NUL ends it, as it ends a C string
       else if (code >= 0x80) {
         // The whole character; the encoder makes U+FFFD of a lone surrogate.
         const character = String.fromCodePoint(url.codePointAt(at) as number)
         at += character.length - 1
-        for (const octet of encoder.encode(character)) {
-          if (raw) octets[length++] = octet
-          else length = putPercent(octets, length, octet)
+        for (const byte of encoder.encode(character)) {
+          if (raw) bytes[length++] = byte
+          else length = putPercent(bytes, length, byte)
         }
-      } else if (raw) octets[length++] = code
-      else if (code === STAR) octets[length++] = LITERAL_STAR
+      } else if (raw) bytes[length++] = code
+      else if (code === STAR) bytes[length++] = LITERAL_STAR
       else if (code === DOT) {
-        octets[length++] = DOT
+        bytes[length++] = DOT
         // A dot behind a slash, a back-slash, a blank or a control: rare, so then the whole URL is checked.
-        if (octets[length - 2] === SLASH) doubtful = true
+        if (bytes[length - 2] === SLASH) doubtful = true
       } else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
-        if (high < 0) length = putPercent(octets, length, PERCENT) // '%G1' is a plain percent sign, so it is encoded
-        else if (low < 0) octets[length++] = PERCENT // '%1' too; it stays, because a pattern may end at the beginning of an encoded byte
+        if (high < 0) length = putPercent(bytes, length, PERCENT) // '%G1' is a plain percent sign, so it is encoded
+        else if (low < 0) bytes[length++] = PERCENT // '%1' too; it stays, because a pattern may end at the beginning of an encoded byte
         else {
-          length = putEncoded(octets, length, high * 16 + low)
-          if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true
+          length = putEncoded(bytes, length, high * 16 + low)
+          if (bytes[length - 1] === DOT && bytes[length - 2] === SLASH) doubtful = true
           at += 2
         }
       } else {
-        length = putPercent(octets, length, code)
+        length = putPercent(bytes, length, code)
         if (code <= 32 || code === BACKSLASH) doubtful = true
       }
     }
     this.length = length
-    octets[length] = END
+    bytes[length] = END
     if (doubtful && isUntidy(url)) {
       const tidy = tidied(url)
       if (!isUntidy(tidy)) this.read(tidy, encoding)
@@ -147,24 +147,24 @@ export class Path {
 
 /** A path as it is compared, as text for people. */
 export function textOfPath(path: Path): string {
-  const shown = path.octets.slice(0, path.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet))
+  const shown = path.bytes.slice(0, path.length).map((byte) => (byte === LITERAL_STAR ? STAR : byte))
   return textOf(shown, 0, shown.length)
 }
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
 /** Writes a byte as %XX. */
-export function putPercent(octets: Uint8Array, at: number, value: number): number {
-  octets[at++] = PERCENT
-  octets[at++] = hexDigit(value >> 4)
-  octets[at++] = hexDigit(value & 15)
+export function putPercent(bytes: Uint8Array, at: number, value: number): number {
+  bytes[at++] = PERCENT
+  bytes[at++] = hexDigit(value >> 4)
+  bytes[at++] = hexDigit(value & 15)
   return at
 }
 
 /** Writes one encoded byte in the form of comparisons under 'unreserved': at most three bytes. */
-export function putEncoded(octets: Uint8Array, at: number, value: number): number {
-  if (value === STAR) octets[at++] = LITERAL_STAR
-  else if (value === 36 || isUnreserved(value)) octets[at++] = value
-  else at = putPercent(octets, at, value)
+export function putEncoded(bytes: Uint8Array, at: number, value: number): number {
+  if (value === STAR) bytes[at++] = LITERAL_STAR
+  else if (value === 36 || isUnreserved(value)) bytes[at++] = value
+  else at = putPercent(bytes, at, value)
   return at
 }

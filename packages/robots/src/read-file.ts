@@ -5,8 +5,10 @@
  * letter of a field name is skipped unread. Every other line goes through `readLine`, which is the definition. Never throws, whatever the
  * bytes. Parsing is synchronous, so its state belongs to the module and is reused.
  */
+
+import { COLON, FF, isTokenByte, NUL, PLAIN, STAR, textOf, VT } from './bytes.ts'
 import { delaySeconds, isRelativeUrl, isSitemapUrl, spellingAt } from './fields.ts'
-import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
+import { MAX_LINE_BYTES, MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
 import { type Grammar, isBlank, isLineEnd, readLine } from './line.ts'
 import {
   AGENT_WITH_EXTRA,
@@ -26,7 +28,6 @@ import {
   TOO_MANY_RULES,
   UNREACHABLE_GROUP,
 } from './notes.ts'
-import { COLON, FF, isTokenOctet, NUL, PLAIN, STAR, textOf, VT } from './octets.ts'
 import { holdsNoUrl, lacksSlash } from './patterns.ts'
 import {
   AGENT,
@@ -58,7 +59,7 @@ export const MAX_NOTED = 61
 const MAY_BE_SPECIAL = 1 | (1 << 27) | (1 << 28) | (1 << 29) | (1 << 30) | (1 << 31)
 
 // The source; it has a line end at `length`.
-let octets: Uint8Array
+let bytes: Uint8Array
 let words: Int32Array
 let grammar: Grammar
 
@@ -93,7 +94,7 @@ let empties: number
 let reachable: boolean
 
 /** Recognizes bytes [at, end) that are no robots.txt: the number of the warning. */
-export type ContentOf = (octets: Uint8Array, at: number, end: number) => number | undefined
+export type ContentOf = (bytes: Uint8Array, at: number, end: number) => number | undefined
 
 /**
  * Parses a file.
@@ -103,10 +104,10 @@ export type ContentOf = (octets: Uint8Array, at: number, end: number) => number 
 export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, contentOf?: ContentOf): RobotsFile {
   const loaded = load(source, truncated, by)
   const { length } = loaded
-  octets = loaded.octets
+  bytes = loaded.bytes
   words = loaded.words
   grammar = by
-  const room = octets.length + MAX_NOTED * MAX_WARNINGS
+  const room = bytes.length + MAX_NOTED * MAX_WARNINGS
   if (texts.length < room) texts = new Uint8Array(room)
   used = entries = noted = rules = records = relatives = blockLine = empties = 0
   runEnd = -3
@@ -117,9 +118,9 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
   // A byte order mark, or part of one, at the very start (google/robotstxt).
   let at = 0
   for (const mark of BYTE_ORDER_MARK)
-    if (at < length && octets[at] === mark) at++
+    if (at < length && bytes[at] === mark) at++
     else break
-  const content = contentOf?.(octets, at, length)
+  const content = contentOf?.(bytes, at, length)
   quiet = content !== undefined || (loaded.form !== undefined && by === 'google')
   if (loaded.form !== undefined) note(loaded.form)
   if (content !== undefined) note(content)
@@ -130,9 +131,9 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
 
   return {
     grammar,
-    source: loaded.packed ?? (disputed ? octets.slice(0, length) : undefined),
+    source: loaded.packed ?? (disputed ? bytes.slice(0, length) : undefined),
     truncated: loaded.packed !== undefined && truncated,
-    octets: texts.slice(0, used),
+    bytes: texts.slice(0, used),
     marks: marks.slice(0, 2 * entries + 1),
     encoded,
     noted,
@@ -142,14 +143,14 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
 function readLines(at: number, length: number): void {
-  const from = octets
+  const from = bytes
   for (; at < length; line++) {
     const lineAt = at
-    let octet = from[at] as number
-    while (octet === SPACE || octet === TAB) octet = from[++at] as number
-    if (octet === HASH) at = lineEnd(at)
-    else if (octet !== LF && octet !== CR) at = recordAt(lineAt, at, octet)
-    if (at - lineAt > MAX_LINE_OCTETS) note(LINE_TOO_LONG)
+    let byte = from[at] as number
+    while (byte === SPACE || byte === TAB) byte = from[++at] as number
+    if (byte === HASH) at = lineEnd(at)
+    else if (byte !== LF && byte !== CR) at = recordAt(lineAt, at, byte)
+    if (at - lineAt > MAX_LINE_BYTES) note(LINE_TOO_LONG)
     // CR LF is one line end; LF CR is two, the second of an empty line.
     at += from[at] === CR && from[at + 1] === LF ? 2 : 1
   }
@@ -159,13 +160,13 @@ function readLines(at: number, length: number): void {
 /** The next line end at `at` or later. */
 function lineEnd(at: number): number {
   at = nextBelow(at, CR + 1)
-  while (!isLineEnd(octets[at])) at = nextBelow(at + 1, CR + 1)
+  while (!isLineEnd(bytes[at])) at = nextBelow(at + 1, CR + 1)
   return at
 }
 
 /** The next byte below `limit`, at `at` or later; searched four bytes at a time. The line end at the end stops the search. */
 function nextBelow(at: number, limit: number): number {
-  const one = octets
+  const one = bytes
   const four = words
   for (; (at & 3) !== 0; at++) if ((one[at] as number) < limit) return at
   // Whether one of four bytes is below the limit, which is at most 128: then the highest bit of one of them is set in this.
@@ -179,25 +180,25 @@ function nextBelow(at: number, limit: number): number {
 
 /** Parses a line whose first byte that is no blank is at `at`. Returns the index of its end. */
 function recordAt(lineAt: number, at: number, first: number): number {
-  const from = octets
+  const from = bytes
   const spelling = spellingAt(from, at)
   if (spelling === undefined) {
     // Under one grammar these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return anyLine(lineAt)
     const end = lineEnd(at)
     // Beyond the limit the rest of a line counts as blank.
-    if (!quiet && at - lineAt < MAX_LINE_OCTETS) note(NO_FIELD, at, Math.min(end, lineAt + MAX_LINE_OCTETS))
+    if (!quiet && at - lineAt < MAX_LINE_BYTES) note(NO_FIELD, at, Math.min(end, lineAt + MAX_LINE_BYTES))
     return end
   }
-  at += spelling.octets.length
+  at += spelling.bytes.length
   if (from[at] !== COLON || !spelling.right || spelling.field > SITEMAP) return anyLine(lineAt)
-  let octet = from[++at] as number
-  while (octet === SPACE || octet === TAB) octet = from[++at] as number
+  let byte = from[++at] as number
+  while (byte === SPACE || byte === TAB) byte = from[++at] as number
   const valueAt = at
   if (spelling.field === SITEMAP) {
     // In the usual form only the line end is below '$'.
     const end = nextBelow(at, 36)
-    if (!isLineEnd(from[end]) || end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(from, at, end)) return anyLine(lineAt)
+    if (!isLineEnd(from[end]) || end - lineAt > MAX_LINE_BYTES || !isSitemapUrl(from, at, end)) return anyLine(lineAt)
     if (lineAt > runEnd + 2) {
       endRun()
       runAt = lineAt
@@ -207,26 +208,26 @@ function recordAt(lineAt: number, at: number, first: number): number {
   }
   let encodes = false
   /** The place of the first blank in the value, or behind it. */
-  let blankAt = lineAt + MAX_LINE_OCTETS
+  let blankAt = lineAt + MAX_LINE_BYTES
   /** The bytes that occurred, by their lowest five bits. */
   let seen = 0
   const to = texts
   let stop = used
   for (;;) {
-    if (octet > QUOTE && octet < 0x80) {
-      to[stop++] = octet
-      seen |= 1 << octet
-    } else if (octet === LF || octet === CR || octet === HASH) break
-    else if (octet < SPACE && octet !== TAB) return anyLine(lineAt)
+    if (byte > QUOTE && byte < 0x80) {
+      to[stop++] = byte
+      seen |= 1 << byte
+    } else if (byte === LF || byte === CR || byte === HASH) break
+    else if (byte < SPACE && byte !== TAB) return anyLine(lineAt)
     else {
-      if (octet > SPACE) encodes ||= PLAIN[octet] === 0
+      if (byte > SPACE) encodes ||= PLAIN[byte] === 0
       else if (at < blankAt) blankAt = at
-      to[stop++] = octet
+      to[stop++] = byte
     }
-    octet = from[++at] as number
+    byte = from[++at] as number
   }
-  const end = octet === HASH ? lineEnd(at) : at
-  if (end - lineAt > MAX_LINE_OCTETS) return anyLine(lineAt)
+  const end = byte === HASH ? lineEnd(at) : at
+  if (end - lineAt > MAX_LINE_BYTES) return anyLine(lineAt)
   while (at > valueAt && isBlank(from[at - 1])) at--
   special = encodes || blankAt < at || ((seen & MAY_BE_SPECIAL) !== 0 && isSpecial(valueAt, at))
   take(spelling.field, valueAt, at)
@@ -234,14 +235,14 @@ function recordAt(lineAt: number, at: number, first: number): number {
 }
 
 function isSpecial(start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (PLAIN[octets[at] as number] === 0) return true
+  for (let at = start; at < end; at++) if (PLAIN[bytes[at] as number] === 0) return true
   return false
 }
 
 /** Parses any line by the definition. Returns the index of its end. */
 function anyLine(lineAt: number): number {
   const end = lineEnd(lineAt)
-  const parts = readLine(octets, lineAt, Math.min(end, lineAt + MAX_LINE_OCTETS), grammar)
+  const parts = readLine(bytes, lineAt, Math.min(end, lineAt + MAX_LINE_BYTES), grammar)
   const { field, nameAt, nameEnd, valueAt, valueEnd } = parts
   if (parts.disputed) disputed = true
   if (field < 0) {
@@ -266,17 +267,17 @@ function take(field: number, start: number, end: number): void {
   else if (field === AGENT) agent(start, end)
   else if (field === OTHER) add(VALUE, length)
   else if (field === SITEMAP)
-    if (isSitemapUrl(octets, start, end)) {
+    if (isSitemapUrl(bytes, start, end)) {
       endRun()
       add(SITEMAP, copied(start, end))
-    } else if (isRelativeUrl(octets, start, end)) {
+    } else if (isRelativeUrl(bytes, start, end)) {
       if (relatives++ >= MAX_RECORDS) return
       endRun()
       add(SITEMAP, copied(start, end))
       note(SITEMAP_RELATIVE, start, end)
     } else note(SITEMAP_UNUSABLE, start, end)
   else if (blockLine === 0) note(DELAY_BEFORE_GROUP)
-  else if (delaySeconds(textOf(octets, start, end)) < Infinity) add(DELAY, length)
+  else if (delaySeconds(textOf(bytes, start, end)) < Infinity) add(DELAY, length)
   else note(CRAWL_DELAY_UNUSABLE, start, end)
 }
 
@@ -299,19 +300,19 @@ function rule(allows: number, start: number, end: number): void {
   rules++
   if (special) encoded = true
   add(allows, end - start)
-  if (lacksSlash(octets, start, end)) {
+  if (lacksSlash(bytes, start, end)) {
     encoded = true
     note(PATTERN_WITHOUT_SLASH, start, end)
-  } else if (special && holdsNoUrl(octets, start, end)) note(PATTERN_NOT_ENCODED, start, end)
+  } else if (special && holdsNoUrl(bytes, start, end)) note(PATTERN_NOT_ENCODED, start, end)
 }
 
 function agent(start: number, end: number): void {
   let letters = start
-  while (letters < end && isTokenOctet(octets[letters] as number)) letters++
-  const after = octets[start + 1] as number
+  while (letters < end && isTokenByte(bytes[letters] as number)) letters++
+  const after = bytes[start + 1] as number
   // The blanks of C's isspace; a star followed by one still means every crawler.
   const everybody =
-    octets[start] === STAR && end > start && (end === start + 1 || after === SPACE || (after >= TAB && after <= CR))
+    bytes[start] === STAR && end > start && (end === start + 1 || after === SPACE || (after >= TAB && after <= CR))
   const named = letters > start || everybody
   const first = !open
   open = true
@@ -349,12 +350,12 @@ const FEW = 96
 /** Copies bytes of the source to the place of the next entry's text; returns their number. */
 function copied(start: number, end: number): number {
   special = end - start > FEW
-  if (special) texts.set(octets.subarray(start, end), used)
+  if (special) texts.set(bytes.subarray(start, end), used)
   else
     for (let at = start; at < end; at++) {
-      const octet = octets[at] as number
-      if (PLAIN[octet] === 0) special = true
-      texts[used + at - start] = octet
+      const byte = bytes[at] as number
+      if (PLAIN[byte] === 0) special = true
+      texts[used + at - start] = byte
     }
   return end - start
 }

@@ -1,8 +1,9 @@
 /** Reports how each line of a file was parsed, like google/robotstxt's reporting parser. For people; parsing does not need it. */
+
+import { textOf } from './bytes.ts'
 import { FIELDS, type Field } from './fields.ts'
-import { MAX_LINE_OCTETS } from './limits.ts'
+import { MAX_LINE_BYTES } from './limits.ts'
 import { isLineEnd, readLine } from './line.ts'
-import { textOf } from './octets.ts'
 import { type Policy, policies } from './policies.ts'
 import { load, type RobotsSource } from './source.ts'
 
@@ -30,16 +31,16 @@ export function reportLines(
 ): LineReport[] {
   const loaded = load(source, false, policy.grammar)
   const { length } = loaded
-  const octets = loaded.octets.slice(0, length + 1) // the next parse reuses the parser's memory
+  const bytes = loaded.bytes.slice(0, length + 1) // the next parse reuses the parser's memory
   const report: LineReport[] = []
   let start = 0
   for (const mark of [0xef, 0xbb, 0xbf])
-    if (start < length && octets[start] === mark) start++
+    if (start < length && bytes[start] === mark) start++
     else break
   while (start < length) {
     let end = start
-    while (end < length && !isLineEnd(octets[end])) end++
-    const parts = readLine(octets, start, Math.min(end, start + MAX_LINE_OCTETS), policy.grammar)
+    while (end < length && !isLineEnd(bytes[end])) end++
+    const parts = readLine(bytes, start, Math.min(end, start + MAX_LINE_BYTES), policy.grammar)
     const rest = parts.valueEnd > parts.nameAt ? 'no-record' : parts.comment ? 'comment' : 'empty'
     report.push({
       line: report.length + 1,
@@ -47,16 +48,16 @@ export function reportLines(
       ...(parts.record
         ? {
             field: FIELDS[parts.field] ?? 'unknown',
-            key: textOf(octets, parts.nameAt, parts.nameEnd),
-            value: textOf(octets, parts.valueAt, parts.valueEnd),
+            key: textOf(bytes, parts.nameAt, parts.nameEnd),
+            value: textOf(bytes, parts.valueAt, parts.valueEnd),
           }
         : {}),
       hasComment: parts.comment,
       isTypo: parts.record && !parts.right,
       isMissingColon: parts.missingColon,
-      isTooLong: end - start > MAX_LINE_OCTETS,
+      isTooLong: end - start > MAX_LINE_BYTES,
     })
-    start = end + (octets[end] === 13 && octets[end + 1] === 10 ? 2 : 1)
+    start = end + (bytes[end] === 13 && bytes[end + 1] === 10 ? 2 : 1)
   }
   return report
 }

@@ -4,8 +4,9 @@
  * Everything stays in bytes, end to end in one buffer with the numbers that separate them, and becomes strings only on request: a parsed
  * file is little larger than its patterns, and parsing it makes no garbage.
  */
+
+import { isTokenByte, STAR, textOf } from './bytes.ts'
 import { type Grammar, isLineEnd } from './line.ts'
-import { isTokenOctet, STAR, textOf } from './octets.ts'
 import type { Group, OtherRecord, Rule } from './robots-txt.ts'
 
 /** Kinds of entries; those of fields have the numbers of fields.ts. Rules are all kinds below AGENT. */
@@ -32,7 +33,7 @@ export interface RobotsFile {
   /** The source was cut by its reader. */
   readonly truncated: boolean
   /** The texts of the entries, one behind the other. */
-  readonly octets: Uint8Array
+  readonly bytes: Uint8Array
   /** Entry e: bytes [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
   readonly marks: Int32Array
   /** Some pattern contains '%' or a byte that no URL contains, or lacks its slash: patterns must be normalised before they are compared. */
@@ -53,8 +54,8 @@ export function lineOf({ marks }: RobotsFile, entry: number): number {
   return (marks[2 * entry + 1] as number) >> BITS
 }
 
-export function textOfEntry({ octets, marks }: RobotsFile, entry: number): string {
-  return textOf(octets, marks[2 * entry] as number, marks[2 * entry + 2] as number)
+export function textOfEntry({ bytes, marks }: RobotsFile, entry: number): string {
+  return textOf(bytes, marks[2 * entry] as number, marks[2 * entry + 2] as number)
 }
 
 /** Whether an entry begins a block, which is a run of user-agent lines with everything below them. */
@@ -74,21 +75,21 @@ export function blocksOf(file: RobotsFile): [first: number, end: number][] {
 }
 
 /** Whether a user-agent line names this token (lower case, or '*'). A token ends where its letters end. */
-export function nameMeans({ octets, marks }: RobotsFile, entry: number, token: string): boolean {
+export function nameMeans({ bytes, marks }: RobotsFile, entry: number, token: string): boolean {
   const start = marks[2 * entry] as number
   const end = marks[2 * entry + 2] as number
   if (token === '*') {
-    const after = octets[start + 1] as number
-    return octets[start] === STAR && end > start && (end === start + 1 || after === 32 || (after >= 9 && after <= 13))
+    const after = bytes[start + 1] as number
+    return bytes[start] === STAR && end > start && (end === start + 1 || after === 32 || (after >= 9 && after <= 13))
   }
   const { length } = token
   if (end - start < length) return false
   for (let i = 0; i < length; i++) {
     const wanted = token.charCodeAt(i)
-    const octet = octets[start + i] as number
-    if (octet !== wanted && ((octet | 32) !== wanted || wanted < 97)) return false
+    const byte = bytes[start + i] as number
+    if (byte !== wanted && ((byte | 32) !== wanted || wanted < 97)) return false
   }
-  return end - start === length || !isTokenOctet(octets[start + length] as number)
+  return end - start === length || !isTokenByte(bytes[start + length] as number)
 }
 
 /** The user-agent lines of a block, as written. They precede its first rule. */
@@ -112,15 +113,15 @@ export function ruleOf(file: RobotsFile, rule: number): Rule {
 
 /** The sitemaps as written: absolute http(s) URLs, and relative ones. */
 export function sitemapsOf(file: RobotsFile): string[] {
-  const { octets, marks } = file
+  const { bytes, marks } = file
   const urls: string[] = []
   for (let entry = 0; entry < entriesOf(file); entry++) {
     if (kindOf(file, entry) !== SITEMAP) continue
     const end = marks[2 * entry + 2] as number
     for (let at = marks[2 * entry] as number; at < end; at++) {
       const start = at
-      while (at < end && !isLineEnd(octets[at])) at++
-      if (at > start) urls.push(textOf(octets, start, at).replace(/^[ \t]*sitemap:[ \t]*/i, ''))
+      while (at < end && !isLineEnd(bytes[at])) at++
+      if (at > start) urls.push(textOf(bytes, start, at).replace(/^[ \t]*sitemap:[ \t]*/i, ''))
     }
   }
   return urls

@@ -1,7 +1,8 @@
 /** Copies the source of a file to bytes that can be read past their end, cut at the limit. */
+
+import { LF } from './bytes.ts'
 import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { type Grammar, isLineEnd } from './line.ts'
-import { LF } from './octets.ts'
 import { formOf, plainOf } from './packed.ts'
 
 /** The accepted types of a robots.txt: bytes in any of their forms, or text, which counts as its UTF-8. */
@@ -14,7 +15,7 @@ let input = /* @__PURE__ */ new Uint8Array(0)
 let words = /* @__PURE__ */ new Int32Array(0)
 
 export interface Loaded {
-  readonly octets: Uint8Array
+  readonly bytes: Uint8Array
   /** The same, four at a time. */
   readonly words: Int32Array
   readonly length: number
@@ -36,19 +37,19 @@ export function load(source: RobotsSource, truncated: boolean, grammar: Grammar)
     reserve(text.length * 3)
     length = encoder.encodeInto(text, input).written
   } else {
-    let octets = octetsOfSource(source)
-    form = formOf(octets)
+    let bytes = bytesOfSource(source)
+    form = formOf(bytes)
     if (form !== undefined) {
-      packed = octets.slice(0, ROBOTS_MAX_BYTES + 1)
+      packed = bytes.slice(0, ROBOTS_MAX_BYTES + 1)
       if (grammar !== 'google') {
-        const plain = plainOf(packed, ROBOTS_MAX_BYTES + 1, truncated || octets.length > ROBOTS_MAX_BYTES)
-        octets = plain.octets
+        const plain = plainOf(packed, ROBOTS_MAX_BYTES + 1, truncated || bytes.length > ROBOTS_MAX_BYTES)
+        bytes = plain.bytes
         truncated = plain.cut
       }
     }
-    length = Math.min(octets.length, ROBOTS_MAX_BYTES + 1)
+    length = Math.min(bytes.length, ROBOTS_MAX_BYTES + 1)
     reserve(length)
-    input.set(length < octets.length ? octets.subarray(0, length) : octets)
+    input.set(length < bytes.length ? bytes.subarray(0, length) : bytes)
   }
   const cut = length > ROBOTS_MAX_BYTES || (packed?.length ?? 0) > ROBOTS_MAX_BYTES
   if (length > ROBOTS_MAX_BYTES && isLineEnd(input[ROBOTS_MAX_BYTES])) length = ROBOTS_MAX_BYTES
@@ -57,20 +58,20 @@ export function load(source: RobotsSource, truncated: boolean, grammar: Grammar)
     while (length > 0 && !isLineEnd(input[length - 1])) length--
   }
   input[length] = LF
-  return { octets: input, words, length, cut, form, packed }
+  return { bytes: input, words, length, cut, form, packed }
 }
 
-function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
+function bytesOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
   if (source instanceof Uint8Array) return source
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   const tag = Object.prototype.toString.call(source)
   if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]') return new Uint8Array(source)
-  throw new TypeError('source: neither text nor octets (string, ArrayBuffer, typed array, DataView)')
+  throw new TypeError('source: neither text nor bytes (string, ArrayBuffer, typed array, DataView)')
 }
 
 /** Makes room for this many bytes, but never for more than the limit and one character. */
-function reserve(octets: number): void {
-  const room = (Math.min(octets, ROBOTS_MAX_BYTES + 4) + 32) & ~3
+function reserve(bytes: number): void {
+  const room = (Math.min(bytes, ROBOTS_MAX_BYTES + 4) + 32) & ~3
   if (input.length >= room) return
   input = new Uint8Array(room)
   words = new Int32Array(input.buffer)

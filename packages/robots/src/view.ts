@@ -130,8 +130,8 @@ export class RobotsView implements RobotsTxt {
 
   forOrigin(of: string | URL): OriginRobots {
     const { origin } = new URL(String(of))
-    const within = <T>(url: string | URL, ask: () => T): T | undefined =>
-      URL.canParse(String(url), origin) && new URL(String(url), origin).origin === origin ? ask() : undefined
+    const within = <T>(url: string | URL, read: () => T): T | undefined =>
+      URL.canParse(String(url), origin) && new URL(String(url), origin).origin === origin ? read() : undefined
     return {
       origin,
       isAllowed: (url, agent) => within(url, () => this.isAllowed(url, agent)),

@@ -2,10 +2,11 @@
  * Warnings about a file for the owner of a site. While a file is parsed, a warning is only noted: its line, its number and a few bytes of
  * the source. Its text is made on request, since most crawlers never need it.
  */
+
+import { COLON, HASH, isTokenByte, textOf } from './bytes.ts'
 import { FIELDS, spellingAt } from './fields.ts'
-import { MAX_LINE_OCTETS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
+import { MAX_LINE_BYTES, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
 import { isBlank } from './line.ts'
-import { COLON, HASH, isTokenOctet, textOf } from './octets.ts'
 import { MAX_NOTED } from './read-file.ts'
 import { entriesOf, kindOf, lineOf, NOTE, NOTE_BITS, type RobotsFile } from './robots-file.ts'
 import type { Warning, WarningKind } from './robots-txt.ts'
@@ -27,24 +28,24 @@ unreachable-group nobody has such a name
 pattern-without-slash %q has no '/' in front: decorum and coccoc read a disallow with one, the others match it with no URL
 crawl-delay-unusable %q is no number
 sitemap-unusable %q is not http(s)
-line-too-long only ${MAX_LINE_OCTETS} octets of a line are read
-over-limit only ${ROBOTS_MAX_BYTES} octets are read
+line-too-long only ${MAX_LINE_BYTES} bytes of a line are read
+over-limit only ${ROBOTS_MAX_BYTES} bytes are read
 too-many-rules only ${MAX_RULES} rules are read
 looks-like-html this looks like HTML
 not-text UTF-16: the google profiles find no rule in it
 not-text gzip without Content-Encoding: the google profiles find no rule in it
 not-text an image
-pattern-not-encoded %q holds octets that stand percent-encoded in every URL: the google profiles match it with none
+pattern-not-encoded %q holds bytes that stand percent-encoded in every URL: the google profiles match it with none
 sitemap-unusable %q is no whole URL: it is read against that of this file`.split('\n')
 
 /** The warnings of a file, with the count of those left out. */
 export function warningsOf(file: RobotsFile): Warning[] {
-  const { marks, octets } = file
+  const { marks, bytes } = file
   const warnings: Warning[] = []
   for (let entry = 0; entry < entriesOf(file); entry++) {
     if (kindOf(file, entry) !== NOTE) continue
     const above = lineOf(file, entry)
-    const noted = octets.subarray(marks[2 * entry], marks[2 * entry + 2])
+    const noted = bytes.subarray(marks[2 * entry], marks[2 * entry + 2])
     const known = TEXTS[above & ((1 << NOTE_BITS) - 1)]
     const [template, piece] = known === undefined ? noField(noted) : [known, noted]
     const kind = template.slice(0, template.indexOf(' '))
@@ -81,7 +82,7 @@ function fieldIn(piece: Piece): string {
 /** The leading token, or the star. */
 function tokenIn(piece: Piece): Piece {
   let end = 0
-  while (end < piece.length && isTokenOctet(piece[end] as number)) end++
+  while (end < piece.length && isTokenByte(piece[end] as number)) end++
   return piece.subarray(0, Math.max(1, end))
 }
 

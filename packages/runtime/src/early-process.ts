@@ -23,11 +23,11 @@ export type EarlyProcess = {
  * instead of 212 when it serves 1,000 lanes, with the same CPU; a process that fetches would need an eighth more CPU.
  */
 const SMALL_HEAP = '--max-semi-space-size=4'
-const SAYS_HEAP = /max[-_]semi[-_]space[-_]size/
+const SETS_HEAP = /max[-_]semi[-_]space[-_]size/
 
 /** Options of node for a small young generation, unless this process was started with another size. */
 export const withSmallHeap = (execArgv: string[], { NODE_OPTIONS = '' }: Env = process.env): string[] =>
-  [...execArgv, NODE_OPTIONS].some((text) => SAYS_HEAP.test(text)) ? execArgv : [...execArgv, SMALL_HEAP]
+  [...execArgv, NODE_OPTIONS].some((text) => SETS_HEAP.test(text)) ? execArgv : [...execArgv, SMALL_HEAP]
 export const withoutSmallHeap = (execArgv: string[]): string[] => execArgv.filter((option) => option !== SMALL_HEAP)
 
 /** An environment for `fork`, which passes the channel to the parent in two variables: existing values of these would take precedence. */

@@ -22,11 +22,11 @@ if (!isMainThread && workerData instanceof Int32Array) watch(workerData)
 function watch(beats: Int32Array): void {
   let lastBeat = -1
   let missed = 0
-  let lookedAt = performance.now()
+  let checkedAt = performance.now()
   setInterval(() => {
     const now = performance.now()
-    const wasSuspended = now - lookedAt > 4 * BEAT_EVERY_MS // the whole process stood still, not only the event loop
-    lookedAt = now
+    const wasSuspended = now - checkedAt > 4 * BEAT_EVERY_MS // the whole process stood still, not only the event loop
+    checkedAt = now
     const beat = Atomics.load(beats, 0)
     missed = beat === lastBeat && !wasSuspended ? missed + 1 : 0
     lastBeat = beat

@@ -43,14 +43,14 @@ const KEEP_ALIVE_MS = 72_000
 /** Limit for the head of a request: a connection that sends nothing is closed after this. */
 const HEADERS_WITHIN_MS = 10_000
 /** How often connections are checked for both limits. */
-const LOOKED_AT_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 /** Makes a server that does not listen yet. Routes and plugins are added afterwards. */
 export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   const { log, requestMs, explain, onProblem } = options
   // Logs only failures of the server's own lines: one open page of the console causes a request every two seconds.
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
-  const tell = (reply: FastifyReply, problem: Problem): FastifyReply => {
+  const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
     const { status, more } = problem
     onProblem?.(problem, reply)
     if (status === 429 || status === 503)
@@ -68,7 +68,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     bodyLimit: options.usualBytes,
     // A path that cannot be decoded belongs to no route, so the error handler below is not called for it.
     frameworkErrors: (error, _request, reply) =>
-      void tell(reply as FastifyReply, new Problem(error.statusCode ?? 400, 'bad-request', error.message)),
+      void sendProblem(reply as FastifyReply, new Problem(error.statusCode ?? 400, 'bad-request', error.message)),
     forceCloseConnections: true, // an idle connection of a browser does not delay the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -76,7 +76,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     http: {
       maxHeaderSize: REQUEST_HEAD_BYTES,
       headersTimeout: Math.min(HEADERS_WITHIN_MS, requestMs),
-      connectionsCheckingInterval: Math.min(LOOKED_AT_EVERY_MS, requestMs),
+      connectionsCheckingInterval: Math.min(CHECK_EVERY_MS, requestMs),
     },
   })
   takeJson(server)
@@ -88,7 +88,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
       holdRoom(request, reply)
       return undefined
     } catch (error) {
-      if (error instanceof Problem) return tell(reply, error) // not through the error handler: a plugin may have its own
+      if (error instanceof Problem) return sendProblem(reply, error) // not through the error handler: a plugin may have its own
       throw error
     }
   })
@@ -96,13 +96,13 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
     throw noRoute(request)
   })
   server.setErrorHandler<FastifyError>((error, request, reply) => {
-    if (error instanceof Problem) return tell(reply, error)
+    if (error instanceof Problem) return sendProblem(reply, error)
     const explained = explain(error)
-    if (explained !== undefined) return tell(reply, explained)
+    if (explained !== undefined) return sendProblem(reply, explained)
     const status = error.statusCode ?? 500
-    if (status < 500) return tell(reply, new Problem(status, 'bad-request', error.message))
+    if (status < 500) return sendProblem(reply, new Problem(status, 'bad-request', error.message))
     request.log.error({ err: error }, 'a request failed')
-    return tell(reply, new Problem(status, 'internal', 'the log of this process says why'))
+    return sendProblem(reply, new Problem(status, 'internal', 'the log of this process says why'))
   })
   return server
 }

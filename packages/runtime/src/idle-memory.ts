@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { systemClock } from '@decorum/protocol/time'
 
-const LOOK_EVERY_MS = 30_000
+const CHECK_EVERY_MS = 30_000
 /** A share of one core, between two checks. A role without work takes at most a third of it. */
 const IDLE_SHARE = 0.1
 
@@ -28,7 +28,7 @@ export function idleWatch(spentMs: () => number, now: () => number): () => boole
 }
 
 /** Runs as long as this process lives. A collection stops the process for some 50 ms, while it is idle. */
-export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
+export function giveMemoryBack(checkEveryMs = CHECK_EVERY_MS): void {
   const isOver = idleWatch(
     () => {
       const { user, system } = process.cpuUsage()
@@ -39,7 +39,7 @@ export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
   systemClock
     .interval(() => {
       if (isOver()) collectGarbage()
-    }, lookEveryMs)
+    }, checkEveryMs)
     .unref()
 }
 

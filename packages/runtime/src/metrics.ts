@@ -8,7 +8,7 @@ const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
  * Interval at which the delay of the event loop is sampled; the reported delay is longer by this. With its default of 10 ms the library
  * used a third of an idle fleet's processor time (measured: 38 ms a second).
  */
-const LOOP_LOOK_MS = 20
+const LOOP_SAMPLE_MS = 20
 
 /**
  * The metrics of every process: Node's own, including the delay of the event loop, and the versions of software and configuration.
@@ -19,7 +19,7 @@ export function processMetrics(
   build: { version: string; commit: string },
   configVersion: () => number | undefined,
 ): void {
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
   new Gauge({
     name: 'decorum_build_info',
     help: 'Always 1; the labels are the version of the software and the commit that it was made from',

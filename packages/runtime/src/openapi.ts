@@ -66,11 +66,11 @@ function describe({ params, querystring, headers, body, consumes, response, ...a
     ...parametersOf('query', querystring, to),
     ...parametersOf('header', headers, to),
   ]
-  const asked = body && print(body, 'input', to)
+  const requestSchema = body && print(body, 'input', to)
   // If a body has several media types, only JSON has a structure.
   const content = (consumes ?? ['application/json']).map((type) => [
     type,
-    { schema: type === 'application/json' ? asked : { type: 'string' } },
+    { schema: type === 'application/json' ? requestSchema : { type: 'string' } },
   ])
   return {
     ...about,

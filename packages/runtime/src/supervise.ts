@@ -51,12 +51,12 @@ export async function supervise({
     throw error
   }
   const { clock } = shared
-  let lookedAt = clock.monotonic()
+  let checkedAt = clock.monotonic()
   const watch = clock.interval(() => {
     const now = clock.monotonic()
     // If this supervisor was suspended, messages of its children are still unread, so none of them is killed.
-    const wasSuspended = now - lookedAt > 4 * WATCH_EVERY_MS
-    lookedAt = now
+    const wasSuspended = now - checkedAt > 4 * WATCH_EVERY_MS
+    checkedAt = now
     for (const child of children) {
       if (wasSuspended) child.forgetSilence()
       else if (child.silentForMs() > SILENCE_MS) child.killSilent()
@@ -75,14 +75,14 @@ export async function supervise({
 
 const SUPERVISOR = 'decorum_supervisor_'
 /** A supervisor is almost idle, and more frequent sampling would be most of its work. */
-const LOOP_LOOK_MS = 100
+const LOOP_SAMPLE_MS = 100
 /** Gauges of the client library whose names end like counters, which Prometheus's conventions forbid. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** The metrics of all processes summed, as Prometheus would sum them, and those of the supervisor itself. */
 function registryOf(prefix: string, children: readonly SupervisedProcess[]): Registry {
   const own = new Registry()
-  collectDefaultMetrics({ register: own, prefix: SUPERVISOR, eventLoopMonitoringPrecision: LOOP_LOOK_MS })
+  collectDefaultMetrics({ register: own, prefix: SUPERVISOR, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
   for (const name of MISNAMED) own.removeSingleMetric(`${SUPERVISOR}nodejs_active_${name}_total`)
   gaugeOf(own, `${prefix}_processes`, 'processes that answer', () => children.filter((one) => one.isReady()).length)
   counterOf(own, `${prefix}_restarts_total`, 'processes that were started again', () =>

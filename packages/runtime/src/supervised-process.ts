@@ -41,13 +41,13 @@ export class SupervisedProcess {
   #early: EarlyProcess | undefined
   #child: ChildProcess | undefined
   #gone: Promise<ProcessEnd> | undefined
-  #heardAt = 0
+  #lastMessageAt = 0
   #startedAt = 0
   #ready = false
   #stopping = false
   #pauseMs = FIRST_PAUSE_MS
   #restart: Timer | undefined
-  #metricsAsked: ((metrics: MetricsJson) => void)[] = []
+  #metricsWaiting: ((metrics: MetricsJson) => void)[] = []
 
   constructor(options: SupervisedProcessOptions) {
     this.#options = options
@@ -62,12 +62,13 @@ export class SupervisedProcess {
     this.#early = undefined
     this.#child = child
     this.#gone = ended
-    this.#heardAt = this.#startedAt + START_MS
+    this.#lastMessageAt = this.#startedAt + START_MS
     await new Promise<void>((resolve, reject) => {
       child.on('message', (message: FromChild) => {
-        this.#heardAt = this.#options.clock.monotonic()
+        this.#lastMessageAt = this.#options.clock.monotonic()
         if (message.kind === 'beat') this.#ready = message.ready
-        else if (message.kind === 'metrics') for (const tell of this.#metricsAsked.splice(0)) tell(message.metrics)
+        else if (message.kind === 'metrics')
+          for (const resolve of this.#metricsWaiting.splice(0)) resolve(message.metrics)
         else if (message.kind === 'failed') reject(errorOf(message))
         else resolve()
       })
@@ -88,12 +89,12 @@ export class SupervisedProcess {
   }
 
   silentForMs(): number {
-    return this.#child === undefined ? 0 : this.#options.clock.monotonic() - this.#heardAt
+    return this.#child === undefined ? 0 : this.#options.clock.monotonic() - this.#lastMessageAt
   }
 
   /** Counts the silence of the process from now on. */
   forgetSilence(): void {
-    this.#heardAt = Math.max(this.#heardAt, this.#options.clock.monotonic())
+    this.#lastMessageAt = Math.max(this.#lastMessageAt, this.#options.clock.monotonic())
   }
 
   killSilent(): void {
@@ -113,7 +114,7 @@ export class SupervisedProcess {
     this.#options.clock.cancel(this.#restart)
     const child = this.#child
     if (child === undefined) return
-    this.#say({ kind: 'stop' })
+    this.#send({ kind: 'stop' })
     const timer = this.#options.clock.timeout(() => child.kill('SIGKILL'), patienceMs)
     await this.#gone
     this.#options.clock.cancel(timer)
@@ -122,8 +123,8 @@ export class SupervisedProcess {
   /** The metrics of the process; undefined when it does not answer in time. */
   metrics(): Promise<MetricsJson | undefined> {
     if (this.#child === undefined || !this.#ready) return Promise.resolve(undefined)
-    const answer = new Promise<MetricsJson>((resolve) => void this.#metricsAsked.push(resolve))
-    this.#say({ kind: 'metrics' })
+    const answer = new Promise<MetricsJson>((resolve) => void this.#metricsWaiting.push(resolve))
+    this.#send({ kind: 'metrics' })
     return within<MetricsJson | undefined>(
       this.#options.clock,
       answer,
@@ -132,7 +133,7 @@ export class SupervisedProcess {
     ).catch(() => undefined)
   }
 
-  #say(message: ToChild): void {
+  #send(message: ToChild): void {
     if (this.#child?.connected === true) this.#child.send(message, () => {}) // if the process is gone, its exit is reported
   }
 

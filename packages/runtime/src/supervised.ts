@@ -23,7 +23,7 @@ export type FromChild =
   | { kind: 'failed'; name: string; message: string; code: string | undefined }
   | { kind: 'metrics'; metrics: MetricsJson }
 
-const say = (message: FromChild): void => {
+const send = (message: FromChild): void => {
   if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' reports that the supervisor is gone
 }
 
@@ -44,21 +44,21 @@ export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<R
     process.once('SIGTERM', () => void stop())
     process.on('message', (message: ToChild) => {
       if (message.kind === 'stop') void stop()
-      else void role.registry.getMetricsAsJSON().then((metrics) => say({ kind: 'metrics', metrics }))
+      else void role.registry.getMetricsAsJSON().then((metrics) => send({ kind: 'metrics', metrics }))
     })
     const turned = startWatchdog()
     const beat = (): void => {
       turned()
-      say({ kind: 'beat', ready: role.isReady() })
+      send({ kind: 'beat', ready: role.isReady() })
     }
     systemClock.interval(beat, BEAT_EVERY_MS)
     beat()
-    say({ kind: 'working' })
+    send({ kind: 'working' })
     giveMemoryBack()
   } catch (error) {
     const { name, message, stack, code } = error as NodeJS.ErrnoException
     // An error with a code has a message for people; any other is a fault of the program, and its stack is needed.
-    say({ kind: 'failed', name, message: code === undefined ? (stack ?? message) : message, code })
+    send({ kind: 'failed', name, message: code === undefined ? (stack ?? message) : message, code })
     systemClock.timeout(() => process.exit(1), 100) // time for the message to leave
   }
 }

@@ -6,11 +6,11 @@
 import { listOf, NOTED_CHARS, type Note } from '@decorum/ledger'
 import {
   type LedgerWithViews,
-  LOOKED_AT,
   type OriginView,
-  OUTCOMES_LOOKED_AT,
   type PartitionView,
   type PendingUrl,
+  SEARCHED_OUTCOMES,
+  SEARCHED_URLS,
 } from '@decorum/ledger/views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
 import { type Why, whyItWaits } from './why.ts'
@@ -79,7 +79,7 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
     jobs.some(({ complete }) => !complete) || id === undefined
       ? 'jobs behind the first of those that wait for a gateway'
       : '',
-    `outcomes before the latest ${count(OUTCOMES_LOOKED_AT)} that are stored${at === undefined ? ', because its URL was not given' : ' and the latest notes of its origin'}`,
+    `outcomes before the latest ${count(SEARCHED_OUTCOMES)} that are stored${at === undefined ? ', because its URL was not given' : ' and the latest notes of its origin'}`,
   ].filter((part) => part !== '')
   return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
 }
@@ -93,7 +93,7 @@ async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Prom
   const found = looks.flatMap((look) => look.found)
   const notKnown = looks.every(({ complete }) => complete)
     ? ''
-    : `URLs behind the first ${count(LOOKED_AT)} of its lane`
+    : `URLs behind the first ${count(SEARCHED_URLS)} of its lane`
   if (found.length === 0) return { found: [], notKnown }
   const [view, part, notes] = await Promise.all([
     ledger.viewOrigin(at.origin, [...which.agents]),
@@ -172,7 +172,7 @@ function storedSomewhere(id: string, { at }: WhichCandidate, notLooked: string):
       ? 'in which lane is not known: give its URL'
       : notLooked === ''
         ? 'but not in the lane of this URL'
-        : `in its lane behind at least ${count(LOOKED_AT)} others`
+        : `in its lane behind at least ${count(SEARCHED_URLS)} others`
   return { state: 'stored', id, ...url, sentence: `it is stored, ${where}` }
 }
 

@@ -77,7 +77,7 @@ export function startIntake(options: IntakeOptions): Worker {
     // The settings of a crawl apply from its first URL on; reading them once a second would miss URLs that arrive right after them.
     await options.turn?.()
     if (closing) return false
-    if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
+    if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.refresh().catch(() => undefined)
     for (const { target, items, mark } of chunksOf(options, job, token)) {
       if (away.has(target)) continue
       const spans = items.map((item) =>
@@ -158,7 +158,7 @@ export function startIntake(options: IntakeOptions): Worker {
 
 /** Whether a job, or one of its candidates, names a crawl that is new to this process. */
 function namesUnknown({ data }: Job<unknown>, crawls: Ledger['crawlBook']): boolean {
-  const isUnknown = (name: unknown): boolean => typeof name === 'string' && !crawls.knows(name)
+  const isUnknown = (name: unknown): boolean => typeof name === 'string' && !crawls.has(name)
   const members = candidatesOf(data)
   const isOneUnknown = (member: unknown): boolean => isUnknown((member as { crawl?: unknown } | null)?.crawl)
   return isUnknown(crawlOfJob(data)) || (Array.isArray(members) && members.some(isOneUnknown))

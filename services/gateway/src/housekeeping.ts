@@ -81,7 +81,7 @@ const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
 })
 
 async function lookAtCrawls(ledger: Ledger): Promise<void> {
-  await ledger.crawlBook.look()
+  await ledger.crawlBook.refresh()
   await ledger.limitCrawls()
 }
 

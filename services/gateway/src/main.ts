@@ -59,7 +59,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
-  await ledger.crawlBook.look().catch(() => undefined) // housekeeping retries every second
+  await ledger.crawlBook.refresh().catch(() => undefined) // housekeeping retries every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {

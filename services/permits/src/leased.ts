@@ -118,7 +118,7 @@ async function endOfOrder(
   const { origin, fence } = permit
   const now = ledger.wall(ledger.partitionOf(origin))
   // Only for a request that may be repeated does the number of earlier attempts matter
-  if (said.status !== 200) await ledger.crawlBook.look()
+  if (said.status !== 200) await ledger.crawlBook.refresh()
   const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
   const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
   const about = { order: { ...pending, origin, fence, attempt }, agent, maxAttempts, now: () => now, heldMs }

@@ -110,7 +110,7 @@ export class Pools {
   async #poolOf(name: string, token: Token): Promise<Pool> {
     const { config } = this.#desk
     // The settings of crawls are read every second: a worker may come right after its crawl was given the pool.
-    if (!this.#pools.has(name) && !this.#isOfCrawl(name)) await this.#desk.ledger.crawlBook.look()
+    if (!this.#pools.has(name) && !this.#isOfCrawl(name)) await this.#desk.ledger.crawlBook.refresh()
     const ofCrawl = this.#isOfCrawl(name)
     const agents = config.agents.list.filter(({ pool }) => ofCrawl || pool === name) // a crawl has URLs of all agents
     if (agents.length === 0) throw new Problem('not-found', `no agent and no crawl of this fleet names a pool ${name}`)

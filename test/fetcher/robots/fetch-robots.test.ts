@@ -35,7 +35,7 @@ test('the record has the state, the body, and the delay of each agent', async ()
     ],
   })
   expect(robotsRecord?.body?.hash).toBe(robotsRecord?.state.copy?.hash)
-  expect(Buffer.from(robotsRecord?.body?.octets ?? []).toString()).toContain('Crawl-delay')
+  expect(Buffer.from(robotsRecord?.body?.bytes ?? []).toString()).toContain('Crawl-delay')
 })
 
 test('a month of failures of robots.txt: the profile that allows a site whose pages answer is told of such pages', async () => {
@@ -115,7 +115,7 @@ test('a 304 renews the copy together with its body, and the delay in it', async 
   const [robotsRecord] = await askedBy(await unchangedSite(), async () => Buffer.from(DELAY))
   expect(robotsRecord).toMatchObject({
     state: { copy: { hash: 'h' } },
-    body: { hash: 'h', octets: Buffer.from(DELAY) },
+    body: { hash: 'h', bytes: Buffer.from(DELAY) },
     delays: [{ agent: 'decorum', delayMs: 3_000 }],
   })
 })
@@ -126,7 +126,7 @@ test('without the body at hand no validator is sent: the file comes whole', asyn
     const [robotsRecord] = await askedBy(site, body)
     expect(site.asked[0]?.head).not.toMatch(/if-(none-match|modified-since)/i)
     expect(robotsRecord).toMatchObject({ state: { answer: { kind: 'ok' } }, delays: [{ delayMs: 3_000 }] })
-    expect(Buffer.from(robotsRecord?.body?.octets ?? []).toString()).toBe(DELAY)
+    expect(Buffer.from(robotsRecord?.body?.bytes ?? []).toString()).toBe(DELAY)
   }
 })
 

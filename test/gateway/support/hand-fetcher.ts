@@ -78,7 +78,7 @@ export async function handFetcher(url: string, partitions: number, slots = 100):
       const state = step(known?.state ?? {}, { kind: 'answered', status, hash, jitter: 0 }, ledger.now(partition))
       const delay = parseRobots(text).crawlDelay(order.agent)
       const delayMs = Math.min((delay ?? 0) * 1_000, 10_000)
-      const body = status === 200 ? { body: { hash, octets: Buffer.from(text) } } : {}
+      const body = status === 200 ? { body: { hash, bytes: Buffer.from(text) } } : {}
       await ledger.record({ ...order, state, ...body, delays: [{ agent: order.agent, delayMs }], elapsedMs: 0 })
     },
     async page(order, redirect) {

@@ -25,7 +25,7 @@ const outcome = (at: LaneRef, id: string): Outcome => ({
   at: 1,
   attempts: 1,
 })
-const body = { hash: '0123456789abcdef0123456789abcdef', octets: Buffer.from('User-agent: *\nCrawl-delay: 3\n') }
+const body = { hash: '0123456789abcdef0123456789abcdef', bytes: Buffer.from('User-agent: *\nCrawl-delay: 3\n') }
 const state = {
   answer: { kind: 'ok' as const, status: 200, at: START, jitter: 0.5 },
   copy: { kind: 'ok' as const, hash: body.hash, at: START },

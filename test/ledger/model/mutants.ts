@@ -373,7 +373,7 @@ const BUGS_OF_GATES: typeof BUGS = READ_GATES.map((gate) => [
   readerRule(gate),
   GATE_TABLE[gate].manner === 'again' ? 'false' : '0',
 ])
-const IS_STARTED = 'fence == asked and startedAt > 0'
+const IS_STARTED = 'fence == named and startedAt > 0'
 /** A robots fetch is known by its fence at its origin, too. */
 const BUGS_OF_LIFE: typeof BUGS = [
   ...HELD_EVENTS.filter((event) => event !== 'record').map((event): (typeof BUGS)[number] => [
@@ -381,11 +381,11 @@ const BUGS_OF_LIFE: typeof BUGS = [
     lifeRule(event),
     conditionsOf(event).slice(1).join(' and '),
   ]),
-  ['what was not started is completed', lifeRule('done'), 'fence == asked'],
-  ['start grants a second time', lifeRule('start'), 'fence == asked'],
-  ['any started lease can be released', lifeRule('release'), 'fence == asked'],
-  ['the gateway goes on with what was started', lifeRule('keep'), 'fence == asked'],
-  ['the gateway defers what was started', lifeRule('defer'), 'fence == asked'],
+  ['what was not started is completed', lifeRule('done'), 'fence == named'],
+  ['start grants a second time', lifeRule('start'), 'fence == named'],
+  ['any started lease can be released', lifeRule('release'), 'fence == named'],
+  ['the gateway goes on with what was started', lifeRule('keep'), 'fence == named'],
+  ['the gateway defers what was started', lifeRule('defer'), 'fence == named'],
   ['a robots.txt page may record rules', lifeRule('record'), IS_STARTED],
   ['a lease that is over is extended', lifeRule('extend'), IS_STARTED],
   ['a lease that is over has further requests', lifeRule('next'), IS_STARTED],

@@ -96,7 +96,7 @@ async function filled(raw: Redis): Promise<LedgerWithViews> {
         const olderCopies = { partial: { kind: 'partial', hash: `old-${origin}`, at: 1 } }
         const copy = { hash: `h${n % 2}`, at: 1, freshUntil: 2 }
         const state = { answer: { kind: 'found' as const, at: 1 }, copy, olderCopies }
-        const body = { hash: `h${n % 2}`, octets: Buffer.from(`User-agent: *\nDisallow: /${n % 2}`) }
+        const body = { hash: `h${n % 2}`, bytes: Buffer.from(`User-agent: *\nDisallow: /${n % 2}`) }
         const delays = [{ agent, delayMs: 7_000 }]
         await ledger.record({ agent, origin, fence, state: state as never, body, delays, delayMs: 7_000, elapsedMs: 0 })
       } else {

@@ -11,7 +11,7 @@ import { judgeRobots } from './judge-robots.ts'
 import { SiteJudge } from './judge-sites.ts'
 import { StopJudge } from './judge-stops.ts'
 import type { Judged, JudgeOptions } from './judged.ts'
-import { type Asking, Knowledge } from './knowledge.ts'
+import { Knowledge, type RequestFacts } from './knowledge.ts'
 import { Lanes } from './lanes.ts'
 import { summary } from './summary.ts'
 
@@ -117,7 +117,7 @@ function judgeAll(judged: Judged): Report {
     meter.steps++
     const lane = exchanges.lane[row] as number
     const chain = chains.ofRow(row)
-    const asking: Asking = {
+    const facts: RequestFacts = {
       lane,
       agent: lanes.agent(lane),
       agentId: lanes.agentOf(lane),
@@ -132,11 +132,11 @@ function judgeAll(judged: Judged): Report {
       hops++
       if (judge.hop === 'elsewhere') elsewhere++
     }
-    judgeInLane(row, asking, judge)
-    backOff.judge(row, asking)
-    groups?.judge(row, asking)
-    stopJudge?.judge(row, asking)
-    sites?.judge(row, asking)
+    judgeInLane(row, facts, judge)
+    backOff.judge(row, facts)
+    groups?.judge(row, facts)
+    stopJudge?.judge(row, facts)
+    sites?.judge(row, facts)
   }
   const { fetches } = knowledge
   const robots = { exchanges, chains, bodies, fetches, findings, lanes, retryMs: options.robotsRetryMs, meter }

@@ -3,7 +3,7 @@ import { parseRetryAfter } from '@decorum/robots'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import { Heap } from './heap.ts'
-import type { Asking } from './knowledge.ts'
+import type { RequestFacts } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
@@ -21,41 +21,41 @@ export class BackOffJudge {
     this.#of = of
   }
 
-  judge(row: number, asking: Asking): void {
+  judge(row: number, facts: RequestFacts): void {
     const { exchanges, lanes, findings, graceMs, meter } = this.#of
-    const place = lanes.placeOf(asking.lane)
-    this.#lanes?.hear(asking.startMin, meter)
-    this.#places?.hear(asking.startMin, meter)
-    const own = this.#lanes?.until(asking.lane) ?? Number.NEGATIVE_INFINITY
+    const place = lanes.placeOf(facts.lane)
+    this.#lanes?.apply(facts.startMin, meter)
+    this.#places?.apply(facts.startMin, meter)
+    const own = this.#lanes?.until(facts.lane) ?? Number.NEGATIVE_INFINITY
     const shared = this.#places?.until(place) ?? Number.NEGATIVE_INFINITY
     const until = Math.max(own, shared)
-    if (asking.startMax < until) {
-      const early = until - asking.startMax
+    if (facts.startMax < until) {
+      const early = until - facts.startMax
       findings.blame({
         row,
         offence: 'in-back-off',
         share: early / (early + 60_000),
-        after: (own >= shared ? this.#lanes?.row(asking.lane) : this.#places?.row(place)) as number,
+        after: (own >= shared ? this.#lanes?.row(facts.lane) : this.#places?.row(place)) as number,
         since: Number.NEGATIVE_INFINITY,
         because: () => `the site had asked for ${(early / 1_000).toFixed(3)} s more without a request`,
       })
     }
     const status = exchanges.status[row] as number
-    if ((status !== 429 && status !== 503) || exchanges.isRobots(row) || asking.chain >= 0) return
+    if ((status !== 429 && status !== 503) || exchanges.isRobots(row) || facts.chain >= 0) return
     const ms = parseRetryAfter(exchanges.header(row), exchanges.endMin(row))
     if (ms === undefined) return
     this.#lanes ??= new Closed(lanes.length, exchanges, (from) => exchanges.lane[from] as number)
     this.#places ??= new Closed(lanes.places, exchanges, (from) => lanes.placeOf(exchanges.lane[from] as number))
-    const heard = exchanges.endMax(row)
-    this.#lanes.learn(row, heard)
-    this.#places.learn(row, heard + graceMs)
+    const knownAt = exchanges.endMax(row)
+    this.#lanes.add(row, knownAt)
+    this.#places.add(row, knownAt + graceMs)
   }
 }
 
 /** Until when lanes, or places, are known to be closed. */
 class Closed {
   /** rows with a Retry-After that is not yet known, by the instant at which it becomes known */
-  readonly #toHear = new Heap()
+  readonly #pending = new Heap()
   readonly #until: Float64Array
   readonly #row: Uint32Array
   readonly #exchanges: Exchanges
@@ -70,11 +70,11 @@ class Closed {
 
   until = (at: number): number => this.#until[at] as number
   row = (at: number): number => this.#row[at] as number
-  learn = (row: number, at: number): void => this.#toHear.push(at, row)
+  add = (row: number, at: number): void => this.#pending.push(at, row)
 
   /** Applies everything that became known by an instant; instants only rise. */
-  hear(instant: number, meter: Meter): void {
-    for (let row = this.#toHear.popUntil(instant); row !== undefined; row = this.#toHear.popUntil(instant)) {
+  apply(instant: number, meter: Meter): void {
+    for (let row = this.#pending.popUntil(instant); row !== undefined; row = this.#pending.popUntil(instant)) {
       meter.steps++
       const end = this.#exchanges.endMin(row)
       const until = end + (parseRetryAfter(this.#exchanges.header(row), end) ?? 0)

@@ -7,7 +7,7 @@ import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { SiteJudge } from './judge-sites.ts'
-import type { Asking, Knowledge } from './knowledge.ts'
+import type { Knowledge, RequestFacts } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
@@ -93,22 +93,22 @@ export class GroupJudge {
     return [...this.#groups.values()].filter(({ isShared }) => isShared).length
   }
 
-  judge(row: number, asking: Asking): void {
-    for (const group of this.#groupsOf(row, asking.lane)) if (group.isShared) this.#judgeOne(row, group, asking)
+  judge(row: number, facts: RequestFacts): void {
+    for (const group of this.#groupsOf(row, facts.lane)) if (group.isShared) this.#judgeOne(row, group, facts)
   }
 
-  #judgeOne(row: number, group: Group, asking: Asking): void {
+  #judgeOne(row: number, group: Group, facts: RequestFacts): void {
     const { exchanges, lanes, findings, meter } = this.#of
     // All requests of one redirected robots fetch count as one exchange.
-    const taken = group.taken.filter(({ chain }) => chain < 0 || chain !== asking.chain)
+    const taken = group.taken.filter(({ chain }) => chain < 0 || chain !== facts.chain)
     const untils = taken
-      .map((one) => ({ one, until: one.endMin + this.#delayOf(group, one, asking) }))
+      .map((one) => ({ one, until: one.endMin + this.#delayOf(group, one, facts) }))
       .sort((a, b) => b.until - a.until)
     meter.steps += untils.length
     const decisive = untils[group.places - 1]
-    if (decisive !== undefined && asking.startMax < decisive.until) {
+    if (decisive !== undefined && facts.startMax < decisive.until) {
       const { one, until } = decisive
-      const early = until - asking.startMax
+      const early = until - facts.startMax
       findings.blame({
         row,
         offence: 'pace-group',
@@ -119,16 +119,16 @@ export class GroupJudge {
       })
     }
     const endMin = exchanges.endMin(row)
-    const host = this.#hostOf(lanes.origin(asking.lane))
-    taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
+    const host = this.#hostOf(lanes.origin(facts.lane))
+    taken.push({ row, endMin, agent: facts.agent, agentId: facts.agentId, host, chain: facts.chain })
     taken.sort((a, b) => b.endMin - a.endMin)
     taken.length = Math.min(taken.length, group.places + KEPT_BESIDE)
     // A request that ended longer ago than any delay takes no place.
-    while ((taken.at(-1)?.endMin ?? asking.startMin) < asking.startMin - LONGEST_MS) taken.pop()
+    while ((taken.at(-1)?.endMin ?? facts.startMin) < facts.startMin - LONGEST_MS) taken.pop()
     group.taken = taken
   }
 
-  #delayOf(group: Group, { agent, agentId, host, endMin }: Taken, asking: Asking): number {
+  #delayOf(group: Group, { agent, agentId, host, endMin }: Taken, facts: RequestFacts): number {
     if (group.delayMs !== undefined) return group.delayMs
     const { lanes, knowledge, meter } = this.#of
     const key = `${agentId} ${host}`
@@ -144,11 +144,11 @@ export class GroupJudge {
     for (const { place, longest } of slow) {
       if (longest <= delay) break
       meter.steps++
-      const views = knowledge.views(place, { ...asking, agent, agentId })
+      const views = knowledge.views(place, { ...facts, agent, agentId })
       delay = Math.max(delay, knowledge.delay(views, agent, agentId))
     }
     // A delay with a site's consent counts for its host; a longer one is judged in the lane.
-    return Math.min(delay, this.#of.sites?.delay(host, delay, endMin, asking.startMin) ?? delay)
+    return Math.min(delay, this.#of.sites?.delay(host, delay, endMin, facts.startMin) ?? delay)
   }
 
   #groupsOf(row: number, lane: number): Group[] {

@@ -4,7 +4,7 @@ import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
 import type { SiteJudge } from './judge-sites.ts'
-import type { Asking, Knowledge, View } from './knowledge.ts'
+import type { Knowledge, RequestFacts, View } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
 export type LaneJudge = {
@@ -69,14 +69,14 @@ export class LaneEnds {
   }
 
   /** The latest-ended row before this one: rows of one chain are one exchange, without a delay inside. */
-  before({ lane, chain }: Asking, chains: Chains): number | undefined {
+  before({ lane, chain }: RequestFacts, chains: Chains): number | undefined {
     const latest = (this.#latest[lane] as number) - 1
     const isOwn = latest >= 0 && chain >= 0 && chains.ofRow(latest) === chain
     const row = isOwn ? (this.#latestOther[lane] as number) - 1 : latest
     return row < 0 ? undefined : row
   }
 
-  add(row: number, { lane, chain }: Asking, chains: Chains, exchanges: Exchanges): void {
+  add(row: number, { lane, chain }: RequestFacts, chains: Chains, exchanges: Exchanges): void {
     const end = exchanges.endMin(row)
     const endOf = (of: number): number => (of === 0 ? Number.NEGATIVE_INFINITY : exchanges.endMin(of - 1))
     const latest = this.#latest[lane] as number
@@ -91,41 +91,41 @@ export class LaneEnds {
 
 const known = (value: number | undefined): number | undefined => (Number.isFinite(value) ? value : undefined)
 
-export function judgeInLane(row: number, asking: Asking, judge: LaneJudge): void {
+export function judgeInLane(row: number, facts: RequestFacts, judge: LaneJudge): void {
   const { exchanges, knowledge, chains, ends } = judge
-  const views = knowledge.views(judge.lanes.placeOf(asking.lane), asking)
+  const views = knowledge.views(judge.lanes.placeOf(facts.lane), facts)
   if (!exchanges.isRobots(row)) {
-    if (judge.hop === 'none') judgePage(row, asking, views, judge)
-    else if (judge.hop === 'elsewhere') judgeHop(row, asking, views, judge)
+    if (judge.hop === 'none') judgePage(row, facts, views, judge)
+    else if (judge.hop === 'elsewhere') judgeHop(row, facts, views, judge)
   }
-  judgeDelay(row, asking, knowledge.delay(views, asking.agent, asking.agentId), judge)
-  ends.add(row, asking, chains, exchanges)
+  judgeDelay(row, facts, knowledge.delay(views, facts.agent, facts.agentId), judge)
+  ends.add(row, facts, chains, exchanges)
 }
 
-function judgePage(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
+function judgePage(row: number, facts: RequestFacts, views: View[], judge: LaneJudge): void {
   const { chains, findings, lanes } = judge
   if (views.length === 0) {
     // The record does not show whether the agent gave up following, or what it knew before the record began.
-    const redirected = chains.redirectedAt(asking.lane) <= asking.startMax
-    if (redirected || asking.startMin < judge.mayKnowUntil) judge.noRules()
+    const redirected = chains.redirectedAt(facts.lane) <= facts.startMax
+    if (redirected || facts.startMin < judge.mayKnowUntil) judge.noRules()
     else {
-      const because = (): string => `no answer to ${lanes.origin(asking.lane)}/robots.txt had been received`
+      const because = (): string => `no answer to ${lanes.origin(facts.lane)}/robots.txt had been received`
       findings.blame({ row, offence: 'before-rules', share: 1, because })
     }
     return
   }
-  const url = urlOf(row, asking, judge)
-  const allowed = letIn(row, asking, views, { url, throughOutage: false }, judge)
-  if (allowed && views.every((view) => view.kind === 'unknown' || !allows(view, url, asking))) judge.noRules()
-  tooOld(row, asking, judge)
+  const url = urlOf(row, facts, judge)
+  const allowed = letIn(row, facts, views, { url, throughOutage: false }, judge)
+  if (allowed && views.every((view) => view.kind === 'unknown' || !allows(view, url, facts))) judge.noRules()
+  tooOld(row, facts, judge)
 }
 
-const urlOf = (row: number, { lane }: Asking, { exchanges, lanes }: LaneJudge): string =>
+const urlOf = (row: number, { lane }: RequestFacts, { exchanges, lanes }: LaneJudge): string =>
   lanes.origin(lane) + exchanges.path(row)
 
-function tooOld(row: number, asking: Asking, { knowledge, lanes, findings }: LaneJudge): void {
-  const answered = knowledge.answeredAt(lanes.placeOf(asking.lane), asking)
-  const age = answered === undefined ? 0 : asking.startMin - answered
+function tooOld(row: number, facts: RequestFacts, { knowledge, lanes, findings }: LaneJudge): void {
+  const answered = knowledge.answeredAt(lanes.placeOf(facts.lane), facts)
+  const age = answered === undefined ? 0 : facts.startMin - answered
   if (age <= RULES_LAST_MS) return
   findings.blame({
     row,
@@ -137,18 +137,18 @@ function tooOld(row: number, asking: Asking, { knowledge, lanes, findings }: Lan
 }
 
 /** A hop to another origin must obey the known rules there; without known rules it is allowed. */
-function judgeHop(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
-  if (views.length > 0) letIn(row, asking, views, { url: urlOf(row, asking, judge), throughOutage: true }, judge)
+function judgeHop(row: number, facts: RequestFacts, views: View[], judge: LaneJudge): void {
+  if (views.length > 0) letIn(row, facts, views, { url: urlOf(row, facts, judge), throughOutage: true }, judge)
 }
 
 function letIn(
   row: number,
-  asking: Asking,
+  facts: RequestFacts,
   views: View[],
   { url, throughOutage }: { url: string; throughOutage: boolean },
   judge: LaneJudge,
 ): boolean {
-  if (views.some((view) => (throughOutage && view.kind === 'refused') || allows(view, url, asking))) return true
+  if (views.some((view) => (throughOutage && view.kind === 'refused') || allows(view, url, facts))) return true
   const rules = views.find((view) => view.kind === 'rules')
   if (rules === undefined) {
     judge.findings.blame({
@@ -159,7 +159,7 @@ function letIn(
     })
     return false
   }
-  const { rule } = rules.rules.decide(url, asking.agent.tokens)
+  const { rule } = rules.rules.decide(url, facts.agent.tokens)
   if (rule) judge.broken(rules.body, rule.line)
   judge.findings.blame({
     row,
@@ -171,26 +171,23 @@ function letIn(
   return false
 }
 
-function allows(view: View, url: string, { agent }: Asking): boolean {
+function allows(view: View, url: string, { agent }: RequestFacts): boolean {
   return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
 /** @param asked  the delay that agent and robots.txt ask for, ms */
-function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge): void {
+function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge: LaneJudge): void {
   const { exchanges, findings, chains, ends } = judge
-  const before = ends.before(asking, chains)
+  const before = ends.before(facts, chains)
   if (before === undefined) return
   const since = exchanges.endMin(before)
-  const owed = judge.sites?.delayOf(asking.lane, asked, since, asking.startMin) ?? asked
-  const kept = asking.startMax - since
-  const resolution = Math.max(
-    asking.startMax - asking.startMin,
-    exchanges.startMax(before) - exchanges.startMin(before),
-  )
+  const owed = judge.sites?.delayOf(facts.lane, demandedMs, since, facts.startMin) ?? demandedMs
+  const kept = facts.startMax - since
+  const resolution = Math.max(facts.startMax - facts.startMin, exchanges.startMax(before) - exchanges.startMin(before))
   // In a coarse log the two may have been in the other order.
-  const certain = exchanges.startMin(before) + resolution <= asking.startMin || resolution === 0
+  const certain = exchanges.startMin(before) + resolution <= facts.startMin || resolution === 0
   if (!certain && owed <= resolution) return
-  ends.owed(asking.lane, owed)
+  ends.owed(facts.lane, owed)
   const because = (): string => `${keptOfOwed(kept, owed)} after ${exchanges.path(before)}`
   if (kept < 0 && certain) {
     findings.blame({
@@ -203,7 +200,7 @@ function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge
     })
     return
   }
-  ends.slack(asking.lane, kept - owed)
+  ends.slack(facts.lane, kept - owed)
   if (kept < owed)
     findings.blame({
       row,

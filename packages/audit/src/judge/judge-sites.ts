@@ -5,7 +5,7 @@
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
-import type { Asking } from './knowledge.ts'
+import type { RequestFacts } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
 /** How long a change of the configuration may take to reach every process, ms. */
@@ -52,7 +52,7 @@ export class SiteJudge {
     return this.delay(this.#hostOf(lane), owedMs, began, ended)
   }
 
-  judge(row: number, { lane, startMin, startMax }: Asking): void {
+  judge(row: number, { lane, startMin, startMax }: RequestFacts): void {
     const host = this.#hostOf(lane)
     const found = this.#around(host, startMin)
     const isClosed = (policy: SitePolicy | undefined): boolean =>

@@ -3,7 +3,7 @@ import { hostOf } from '../origin.ts'
 import type { StopLine } from '../record.ts'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
-import type { Asking } from './knowledge.ts'
+import type { RequestFacts } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
 /** How long a stop may take to reach every process, ms. */
@@ -23,7 +23,7 @@ export class StopJudge {
     for (const stop of of.stops) this.#byName.set(stop.name, [...(this.#byName.get(stop.name) ?? []), stop])
   }
 
-  judge(row: number, { lane, startMin, startMax }: Asking): void {
+  judge(row: number, { lane, startMin, startMax }: RequestFacts): void {
     const { exchanges, findings } = this.#of
     const address = exchanges.address(row)
     const ofAddress = address === undefined ? [] : (this.#byName.get(nameOf(address)) ?? [])

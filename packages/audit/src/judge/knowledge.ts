@@ -32,7 +32,7 @@ const MOST_DELAYS = 128
 const UNKNOWN: View = { kind: 'unknown' }
 
 /** The facts about one request that determine its knowledge: agent, time, and its chain (-1: none). */
-export type Asking = {
+export type RequestFacts = {
   lane: number
   agent: AuditedAgent
   agentId: number
@@ -74,15 +74,15 @@ export class Knowledge {
   answer = (at: number, place: number): Answer => answerOf(this.fetches.answered(at), place, this.#of)
 
   /** The views on which the request may be based; empty: nothing had been answered yet. */
-  views(place: number, asking: Asking): View[] {
-    const { policy } = asking.agent
+  views(place: number, facts: RequestFacts): View[] {
+    const { policy } = facts.agent
     const { readings } = this.#readingOf(policy)
-    const { first, last } = this.#possible(place, asking)
+    const { first, last } = this.#possible(place, facts)
     const found: View[] = []
     for (const states of readings) {
       for (let at = first; at <= last; at++) {
         this.#of.meter.steps++
-        for (const force of [states.inForce(at, asking.startMin), states.stillFresh(at, place, asking.startMin)]) {
+        for (const force of [states.inForce(at, facts.startMin), states.stillFresh(at, place, facts.startMin)]) {
           const view = force && this.#viewOf(force, policy)
           if (view !== undefined && !found.includes(view)) found.push(view)
         }
@@ -93,8 +93,8 @@ export class Knowledge {
   }
 
   /** The latest instant before the request at which there was an answer. */
-  answeredAt(place: number, asking: Asking): number | undefined {
-    const { first, last } = this.#possible(place, asking)
+  answeredAt(place: number, facts: RequestFacts): number | undefined {
+    const { first, last } = this.#possible(place, facts)
     return last < first ? undefined : this.fetches.sure(last)
   }
 
@@ -134,7 +134,7 @@ export class Knowledge {
   }
 
   /** First and last of the answers that may have been the latest known to the request's agent; none: last < first. */
-  #possible(place: number, { agentId, startMin, startMax, chain }: Asking): { first: number; last: number } {
+  #possible(place: number, { agentId, startMin, startMax, chain }: RequestFacts): { first: number; last: number } {
     const { fetches } = this
     const least = fetches.first(place)
     let low = least

@@ -57,7 +57,7 @@ export class States {
     const policy = this.#policy
     const body = this.#bodies[at] as number
     const kind = this.#kinds[at]
-    if (kind !== IN_OUTAGE) return said(kind, body)
+    if (kind !== IN_OUTAGE) return inForceOf(kind, body)
     const elapsed = instant - this.#answers.began(this.#since[at] as number)
     const copy = body === NO_COPY ? undefined : rules(body)
     if (elapsed < policy.denyForMs) return REFUSED
@@ -72,7 +72,7 @@ export class States {
     const before = (this.#since[at] as number) - 1
     if (this.#kinds[at] !== IN_OUTAGE || before < this.#answers.first(place)) return undefined
     const isFresh = instant - this.#answers.ended(before) < this.#policy.mostFreshMs
-    return isFresh ? said(this.#kinds[before], this.#bodies[before] as number) : undefined
+    return isFresh ? inForceOf(this.#kinds[before], this.#bodies[before] as number) : undefined
   }
 
   #readPlace(place: number, kindOf: (answer: Answer) => Answer['kind']): void {
@@ -110,7 +110,7 @@ export class States {
   }
 }
 
-function said(kind: number | undefined, body: number): InForce {
+function inForceOf(kind: number | undefined, body: number): InForce {
   if (kind === IS_OPEN) return OPEN
   return kind === HAS_RULES ? rules(body) : UNKNOWN
 }

@@ -7,11 +7,11 @@ import { STYLE } from './style.ts'
 import { drawLane, legend } from './timeline.ts'
 import {
   count,
-  gaps,
   headline,
   instant,
   labelOf,
   mannersOf,
+  notJudged,
   promises,
   short,
   toleranceSentence,
@@ -41,7 +41,7 @@ export function htmlReport(report: Report): string {
 <h1>Politeness audit</h1>
 <p class="verdict ${report.verdict}">${escaped(verdictSentence(report))}</p>
 <p>${escaped(headline(report))}</p>
-${list(gaps(report), 'Not judged')}
+${list(notJudged(report), 'Not judged')}
 ${agents(report)}
 ${promiseTable(report)}
 ${moments(report)}

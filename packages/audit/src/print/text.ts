@@ -7,11 +7,11 @@ import { printable as escaped } from './printable.ts'
 import { table } from './table.ts'
 import {
   count,
-  gaps,
   headline,
   instant,
   labelOf,
   mannersOf,
+  notJudged,
   promises,
   short,
   toleranceSentence,
@@ -99,7 +99,7 @@ function facts(report: Report, printable: (text: string) => string): string {
   if (hops.requests > 0)
     lines.push(`hops of robots.txt  ${hops.requests}, ${hops.elsewhere} of them at another origin than the one asked`)
   if (report.paceGroups !== undefined) lines.push(`pace groups         ${report.paceGroups} with more than one origin`)
-  for (const gap of gaps(report)) lines.push(`not judged          ${printable(gap)}`)
+  for (const part of notJudged(report)) lines.push(`not judged          ${printable(part)}`)
   return lines.join('\n')
 }
 

@@ -52,19 +52,21 @@ const REASONS: Record<string, string> = {
 }
 
 /** The parts that were not judged, and why; empty: all were judged. */
-export function gaps(report: Report): string[] {
+export function notJudged(report: Report): string[] {
   const { unjudgedBecause, setAside, noRequest, leftOut, logs } = report
-  const said: string[] = []
+  const found: string[] = []
   if (unjudgedBecause.noRules > 0)
-    said.push(`${count(unjudgedBecause.noRules, 'page')} not judged by rules: the record does not hold them (--robots)`)
+    found.push(
+      `${count(unjudgedBecause.noRules, 'page')} not judged by rules: the record does not hold them (--robots)`,
+    )
   if (unjudgedBecause.clock > 0)
-    said.push(`${count(unjudgedBecause.clock, 'finding')} dropped: the log's clock was set back there`)
+    found.push(`${count(unjudgedBecause.clock, 'finding')} dropped: the log's clock was set back there`)
   for (const [reason, lines] of Object.entries(setAside.byReason))
-    said.push(`${count(lines, 'line')} set aside: ${REASONS[reason] ?? reason}`)
-  if (noRequest > 0) said.push(`${count(noRequest, 'line')} without an HTTP request`)
-  if (leftOut > 0) said.push(`${count(leftOut, 'request')} of other agents left out`)
-  for (const { file, notes } of logs) for (const note of notes) said.push(`${file}: ${note}`)
-  return said
+    found.push(`${count(lines, 'line')} set aside: ${REASONS[reason] ?? reason}`)
+  if (noRequest > 0) found.push(`${count(noRequest, 'line')} without an HTTP request`)
+  if (leftOut > 0) found.push(`${count(leftOut, 'request')} of other agents left out`)
+  for (const { file, notes } of logs) for (const note of notes) found.push(`${file}: ${note}`)
+  return found
 }
 
 export const toleranceSentence = ({ tolerance }: Report): string =>

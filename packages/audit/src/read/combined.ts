@@ -29,14 +29,14 @@ export function readCombined(text: string, defaultOrigin: string | undefined): R
   if (timed === undefined)
     return odd('no-times', `no times as '$msec $request_time' (nginx) or '%{usec}t %D' (Apache) at its end: '${tail}'`)
   const { origin, retryAfter, location, shape, ...times } = timed
-  const asked = REQUEST.exec(request)
-  if (!asked?.[1] || !asked[2]) return { ...NO_REQUEST, shape }
+  const matched = REQUEST.exec(request)
+  if (!matched?.[1] || !matched[2]) return { ...NO_REQUEST, shape }
   const read = requestOf({
     ...times,
     origin: originIn(origin, virtualHost, defaultOrigin),
     agent: agent === '-' ? '' : textOf(unescaped(agent)),
-    method: asked[1],
-    target: pathOf(unescaped(asked[2])),
+    method: matched[1],
+    target: pathOf(unescaped(matched[2])),
     status: Number(status),
     retryAfter: retryAfter === '-' ? undefined : retryAfter && unescaped(retryAfter),
     location: location === '-' ? undefined : location && pathOf(unescaped(location)),

@@ -6,10 +6,10 @@ import { pathOf, textOf } from './lines.ts'
 
 type Json = Record<string, unknown>
 
-/** @param octets  one character per byte */
-export function readJson(octets: string, defaultOrigin: string | undefined): ReadLine {
+/** @param bytes  one character per byte */
+export function readJson(bytes: string, defaultOrigin: string | undefined): ReadLine {
   let line: unknown
-  const decoded = textOf(octets)
+  const decoded = textOf(bytes)
   try {
     line = JSON.parse(decoded)
   } catch (error) {
@@ -18,8 +18,8 @@ export function readJson(octets: string, defaultOrigin: string | undefined): Rea
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return odd('unreadable', 'not a JSON object')
   const json = line as Json
   // A line that is not valid UTF-8 was read as Latin-1: its characters are bytes.
-  const isOctets = decoded === octets && /[\x80-\xff]/.test(octets)
-  const path = (value: string): string => (isOctets ? pathOf(value) : value)
+  const isBytes = decoded === bytes && /[\x80-\xff]/.test(bytes)
+  const path = (value: string): string => (isBytes ? pathOf(value) : value)
   if (json.kind === 'robots') return robotsLine(json)
   if (json.kind === 'request') return ourLine(json, path)
   if (json.kind !== undefined) return odd('unreadable', `kind ${JSON.stringify(json.kind)} is none of request, robots`)
@@ -87,9 +87,9 @@ function timesOf({ start, end, msec, request_time }: Json): { start: number; end
 
 /** nginx with the names of its variables as keys. */
 function nginxLine(json: Json, defaultOrigin: string | undefined, path: (value: string) => string): ReadLine {
-  const asked = /^([^ ]+) (\S+) HTTP\//.exec(text(json.request) ?? '')
-  const method = text(json.request_method) ?? asked?.[1] ?? ''
-  const target = text(json.request_uri) ?? asked?.[2] ?? text(json.uri) ?? ''
+  const matched = /^([^ ]+) (\S+) HTTP\//.exec(text(json.request) ?? '')
+  const method = text(json.request_method) ?? matched?.[1] ?? ''
+  const target = text(json.request_uri) ?? matched?.[2] ?? text(json.uri) ?? ''
   if (method === '' || target === '') return NO_REQUEST
   const times = timesOf(json)
   if (!times) return odd('no-times', "neither 'msec' nor 'request_time' as nginx writes them")

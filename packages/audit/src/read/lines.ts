@@ -31,7 +31,7 @@ export async function readLines(file: string, take: (line: Line) => void): Promi
   }
   let cut: string | undefined
   try {
-    for await (const chunk of await octetsOf(file)) {
+    for await (const chunk of await bytesOf(file)) {
       const text = chunk.toString('latin1')
       let from = 0
       for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
@@ -58,7 +58,7 @@ export async function readLines(file: string, take: (line: Line) => void): Promi
   return cut
 }
 
-async function octetsOf(file: string): Promise<AsyncIterable<Buffer>> {
+async function bytesOf(file: string): Promise<AsyncIterable<Buffer>> {
   if (file === '-') return plainOf(process.stdin)
   const handle = await open(file)
   const head = Buffer.alloc(2)
@@ -117,21 +117,21 @@ export async function linesAt(file: string, numbers: ReadonlySet<number>): Promi
 const strict = new TextDecoder('utf-8', { fatal: true })
 
 /** Bytes as text: UTF-8 if valid, else Latin-1. */
-export function textOf(octets: string): string {
-  if (!/[\x80-\xff]/.test(octets)) return octets
+export function textOf(bytes: string): string {
+  if (!/[\x80-\xff]/.test(bytes)) return bytes
   try {
-    return strict.decode(Buffer.from(octets, 'latin1'))
+    return strict.decode(Buffer.from(bytes, 'latin1'))
   } catch {
-    return octets
+    return bytes
   }
 }
 
 /** The path of a request as text: bytes that are not UTF-8 stay percent-encoded, so that none is lost. */
-export function pathOf(octets: string): string {
-  if (!/[^\x21-\x7e]/.test(octets)) return octets
+export function pathOf(bytes: string): string {
+  if (!/[^\x21-\x7e]/.test(bytes)) return bytes
   try {
-    return /[\u0100-\uffff]/.test(octets) ? octets : strict.decode(Buffer.from(octets, 'latin1'))
+    return /[\u0100-\uffff]/.test(bytes) ? bytes : strict.decode(Buffer.from(bytes, 'latin1'))
   } catch {
-    return octets.replace(/[\x80-\xff]/g, (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase()}`)
+    return bytes.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
   }
 }

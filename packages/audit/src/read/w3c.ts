@@ -14,8 +14,8 @@ export function fieldsOf(comment: string): Fields | undefined {
   return { at: new Map(list.map((name, index) => [name.toLowerCase(), index])), separator }
 }
 
-export function readW3c(octets: string, { at, separator }: Fields, defaultOrigin: string | undefined): ReadLine {
-  const values = octets.split(octets.includes('\t') ? '\t' : separator)
+export function readW3c(bytes: string, { at, separator }: Fields, defaultOrigin: string | undefined): ReadLine {
+  const values = bytes.split(bytes.includes('\t') ? '\t' : separator)
   if (values.length < at.size) return odd('unreadable', `${values.length} of ${at.size} columns of its #Fields`)
   const get = (...names: string[]): string | undefined => {
     for (const name of names) {

@@ -99,8 +99,8 @@ async function change(
 
 /** A crawl may be configured before any URL or reader names it. */
 async function isNamed(ledger: LedgerWithViews, name: string): Promise<boolean> {
-  await ledger.crawlBook.look()
-  return ledger.crawlBook.knows(name)
+  await ledger.crawlBook.refresh()
+  return ledger.crawlBook.has(name)
 }
 
 /** @throws CommandError while it holds URLs, or has an active reader */

@@ -82,11 +82,11 @@ export function follow(options: FollowOptions): Following {
   const keeper = keeperOf([configPlace(redis)], started, (next) => {
     takenOver = takenOver.then(() => takeOver(next))
   })
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const { version, at } = await readHead(redis)
     keeper.report(0, version, version === keeper.known.version && at !== keeper.known.at)
   }
-  const timer = clock.interval(() => void look().catch(() => undefined), POLL_MS) // while Redis is unreachable nothing is sent either
+  const timer = clock.interval(() => void poll().catch(() => undefined), POLL_MS) // while Redis is unreachable nothing is sent either
   return {
     now: () => ({ version: current.version, pending }),
     stop() {

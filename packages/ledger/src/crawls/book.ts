@@ -13,11 +13,11 @@ export type CrawlBook = {
   recordOf(name: string): CrawlRecord
   names(): Iterable<string>
   /** whether the crawl existed when the lists were last read; always true for the default crawl */
-  knows(name: string): boolean
+  has(name: string): boolean
   /** whether a candidate may name the crawl: it is known, or there is room for one more */
   mayName(name: string): boolean
   /** Reads the records that changed since, in the partitions that answer, and writes to each partition the records that it lacks. */
-  look(): Promise<void>
+  refresh(): Promise<void>
 }
 
 /** A map, because a crawl may be called `constructor`, which every object has. */
@@ -58,9 +58,9 @@ export function crawlBook({ redis, places, deadline }: Omit<Places, 'all'>): Cra
   return {
     recordOf: (name) => records.get(name) ?? USUAL,
     names: () => records.keys(),
-    knows: (name) => name === DEFAULT_CRAWL || records.has(name),
+    has: (name) => name === DEFAULT_CRAWL || records.has(name),
     mayName: (name) => name === DEFAULT_CRAWL || records.has(name) || records.size < MOST_CRAWLS,
-    async look() {
+    async refresh() {
       const found = await Promise.allSettled(places.map(listsOf))
       const seen = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
       const [first] = found

@@ -27,16 +27,16 @@ export async function takenElsewhere(
     wanted.set(crawl, (wanted.get(crawl) ?? new Set()).add(limitedDomain(item.lane.origin)))
   }
   if (wanted.size === 0) return undefined
-  const asked = [...wanted].map(([crawl, domains]) => ({ crawl, domains: [...domains] }))
+  const queries = [...wanted].map(([crawl, domains]) => ({ crawl, domains: [...domains] }))
   const counted = await Promise.all(
     others.map((keys) => {
       const pipeline = redis.pipeline()
-      for (const { crawl, domains } of asked) pipeline.hmget(keys.hostsOf(crawl), ...domains.map((one) => `@${one}`))
+      for (const { crawl, domains } of queries) pipeline.hmget(keys.hostsOf(crawl), ...domains.map((one) => `@${one}`))
       return answersOf(pipeline, deadline, 'store') as Promise<(string | null)[][]>
     }),
   )
   const taken = new Map<string, number>()
-  for (const [at, { crawl, domains }] of asked.entries())
+  for (const [at, { crawl, domains }] of queries.entries())
     for (const [n, domain] of domains.entries())
       taken.set(
         `${crawl} ${domain}`,

@@ -24,8 +24,8 @@ export async function shareToCome(
   deadline: Deadline,
 ): Promise<number> {
   if (most === 0) return share
-  const asked = Promise.all(tags.map((tag) => redis.hlen(keysOf(tag).lanes)))
-  const lanes = (await withDeadline(asked, deadline, 'lanes')).reduce((sum, count) => sum + count, 0)
+  const counts = Promise.all(tags.map((tag) => redis.hlen(keysOf(tag).lanes)))
+  const lanes = (await withDeadline(counts, deadline, 'lanes')).reduce((sum, count) => sum + count, 0)
   return share + (lanes * HOST_BYTES) / mastersOf(redis).length / most
 }
 

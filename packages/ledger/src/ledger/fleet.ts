@@ -10,7 +10,7 @@ import type { Partitions } from './partitions.ts'
 
 const MEMBER_LIFE_MS = 5_000
 
-export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
+export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stops, rates, checkTags }: Partitions) {
   const inFlight = tags.map(() => 0)
   // Every process calls every partition. So a partition that lost its data gets the epoch that running processes remember, and when one
   // master is unreachable, the other partitions still know which processes run.
@@ -28,7 +28,7 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
   return {
     /** Announces that this process runs, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
     async announce(member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> {
-      const [all] = await Promise.all([rolls({ member, lifeMs }), lookAtTags().catch(() => undefined)])
+      const [all] = await Promise.all([rolls({ member, lifeMs }), checkTags().catch(() => undefined)])
       return membersOf(all)
     },
     /** How full Redis is. */
@@ -47,7 +47,7 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
      * answers has them; the others get them when they answer again.
      */
     async setRates(record: Rates): Promise<void> {
-      rates.learn(record)
+      rates.adopt(record)
       await rates.settled()
     },
     /**

@@ -53,7 +53,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
       mostMs: options.mostMs,
       excess: options.excess,
       onEpoch() {
-        void sayWhyHeld(keys, scripts)
+        void reportWhyHeld(keys, scripts)
         void closings.writeAgain()
       },
       onCall: options.onCall,
@@ -77,9 +77,9 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
     of(partition).scripts.now() || Math.max(...all.map(({ scripts }) => scripts.now()))
   const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
   const notice = options.onNotice ?? (() => {})
-  const said = new Map<string, string>()
+  const reported = new Map<string, string>()
   /** Reads the epoch from Redis, because several calls may have seen the new one at once. */
-  const sayWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
+  const reportWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
     const found = await timed(redis.hmget(keys.epoch, EPOCH.id, EPOCH.why, EPOCH.holdUntil), 'epoch').catch(() => [])
     const sentence = whyHeld(
       found[1] ?? '',
@@ -87,8 +87,8 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
       tags.length === 1 ? '' : keys.tag,
       clock.machine(),
     )
-    if (sentence === undefined || said.get(keys.tag) === found[0]) return
-    said.set(keys.tag, found[0] ?? '')
+    if (sentence === undefined || reported.get(keys.tag) === found[0]) return
+    reported.set(keys.tag, found[0] ?? '')
     notice(sentence)
   }
   const stops = stopKeeper(
@@ -110,7 +110,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
   const tagsKeeper = keeperOf([tagsPlace(redis)], registered, () => {})
   // These first calls also bring the time and the epoch.
   const seen = await thatAnswer(active.map(({ verbs }) => verbs.fleet()))
-  await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
+  await Promise.all(active.map(({ keys, scripts }) => reportWhyHeld(keys, scripts)))
   await stops.settled() // a partition without the stops gets them before this process grants anything there
   if (seen.length < tags.length)
     warnings.push(
@@ -140,7 +140,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
     stops,
     rates,
     /** Checks whether the list of partitions still exists, and writes it again if Redis has lost it. */
-    async lookAtTags(): Promise<void> {
+    async checkTags(): Promise<void> {
       tagsKeeper.report(0, await timed(tagsVersion(redis), 'partitions'))
     },
   }

@@ -6,7 +6,7 @@ import { EPOCH, KEY, keysOf, type Scripts, scriptsOf } from '../stored.ts'
 
 type Fleet = { redis: RedisLink; clock: Clock; leaseMs: number; quarantineMs: number }
 
-const LOOK_MS = 100
+const PAUSE_MS = 100
 const CALL_MS = 10_000
 const PAGE = 500
 /**
@@ -19,7 +19,7 @@ const FORGOTTEN_MS = 8_000
  * The scripts of one check. A caller that has just started cannot vouch for the time before it, and a second call of the same caller must
  * not deny that time: so each check is a new caller.
  */
-const look = ({ redis, clock, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
+const newCaller = ({ redis, clock, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
   scriptsOf(redis, keysOf(tag), {
     partitions,
     holdMs: leaseMs + quarantineMs,
@@ -52,7 +52,7 @@ export async function quiet(
         `processes of the fleet still run (${alive.join(', ')}): stop all gateways and fetchers first`,
       )
     onEnding(now.size)
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(PAUSE_MS)
   }
   for (const tag of tags) {
     const started = await begunJobs(fleet.redis, tag)
@@ -71,7 +71,7 @@ async function announced(
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>()
   for (const tag of tags) {
-    const scripts = look(fleet, tag, partitions)
+    const scripts = newCaller(fleet, tag, partitions)
     await scripts.call('fleet', { member: '', lifeMs: 0 }) // deletes expired announcements
     const flat = await fleet.redis.zrange(`${tag}:${KEY.fleet}`, '0', '-1', 'WITHSCORES')
     for (let at = 0; at < flat.length; at += 2) {
@@ -119,14 +119,14 @@ export async function leasesEnd(
   const { redis, clock, quarantineMs } = fleet
   for (const tag of tags) {
     for (;;) {
-      const scripts = look(fleet, tag, gate)
+      const scripts = newCaller(fleet, tag, gate)
       await scripts.call('reap', { quarantineMs })
       const leases = await redis.hlen(keysOf(tag).leases)
       const [holdUntil, doubt] = await redis.hmget(keysOf(tag).epoch, EPOCH.holdUntil, EPOCH.doubt)
       const holdMs = Math.max(0, Number(holdUntil ?? 0) - scripts.now())
       if (leases === 0 && holdMs === 0 && doubt === null) break
       onWaiting(leases, holdMs)
-      await clock.sleep(LOOK_MS)
+      await clock.sleep(PAUSE_MS)
     }
   }
 }

@@ -16,7 +16,7 @@ export type Keeper<R extends Versioned> = {
    */
   report(place: number, version: number, isOther?: boolean): void
   /** Reports that this process has received or written the record. Places that hold an earlier one are written. */
-  learn(record: R): void
+  adopt(record: R): void
   /** The latest record in the places that answer. */
   latest(): Promise<R>
   /** Resolves when everything reported so far has been read or written, or has failed. */
@@ -76,7 +76,7 @@ export function keeperOf<R extends Versioned>(
       versions[at] = isOther ? version - 1 : version
       bringUp(at)
     },
-    learn(record) {
+    adopt(record) {
       take(record)
       bringAllUp()
     },

@@ -89,15 +89,15 @@ export async function registerPartitions(
 }
 
 /** Running processes check once a second whether the list still exists, and need a moment to reconnect. */
-const HEARD_MS = 1_500
-const LOOK_MS = 100
+const RECONNECT_MS = 1_500
+const PAUSE_MS = 100
 
 /** Frontiers that started before the fleet read the stream of the first partition, which exists for every number. */
 async function registerFirst(clock: Clock, redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
   const first = partitionTags(1)
   // If this Redis may have been emptied under a fleet, running processes know the list and write it again.
-  const waitMs = 'holdMs' in known && ((await holdLeft(redis, known))?.ms ?? HEARD_MS) > 0 ? HEARD_MS : 0
-  for (const from = clock.monotonic(); clock.monotonic() < from + waitMs; await clock.sleep(LOOK_MS)) {
+  const waitMs = 'holdMs' in known && ((await holdLeft(redis, known))?.ms ?? RECONNECT_MS) > 0 ? RECONNECT_MS : 0
+  for (const from = clock.monotonic(); clock.monotonic() < from + waitMs; await clock.sleep(PAUSE_MS)) {
     const found = await readRecord(redis)
     if (found.version > 0) return found
   }

@@ -18,9 +18,9 @@ export async function listsIn(redis: RedisLink, keys: Keys, lane: string): Promi
 export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promise<[List, string][]> {
   const name = laneName(lane.agent, lane.origin)
   const lists = await listsIn(redis, keys, name)
-  const look = redis.multi().hget(keys.lanes, name)
-  for (const list of lists) look.lindex(keys.list(list, name), -1)
-  const [record = null, ...ends] = valuesOf(await look.exec(), 'lastOf') as (string | null)[]
+  const query = redis.multi().hget(keys.lanes, name)
+  for (const list of lists) query.lindex(keys.list(list, name), -1)
+  const [record = null, ...ends] = valuesOf(await query.exec(), 'lastOf') as (string | null)[]
   const last = lists.map((list, at): [List, string] => {
     const end = ends[at] ?? ''
     return [list, end === '' && list === LIST.normal ? firstOf(record) : end]

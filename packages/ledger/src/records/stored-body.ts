@@ -24,11 +24,11 @@ const inflate = promisify(inflateRaw)
  */
 const HERE_BYTES = 16_384
 
-export async function writeBody(octets: Uint8Array): Promise<Buffer> {
-  const here = octets.length <= HERE_BYTES
-  const deflated = here ? deflateRawSync(octets, { level: LEVEL }) : await deflate(octets, { level: LEVEL })
-  const isShorter = deflated.length < octets.length
-  return Buffer.concat([Buffer.of(isShorter ? DEFLATED : PLAIN), isShorter ? deflated : octets])
+export async function writeBody(bytes: Uint8Array): Promise<Buffer> {
+  const here = bytes.length <= HERE_BYTES
+  const deflated = here ? deflateRawSync(bytes, { level: LEVEL }) : await deflate(bytes, { level: LEVEL })
+  const isShorter = deflated.length < bytes.length
+  return Buffer.concat([Buffer.of(isShorter ? DEFLATED : PLAIN), isShorter ? deflated : bytes])
 }
 
 /** @returns  undefined for a body that cannot be read: its rules are lost, and the robots.txt is fetched again */

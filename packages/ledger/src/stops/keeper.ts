@@ -58,7 +58,7 @@ export function stopKeeper(clock: Clock, places: Place<StopRecord>[], now: () =>
         (record) => edit(record, now()),
         overtaken,
       )
-      keeper.learn(written.record)
+      keeper.adopt(written.record)
       return written
     },
   }

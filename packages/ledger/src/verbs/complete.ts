@@ -25,12 +25,12 @@ export function completer(
   scripts: Scripts,
   settings: VerbSettings,
 ): (completion: Completion) => Promise<CompleteResult> {
-  const tell = batched(settings.clock, 'complete', (ended: Ended[]) => complete(scripts, settings, ended), {
+  const report = batched(settings.clock, 'complete', (ended: Ended[]) => complete(scripts, settings, ended), {
     most: MAX_ITEMS / 2,
     waits: ({ completion }) => waitOf(completion, settings.gatherMs),
   })
   return (completion) =>
-    tell({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : settings.clock.monotonic() })
+    report({ completion, since: settings.gatherMs === 0 ? Number.POSITIVE_INFINITY : settings.clock.monotonic() })
 }
 
 /**

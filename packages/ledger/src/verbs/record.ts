@@ -36,14 +36,14 @@ export async function record(scripts: Scripts, settings: VerbSettings, recorded:
   const { agent, origin, fence, withPage, state: found, body, delays, delayMs, elapsedMs, load } = recorded
   const { question: _over, ...facts } = found
   const state = { text: writeState(facts), hashes: hashesOf(facts).join(' ') }
-  const bytes = body === undefined ? '' : await writeBody(body.octets)
+  const bytes = body === undefined ? '' : await writeBody(body.bytes)
   const lease =
     withPage === true
       ? {}
       : { lane: laneName(agent, origin), delayMs, elapsedMs, ...(load === undefined ? {} : { load }) }
   return callRecord(scripts, settings, {
     ...{ origin, fence, delays, state, bytes, unclaimedMs: unclaimedMs(recorded) },
-    asker: recorded.unclaimedBy ?? '',
+    unclaimedBy: recorded.unclaimedBy ?? '',
     ...lease,
   })
 }
@@ -55,7 +55,7 @@ export async function keep(
   origin: string,
   state: RobotsState,
 ): Promise<boolean> {
-  const budget = { domain: domainOf(origin), domainBytes, allBytes, beyondLifeMs, asker: '', askerBytes: 0 }
+  const budget = { domain: domainOf(origin), domainBytes, allBytes, beyondLifeMs, unclaimedBy: '', unclaimedBytes: 0 }
   const { values } = await scripts.call('keep', {
     ...{ origin, hashes: hashesOf(state).join(' '), lifeMs: ORIGIN_LIFE_MS },
     ...budget,
@@ -86,7 +86,7 @@ type RecordCall = {
   load?: SiteLoad
   /** RobotsRecord.unclaimedBy: how long the record is then kept, and its token */
   unclaimedMs?: number
-  asker?: string
+  unclaimedBy?: string
 }
 async function callRecord<Result extends RecordResult>(
   scripts: Scripts,
@@ -102,7 +102,7 @@ async function callRecord<Result extends RecordResult>(
     elapsedMs = 0,
     load,
     unclaimedMs: shortMs = 0,
-    asker = '',
+    unclaimedBy = '',
   }: RecordCall,
 ): Promise<Result> {
   const args = {
@@ -114,7 +114,7 @@ async function callRecord<Result extends RecordResult>(
     body: bytes,
     elapsedMs: elapsedMs.toFixed(3),
     domain: domainOf(origin),
-    ...{ unclaimedMs: shortMs, asker, askerBytes: UNCLAIMED_BYTES },
+    ...{ unclaimedMs: shortMs, unclaimedBy, unclaimedBytes: UNCLAIMED_BYTES },
   }
   const items = delays.flatMap(({ agent, delayMs: delay = '', clampedFrom = '' }) =>
     DELAY_ITEM.write({ agent, delayMs: delay, clampedFrom }),

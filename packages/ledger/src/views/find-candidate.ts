@@ -11,11 +11,11 @@ import type { PendingUrl, WantedCandidate } from './types.ts'
 /** Number of URLs or outcomes read by one command. */
 const PAGE = 1_000
 /** Number of URLs of a lane that are searched: about a millisecond of Redis. */
-export const LOOKED_AT = 20_000
+export const SEARCHED_URLS = 20_000
 /** Number of outcomes that are searched, the latest ones. */
-export const OUTCOMES_LOOKED_AT = 5_000
+export const SEARCHED_OUTCOMES = 5_000
 /** Number of jobs that are searched, both of those that wait and of those that are being worked on. */
-const JOBS_LOOKED_AT = 5
+const SEARCHED_JOBS = 5
 
 const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: string }): boolean =>
   (path === undefined || found.path === path) && (id === undefined || found.id === id)
@@ -35,24 +35,24 @@ export async function findPending(
   keys: Keys,
   lane: LaneRef,
   wanted: WantedCandidate,
-  most = LOOKED_AT,
+  most = SEARCHED_URLS,
 ): Promise<FoundPending> {
   const name = laneName(lane.agent, lane.origin)
   const found: PendingUrl[] = []
   /** The text of an entry begins with its path: few entries must be parsed. */
-  const look = (entry: string, list: List, place: number): void => {
+  const match = (entry: string, list: List, place: number): void => {
     if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
     const pending = decodeIn(list, entry)
     if (isWanted(wanted, pending)) found.push({ ...lane, list, entry, place, pending })
   }
-  let looked = 0
+  let searched = 0
   let place = 0
   const page = async (list: List): Promise<boolean> => {
     for (let at = 0; ; at += PAGE) {
-      if (looked >= most) return false
+      if (searched >= most) return false
       const entries = await redis.lrange(keys.list(list, name), at, at + PAGE - 1)
-      for (const entry of entries) look(entry, list, place++)
-      looked += entries.length
+      for (const entry of entries) match(entry, list, place++)
+      searched += entries.length
       if (entries.length < PAGE) return true
     }
   }
@@ -65,7 +65,7 @@ export async function findPending(
   }
   const { first, more } = readLaneRecord((await redis.hget(keys.lanes, name)) ?? '')
   if (!isWhole) place = await redis.llen(keys.list(LIST.high, name))
-  if (first !== '') look(first, LIST.normal, place++)
+  if (first !== '') match(first, LIST.normal, place++)
   const complete = first === '' || !more ? isWhole : (await page(LIST.normal)) && isWhole
   return { found, complete }
 }
@@ -78,8 +78,8 @@ export async function findInJobs(
 ): Promise<{ found: boolean; complete: boolean }> {
   const key = (name: string): string => `${tag}:${KEY.candidateJob}${name}`
   const [active, waits] = await Promise.all([
-    redis.lrange(key('active'), 0, JOBS_LOOKED_AT - 1),
-    redis.lrange(key('wait'), -JOBS_LOOKED_AT, -1),
+    redis.lrange(key('active'), 0, SEARCHED_JOBS - 1),
+    redis.lrange(key('wait'), -SEARCHED_JOBS, -1),
   ])
   const data = await Promise.all([...active, ...waits].map((job) => redis.hget(key(job), 'data')))
   const found = data.some((text) => {
@@ -88,7 +88,7 @@ export async function findInJobs(
     const isOfCrawl = crawl === DEFAULT_CRAWL || text?.includes(`"crawl":${JSON.stringify(crawl)}`) === true
     return text !== null && holds(wanted.id) && holds(wanted.url) && isOfCrawl
   })
-  return { found, complete: active.length < JOBS_LOOKED_AT && waits.length < JOBS_LOOKED_AT }
+  return { found, complete: active.length < SEARCHED_JOBS && waits.length < SEARCHED_JOBS }
 }
 
 /** The outcome of the candidate, if it is among the latest of the crawl in this partition. */
@@ -99,7 +99,7 @@ export async function findOutcome(
   wanted: { id?: string; url?: string },
 ): Promise<Outcome | undefined> {
   let to = '+'
-  for (let looked = 0; looked < OUTCOMES_LOOKED_AT; looked += PAGE) {
+  for (let searched = 0; searched < SEARCHED_OUTCOMES; searched += PAGE) {
     const rows = await redis.xrevrange(outcomesKey(tag, crawl), to, '-', 'COUNT', PAGE)
     for (const [, fields] of rows) {
       const text = fields[1] ?? ''

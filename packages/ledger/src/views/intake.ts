@@ -63,7 +63,7 @@ export type Intake = {
 }
 
 /** Number of jobs that are read, and of their bytes: a few hundred microseconds of Redis. */
-const LOOKED_INTO = 20
+const READ_JOBS = 20
 const BYTES_READ = 256 * 1024
 
 /** @param now  Redis's clock, ms */
@@ -73,8 +73,8 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, deadli
   const first = redis.pipeline().xlen(outbox).zcard(later)
   for (const name of LISTS) first.llen(at(name))
   for (const name of SORTED_SETS) first.zcard(at(name))
-  for (const name of LISTS) first.lrange(at(name), -LOOKED_INTO, -1)
-  for (const name of SORTED_SETS) first.zrange(at(name), '0', String(LOOKED_INTO - 1))
+  for (const name of LISTS) first.lrange(at(name), -READ_JOBS, -1)
+  for (const name of SORTED_SETS) first.zrange(at(name), '0', String(READ_JOBS - 1))
   for (const name of QUEUES) first.hexists(`${tag}:${name}:meta`, 'paused')
   const [due, waiting, ...answers] = await answersOf(first, deadline, 'intake')
   const born = Number(due) + Number(waiting)
@@ -82,7 +82,7 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, deadli
   const paused = QUEUES.filter((_, n) => answers[rest.length + n] === 1)
   const jobs = rest.slice(0, LISTS.length + SORTED_SETS.length).reduce<number>((sum, n) => sum + Number(n), 0)
   const lists = rest.slice(LISTS.length + SORTED_SETS.length) as string[][]
-  const ids = lists.flatMap((list) => [...list].reverse()).slice(0, LOOKED_INTO)
+  const ids = lists.flatMap((list) => [...list].reverse()).slice(0, READ_JOBS)
   if (ids.length === 0) return { jobs, urls: born, isEstimate: false, paused }
   const sizes = redis.pipeline()
   for (const id of ids) sizes.hstrlen(at(id), 'data').hget(at(id), 'timestamp')
@@ -98,9 +98,9 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, deadli
     typeof data === 'string' ? [candidatesIn(data)] : [],
   )
   const stamps = ids.map((_, n) => Number(sized[2 * n + 1])).filter((stamp) => stamp > 0)
-  const looked = counts.reduce((sum, n) => sum + n, 0)
+  const found = counts.reduce((sum, n) => sum + n, 0)
   const isEstimate = counts.length < jobs
-  const urls = isEstimate ? Math.round((looked / Math.max(1, counts.length)) * jobs) : looked
+  const urls = isEstimate ? Math.round((found / Math.max(1, counts.length)) * jobs) : found
   return {
     jobs,
     urls: urls + born,

@@ -24,7 +24,7 @@ export async function startHousekeeping(role: string, ledger: Ledger, log: Logge
       ({ share }) => share,
       () => 0, // a server may refuse INFO
     )
-    await ledger.crawlBook.look()
+    await ledger.crawlBook.refresh()
     const reaped = await Promise.allSettled(ledger.tags.map((_, partition) => endLeases(ledger, partition)))
     for (const one of reaped) if (one.status === 'rejected') throw one.reason
   }

@@ -114,7 +114,7 @@ function recordedBy(
   const isConfirmed = event.kind === 'answered' && event.status === 304
   const body = rules ?? (isConfirmed ? oldBody : undefined)
   if (copy === undefined || !(body instanceof Uint8Array)) return { robots }
-  robots.body = { hash: copy.hash, octets: body }
+  robots.body = { hash: copy.hash, bytes: body }
   const noRoom = step(state, { kind: 'unanswered', reason: 'no-room', jitter }, now)
   // The delay in the file is known, whether or not there is room for the file.
   return { robots, withoutBody: { ...recordOf(noRoom, undefined), delays: robots.delays } }

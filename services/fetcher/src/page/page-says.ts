@@ -2,7 +2,7 @@
 
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
-import type { PageSays } from '@decorum/protocol'
+import type { PageStatements } from '@decorum/protocol'
 import { type Headers, isCoded } from '@decorum/sending/bodies'
 
 /** Bytes of a body's start on the wire that are kept for this. A body with a content coding is read while it is decoded. */
@@ -39,7 +39,7 @@ export function saysOf(
   headers: Headers,
   agent: Agent,
   start: readonly Uint8Array[],
-): PageSays | undefined {
+): PageStatements | undefined {
   let names = tokens.get(agent)
   if (names === undefined) {
     names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())

@@ -55,8 +55,8 @@ local function backOff(lane, load, startedAt, ended)
     end
     length = failuresLength(failures, kind)
   end
-  local asked = --[[rule:any-answer-may-ask-to-wait]] retryAfter(retryMs, retryAt, ended) --[[end]]
-  if asked > 0 then length = kind == 'asked-for-less' and asked or math.max(asked, length or 0) end
+  local wait = --[[rule:any-answer-may-ask-to-wait]] retryAfter(retryMs, retryAt, ended) --[[end]]
+  if wait > 0 then length = kind == 'asked-for-less' and wait or math.max(wait, length or 0) end
   if length then
     length = length * (--[[rule:jitter-lengthens]] 1 + tonumber(jitter) / 10 --[[end]])
     till = math.max(--[[rule:a-back-off-is-never-shortened]] till --[[end]], ended + length)

@@ -24,8 +24,8 @@ local function lifeOf(bytes, left, most)
   local function added(life) return math.ceil((bytes + BODY.besideBytes) * (life - math.max(left, 0)) / life) end
   if most < longest then
     if left >= most / 2 then return left end
-    local bytesOfAsker = tonumber(ARGV[ARG.askerBytes])
-    return spend(TAG .. KEY.spentUnclaimed, added(most), most, ARGV[ARG.asker], bytesOfAsker) and most or nil
+    local bytesOfToken = tonumber(ARGV[ARG.unclaimedBytes])
+    return spend(TAG .. KEY.spentUnclaimed, added(most), most, ARGV[ARG.unclaimedBy], bytesOfToken) and most or nil
   end
   local domain, domainBytes = ARGV[ARG.domain], tonumber(ARGV[ARG.domainBytes])
   if left >= longest - DAY_MS then return left end -- already spent less than a day ago

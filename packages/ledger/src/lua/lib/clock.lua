@@ -17,7 +17,7 @@ local function ms(instant) return string.format('%.3f', instant) end
 -- Returns the remaining doubt, '' for none, and the kind of a leap that is now certain. A doubt is a stretch of TIME
 -- that no process has seen pass: 'ms|since|denied', denied being '1' once a running process has called without having
 -- seen it pass. The ledger's time excludes the stretch until it is known whether it passed.
-local function judgeClock(last, vouched, doubt, believed)
+local function judgeClock(last, vouched, doubt, accepted)
   local NEWCOMER_STEP_MS = 5000 -- for a caller that has just started: running processes call once a second
   local unseen, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
   unseen, since = tonumber(unseen), tonumber(since)
@@ -33,7 +33,7 @@ local function judgeClock(last, vouched, doubt, believed)
   end
   now = math.max(now, last)
   local more = 0
-  if believed then more = 0
+  if accepted then more = 0
   elseif vouched and now > vouched + STEP_MS and now > last + STEP_MS then more = now - math.max(last, vouched)
   elseif --[[rule:newcomers-do-not-vouch]] not vouched and now > last + NEWCOMER_STEP_MS --[[end]] then
     more = now - last

@@ -38,10 +38,10 @@ local function noteLoss()
 end
 
 local function openEpoch()
-  local said = ARGV[ARG.time]
-  local vouched, excess = tonumber(said), nil
-  if not vouched and said ~= '' then
-    now, vouched, excess = string.match(said, '^([^/]*)/([^/]*)/?(.*)$')
+  local claimed = ARGV[ARG.time]
+  local vouched, excess = tonumber(claimed), nil
+  if not vouched and claimed ~= '' then
+    now, vouched, excess = string.match(claimed, '^([^/]*)/([^/]*)/?(.*)$')
     now, vouched, excess = tonumber(now), tonumber(vouched), tonumber(excess)
   end
   if not now then

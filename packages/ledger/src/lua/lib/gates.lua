@@ -59,10 +59,10 @@ local changesOf = {} -- lanes whose changes one call reads, when the first of th
 local latestChange -- of all origins; OLDEST if it was before that
 local function readChanges(lanes)
   if #lanes == 0 then return end
-  local asked = {}
-  for i = 1, #lanes do asked[i] = originOf(lanes[i]) end
-  local found = call('ZMSCORE', TAG .. KEY.changed, unpack(asked))
-  for i = 1, #asked do changes[asked[i]] = found[i] end
+  local origins = {}
+  for i = 1, #lanes do origins[i] = originOf(lanes[i]) end
+  local found = call('ZMSCORE', TAG .. KEY.changed, unpack(origins))
+  for i = 1, #origins do changes[origins[i]] = found[i] end
 end
 local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
 -- Whether no origin has changed since a fence.
@@ -118,10 +118,10 @@ local function isCrawlHeld(crawl)
   return crawlsHeld[crawl] == '1'
 end
 local function crawlRecord(crawl) return call('HGET', crawlKey(crawl), CRAWL.record) or '' end
-local crawlLooks = {} -- list → until when reserve holds its crawl, 0 if it does not
+local crawlChecks = {} -- list → until when reserve holds its crawl, 0 if it does not
 local function crawlHeldUntil(list)
-  local LOOK_MS = 500 -- unless reserve has chosen another instant
-  return crawlLooks[list] or isCrawlHeld(crawlOf(list)) and now + LOOK_MS or 0
+  local CHECK_MS = 500 -- unless reserve has chosen another instant
+  return crawlChecks[list] or isCrawlHeld(crawlOf(list)) and now + CHECK_MS or 0
 end
 
 local function isAhead(instant) return instant and tonumber(instant) > now end

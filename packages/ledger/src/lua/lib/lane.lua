@@ -156,7 +156,7 @@ local function makeDue(lane, ownDue, till, heldBy)
 end
 
 -- A list of the lane has another first URL, which expires at `expires`. No gate holds the lane beyond that.
-local function mindExpiry(lane, expires)
+local function capAtExpiry(lane, expires)
   local ownDue = memoryOf(lane)[MEMORY.ownDue]
   local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))
   if not due then return end

@@ -43,10 +43,10 @@ local function endedAt(elapsedMs, sentAt)
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 --- @life
--- Whether an event of the table (lease-life.ts) may happen to a lease: `may` is a function such as LIFE.done, `asked`
+-- Whether an event of the table (lease-life.ts) may happen to a lease: `may` is a function such as LIFE.done, `named`
 -- the fence that its holder names.
-local function befalls(may, lease, asked)
-  return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], asked)
+local function befalls(may, lease, named)
+  return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], named)
 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end

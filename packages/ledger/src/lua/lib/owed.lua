@@ -48,13 +48,13 @@ local function demandedSince(lane, fence, byHand)
 end
 -- The delay that a lane owes after a request. of: the lane that made the request, '' for this one;  reported: the
 -- sender's figure
-local function owedAfter(lane, kind, fence, of, said, byHand)
+local function owedAfter(lane, kind, fence, of, reported, byHand)
   local isGroup = kind == KIND.paceGroup
-  if --[[rule:a-pace-group-has-a-delay-of-its-own]] isGroup and of == '' --[[end]] then return said end
+  if --[[rule:a-pace-group-has-a-delay-of-its-own]] isGroup and of == '' --[[end]] then return reported end
   -- Nearly always nothing has changed since the grant, and no demand is longer than what was known then.
-  if not policiesText and said >= longestLeast and (isUnchanged(fence)
+  if not policiesText and reported >= longestLeast and (isUnchanged(fence)
     or (isGroup or not hasChanged(lane, fence)) and (of == '' or not hasChanged(of, fence))) then
-    return math.max(said, byHand)
+    return math.max(reported, byHand)
   end
   local owed, isConsented = 0, false
   if not isGroup then owed, isConsented = demandedSince(lane, fence, byHand) end
@@ -62,7 +62,7 @@ local function owedAfter(lane, kind, fence, of, said, byHand)
     local ofOther, byOther = demandedSince(of, fence, byHand)
     owed, isConsented = math.max(owed, ofOther), isConsented or byOther
   end
-  return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, said)
+  return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, reported)
 end
 
 local lasts, lastsTouched = {}, {} -- lane → its record; false when there is none, nil if not yet read

@@ -18,8 +18,8 @@ local function weightOf(crawl)
   weights[crawl] = --[[rule:a-heavier-crawl-has-more-permits]] weight --[[end]]
   return weights[crawl]
 end
-local function crawlAsking(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
-takesTurns = function(requester) return hasCrawls and crawlAsking(requester) end
+local function crawlOfRequester(name) return string.match(name, '^[^ ]*@([^ @]+) ') end
+takesTurns = function(requester) return hasCrawls and crawlOfRequester(requester) end
 local function turnOf(lane, crawl)
   local stored = call('ZSCORE', TAG .. KEY.turns .. lane, crawl)
   local turn = --[[rule:a-crawl-with-urls-has-one-turn]] stored --[[end]]
@@ -44,17 +44,17 @@ end
 
 -- Sorts a line by turns. The crawl's request is already in it, and so are its own URLs if they wait.
 orderByTurns = function(lane, queue, requester)
-  local crawl = crawlAsking(requester)
+  local crawl = crawlOfRequester(requester)
   local places, entries, soonest = {}, {}, nil
   for i = 1, #queue do
     local name = queue[i].name
     local own = name == lane
     local isOfLane = --[[rule:turns-are-between-requests-of-the-lane]] originOf(name) == originOf(lane) --[[end]]
-    local other = not own and isOfLane and crawlAsking(name)
+    local other = not own and isOfLane and crawlOfRequester(name)
     if --[[rule:who-names-no-crawl-keeps-its-place]] own or other --[[end]] then
       local turn = own and turnOfOwn(lane) or other and other ~= crawl and turnOf(lane, other) or nil
       places[#places + 1] = i
-      entries[#entries + 1] = { entry = queue[i], turn = turn, at = i, isAsking = other == crawl }
+      entries[#entries + 1] = { entry = queue[i], turn = turn, at = i, isRequester = other == crawl }
       if turn and (not soonest or turn < soonest) then soonest = turn end
     end
   end
@@ -71,7 +71,7 @@ orderByTurns = function(lane, queue, requester)
     call('PEXPIRE', TAG .. KEY.permitTurns .. lane, PERMIT_TURNS_LIFE_MS)
   end
   for i = 1, #entries do
-    if entries[i].isAsking then entries[i].turn = turn end
+    if entries[i].isRequester then entries[i].turn = turn end
     entries[i].turn = entries[i].turn or --[[rule:who-has-no-turn-comes-last]] math.huge --[[end]]
   end
   table.sort(entries, function(one, other)

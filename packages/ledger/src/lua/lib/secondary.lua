@@ -32,13 +32,13 @@ end
 
 -- reap first checks a secondary lease after this time, so that it stands behind the reservations granted beside it: a
 -- small sorted set is searched from its beginning, which took two fifths of the time of start.
-local FIRST_LOOK_MS = 5000
-local lastLeaseMs, lastLook
+local FIRST_CHECK_MS = 5000
+local lastLeaseMs, lastCheck
 local function keepAcquired(lane, leaseMs)
-  if leaseMs ~= lastLeaseMs then lastLeaseMs, lastLook = leaseMs, ms(now + math.min(leaseMs, FIRST_LOOK_MS)) end
+  if leaseMs ~= lastLeaseMs then lastLeaseMs, lastCheck = leaseMs, ms(now + math.min(leaseMs, FIRST_CHECK_MS)) end
   local n = #acquired + 1
   acquired[n], slotless[n] = lane, lane
-  indexLease(lane, lastLook)
+  indexLease(lane, lastCheck)
 end
 
 -- The gates of a lane that a request holds beside its own lane.
@@ -50,18 +50,18 @@ local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.gro
 -- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
 -- The delay that the requesting lane owes; start passes it with the order.
-local function owedToOther(ask)
-  return ask.of ~= '' and not ask.byHand and demandedOf(ask.of) or 0
+local function owedToOther(request)
+  return request.of ~= '' and not request.byHand and demandedOf(request.of) or 0
 end
 -- The least delay that a lease owes, by knowledge at its grant.
-local function owedAtGrant(lane, ask)
-  local owed = math.max(ask.delay, owedToOther(ask))
-  return ask.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
+local function owedAtGrant(lane, request)
+  local owed = math.max(request.delay, owedToOther(request))
+  return request.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
 end
 
 -- A lane that nothing holds, as nearly every pace lane: no lease, no URLs, no queue, and no closed gate of its origin.
--- Returns a place; or nil, and then `look` must read everything, which costs three times as much.
-local function lookAtFree(lane, ask)
+-- Returns a place; or nil, and then `findLane` must read everything, which costs three times as much.
+local function readFree(lane, request)
   if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]]
     or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
     or --[[rule:nobody-waits-for-a-free-lane]] queueRead[lane] --[[end]] then return nil end
@@ -73,35 +73,35 @@ local function lookAtFree(lane, ask)
       if --[[rule:the-gates-of-a-free-lane-are-open]] isKnown --[[end]] then return nil end
     end
   end
-  if ask.gates(lane, nil, version or '0', '', '', '') then return nil end
+  if request.gates(lane, nil, version or '0', '', '', '') then return nil end
   local due = dueRead[lane] or dueSeen[lane]
   local opens = opensAt(lane, due and tonumber(due) or now)
-  if --[[rule:a-free-lane-is-due]] opens > now + ask.ahead --[[end]] then return nil end
-  local owed = ask.byHand and ask.delay or math.max(ask.delay, owedToOther(ask))
-  if ask.kind ~= KIND.paceGroup and (known or policiesText or owed < longestLeast) then
+  if --[[rule:a-free-lane-is-due]] opens > now + request.ahead --[[end]] then return nil end
+  local owed = request.byHand and request.delay or math.max(request.delay, owedToOther(request))
+  if request.kind ~= KIND.paceGroup and (known or policiesText or owed < longestLeast) then
     local demanded, isConsented = demandedOfAll(lane)
     local recorded = isConsented and 0 or tonumber(known or 0)
     owed = math.max(owed, demanded, --[[rule:a-free-lane-owes-the-known-delay]] recorded --[[end]])
   end
-  return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, ask = ask }
+  return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, request = request }
 end
 
 -- The first of the lanes that is due, or becomes due within `ahead`, and for which no earlier request waits; else the
 -- lane that opens first.
-local function look(ask)
-  local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
+local function findLane(request)
+  local lanes, kind, requester, ahead = request.lanes, request.kind, request.requester, request.ahead
   local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
     and takesTurns(requester)
   if #lanes == 1 and not isOfCrawl then
-    local free = lookAtFree(lanes[1], ask)
+    local free = readFree(lanes[1], request)
     if free then return free end
   end
   local best
-  local step = math.max(ask.delay, LEAST_STEP_MS)
+  local step = math.max(request.delay, LEAST_STEP_MS)
   for i = 1, #lanes do
     local lane = lanes[i]
     local o = factsOf(lane)
-    local gate, closed = ask.gates(lane, o, versionOf(o), '', '', '')
+    local gate, closed = request.gates(lane, o, versionOf(o), '', '', '')
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
     local known = tonumber(kept) or dueOf(lane) or now -- if the lane was forgotten, its last delay has ended by now
@@ -131,9 +131,9 @@ local function look(ask)
     end
     local isFree = isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and not gate
       and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]]
-    local opens = math.max(gate and closed or 0, held and now + math.max(held[LEASE.delayMs], ask.delay) or ownDue, now)
+    local opens = math.max(gate and closed or 0, held and now + math.max(held[LEASE.delayMs], request.delay) or ownDue, now)
     local found = {
-      lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, ask = ask,
+      lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, request = request,
       ownDue = ownDue, ownWaits = ownWaits, kept = kept, queue = queue, last = last, place = place, step = step,
       isByTurn = isByTurn,
     }
@@ -145,19 +145,19 @@ end
 
 -- Leases a free place: returns the fence, the instant at which its request may be sent, and the delay owed.
 local function take(found)
-  local lane, ask = found.lane, found.ask
+  local lane, request = found.lane, found.request
   local given = nextFence()
   local owed, before = found.owed, 0
   if not found.isEmpty then
-    owed = owedAtGrant(lane, ask)
+    owed = owedAtGrant(lane, request)
     if found.place then table.remove(found.queue, found.place) end
     if found.ownWaits and not placeIn(found.queue, lane) then
-      found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
+      found.queue[#found.queue + 1] = { name = lane, at = now + request.delay }
     end
     keepQueue(lane, found.queue, found.last)
     -- A later item of this call finds the lane leased, and not due.
     --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
-    leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
+    leaveOtherQueues(request.lanes, lane, request.requester, found.step)
     -- A later wake-up of the lane must not find its due time from before this lease.
     if found.kept ~= '' or found.ownWaits then
       local changed = changeMemory(lane)
@@ -166,17 +166,17 @@ local function take(found)
     end
     before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] ask.notBefore or 0 --[[end]])
+  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] request.notBefore or 0 --[[end]])
   local LEASE_FIELDS = LEASE.none
-  fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
-  startedAt, requestAt, ends = now, opens, now + ask.leaseMs
+  fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, request.kind, request.of, owed, before
+  startedAt, requestAt, ends = now, opens, now + request.leaseMs
   notBefore = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
   -- A place in the line of due lanes (line.lua) is meaningless later.
   if --[[rule:a-lease-keeps-no-place-in-line]] notBefore < 0 --[[end]] then notBefore = now end
-  leastDelayMs = ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0
+  leastDelayMs = request.byHand or request.of ~= '' and delayByHand(factsOf(request.of)) or 0
   if not found.isEmpty then leastDelayMs = math.max(leastDelayMs, delayByHand(factsOf(lane))) end
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
-  keepAcquired(lane, ask.leaseMs)
+  keepAcquired(lane, request.leaseMs)
   return given, opens, owed
 end
 
@@ -185,14 +185,14 @@ end
 local function await(found, opens, gate)
   if --[[rule:no-line-behind-a-gate]] gate --[[end]] then return math.min(opens, now + LONGEST_WAIT_MS) end
   isByTurn = found.isByTurn
-  return waitFor(found.lane, found.ask.requester, opens, found.ownDue or found.opens, found.ownWaits,
-    found.queue or {}, found.last or 0, found.step or math.max(found.ask.delay, LEAST_STEP_MS))
+  return waitFor(found.lane, found.request.requester, opens, found.ownDue or found.opens, found.ownWaits,
+    found.queue or {}, found.last or 0, found.step or math.max(found.request.delay, LEAST_STEP_MS))
 end
 
 -- Leases the first free lane: fence, instant, delay owed, lane. If none is free: nil, the instant to try again, and the
 -- gate.
-local function acquire(ask)
-  local found = look(ask)
+local function acquire(request)
+  local found = findLane(request)
   if found.isFree then
     local given, opens, owed = take(found)
     return given, opens, owed, found.lane
@@ -202,26 +202,26 @@ local function acquire(ask)
 end
 
 -- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that still
--- waits for the other. `own`: the result of `look` for the lane; paceLane: '' for none. Returns fence, instant, delay
+-- waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence, instant, delay
 -- owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again, and the gate, if one
 -- is known. The request keeps its place in line where a lane is closed, and in both lines if only the pace lane is.
 local function acquireBoth(own, paceLane)
-  local ask, pace = own.ask, nil
+  local request, pace = own.request, nil
   if paceLane ~= '' then
-    local owed, kind = ask.delay, kindOfPaceLane(paceLane)
+    local owed, kind = request.delay, kindOfPaceLane(paceLane)
     if --[[rule:the-pace-lane-of-a-permit-owes-its-delay]] own.isFree --[[end]] then
-      owed = own.owed or owedAtGrant(own.lane, ask)
+      owed = own.owed or owedAtGrant(own.lane, request)
     end
-    pace = look({
-      lanes = { paceLane }, kind = kind, delay = owed, leaseMs = ask.leaseMs, ahead = ask.ahead,
-      requester = ask.requester, of = own.lane, gates = PACE_GATES[kind],
+    pace = findLane({
+      lanes = { paceLane }, kind = kind, delay = owed, leaseMs = request.leaseMs, ahead = request.ahead,
+      requester = request.requester, of = own.lane, gates = PACE_GATES[kind],
     })
   end
   if own.isFree and (not pace or --[[rule:a-closed-pace-lane-refuses-both]] pace.isFree --[[end]]) then
-    ask.notBefore = pace and pace.opens
+    request.notBefore = pace and pace.opens
     local given, opens, owed = take(own)
     if not pace then return given, opens, owed end
-    pace.ask.notBefore = opens
+    pace.request.notBefore = opens
     local paceFence, _, paceOwed = take(pace)
     return given, opens, owed, paceFence, paceOwed
   end

@@ -8,11 +8,11 @@
                   A lane with only the default crawl has no turns; in other lanes, a crawl without URLs has none.
   Where only the default crawl exists, nothing is defined here.
 ]]
-local MOST_LOOKED_AT = 20 -- held crawls before one that is not held; with more, the lane is read again soon
+local MOST_READ = 20 -- held crawls before one that is not held; with more, the lane is read again soon
 local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often held lanes are read again
 local chooseList, standingOf
 if hasCrawls then
-  local standings, nextLook = {}, nil
+  local standings, nextCheck = {}, nil
   -- The length of a crawl's turn, and whether the crawl is held.
   standingOf = function(crawl)
     local standing = standings[crawl]
@@ -30,9 +30,9 @@ if hasCrawls then
     return standing
   end
   -- When a held crawl is read again: late enough to cost little, however many lanes wait for it.
-  local function laterLook()
-    nextLook = nextLook or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
-    return nextLook
+  local function laterCheck()
+    nextCheck = nextCheck or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
+    return nextCheck
   end
   -- The list of a crawl with its next URL: priority high comes first.
   local function nextListOf(crawl, lane)
@@ -54,9 +54,9 @@ if hasCrawls then
       return list, 0
     end
     if others ~= OTHERS.crawls then
-      return isTried and list or nil, standingOf(CRAWLS.default)[2] and laterLook() or 0
+      return isTried and list or nil, standingOf(CRAWLS.default)[2] and laterCheck() or 0
     end
-    local found = call('ZRANGE', turns, 0, MOST_LOOKED_AT - 1, 'WITHSCORES')
+    local found = call('ZRANGE', turns, 0, MOST_READ - 1, 'WITHSCORES')
     if #found == 0 then return nil, 0 end
     local chosen
     local moved = {}
@@ -73,7 +73,7 @@ if hasCrawls then
       local waiting = nextListOf(name, lane)
       local first = firstIn(lane, waiting)
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
-        return waiting, laterLook()
+        return waiting, laterCheck()
       end
       -- The held crawl moves behind all crawls that were read, so that it saves up no turns and others are read next.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
@@ -81,7 +81,7 @@ if hasCrawls then
     end
     call('ZADD', turns, unpack(moved))
     if not chosen then
-      local till = #found < 2 * MOST_LOOKED_AT and laterLook() or now + SOON_MS
+      local till = #found < 2 * MOST_READ and laterCheck() or now + SOON_MS
       return isTried and list or nextListOf(found[1], lane), till
     end
     return isTried and chosen == crawl and list or nextListOf(chosen, lane), 0

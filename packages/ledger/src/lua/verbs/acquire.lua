@@ -12,7 +12,7 @@
   Keeps   the lease is a started one: complete, resolve or reap ends it, and it counts no attempt of the first URL. A
           hop waits while a robots fetch of its origin is in flight, whichever lease it has.
 ]]
-local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and no wake-up reaches a request that waits for it
+local RETRY_MS = 250 -- a robots fetch may end at any time, and no wake-up reaches a request that waits for it
 local lanes = {}
 for i = ARG.items, #ARGV do lanes[#lanes + 1] = ARGV[i] end
 local paceLane = ARGV[ARG.paceLane]
@@ -21,7 +21,7 @@ local leaseMs, isHop = tonumber(ARGV[ARG.leaseMs]), ARGV[ARG.kind] == KIND.hop
 local kind = isHop and KIND.hop or kindOfPaceLane(lanes[1])
 readLeases(all)
 readForSecondary(all)
-local own = look({
+local own = findLane({
   lanes = lanes, kind = kind, delay = tonumber(ARGV[ARG.delayMs]), ahead = 0, leaseMs = leaseMs,
   requester = ARGV[ARG.requester], of = ARGV[ARG.of], gates = isHop and GATES.hopGrant or PACE_GATES[kind],
 })
@@ -38,4 +38,4 @@ flushSecondary()
 if given then return reply('granted', given, ms(owed), lane, paceFence or '', paceOwed and ms(paceOwed) or '') end
 local gate = owed or GATE.paceGroup
 local waits = math.max(1, instant - now)
-return reply('wait', ms(gate == GATE.robotsInFlight and math.min(waits, LOOK_AGAIN_MS) or waits), gate)
+return reply('wait', ms(gate == GATE.robotsInFlight and math.min(waits, RETRY_MS) or waits), gate)

@@ -40,7 +40,7 @@ if --[[rule:a-cancel-ends-the-reservation]] hasLeft and isLeased and not isStart
   makeDue(lane, lease[LEASE.notBefore])
 elseif hasLeft then
   local expires = firstExpiry(lane)
-  if expires then mindExpiry(lane, expires) end
+  if expires then capAtExpiry(lane, expires) end
 end
 flush()
 return out

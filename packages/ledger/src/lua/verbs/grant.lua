@@ -35,11 +35,11 @@ local function grantOne(i)
   local requester, judged = ARGV[i + GRANT_ITEM.requester], ARGV[i + GRANT_ITEM.version]
   local crawl = takesTurns(requester)
   local list = crawl and listOf(LIST.normal, crawl) or ''
-  local ask = {
+  local request = {
     lanes = { lane }, kind = KIND.permit, delay = delay, leaseMs = leaseMs, ahead = ahead, requester = requester,
     of = '', gates = function(one, o, version) return GATES.permitGrant(one, o, version, judged, '', list) end,
   }
-  local own = look(ask)
+  local own = findLane(request)
   if JUDGED_AGAIN[own.gate] then return own.gate end
   if --[[rule:a-permit-of-a-held-crawl-is-answered-with-its-record]] own.gate == GATE.crawlHeld --[[end]] then
     return 'crawl-held|' .. crawlRecord(crawl)

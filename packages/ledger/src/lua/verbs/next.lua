@@ -52,11 +52,11 @@ for n = 1, #heldLanes do
   sent = --[[rule:a-further-request-counts-from-the-latest-lane]] math.max(sent, sentIn) --[[end]]
 end
 local ended = isTurn and tonumber(ARGV[ARG.endedAt]) or endedAt(ARGV[ARG.elapsedMs], sent)
-local said, opens = tonumber(ARGV[ARG.delayMs]), now
+local reported, opens = tonumber(ARGV[ARG.delayMs]), now
 for n = 1, #heldLanes do
   local one, lease = heldLanes[n], leaseOf(heldLanes[n])
   local owed = owedAfter(one, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of],
-    math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
+    math.max(reported, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
   opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
 end
 -- The previous send time stays known while this request waits to be sent.

@@ -99,9 +99,9 @@ if lane ~= '' then
   local ended = endedAt(ARGV[ARG.elapsedMs], sentAt)
   endLease(lane)
   -- The request that brought the rules owes their delay, and no less than the delay known before.
-  local said = math.max(tonumber(ARGV[ARG.delayMs]),
+  local reported = math.max(tonumber(ARGV[ARG.delayMs]),
     --[[rule:the-robots-fetch-owes-the-delay-before-it]] tonumber(before[agent] ~= '' and before[agent] or 0) --[[end]])
-  local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', said, lease[LEASE.leastDelayMs])
+  local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', reported, lease[LEASE.leastDelayMs])
   setEnded(lane, ended, owed, '')
   setDue(lane, --[[rule:the-robots-fetch-owes-the-new-delay]] ended + owed --[[end]])
   if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], sentAt, ended) end

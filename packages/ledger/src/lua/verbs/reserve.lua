@@ -15,7 +15,7 @@
           then dropped here. A call gathers URLs up to MOST_BYTES, and those of at least one lane; the other lanes stay
           due, which `more` reports.
 ]]
-local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, including those without URLs
+local MOST_READ_AHEAD = 2000 -- lanes that are not due yet, including those without URLs
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
 local isHold = --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]]
 if isHold then return reply('startup-hold', ms(holdUntil - now)) end
@@ -41,7 +41,7 @@ local function gatherDue()
   local most, later, seen = limit - #lanes, {}, 0
   local page = aheadMs > 0 and 2 * most or 0
   local from, till = '(' .. ms(now), ms(now + aheadMs)
-  while most > 0 and page > 0 and seen < MOST_LOOKED_AT_AHEAD do
+  while most > 0 and page > 0 and seen < MOST_READ_AHEAD do
     local soon = call('ZRANGE', DUE, from, till, 'BYSCORE', 'LIMIT', seen, page)
     readLanes(soon)
     for i = 1, #soon do
@@ -141,7 +141,7 @@ for i = 1, #lanes do
       state = stateOf(state, o[FACTS.stateEnds])
       if delayByHand(o) > (tonumber(delayMs) or 0) then delayMs = o[FACTS.overrideDelay] end
     end
-    crawlLooks[list] = crawlsHeldUntil
+    crawlChecks[list] = crawlsHeldUntil
     gate, closedUntil = GATES.pageReserve(lane, o, version, '', '', list)
     closedUntil = closedUntil or 0
   end

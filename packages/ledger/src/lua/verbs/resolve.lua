@@ -28,11 +28,11 @@ readLanes(lanes)
 local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused = LIFE.unused, defer = LIFE.defer }
 
 local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
-local MOST_LOOKED_AT, SOON_MS, LATER = 20, 100, 0.1
+local MOST_READ, SOON_MS, LATER = 20, 100, 0.1
 -- The turn of one crawl has ended without a request: it moves behind the others, whose turns come soon. If the previous
 -- turn had none either, all may be held: the lane is read less and less often, as its `till` grows.
 local function tillNextTurn(lane, crawl, till, gate)
-  local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LOOKED_AT - 1, 'WITHSCORES')
+  local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_READ - 1, 'WITHSCORES')
   local last
   for i = 1, #turns, 2 do last = turns[i] ~= crawl and tonumber(turns[i + 1]) or last end
   if --[[rule:a-crawl-without-a-slot-holds-no-other]] not last --[[end]] then return till end

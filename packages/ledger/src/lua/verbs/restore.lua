@@ -27,8 +27,8 @@ local function close(lane, opens)
 end
 for i = ARG.items, #ARGV, RESTORE_ITEM.size do
   local lane, load = ARGV[i + RESTORE_ITEM.lane], ARGV[i + RESTORE_ITEM.load]
-  local ended, said = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
-  local owed = owedAfter(lane, KIND.page, NO_FENCE, '', said, 0)
+  local ended, reported = tonumber(ARGV[i + RESTORE_ITEM.endedAt]), tonumber(ARGV[i + RESTORE_ITEM.delayMs])
+  local owed = owedAfter(lane, KIND.page, NO_FENCE, '', reported, 0)
   local known = endedOf(lane)
   local isLater = --[[rule:the-latest-end-is-remembered]] not known or known < ended --[[end]]
   if isLater then setEnded(lane, ended, owed, '') end

@@ -25,7 +25,7 @@ readForSecondary(paceLanes)
 changesOf = lanes
 if lostAt > 0 then readEnded(allLanes) end
 
-local ask = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- for the pace lane of each order in turn
+local request = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- for the pace lane of each order in turn
 
 -- Releases the lane of a refused order: a gate that waits holds it; after any other refusal it is due at its own time.
 local function refuse(lane, opens, gate, till)
@@ -40,22 +40,22 @@ end
 local started, stale = false, 0
 -- Starts one order, whose item of ARGV begins at i, and returns its answer.
 local function startOne(lane, i)
-  local record, asked = leases[lane], ARGV[i + START_ITEM.fence]
+  local record, named = leases[lane], ARGV[i + START_ITEM.fence]
   local LEASE_FIELDS
   if record then LEASE_FIELDS = struct.unpack(LEASE.format, record) end
-  if not (record and LIFE.start(fence, startedAt, kind, ends, asked)) then
+  if not (record and LIFE.start(fence, startedAt, kind, ends, named)) then
     stale = stale + 1
     return 'stale'
   end
   local o, byHand = nil, 0
-  if version == '' or hasChanged(lane, asked) then
+  if version == '' or hasChanged(lane, named) then
     o = factsOf(lane)
     version, byHand = versionOf(o), delayByHand(o)
   end
   kind = ARGV[i + START_ITEM.kind]
   local judged, gate, till = ARGV[i + START_ITEM.version], nil, nil
-  if kind == KIND.page then gate, till = GATES.pageGrant(lane, o, version, judged, asked, list)
-  else gate, till = GATES.robotsGrant(lane, o, version, judged, asked, list) end
+  if kind == KIND.page then gate, till = GATES.pageGrant(lane, o, version, judged, named, list)
+  else gate, till = GATES.robotsGrant(lane, o, version, judged, named, list) end
   if gate then return refuse(lane, notBefore, gate, till) end
   if --[[rule:start-waits-until-due]] notBefore > now + ahead --[[end]] then
     local answer, waitMs, paceFence, paceDelayMs = 'early', ms(notBefore - now - ahead), '', ''
@@ -71,10 +71,10 @@ local function startOne(lane, i)
   delayMs = tonumber(ARGV[i + START_ITEM.delayMs])
   if paceLane ~= '' then
     local paceKind, paceOpens, owed = kindOfPaceLane(paceLane), nil, nil
-    ask.lanes[1], ask.kind, ask.gates = paceLane, paceKind, PACE_GATES[paceKind]
-    ask.delay = delayMs > byHand and delayMs or byHand
-    ask.requester, ask.of, ask.byHand, ask.notBefore = lane, lane, byHand, opens
-    paceFence, paceOpens, owed = acquire(ask)
+    request.lanes[1], request.kind, request.gates = paceLane, paceKind, PACE_GATES[paceKind]
+    request.delay = delayMs > byHand and delayMs or byHand
+    request.requester, request.of, request.byHand, request.notBefore = lane, lane, byHand, opens
+    paceFence, paceOpens, owed = acquire(request)
     if --[[rule:a-closed-pace-lane-refuses]] not paceFence --[[end]] then
       local held = owed == GATE.laneBusy and GATE.paceGroup or owed
       refuse(lane, notBefore, held, paceOpens)
@@ -89,7 +89,7 @@ local function startOne(lane, i)
   if --[[rule:what-is-granted-ahead-is-sent-when-it-is-due]] opens > now --[[end]] then requestAt = opens end
   putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))
   local isRobots = --[[rule:a-robots-fetch-is-noted]] kind ~= KIND.page --[[end]]
-  if isRobots then startRobotsFetch(originOf(lane), asked, leaseMs) end
+  if isRobots then startRobotsFetch(originOf(lane), named, leaseMs) end
   if paceFence == '' and opens <= now then return 'granted' end
   local answer = 'granted'
   local waitMs = --[[rule:an-order-says-how-long-to-wait]] opens > now and ms(opens - now) or '0' --[[end]]

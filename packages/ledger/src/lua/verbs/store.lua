@@ -204,7 +204,7 @@ if #idle > 0 then
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
   for i = 1, #idle do
-    if memories[idle[i]] then mindExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds has a memory
+    if memories[idle[i]] then capAtExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds has a memory
   end
 end
 for k = at, #ARGV, OUTCOME_ITEM.size do

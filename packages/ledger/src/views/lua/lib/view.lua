@@ -59,7 +59,7 @@ local function showLane(lane)
   if due and tonumber(due) < 0 then due = ms(now) end -- the lane is in the line of due lanes (line.lua)
   out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
-  -- The gate of the memory counts only until the lane is woken.
+  -- The remembered gate holds the lane only while its own due time is remembered too; waking drops that.
   out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
   local head = firstIn(lane, list)
   out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list

@@ -24,14 +24,14 @@ export function hexValue(code: number | undefined): number {
 }
 
 /** The characters of a product token: letters, '-' and '_' (RFC 9309 §2.2.1). */
-export function isTokenOctet(code: number): boolean {
+export function isTokenByte(code: number): boolean {
   const letter = code | 32
   return (letter >= 97 && letter <= 122) || code === 45 || code === 95
 }
 
 /** ALPHA, DIGIT, '-', '.', '_', '~': the encoded form is equivalent (RFC 3986 §2.3). */
 export function isUnreserved(code: number): boolean {
-  return isTokenOctet(code) || (code >= 48 && code <= 57) || code === 46 || code === 126
+  return isTokenByte(code) || (code >= 48 && code <= 57) || code === 46 || code === 126
 }
 
 /**
@@ -39,12 +39,12 @@ export function isUnreserved(code: number): boolean {
  * `[`, `]` and `#`, which may not occur there (§3.3, §3.4), and less `'`, which a URL encodes in its query (WHATWG). All others can only be
  * meant encoded, so under 'unreserved' both sides of a comparison encode them.
  */
-export const PLAIN: Uint8Array = /* @__PURE__ */ plainOctets()
+export const PLAIN: Uint8Array = /* @__PURE__ */ plainBytes()
 
-function plainOctets(): Uint8Array {
+function plainBytes(): Uint8Array {
   const plain = new Uint8Array(256)
   for (const sign of '/?:@!$&()*+,;=') plain[sign.charCodeAt(0)] = 1
-  for (let octet = 0; octet < 256; octet++) if (isUnreserved(octet)) plain[octet] = 1
+  for (let byte = 0; byte < 256; byte++) if (isUnreserved(byte)) plain[byte] = 1
   return plain
 }
 
@@ -56,13 +56,13 @@ export function hexDigit(value: number): number {
 const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Bytes as text: UTF-8 if they are valid; otherwise each byte ≥ 0x80 as %XX, which a pattern treats alike. */
-export function textOf(octets: Uint8Array, start: number, end: number): string {
+export function textOf(bytes: Uint8Array, start: number, end: number): string {
   try {
-    return utf8.decode(octets.subarray(start, end))
+    return utf8.decode(bytes.subarray(start, end))
   } catch {
     let text = ''
     for (let at = start; at < end; at++) {
-      const code = octets[at] as number
+      const code = bytes[at] as number
       text += code < 0x80 ? String.fromCharCode(code) : `%${code.toString(16).toUpperCase()}`
     }
     return text
