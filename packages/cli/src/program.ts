@@ -10,7 +10,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { completion, SHELLS, type Shell } from './completion.ts'
 import { DONE } from './exit.ts'
 import { ROLES } from './roles.ts'
-import { tell, warn } from './terminal.ts'
+import { printText, warn } from './terminal.ts'
 
 const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
@@ -26,13 +26,13 @@ export function buildProgram(done: (code: number) => void): Command {
       ),
     )
     .on('option:completion', (shell: Shell) => {
-      tell(completion(shell, program))
+      printText(completion(shell, program))
       throw new CommanderError(DONE, 'decorum.completion', '')
     })
     .exitOverride()
     .enablePositionalOptions()
     .helpCommand(false) // `decorum help X` is X --help (run-command.ts)
-    .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
+    .configureOutput({ writeOut: (text) => printText(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
   /** Adds a sub-command that inherits these settings, and reports errors as --json like all of them. */

@@ -78,9 +78,9 @@ export function dueIn(lane: LaneView, why: Why, now: Instant): string {
 const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 
 /** Gates that open after another event: the instant is when they are checked again. */
-const LOOKED_AT_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
+const CHECKED_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
 const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
-  isForever(until) || LOOKED_AT_AGAIN.has(gate) ? {} : { until }
+  isForever(until) || CHECKED_AGAIN.has(gate) ? {} : { until }
 
 const STATES: Record<Gate | LedgerGate, WaitState> = {
   'startup-hold': 'startup-hold',

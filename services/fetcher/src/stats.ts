@@ -32,7 +32,7 @@ export function openStats(slots: {
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
   let bytes = 0
   let sinkFailures = 0
-  let sinkSaidAt = 0
+  let sinkLoggedAt = 0
   const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[]) =>
     new Histogram({ name: `decorum_fetcher_${name}`, help, buckets, labelNames, registers: [registry] })
   const lateness = histogram(
@@ -67,8 +67,8 @@ export function openStats(slots: {
     },
     sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void {
       sinkFailures++
-      if (systemClock.monotonic() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
-      sinkSaidAt = systemClock.monotonic()
+      if (systemClock.monotonic() - sinkLoggedAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
+      sinkLoggedAt = systemClock.monotonic()
       log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
     },
   }

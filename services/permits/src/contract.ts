@@ -15,7 +15,7 @@ const OF_PERMIT = { ...COMMON, 404: problem('no permit of this holder'), 410: pr
 const ENDED: Answer = answer('ended; also when it had been', schema.EndedAnswer)
 
 export const routes = {
-  askForPermit: {
+  requestPermit: {
     method: 'POST',
     url: '/v1/permits',
     schema: {

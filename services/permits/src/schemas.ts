@@ -89,7 +89,7 @@ export const orderCompletionBody = (mostBytes: number) =>
         'a further request under this order was answered with that: 429, 503, or any status with a Retry-After',
       ),
   })
-export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
+export type OrderReport = z.output<ReturnType<typeof orderCompletionBody>>
 
 export const PoolPath = z.object({ pool: z.string().min(1).max(64) })
 export const PoolQuery = z.object({

@@ -44,7 +44,7 @@ async function answerInLine(wish: Wish, key: string, client: Waiting, parts: Par
   const { clock } = tools.ledger
   for (;;) {
     try {
-      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, FOR_EVER, caller))
+      return await places.wait(key, client, (caller) => lines.request([wish], config.LEASE_MS, FOR_EVER, caller))
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error
       await clock.sleep(AWAY_MS)
@@ -99,7 +99,7 @@ export function keepLease(
     if (!isOver) giveUp(new Error(why))
     isOver = true
   }
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const now = clock.monotonic()
     if (moved() !== bytes) [bytes, movedAt] = [moved(), now]
     if (now - begun > config.PERMIT_MAX_MS) return end(`a request lasts ${config.PERMIT_MAX_MS} ms at most`)
@@ -113,13 +113,13 @@ export function keepLease(
       if (lease.stillHeld() !== undefined) end('the lease is over, and Redis did not extend it')
     }
   }
-  let looking = false
+  let checking = false
   const timer = clock.interval(
     () => {
-      if (looking || isOver) return
-      looking = true
-      void look().finally(() => {
-        looking = false
+      if (checking || isOver) return
+      checking = true
+      void check().finally(() => {
+        checking = false
       })
     },
     Math.min(everyMs, config.FETCH_DEADLINE_MS),

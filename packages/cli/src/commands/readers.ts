@@ -5,7 +5,7 @@ import { whoAmI } from '../agreed-settings.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 
 export type ReadersOptions = { json?: boolean; crawl: string }
 export type ForgetOptions = ReadersOptions & { group: string; reason?: string; by?: string; force?: boolean }
@@ -13,8 +13,8 @@ export type ForgetOptions = ReadersOptions & { group: string; reason?: string; b
 export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const list = await ledger.readers(crawl)
-    if (json) tellJson({ crawl, readers: list })
-    else tell(list.length === 0 ? `no group reads the outcomes of the crawl '${crawl}'` : table(list))
+    if (json) printJson({ crawl, readers: list })
+    else printText(list.length === 0 ? `no group reads the outcomes of the crawl '${crawl}'` : table(list))
     return DONE
   })
 }
@@ -34,8 +34,8 @@ export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
       throw new CommandError(
         `somebody has read as '${name}' within the last minute: stop that reader first, or say --force`,
       )
-    if (options.json) tellJson({ crawl, group, unread: answer.unread })
-    else tell(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
+    if (options.json) printJson({ crawl, group, unread: answer.unread })
+    else printText(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
     return DONE
   })
 }

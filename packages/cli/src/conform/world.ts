@@ -85,7 +85,7 @@ export async function openWorld(
       gateways: 1,
       fetchers: 1,
       permits: 1,
-      onEvent: trouble.hear,
+      onEvent: trouble.onRoleEvent,
     })
     const fleet = await opened(starting, (it) => it.stop(FLEET_GRACE_MS))
     const ledger = await opened(patiently(ledgerOn(redisUrl), over), (it) => it.close())
