@@ -64,7 +64,7 @@ function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, view
     const { jobs, urls } = seen.intake
     const candidates = { jobs, urls }
     if (jobs === 0 || seen.members.some(({ role }) => role === 'gateway')) return { status: 'ready', candidates }
-    const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
+    const message = 'candidates wait, and no gateway has announced itself within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
   const judge = async () => headlineOf(await view(), config.outcomesLimit)

@@ -69,7 +69,7 @@ export function openStats(slots: {
       sinkFailures++
       if (systemClock.monotonic() - sinkLoggedAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
       sinkLoggedAt = systemClock.monotonic()
-      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
+      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome has no reference')
     },
   }
 
@@ -86,7 +86,7 @@ export function openStats(slots: {
   gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
   counter('decorum_fetcher_stale_total', 'leases that had ended before they were completed', () => stats.stale)
   counter('decorum_fetcher_ledger_unheard_total', 'calls of the ledger that had to be repeated', () => stats.unheard)
-  counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
+  counter('decorum_fetcher_broken_total', 'orders that broke off because of a bug', () => stats.broken)
   counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
   counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
   counter('decorum_fetcher_body_bytes_total', 'bytes of bodies, as on the wire', () => bytes)

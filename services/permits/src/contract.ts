@@ -61,7 +61,7 @@ export const routes = {
     url: '/v1/permits/:permit',
     schema: {
       operationId: 'returnPermit',
-      summary: 'Nothing was sent; the delay is owed all the same',
+      summary: 'Nothing was sent; the delay is still owed',
       params: schema.PermitPath,
       response: { ...OF_PERMIT, 200: ENDED },
     },
@@ -124,7 +124,7 @@ export const routes = {
     url: '/v1/shadow',
     schema: {
       operationId: 'shadowReport',
-      summary: 'What would have waited or been refused of the requests in shadow mode that this process heard of',
+      summary: 'Requests in shadow mode of this process that would have waited or been refused',
       response: { ...COMMON, 200: answer('counts, and the lanes with most of them', schema.ShadowAnswer) },
     },
   },

@@ -185,7 +185,7 @@ test('a group that nobody reads any more and that stops the crawl is named, with
     code: 'unread',
     title: "Nobody reads as 'old' any more",
     sentence:
-      "The reader 'old' was last heard of 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old.",
+      "The reader 'old' was last seen 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old.",
   })
   const { idleMs: _, ...without } = silent
   expect(say(without).sentence).toMatch(/^The reader 'old' has no consumer and is 2 h behind, and/)
@@ -225,7 +225,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     sentence: text,
   })
   expect(say([crawl('news')], [{ ...reader, idleMs: 7_200_000 }]).sentence).toBe(
-    "The reader 'old' was last heard of 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
+    "The reader 'old' was last seen 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
   )
   expect(say([crawl('news'), crawl('more')], [{ ...reader, crawl: 'more' }]).sentence).toBe(
     "10 outcomes of the crawl 'news' lie unread, so it has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",

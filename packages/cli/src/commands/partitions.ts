@@ -81,7 +81,7 @@ function progress(): (now: RepartitionProgress) => void {
     printedAt = performance.now()
     warn(
       now.kind === 'ending'
-        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without a goodbye`
+        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without announcing it`
         : now.kind === 'waiting'
           ? now.leases > 0
             ? `waiting for ${now.leases} leases to end`

@@ -31,16 +31,14 @@ export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
     if (answer.kind === 'absent')
       throw new CommandError(`no group '${name}' reads the outcomes of the crawl '${crawl}'`)
     if (answer.kind === 'still-read')
-      throw new CommandError(
-        `somebody has read as '${name}' within the last minute: stop that reader first, or say --force`,
-      )
+      throw new CommandError(`a reader of '${name}' was active within the last minute: stop it first, or give --force`)
     if (options.json) printJson({ crawl, group, unread: answer.unread })
     else printText(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
     return DONE
   })
 }
 
-const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'heard of']
+const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'last seen']
 
 /** One row for each group, followed by its consumers with unacknowledged outcomes. */
 function table(list: readonly Reader[]): string {
@@ -71,4 +69,4 @@ function cellsOf(reader: Reader): string[] {
 const consumersOf = (reader: Reader | undefined): string[] =>
   (reader?.consumers ?? [])
     .filter(({ pending }) => pending > 0)
-    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, heard of ${duration(idleMs)} ago`)
+    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, last seen ${duration(idleMs)} ago`)

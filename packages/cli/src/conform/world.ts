@@ -75,7 +75,7 @@ export async function openWorld(
     const web = await opened(openSites(sites, record), (it) => it.stop())
     void web.exited.then((how) => fails('sites', `their process ended (${how})`))
     let redisUrl: string | undefined
-    // Once the worker runs, each call reports its end: even after a restart, its latest events may be lost.
+    // Once Redis runs, each line reports its end: even if it is restarted, its latest writes may be lost.
     const log = (line: string): void => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
     const redis = await opened(ensureRedis({ log }), (it) => it.stop())
     redisUrl = redis.url

@@ -66,7 +66,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
       (answered) => JSON.parse(answered) as ProxyCounts,
       (error: Error) => error,
     )
-    if (counts instanceof Error) voice.say('counts', `what went through the proxy is not known: ${messageOf(counts)}`)
+    if (counts instanceof Error) voice.say('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
     else voice.say('summary', guardSummary(counts), { code, ...counts })
     return code
   } finally {

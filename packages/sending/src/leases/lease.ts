@@ -75,7 +75,7 @@ export class Lease {
   #usableMs: number
   readonly #durations: Durations
 
-  /** @param settings  of the fetcher; a margin is the difference between lease and deadline */
+  /** @param settings  of the fetcher; a margin is taken from the time between the deadline and the end of the lease */
   constructor(agent: Agent, turn: Turn, durations: Durations, tools: { ledger: LeaseLedger; reporter: Reporter }) {
     this.agent = agent
     this.leases = turn.leases

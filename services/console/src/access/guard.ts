@@ -50,7 +50,7 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
     if (who === undefined) return requirePassword(request, reply)
     request.who = who
     if (who.role === 'operate' || access === 'read') return undefined
-    throw new Problem(403, 'may-only-read', `'${who.user}' may look and change nothing`)
+    throw new Problem(403, 'may-only-read', `'${who.user}' may only read`)
   }
 }
 

@@ -112,7 +112,8 @@ export function headline(view: FleetView, totals: Totals, outcomesLimit: number)
       tone: 'trouble',
       code: 'partitions-away',
       title: `${view.away} of ${view.away + view.partitions.length} partitions ${view.away === 1 ? 'does' : 'do'} not answer`,
-      sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
+      sentence:
+        'A master of the cluster does not answer: nothing new is sent to its hosts until it does. The others continue.',
     }
   }
   const { perMinute: pagesPerMinute, takenIn } = view.recent
@@ -139,7 +140,7 @@ export function headline(view: FleetView, totals: Totals, outcomesLimit: number)
   }
   const missing = missingRole(view.members)
   if (missing !== undefined) {
-    const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
+    const sentence = `${waits(totals)}, but no ${missing} has announced itself: start one with 'decorum ${missing}'.`
     return { tone: 'trouble', code: `no-${missing}`, title: `No ${missing} is running`, sentence }
   }
   if (isIntakeStuck(totals, takenIn)) {
@@ -230,7 +231,7 @@ function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): 
 
 function silence({ group, idleMs, oldest }: Reader): string {
   const name = `The reader '${printable(group)}'`
-  if (idleMs !== undefined) return `${name} was last heard of ${length(idleMs)} ago`
+  if (idleMs !== undefined) return `${name} was last seen ${length(idleMs)} ago`
   return oldest === undefined
     ? `${name} has no consumer`
     : `${name} has no consumer and is ${length(oldest.ageMs)} behind`

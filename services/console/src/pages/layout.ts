@@ -81,6 +81,6 @@ ${script && html`<script src="/static/idiomorph.js" defer></script><script src="
 
 function account({ who }: Frame): Html | undefined {
   if (who === undefined) return undefined
-  const may = who.role === 'read' ? ' (looks only)' : ''
+  const may = who.role === 'read' ? ' (read only)' : ''
   return html`<form class="account" method="post" action="/logout"><span>${who.user}${may}</span><button>Sign out</button></form>`
 }

@@ -44,7 +44,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
 
-const READ_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
+const READ_ONLY = html`<section><h2>Actions</h2><p class="none">This login may only read.</p></section>`
 
 /** The parts that change between updates. @param actions  the forms, which are not updated; undefined: none */
 export function originFacts({ origin, operations, notes }: OriginFacts, actions?: Html): Html {
@@ -104,13 +104,13 @@ function robotsNote({ origin, state, now }: DescribedOrigin): Piece {
   const notes: Piece[] = []
   if (answer !== undefined)
     notes.push(`${answer.status ?? answer.reason ?? answer.kind}, ${length(now - answer.at)} ago`)
-  if (question !== undefined && question.until > now) notes.push('being asked right now')
-  if (notBefore !== undefined && notBefore > now) notes.push(`not to be asked for ${length(notBefore - now)}`)
+  if (question !== undefined && question.until > now) notes.push('being fetched now')
+  if (notBefore !== undefined && notBefore > now) notes.push(`not fetched for ${length(notBefore - now)}`)
   if (copy !== undefined) {
     const age = copy.at === answer?.at ? '' : ` of ${length(now - copy.at)} ago`
     notes.push(html`<a href="/origins/${encodeURIComponent(origin)}/robots.txt">its rules${age}</a>`)
   }
-  if (notes.length === 0) return 'asked with its first URL'
+  if (notes.length === 0) return 'fetched with its first URL'
   return notes.flatMap((note, i) => (i === 0 ? [note] : [' · ', note]))
 }
 

@@ -66,7 +66,7 @@ function found(list: OriginList, requested: OriginsRequest): Html {
     ['Due in', 'number'],
     ['URLs', 'number'],
   ] as const
-  const nothing = list.complete ? 'No origin fits.' : 'None among those that were looked at.'
+  const nothing = list.complete ? 'No origin fits.' : 'None among those that were checked.'
   return html`<section aria-label="Found">
 <p class="small" role="status">${some(rows.length, 'origin')} found, ${some(list.looked, 'lane')} looked at${list.complete ? '; these are all' : ''}.</p>
 ${rows.length === 0 ? html`<p class="none">${nothing}</p>` : table('Origins', columns, rows)}

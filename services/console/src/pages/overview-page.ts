@@ -110,7 +110,7 @@ function outcomes(partitions: PartitionView[]): Html {
 function processes(list: Member[]): Html {
   if (list.length === 0)
     return html`<section><h2>Processes</h2><p class="none">None has announced itself.</p></section>`
-  return html`<section><h2>Processes<small>${count(list.length)} heard of in the last 5 s</small></h2>
+  return html`<section><h2>Processes<small>${count(list.length)} announced in the last 5 s</small></h2>
 ${table(
   'Processes',
   [['Role', 'name'], 'Process', ['Slots', 'number']],

@@ -226,7 +226,7 @@ export class LenientReader {
   #takeStatus(line: string): void {
     const at = line.slice(0, START_BYTES).search(/http/i)
     if (at < 0) throw new RefusedAnswerError('no status line')
-    if (at > 0 && !this.#start.isFirst) throw new RefusedAnswerError('octets before the status line of a later answer')
+    if (at > 0 && !this.#start.isFirst) throw new RefusedAnswerError('bytes before the status line of a later answer')
     if (at > 0) this.#mark('before-status')
     this.#statusLine = readStatusLine(line.slice(at), this.#mark)
     this.#state = 'fields'
