@@ -38,10 +38,10 @@ test('readers shows each group and its consumers; the same as JSON', async () =>
   const { code, stdout } = await decorum(['status', 'readers'], { env: { REDIS_URL: redis.url } }) // the real program
   const lines = stdout.trim().split('\n')
   expect(code).toBe(0)
-  expect(lines[0]).toMatch(/^group +state +not handed out +not acknowledged +oldest +id +consumers +heard of$/)
+  expect(lines[0]).toMatch(/^group +state +not handed out +not acknowledged +oldest +id +consumers +last seen$/)
   expect(lines[1]).toMatch(/^gone +nobody reads +2 +0 +\d.* s +a +0 +-$/)
   expect(lines[2]).toMatch(/^reads +reading +1 +1 +\d.* s +a +1 +\d.* s ago$/)
-  expect(lines[3]).toMatch(/^ {2}host-1: holds 1, heard of \d.* s ago$/)
+  expect(lines[3]).toMatch(/^ {2}host-1: holds 1, last seen \d.* s ago$/)
   const json = JSON.parse((await run('status', 'readers', '--json')).stdout) as unknown
   expect(json).toMatchObject({
     crawl: 'default',

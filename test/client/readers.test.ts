@@ -151,7 +151,7 @@ test('entries without an outcome never keep a stream from being trimmed, whoever
 
 test('what a lost connection of the same name was given comes without a restart, once, and nothing else comes twice', async () => {
   await write('acknowledged', 'held')
-  const patience = { beatMs: NEVER, claimEveryMs: NEVER, lookAgainAfterMs: 500 }
+  const patience = { beatMs: NEVER, claimEveryMs: NEVER, rereadAfterMs: 500 }
   const { deliveries } = await readerOn(redis.url, 'me', { wait: true, patience })
   const next = async () => (await deliveries.next()).value as Delivery
   await (await next()).ack()

@@ -78,7 +78,7 @@ describe('one origin', () => {
 
   test('of an origin never asked: ask first; of one that is unreachable: wait, until when', async () => {
     const unknown = await ask(CheckAnswer, `/v1/check?url=${enc('http://new.example/')}`)
-    expect(unknown).toMatchObject({ verdict: 'ask-first', why: 'unknown', robots: 'not asked yet' })
+    expect(unknown).toMatchObject({ verdict: 'ask-first', why: 'unknown', robots: 'not fetched yet' })
     await fleet.store('http://down.example', ['x'])
     await fleet.record('http://down.example', '', 500)
     const down = await ask(CheckAnswer, `/v1/check?url=${enc('http://down.example/')}`)

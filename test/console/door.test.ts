@@ -3,7 +3,7 @@ import { Agent, type OutgoingHttpHeaders, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import type { KnownRoute } from '@decorum/console/inside'
-import { buildServer, countGuesses, type Guesses, looker, Pace, readConfig } from '@decorum/console/inside'
+import { buildServer, countGuesses, fleetViewer, type Guesses, Pace, readConfig } from '@decorum/console/inside'
 import { openLedgerWithViews } from '@decorum/ledger/views'
 import { CANDIDATES, queueOptions } from '@decorum/protocol'
 import { Queue } from 'bullmq'
@@ -31,7 +31,7 @@ async function buildDoor(env: Record<string, string> = {}, guesses?: Guesses) {
     config,
     ledger,
     redis: raw,
-    look: looker(ledger),
+    view: fleetViewer(ledger),
     pace: new Pace(),
     queues,
     redisAnswers: async () => true,

@@ -1,7 +1,7 @@
 /** Outcomes over HTTP with the promise of Redis: what is not acknowledged comes again, to the same consumer or to another one. */
 import { get, type IncomingMessage } from 'node:http'
 import { openWith } from '@decorum/client/inside'
-import { buildServer, looker, OutcomeEvent, Pace, readConfig } from '@decorum/console/inside'
+import { buildServer, fleetViewer, OutcomeEvent, Pace, readConfig } from '@decorum/console/inside'
 import { openLedgerWithViews } from '@decorum/ledger/views'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -177,7 +177,7 @@ async function consoleWith(frontier: () => ReturnType<typeof openWith>): Promise
   const config = readConfig({ REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
   const ledger = await openLedgerWithViews({ redis: redis.url, partitions: 1 })
   const link = new Redis(redis.url)
-  const more = { look: looker(ledger), pace: new Pace(), queues: [], redisAnswers: async () => true }
+  const more = { view: fleetViewer(ledger), pace: new Pace(), queues: [], redisAnswers: async () => true }
   const parts = { config, ledger, redis: link, ...more }
   const { server } = await buildServer({ ...parts, log: pino({ level: 'silent' }), version: '0', frontier })
   onTestFinished(async () => {

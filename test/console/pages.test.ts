@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   test('what happened to an origin is told: the answer that failed, the back-off, the act, the rule', async () => {
     const page = await open(`/origins/${encodeURIComponent(FAILED)}`)
     await page
-      .getByRole('cell', { name: /It asked for less \(429 or 503\), Retry-After 10 min; nothing is asked before/ })
+      .getByRole('cell', { name: /It asked for less \(429 or 503\), Retry-After 10 min; nothing is requested before/ })
       .waitFor()
     await page.getByRole('cell', { name: /rate-limited · answer 429 · took 0.1 s · Too Many Requests/ }).waitFor()
     const other = await open(`/origins/${encodeURIComponent(SITE)}`)

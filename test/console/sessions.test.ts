@@ -88,7 +88,7 @@ describe('roles', () => {
     for (const path of ['/', '/origins', '/failures', '/fleet', '/v1/partitions', '/metrics', '/queues'])
       expect([path, (await fetch(fleet.base + path, { headers: { cookie } })).status]).toEqual([path, 200])
     const page = await fetch(`${fleet.base}/origins/${encodeURIComponent('http://a.example')}`, { headers: { cookie } })
-    expect(await page.text()).toContain('may look and change nothing')
+    expect(await page.text()).toContain('may only read')
     const refused = await pause(cookie)
     expect([refused.status, await refused.json()]).toMatchObject([403, { type: 'may-only-read' }])
     expect((await fetch(`${fleet.base}/v1/outcomes?group=g&waitMs=0`, { headers: { cookie } })).status).toBe(403)

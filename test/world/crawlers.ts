@@ -102,9 +102,9 @@ async function oneRequest(process: Process, manner: Manner, around: Around): Pro
     shadow: false,
     ...(dice.below(4) === 0 ? { crawl: CRAWLS.others } : {}),
   }
-  const { asking, desk } = asked.served
+  const { granter, desk } = asked.served
   const answer = await call(timeline, process, asked.process, async (connection) => {
-    const given = await asking.ask(body, ANYBODY, callerOf(connection))
+    const given = await granter.grant(body, ANYBODY, callerOf(connection))
     if (connection.closed && given.status === 201 && given.permit !== undefined) await desk.giveBack(given.permit)
     return given
   })
@@ -127,7 +127,7 @@ async function someOrders(process: Process, manner: Manner, around: Around): Pro
   if (asked === undefined) return
   const { pools } = asked.served
   const orders = await call(timeline, process, asked.process, async (connection) => {
-    const given = await pools.ask(POOL, 1 + dice.below(3), WAIT_MS, ANYBODY, callerOf(connection))
+    const given = await pools.request(POOL, 1 + dice.below(3), WAIT_MS, ANYBODY, callerOf(connection))
     if (connection.closed) await pools.releaseUndelivered(given)
     return given
   })

@@ -45,12 +45,12 @@ export class AppendFile {
    */
   async append(content: string | Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    const octets = typeof content === 'string' ? Buffer.from(content) : content
-    if (octets.length === 0) return
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
+    if (bytes.length === 0) return
     try {
-      await this.#file.appendFile(octets)
+      await this.#file.appendFile(bytes)
       await this.#file.datasync()
-      this.#end += octets.length
+      this.#end += bytes.length
     } catch (error) {
       this.#failure = cannotBeWritten(this.#path, error)
       // If this fails as well, the next open() removes the incomplete line; duplicate whole lines do no harm.

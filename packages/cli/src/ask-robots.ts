@@ -13,7 +13,7 @@ export type RobotsAnswer = {
   /** the event for the origin's state; undefined when nothing was sent */
   event: RobotsEvent | undefined
 } & (
-  | { kind: 'answered'; status: number; octets: Uint8Array; cut: boolean }
+  | { kind: 'answered'; status: number; body: Uint8Array; cut: boolean }
   | { kind: 'too-many-redirects' }
   | { kind: 'unanswered'; why: string }
 )
@@ -46,11 +46,11 @@ export async function askRobots(origin: string, { agent, env, fleet }: Asker): P
       `the turn of ${origin} did not come within ${TURN_MS / 1_000} s: 'decorum origin ${origin}' says what it waits for`,
     )
   }
-  const { event, hops, rules: octets = new Uint8Array(), detail, unsent } = visited
+  const { event, hops, rules: body = new Uint8Array(), detail, unsent } = visited
   const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - started, event }
   if (event?.kind === 'answered') {
-    const cut = octets.length > ROBOTS_MAX_BYTES
-    return { ...base, kind: 'answered', status: event.status, octets: octets.subarray(0, ROBOTS_MAX_BYTES), cut }
+    const cut = body.length > ROBOTS_MAX_BYTES
+    return { ...base, kind: 'answered', status: event.status, body: body.subarray(0, ROBOTS_MAX_BYTES), cut }
   }
   if (event?.kind === 'unanswered' && event.reason === 'too-many-redirects')
     return { ...base, kind: 'too-many-redirects' }

@@ -28,13 +28,13 @@ export async function writeCrawlNote(place: string, { run, ...note }: CrawlNote)
 }
 
 const CLOSING_MS = 3_000
-const LOOK_EVERY_MS = 100
+const CHECK_EVERY_MS = 100
 
 /** The crawl is finished. Resolves when other fetchers have closed their files in its folder, or after 3 s. */
 export async function removeCrawlNote(place: string, { run, pages }: CrawlNote, isShared: boolean): Promise<void> {
   await rm(join(crawlsFolder(place), `${run}.json`), { force: true })
   if (!isShared || pages === '') return
-  for (const until = performance.now() + CLOSING_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+  for (const until = performance.now() + CLOSING_MS; performance.now() < until; await sleep(CHECK_EVERY_MS)) {
     const names = await readdir(pages).catch(() => [])
     if (!names.some((name) => name.endsWith('.open'))) return
   }

@@ -10,12 +10,12 @@ export type EarlyFleet = {
 
 export function earlyFleet(shape: Omit<FleetOptions, 'env' | 'onEvent'>): EarlyFleet {
   const env = Promise.withResolvers<NodeJS.ProcessEnv>()
-  let tell: (event: RoleEvent) => void = () => undefined
-  const starting = startFleet({ ...shape, env: env.promise, onEvent: (event) => tell(event) })
+  let emit: (event: RoleEvent) => void = () => undefined
+  const starting = startFleet({ ...shape, env: env.promise, onEvent: (event) => emit(event) })
   starting.catch(() => undefined) // `begin` reports the error
   return {
     begin(known, onEvent) {
-      tell = onEvent
+      emit = onEvent
       env.resolve(known)
       return starting
     },

@@ -10,7 +10,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { completion, SHELLS, type Shell } from './completion.ts'
 import { DONE } from './exit.ts'
 import { ROLES } from './roles.ts'
-import { tell, warn } from './terminal.ts'
+import { printText, warn } from './terminal.ts'
 
 const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
@@ -26,13 +26,13 @@ export function buildProgram(done: (code: number) => void): Command {
       ),
     )
     .on('option:completion', (shell: Shell) => {
-      tell(completion(shell, program))
+      printText(completion(shell, program))
       throw new CommanderError(DONE, 'decorum.completion', '')
     })
     .exitOverride()
     .enablePositionalOptions()
     .helpCommand(false) // `decorum help X` is X --help (run-command.ts)
-    .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
+    .configureOutput({ writeOut: (text) => printText(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
   /** Adds a sub-command that inherits these settings, and reports errors as --json like all of them. */
@@ -97,8 +97,8 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
     .action(async (file, options) => done(await (await import('./commands/enqueue.ts')).enqueue(file, options)))
 
-  command('outcomes', 'prints what became of candidates, as NDJSON; each line once per group')
-    .option('--group <name>', 'consumer group: who reads; it continues where it stopped', 'decorum-cli')
+  command('outcomes', 'prints outcomes as NDJSON; each line once per group')
+    .option('--group <name>', 'consumer group that reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'wait for more')
     .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
     .option('--forget', 'forgets the group instead: outcomes are no longer kept for it; recorded')
@@ -145,7 +145,7 @@ export function buildProgram(done: (code: number) => void): Command {
   )
   status.action(async (options) => done(await (await import('./commands/status.ts')).status(options)))
   below(status, 'top', 'the fleet as it works, every second, until q or Ctrl-C; on a pipe once')
-    .option('--every <s>', 'seconds between two looks', whole(1, 3_600), 1)
+    .option('--every <s>', 'seconds between two updates', whole(1, 3_600), 1)
     .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
 
   below(status, 'fleet', 'which processes run, where, and with which version of the configuration').action(

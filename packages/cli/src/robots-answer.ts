@@ -41,7 +41,7 @@ export function sentenceOf(answer: RobotsAnswer): string {
   switch (answer.kind) {
     case 'answered': {
       const cut = answer.cut ? ', the rest is ignored' : ''
-      return `${where}: ${answer.status}, ${answer.octets.length} octets${cut}, ${Math.round(answer.ms)} ms`
+      return `${where}: ${answer.status}, ${answer.body.length} bytes${cut}, ${Math.round(answer.ms)} ms`
     }
     case 'too-many-redirects':
       return `${where}: more than five redirects`

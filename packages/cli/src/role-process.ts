@@ -125,7 +125,7 @@ export class RoleProcess {
     const lastWords: string[] = []
     let startedAt = Number.POSITIVE_INFINITY
     const { promise: ready, resolve: isReady } = Promise.withResolvers<number>()
-    const hear = (text: string): void => {
+    const onText = (text: string): void => {
       const now = performance.now()
       const started = startedPort(text)
       if (started === undefined) {
@@ -136,7 +136,7 @@ export class RoleProcess {
         isReady(started)
       }
     }
-    for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', hear)
+    for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', onText)
     const ended = new AbortController()
     const closed = once(child, 'close', { signal: ended.signal }).then(
       ([code, signal]) => {
@@ -235,8 +235,8 @@ function readLine(text: string): RoleLine {
   try {
     const line: unknown = JSON.parse(text)
     if (typeof line === 'object' && line !== null && 'msg' in line && 'level' in line) {
-      const said = line as { msg: string; level: string | number }
-      return { ...said, level: typeof said.level === 'number' ? said.level : (LEVELS[said.level] ?? 40) }
+      const message = line as { msg: string; level: string | number }
+      return { ...message, level: typeof message.level === 'number' ? message.level : (LEVELS[message.level] ?? 40) }
     }
   } catch {}
   return { level: 40, msg: text }

@@ -1,7 +1,7 @@
 /** Progress messages of a command: sentences for people on stderr, or NDJSON events on stdout with --json. */
 import { printable } from '@decorum/protocol'
 import type { RoleEvent, RoleLine } from './fleet.ts'
-import { tellJson, warn } from './terminal.ts'
+import { printJson, warn } from './terminal.ts'
 
 export type Voice = {
   /** an event; `text` is for people, the rest for programs; without a text it is for programs only */
@@ -11,7 +11,7 @@ export type Voice = {
 export function voiceOf(json: boolean): Voice {
   return {
     say(event, text, data = {}) {
-      if (json) tellJson({ event, ...data, ...(text === undefined ? {} : { text }) })
+      if (json) printJson({ event, ...data, ...(text === undefined ? {} : { text }) })
       else if (text !== undefined) warn(text)
     },
   }
@@ -27,7 +27,7 @@ const WARN = 40
  * its settings, and not the same message repeatedly.
  */
 export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
-  const said = new Map<string, number>()
+  const printedAt = new Map<string, number>()
   return (event) => {
     if (event.kind === 'died') {
       const { name, how, againInMs } = event
@@ -39,9 +39,9 @@ export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
     } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
       const key = `${event.name} ${event.line.msg}`
       const now = performance.now()
-      if (now - (said.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
-      if (said.size > 1_000) said.clear()
-      said.set(key, now)
+      if (now - (printedAt.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
+      if (printedAt.size > 1_000) printedAt.clear()
+      printedAt.set(key, now)
       voice.say('trouble', `${event.name}: ${printable(sentence(event.line))}`, { name: event.name, line: event.line })
     }
   }

@@ -28,8 +28,8 @@ export async function standardOutput(): Promise<(lines: string) => Promise<void>
   }
 }
 
-async function writeAll(octets: Buffer): Promise<void> {
-  for (let rest = octets; rest.length > 0;) {
+async function writeAll(bytes: Buffer): Promise<void> {
+  for (let rest = bytes; rest.length > 0;) {
     const { bytesWritten } = (await append(fd, rest)) as unknown as { bytesWritten: number }
     rest = rest.subarray(bytesWritten)
   }

@@ -8,15 +8,15 @@ import { printable, printableJson } from '@decorum/protocol/printable'
 export type Terminal = NodeJS.WriteStream
 
 /** Prints a text for people and a line break. It may have several lines; pass text from sites through `printable` first. */
-export function tell(text: string, to: Terminal = process.stdout): void {
+export function printText(text: string, to: Terminal = process.stdout): void {
   to.write(`${shown(text)}\n`)
 }
 
 /** The same on stderr, for everything that is not the command's result. */
-export const warn = (text: string): void => tell(text, process.stderr)
+export const warn = (text: string): void => printText(text, process.stderr)
 
 /** Prints text with the colours of `styleText`. Pass text from sites through `printable` first. */
-export function tellStyled(text: string, to: Terminal = process.stdout): void {
+export function printStyled(text: string, to: Terminal = process.stdout): void {
   to.write(shownStyled(text))
 }
 
@@ -26,11 +26,11 @@ export function rewriteLine(text: string, to: Terminal): void {
 }
 
 /** One line of JSON, exact, with every character escaped that a terminal might interpret. */
-export function tellJson(value: unknown, space?: number): void {
+export function printJson(value: unknown, space?: number): void {
   process.stdout.write(`${printableJson(value, space)}\n`)
 }
 
-/** One line of JSON as `tellJson` writes it. */
+/** One line of JSON as `printJson` writes it. */
 export const jsonLine = (value: unknown): string => `${printableJson(value)}\n`
 
 /** Prints lines made by `jsonLine`: resolves when the pipe or terminal has accepted them. */

@@ -16,7 +16,7 @@ const OWED_AGAIN_MS = 1_000
 /** Ids in one XACK. */
 const MOST = 500
 
-type Waiting = { id: string; told: () => void; resolve: () => void; reject: (error: Error) => void }
+type Waiting = { id: string; onStored: () => void; resolve: () => void; reject: (error: Error) => void }
 /** The acknowledgements of one group in one stream. `owed`: ids not yet sent; while there are any, the stream counts as unavailable. */
 type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
@@ -33,13 +33,13 @@ export class Acknowledger {
   }
 
   /**
-   * @param told  called when Redis has the acknowledgement, possibly long after this has thrown
+   * @param onStored  called when Redis has the acknowledgement, possibly long after this has thrown
    * @throws FrontierUnavailableError when Redis does not answer: it is sent again later; until then the entry may be delivered again
    */
-  ack(stream: string, group: string, id: string, told = (): void => undefined): Promise<void> {
+  ack(stream: string, group: string, id: string, onStored = (): void => undefined): Promise<void> {
     const line = this.#lineOf(stream, group)
     return new Promise((resolve, reject) => {
-      line.waiting.push({ id, told, resolve, reject })
+      line.waiting.push({ id, onStored, resolve, reject })
       if (line.owed.length > 0) this.#fail(line, line.waiting.splice(0), 'it has not answered for a while')
       else if (!line.busy) {
         line.busy = true
@@ -76,7 +76,7 @@ export class Acknowledger {
     const giveUpAt = this.clock.monotonic() + COMING_BACK_MS
     for (;;) {
       try {
-        await this.#tell(line, list)
+        await this.#sendOnce(line, list)
         for (const { resolve } of list) resolve()
         return
       } catch (error) {
@@ -92,10 +92,10 @@ export class Acknowledger {
     }
   }
 
-  async #tell({ stream, group }: Line, list: Waiting[]): Promise<void> {
+  async #sendOnce({ stream, group }: Line, list: Waiting[]): Promise<void> {
     const ids = list.map(({ id }) => id)
     await within(this.clock, this.#redis.xack(stream, group, ...ids), CALL_MS)
-    for (const { told } of list) told()
+    for (const { onStored } of list) onStored()
   }
 
   #fail(line: Line, list: Waiting[], why: unknown): void {
@@ -111,11 +111,11 @@ export class Acknowledger {
     while (line.owed.length > 0 && this.#redis.status !== 'end') {
       await this.clock.sleep(OWED_AGAIN_MS, { ref: false })
       const some = line.owed.slice(0, MOST)
-      const isTold = await this.#tell(line, some).then(
+      const isSent = await this.#sendOnce(line, some).then(
         () => true,
         () => false,
       )
-      if (isTold) line.owed.splice(0, some.length)
+      if (isSent) line.owed.splice(0, some.length)
     }
   }
 }

@@ -63,7 +63,7 @@ export class Intake {
   readonly #ofCrawl: { crawl?: string }
   readonly #run = randomBytes(8).toString('hex')
   #jobs = 0
-  #room: { at: number; look: Promise<Room> } | undefined
+  #room: { at: number; measure: Promise<Room> } | undefined
   #closed = false
 
   /** @param crawl  the crawl of candidates that name none */
@@ -180,8 +180,8 @@ export class Intake {
    */
   async #checkRoom(jobs: readonly Job[]): Promise<void> {
     const now = this.#partitions.clock.monotonic()
-    if (this.#room === undefined || now - this.#room.at >= ROOM_MS) this.#room = { at: now, look: this.#look() }
-    const { share, toCome, stored } = await this.#room.look
+    if (this.#room === undefined || now - this.#room.at >= ROOM_MS) this.#room = { at: now, measure: this.#measure() }
+    const { share, toCome, stored } = await this.#room.measure
     const used = `Redis uses ${Math.floor(share * 100)} % of its maxmemory`
     if (share >= HEADROOM.intake)
       throw new Error(
@@ -196,7 +196,7 @@ export class Intake {
   }
 
   /** A server that does not report its memory refuses writes on its own when it is full. */
-  async #look(): Promise<Room> {
+  async #measure(): Promise<Room> {
     const { clock, tags } = this.#partitions
     const deadline = { clock, ms: CALL_MS }
     const empty = { share: 0, toCome: 0, stored: new Map() }

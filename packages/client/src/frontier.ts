@@ -24,7 +24,7 @@ import {
   checkOutcomesOptions,
 } from './options.ts'
 import { OutcomeReader } from './outcomes.ts'
-import { LOOK_AGAIN_MS, Partitions } from './partitions.ts'
+import { Partitions, REREAD_MS } from './partitions.ts'
 import { heldBy, sayAlive } from './stream-group.ts'
 import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
 
@@ -32,7 +32,7 @@ const CALL_MS = 5_000
 /** Time before a reader retries when Redis does not answer, ms. */
 const AGAIN_MS = 500
 /** How often a loop that waits for acknowledgements checks Redis, ms: another process may have sent them. */
-const LOOK_FOR_ACKS_MS = 1_000
+const CHECK_ACKS_MS = 1_000
 /** Entries of one stream that may be assigned to a consumer beyond those that were handed out. */
 const GIVEN_AHEAD = 1_000
 /** Ids in one XACK. */
@@ -125,7 +125,7 @@ function frontierOn(
             if (again) ending.abort()
           }
           partitions.look().then(seen, () => undefined)
-        }, LOOK_AGAIN_MS)
+        }, REREAD_MS)
         .unref()
       try {
         // One command reads many streams, but in a cluster only those of one node. Partitions also pause separately.
@@ -153,7 +153,7 @@ function frontierOn(
     ended: AbortSignal,
   ): Promise<void> {
     while (held.size >= max && !ended.aborted) {
-      await held.freed(LOOK_FOR_ACKS_MS, ended)
+      await held.freed(CHECK_ACKS_MS, ended)
       if (held.size < max || ended.aborted) return
       for (const stream of streams) {
         const entries = held.entriesOf(stream)
@@ -216,7 +216,7 @@ function frontierOn(
       const stream = outcomesKey(tag, crawl)
       for (let at = 0; at < some.length; at += ACKS_AT_ONCE) {
         const entries = some.slice(at, at + ACKS_AT_ONCE).map(({ entry }) => entry)
-        count += await asked(clock, 'outcomes could not be acknowledged', redis.xack(stream, group, ...entries))
+        count += await answered(clock, 'outcomes could not be acknowledged', redis.xack(stream, group, ...entries))
         for (const loop of loops)
           if (loop.group === group) for (const entry of entries) loop.held.delete(`${stream} ${entry}`)
       }
@@ -267,7 +267,7 @@ function frontierOn(
       checkGroupOptions(options)
       const { group, crawl = own, from = 'start' } = options
       const made = partitions.look().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
-      await asked(clock, `the group '${group}' could not be made`, made)
+      await answered(clock, `the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {
       checkGroup('removeGroup', group)
@@ -308,7 +308,7 @@ async function untilDone<T>(
   return undefined
 }
 
-const asked = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
+const answered = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
   within(clock, work, CALL_MS).catch((error: unknown) => {
     throw new FrontierUnavailableError(what, error)
   })

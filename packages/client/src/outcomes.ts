@@ -26,7 +26,7 @@ const PATIENCE: Patience = {
   beatMs: 10_000,
   claimEveryMs: 15_000,
   // by then every blocking read that began earlier has ended
-  lookAgainAfterMs: 2 * BLOCK_MS,
+  rereadAfterMs: 2 * BLOCK_MS,
 }
 
 export class OutcomeReader {
@@ -47,7 +47,7 @@ export class OutcomeReader {
   /** the groups exist, and every entry assigned to this consumer has been handed out */
   #sure = false
   /** When the pending entries are read once more: a blocking read whose connection was lost may have assigned some. */
-  #lookAgainAt = Number.POSITIVE_INFINITY
+  #rereadAt = Number.POSITIVE_INFINITY
   /** when the latest command was sent that renewed this consumer's heartbeat */
   #aliveAt: number
   #claimAt = 0
@@ -95,7 +95,7 @@ export class OutcomeReader {
     try {
       while (!this.#closing.aborted) {
         try {
-          if (!this.#sure || this.#clock.monotonic() >= this.#lookAgainAt) yield* this.#given()
+          if (!this.#sure || this.#clock.monotonic() >= this.#rereadAt) yield* this.#given()
           yield this.#deliver(await this.#fromDead())
           if (!this.#sure) continue
           const fresh = await this.#fresh()
@@ -127,16 +127,14 @@ export class OutcomeReader {
 
   /** Pending entries of this consumer from before, without those it lost or has already handed out. */
   async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    this.#lookAgainAt = this.#sure
-      ? Number.POSITIVE_INFINITY
-      : this.#clock.monotonic() + this.#patience.lookAgainAfterMs
+    this.#rereadAt = this.#sure ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + this.#patience.rereadAfterMs
     const handedOut = new Set(this.#held) // acknowledgements may arrive before the pages requested now
     // Starts at the beginning: a group that is missing now was lost, or its stream is new. Where a new group begins was decided earlier.
     for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
     this.#sure = true
     for (const stream of this.#streams) {
       for (let after = '0'; ;) {
-        const page = await this.#heard(() =>
+        const page = await this.#withHeartbeat(() =>
           this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after)),
         )
         const last = page.at(-1)
@@ -150,7 +148,7 @@ export class OutcomeReader {
 
   async #fresh(): Promise<Entry[]> {
     const from = this.#streams.map(() => '>')
-    return this.#heard(() =>
+    return this.#withHeartbeat(() =>
       this.#wait
         ? this.#own.xreadgroup(...this.#call, 'BLOCK', BLOCK_MS, 'STREAMS', ...this.#streams, ...from)
         : this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', ...this.#streams, ...from)),
@@ -163,7 +161,7 @@ export class OutcomeReader {
   }
 
   /** Redis renews a consumer's lease of life when a command arrives, so the time before the call is the safe one to store. */
-  async #heard(ask: () => Promise<unknown>): Promise<Entry[]> {
+  async #withHeartbeat(ask: () => Promise<unknown>): Promise<Entry[]> {
     const at = this.#clock.monotonic()
     const reply = await ask()
     this.#aliveAt = Math.max(this.#aliveAt, at)
@@ -186,7 +184,7 @@ export class OutcomeReader {
   async #beat(): Promise<void> {
     const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
     // Redis is unavailable or the group is missing: #countsAsAlive() decides when that has lasted too long.
-    await this.#heard(() => within(this.#clock, say(), CALL_MS)).catch(() => undefined)
+    await this.#withHeartbeat(() => within(this.#clock, say(), CALL_MS)).catch(() => undefined)
   }
 
   /**

@@ -7,7 +7,7 @@ import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
 const CALL_MS = 5_000
 /** How long a reading counts as recent, ms. */
-export const LOOK_AGAIN_MS = 2_000
+export const REREAD_MS = 2_000
 
 export class Partitions {
   /** the clock of the frontier */
@@ -15,7 +15,7 @@ export class Partitions {
   readonly #redis: RedisLink
   #tags: readonly string[] = partitionTags(1)
   #retired: readonly string[] = []
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #readAt = Number.NEGATIVE_INFINITY
 
   private constructor(redis: RedisLink, clock: Clock) {
     this.#redis = redis
@@ -61,7 +61,7 @@ export class Partitions {
     const { tags, retired } = await within(this.clock, readTags(this.#redis), CALL_MS).catch((error: unknown) => {
       throw unreadable(error)
     })
-    this.#lookedAt = this.clock.monotonic()
+    this.#readAt = this.clock.monotonic()
     if (tags.length > 0) this.#tags = tags
     this.#retired = retired
     return tags.length
@@ -69,7 +69,7 @@ export class Partitions {
 
   /** Reads again when the last reading is old. A reading that fails changes nothing: queues of old partitions are still served. */
   async recent(): Promise<void> {
-    if (this.clock.monotonic() - this.#lookedAt >= LOOK_AGAIN_MS) await this.look().catch(() => undefined)
+    if (this.clock.monotonic() - this.#readAt >= REREAD_MS) await this.look().catch(() => undefined)
   }
 }
 

@@ -23,9 +23,9 @@ export type Candidate = {
   meta?: Record<string, unknown> | undefined
 } & RequestShape
 /** Does not compile when the fleet reads a field that is missing here, or reads it differently. */
-type Told = Required<Candidate> extends Required<Omit<AnyCandidate, 'hops'>> ? true : never
-type AllTold = keyof AnyCandidate extends keyof Candidate | 'hops' ? Told : never
-true satisfies AllTold
+type Described = Required<Candidate> extends Required<Omit<AnyCandidate, 'hops'>> ? true : never
+type AllDescribed = keyof AnyCandidate extends keyof Candidate | 'hops' ? Described : never
+true satisfies AllDescribed
 
 /** An ioredis instance (Redis, Cluster), of whichever copy. */
 export type RedisInstance = { readonly options: object; duplicate(...args: never[]): unknown }
@@ -122,4 +122,4 @@ export type Delivery = {
  * How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, how often dead consumers are looked for,
  * and when a new reader reads its pending entries once more.
  */
-export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number; lookAgainAfterMs: number }
+export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number; rereadAfterMs: number }

@@ -40,7 +40,7 @@ export class ForeignElements {
       while (this.#open.length > 0 && this.isInside) this.#pop()
       return
     } else return
-    this.#look()
+    this.#update()
   }
 
   /** Called when the latest start tag ended with `/>`. */
@@ -53,15 +53,15 @@ export class ForeignElements {
     const at = this.#open.length === 0 ? -1 : this.#open.lastIndexOf(name)
     if (at < 0) return
     this.#open.length = at
-    this.#look()
+    this.#update()
   }
 
   #pop(): void {
     this.#open.pop()
-    this.#look()
+    this.#update()
   }
 
-  #look(): void {
+  #update(): void {
     const last = this.#open.at(-1)
     this.isInside = last !== undefined && FOREIGN.has(last)
   }

@@ -65,7 +65,7 @@ export async function* fetchMember(
 }
 
 /** Errors that a process of the fleet may answer with. */
-const TOLD: readonly unknown[] = [
+const REPORTED: readonly unknown[] = [
   'bad-reference',
   'gone',
   'elsewhere',
@@ -88,9 +88,9 @@ async function problemOf(response: Response, base: string): Promise<ContentError
   } catch {
     // the answer is not from a process of the fleet; only its status can be reported
   }
-  const code = TOLD.includes(problem.type)
+  const code = REPORTED.includes(problem.type)
     ? (problem.type as ContentErrorCode)
     : (CODES[response.status] ?? 'unavailable')
-  const said = typeof problem.detail === 'string' ? `: ${problem.detail}` : ''
-  return new ContentError(code, `${base} answers ${response.status}${said}`)
+  const explanation = typeof problem.detail === 'string' ? `: ${problem.detail}` : ''
+  return new ContentError(code, `${base} answers ${response.status}${explanation}`)
 }

@@ -59,7 +59,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
   const base = new URL(endpoint).origin
   const urlOf = ({ bucket, key }: ObjectPlace): string =>
     `${base}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`
-  const ask = async (place: ObjectPlace, init: RequestInit & { duplex?: 'half' }): Promise<Response> => {
+  const request = async (place: ObjectPlace, init: RequestInit & { duplex?: 'half' }): Promise<Response> => {
     try {
       const signed = await aws.sign(urlOf(place), { ...init, body: null })
       const { body, duplex } = init
@@ -80,12 +80,12 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
         'content-length': String(bytes),
         'x-amz-content-sha256': sha256,
       }
-      const answer = await ask(place, { method: 'PUT', headers, body: body(), duplex: 'half', signal })
+      const answer = await request(place, { method: 'PUT', headers, body: body(), duplex: 'half', signal })
       if (answer.status !== 200) throw await refused(answer, base)
       await answer.body?.cancel()
     },
     async size(place, signal) {
-      const answer = await ask(place, { method: 'HEAD', signal })
+      const answer = await request(place, { method: 'HEAD', signal })
       await answer.body?.cancel()
       if (answer.status === 404) return undefined
       if (answer.status !== 200) throw new StoreError(`${base} answers ${answer.status}`, answer.status)
@@ -98,7 +98,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
         new ContentError('unavailable', `${place.bucket}/${place.key}: ${(error as Error).message}`, error)
       try {
         const headers = { range: `bytes=${offset}-${offset + length - 1}` }
-        const answer = await ask(place, { headers, signal: giveUp.signal }).catch((error: unknown) => {
+        const answer = await request(place, { headers, signal: giveUp.signal }).catch((error: unknown) => {
           throw unavailable(error)
         })
         if (answer.status === 404) throw new ContentError('gone', `${place.bucket}/${place.key} is not in the store`)
@@ -129,6 +129,6 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
 /** The error without the request: an error message of a store may repeat the request, but never the secret key. */
 async function refused(answer: Response, base: string): Promise<StoreError> {
   const text = await startOf(answer, MAX_PROBLEM_BYTES)
-  const said = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)
-  return new StoreError(`${base} answers ${answer.status}${said === '' ? '' : ` ${said}`}`, answer.status)
+  const detail = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)
+  return new StoreError(`${base} answers ${answer.status}${detail === '' ? '' : ` ${detail}`}`, answer.status)
 }

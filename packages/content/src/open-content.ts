@@ -65,11 +65,11 @@ function keeperIn(text: string): string | undefined {
 async function readRecord(text: string, options: FleetOptions): Promise<PageRecord & { close?(): void }> {
   const reference = readReference(text)
   const { via } = options
-  const ask = (keeper: Keeper): Promise<PageRecord> =>
+  const request = (keeper: Keeper): Promise<PageRecord> =>
     readFrom(fetchMember(keeper, text, reference.length, options.clock), reference.length)
-  if (reference.kind === 's3') return readStored(reference, options, ask)
+  if (reference.kind === 's3') return readStored(reference, options, request)
   if (reference.kind === 'http')
-    return ask(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))
+    return request(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))
   const member = await openMember(reference.folder, reference, { isRead: reference.length <= SMALL_BYTES }).catch(
     (error: unknown) => {
       const isElsewhere = error instanceof ContentError && (error.code === 'elsewhere' || error.code === 'gone')
@@ -77,7 +77,7 @@ async function readRecord(text: string, options: FleetOptions): Promise<PageReco
       throw error
     },
   )
-  return member === undefined ? ask(consoleAt(via as string)) : readOpened(member)
+  return member === undefined ? request(consoleAt(via as string)) : readOpened(member)
 }
 
 async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): void }> {
@@ -99,7 +99,7 @@ async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): 
 async function readStored(
   reference: Extract<Reference, { kind: 's3' }>,
   options: FleetOptions,
-  ask: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
+  request: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
 ): Promise<PageRecord & { close?(): void }> {
   const { via, s3, clock } = options
   const { bucket, prefix, name, offset, length, until } = reference
@@ -109,8 +109,8 @@ async function readStored(
     ways.push(async () => readOpened(await openMember(until.folder, { ...until, name, offset, length })))
   const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3, clock).range(place, offset, length), length)]
   ways.push(...stored)
-  if (via !== undefined) ways.push(() => ask(consoleAt(via)))
-  else if (until.kind === 'http') ways.push(async () => ask(await fetcherAt(until.base, options)))
+  if (via !== undefined) ways.push(() => request(consoleAt(via)))
+  else if (until.kind === 'http') ways.push(async () => request(await fetcherAt(until.base, options)))
   if (ways.length > stored.length) ways.push(...stored)
   let last: ContentError | undefined
   for (const way of ways) {
@@ -148,18 +148,18 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
  * @throws ContentError
  */
 async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {
-  const isTold = fetchers.some((one) => originOf(one) === base)
-  if (!isTold && isFetcher === undefined)
+  const isListed = fetchers.some((one) => originOf(one) === base)
+  if (!isListed && isFetcher === undefined)
     throw new ContentError(
       'elsewhere',
       `the reference names ${base}, which \`fetchers\` does not: no other address is asked`,
     )
-  if (!isTold && (await isFetcher?.(base).catch(cannotTell)) !== true)
+  if (!isListed && (await isFetcher?.(base).catch(checkFailed)) !== true)
     throw new ContentError('unavailable', `no running fetcher of this fleet keeps pages at ${base}`)
   return { base, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
 }
 
-const cannotTell = (error: unknown): never => {
+const checkFailed = (error: unknown): never => {
   throw new ContentError('unavailable', 'Redis does not say which fetchers keep pages', error)
 }
 

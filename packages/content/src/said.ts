@@ -163,7 +163,7 @@ function wordsOf(rules: readonly RobotsMeta[]): string[] {
   return [...words].sort()
 }
 
-/** The first `rel=canonical` of Link headers (RFC 8288). Octets beyond ASCII are kept as in a Location header. */
+/** The first `rel=canonical` of Link headers (RFC 8288). Bytes beyond ASCII are kept as in a Location header. */
 function canonicalIn(links: readonly string[], url: string): string | undefined {
   for (const link of links)
     for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))

@@ -5,8 +5,8 @@
 
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { encodingOf, latin1, textOf } from './charset.ts'
+import { ByteInput } from './coding/byte-input.ts'
 import { gunzip, isGzip } from './coding/decoders.ts'
-import { OctetsIn } from './coding/octets-in.ts'
 import { ContentError } from './errors.ts'
 import { entryOf, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
 
@@ -108,7 +108,7 @@ class Bounded {
 
 /** Whether it is gzip, by its first bytes, because file names prove nothing. Trailing faults are ignored, as browsers do. */
 async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const input = new OctetsIn(body)
+  const input = new ByteInput(body)
   try {
     if (isGzip(await input.peek(2))) yield* gunzip(input, () => undefined)
     else for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece

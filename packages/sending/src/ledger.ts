@@ -138,11 +138,11 @@ export type StartOf = Pick<OwnLease, 'agent' | 'origin' | 'fence' | 'delayMs'> &
  */
 export async function start(
   ledger: Pick<Ledger, 'start'>,
-  asked: StartOf,
+  requested: StartOf,
   hostLane: LaneRef | undefined,
 ): Promise<StartAnswer | undefined> {
   try {
-    return await ledger.start({ ...asked, ...defined({ paceLane: hostLane }) })
+    return await ledger.start({ ...requested, ...defined({ paceLane: hostLane }) })
   } catch (error) {
     if (error instanceof LedgerUnavailableError) return undefined
     throw error
@@ -293,8 +293,8 @@ export async function endExchange(
 
 /** The delay that the request's own lane owes. A delay that this same answer requested is owed already. */
 function owedBy({ agent, delayMs }: OwnLease, { adaptiveMs, furtherMs = 0, record }: Happened): number {
-  const learned = record?.robots.delays.find((delay) => delay.agent === agent)?.delayMs ?? 0
-  return Math.max(delayMs, adaptiveMs, furtherMs, learned)
+  const recorded = record?.robots.delays.find((delay) => delay.agent === agent)?.delayMs ?? 0
+  return Math.max(delayMs, adaptiveMs, furtherMs, recorded)
 }
 
 /** The delay between two requests under the same leases, ms: the longest delay of the lanes that are held. */

@@ -25,7 +25,7 @@ export const KEEP_LEAST_MS = 5 * SECOND
 /** A process that stood still for longer than this in total before it could send (paused, blocked loop) draws no conclusion about the site. */
 export const OWN_STALL_MS = SECOND
 /** How often a request that waits to be sent checks whether its process has stood still. */
-export const STALL_LOOK_MS = SECOND / 2
+export const STALL_CHECK_MS = SECOND / 2
 /** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
 export const KEEP_ALIVE_MS = 4 * SECOND
 /** Status line and header fields together, those of 1xx answers included: what Chromium reads (kMaxHeaderBufSize). */

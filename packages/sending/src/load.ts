@@ -10,9 +10,9 @@ type Lines = string | readonly string[] | undefined
 
 /** For an answer that is no redirect: a Retry-After counts beside any status (RFC 9110 §10.2.3). */
 export function loadOf(status: number, retryAfter: Lines): SiteLoad {
-  const asked = readRetryAfter(retryAfter)
-  if (meaningOf(status) === 'asked-for-less') return { kind: 'asked-for-less', ...asked }
-  return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
+  const requested = readRetryAfter(retryAfter)
+  if (meaningOf(status) === 'asked-for-less') return { kind: 'asked-for-less', ...requested }
+  return Object.keys(requested).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...requested }
 }
 
 /** The same for a page: one 403 may be about the page, several in a row are about the crawler. */
@@ -26,15 +26,15 @@ export const loadReported = (status: number, retryAfter: Lines, read = loadOfPag
 /** The wait that a load requests. */
 export const waitOf = (load: SiteLoad): RetryAfter => {
   if (load.kind === 'normal' || load.kind === 'no-answer') return {}
-  const { kind: _, ...asked } = load
-  return asked
+  const { kind: _, ...requested } = load
+  return requested
 }
 
 /** The part of an origin's answer that concerns its whole host: a request to slow down or to wait. */
 export function loadOfHost(load: SiteLoad): SiteLoad {
   if (load.kind === 'asked-for-less' || load.kind === 'asked-to-wait') return load
-  const asked = waitOf(load)
-  return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
+  const requested = waitOf(load)
+  return Object.keys(requested).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...requested }
 }
 
 /** Combines two loads: the stronger one counts, with the longest wait. */

@@ -7,7 +7,7 @@ import type { Queue } from '@decorum/protocol/bullmq'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_POLICY } from './access/guard.ts'
 import { type Html, html } from './pages/html.ts'
-import type { Look } from './watch/looks.ts'
+import type { FleetView } from './watch/fleet-view.ts'
 import { some } from './words.ts'
 
 export const BOARD_PATH = '/queues'
@@ -21,23 +21,27 @@ const BAR =
   'position:fixed;bottom:0;left:0;right:0;z-index:99;margin:0;padding:8px 16px;font:14px/1.4 system-ui,sans-serif;background:#1b2326;color:#fff'
 
 /** An empty queue does not show how many URLs wait: the backlog is in lanes, and BullMQ carries batches before and after them. */
-function whereTheBacklogIs(look: Look): Html {
+function whereTheBacklogIs(view: FleetView): Html {
   const sums =
-    look.kind === 'blind'
+    view.kind === 'unavailable'
       ? 'Redis does not answer.'
       : `${some(
-          look.partitions.reduce((n, { waiting }) => n + waiting, 0),
+          view.partitions.reduce((n, { waiting }) => n + waiting, 0),
           'URL waits',
           'URLs wait',
         )} in ${some(
-          look.partitions.reduce((n, { lanes }) => n + lanes, 0),
+          view.partitions.reduce((n, { lanes }) => n + lanes, 0),
           'lane',
-        )}, ${look.intake.isEstimate ? 'about ' : ''}${some(look.intake.urls, 'URL')} in candidates.`
+        )}, ${view.intake.isEstimate ? 'about ' : ''}${some(view.intake.urls, 'URL')} in candidates.`
   return html`<p role="note" style="${BAR}">The backlog is in lanes, not in these queues, which carry batches to and from them. ${sums} <a href="/" style="color:inherit">Overview</a></p>`
 }
 
 /** Mounts the board of these queues at `/queues`. Every writing route of it answers 405. */
-export async function addBoard(server: FastifyInstance, queues: Queue[], look: () => Promise<Look>): Promise<void> {
+export async function addBoard(
+  server: FastifyInstance,
+  queues: Queue[],
+  view: () => Promise<FleetView>,
+): Promise<void> {
   const adapter = new FastifyAdapter()
   adapter.setBasePath(BOARD_PATH)
   createBullBoard({
@@ -59,7 +63,7 @@ export async function addBoard(server: FastifyInstance, queues: Queue[], look: (
         reply.header('content-security-policy', BOARD_POLICY)
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
         if (!isPage || typeof payload !== 'string') return payload
-        return payload.replace(WEB_FONT, '').replace('</body>', `${whereTheBacklogIs(await look()).text}</body>`)
+        return payload.replace(WEB_FONT, '').replace('</body>', `${whereTheBacklogIs(await view()).text}</body>`)
       })
       await scope.register(adapter.registerPlugin())
     },

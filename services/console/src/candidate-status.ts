@@ -40,7 +40,7 @@ export type WhichCandidate = {
   agents: readonly string[]
   crawl: string
 }
-export type Looked = {
+export type Searched = {
   found: CandidateStatus[]
   /** places that were not searched, in words */
   notKnown: string
@@ -48,10 +48,10 @@ export type Looked = {
 
 const AN_HOUR_MS = 3_600_000
 /** Most lanes whose heads are searched when only the id is given. */
-const LANES_LOOKED_AT = 100
+const LANES_SEARCHED = 100
 
-export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandidate): Promise<Looked> {
-  const lanes = await lookInLanes(ledger, which)
+export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandidate): Promise<Searched> {
+  const lanes = await searchLanes(ledger, which)
   if (lanes.found.length > 0) return lanes
   const { id, at, crawl } = which
   const partitions = at === undefined ? [...ledger.tags.keys()] : [ledger.partitionOf(at.origin)]
@@ -84,14 +84,16 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
 }
 
-async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Promise<Looked> {
+async function searchLanes(ledger: LedgerWithViews, which: WhichCandidate): Promise<Searched> {
   const { id, at, crawl } = which
-  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : lookAtHeads(ledger, id, crawl)
+  if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : searchHeads(ledger, id, crawl)
   const partition = ledger.partitionOf(at.origin)
   const wanted = { path: at.path, crawl, ...(id === undefined ? {} : { id }) }
-  const looks = await Promise.all(which.agents.map((agent) => ledger.findPending({ agent, origin: at.origin }, wanted)))
-  const found = looks.flatMap((look) => look.found)
-  const notKnown = looks.every(({ complete }) => complete)
+  const passes = await Promise.all(
+    which.agents.map((agent) => ledger.findPending({ agent, origin: at.origin }, wanted)),
+  )
+  const found = passes.flatMap((pass) => pass.found)
+  const notKnown = passes.every(({ complete }) => complete)
     ? ''
     : `URLs behind the first ${count(SEARCHED_URLS)} of its lane`
   if (found.length === 0) return { found: [], notKnown }
@@ -104,13 +106,11 @@ async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Prom
 }
 
 /** Without the lane of an id, the lanes that are in flight or due next are searched. */
-async function lookAtHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Looked> {
+async function searchHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Searched> {
   const notKnown = 'lanes that are not due next, because its URL was not given'
   for (const partition of ledger.tags.keys()) {
     const lists = await Promise.all(
-      (['in-flight', 'soonest'] as const).map((order) =>
-        ledger.viewLanes(partition, { order, limit: LANES_LOOKED_AT }),
-      ),
+      (['in-flight', 'soonest'] as const).map((order) => ledger.viewLanes(partition, { order, limit: LANES_SEARCHED })),
     )
     const at = lists.flat().find(({ lane: { head } }) => head?.id === id && (head.crawl ?? DEFAULT_CRAWL) === crawl)
     if (at?.lane.head === undefined) continue
@@ -165,12 +165,12 @@ function goesOn({ until }: Why, now: number): string {
   return `; it goes on in ${length(until - now)} at the earliest, ${until - now < AN_HOUR_MS ? clock(until) : day(until, now)}`
 }
 
-function storedSomewhere(id: string, { at }: WhichCandidate, notLooked: string): CandidateStatus {
+function storedSomewhere(id: string, { at }: WhichCandidate, notSearched: string): CandidateStatus {
   const url = at === undefined ? {} : { url: at.origin + at.path }
   const where =
     at === undefined
       ? 'in which lane is not known: give its URL'
-      : notLooked === ''
+      : notSearched === ''
         ? 'but not in the lane of this URL'
         : `in its lane behind at least ${count(SEARCHED_URLS)} others`
   return { state: 'stored', id, ...url, sentence: `it is stored, ${where}` }
@@ -206,14 +206,14 @@ export type CancelAnswer =
 /** Most URLs of one lane that are searched to cancel one: more than LANE_LIMIT usually allows. */
 const WHOLE_LANE = 1_000_000
 /** How often a lane is searched again because URLs left it meanwhile. */
-const LOOKS = 3
+const PASSES = 3
 
 /** Ends one pending candidate as `refused: cancelled`. @param which  with its URL, unless it is the next one of its lane */
 export async function cancelCandidate(
   ledger: LedgerWithViews,
   which: WhichCandidate & { id: string },
 ): Promise<CancelAnswer> {
-  for (let look = 0; look < LOOKS; look++) {
+  for (let pass = 0; pass < PASSES; pass++) {
     const one = await findOne(ledger, which)
     if (one === undefined) continue
     const { id, path, attempts = 0, crawl, meta } = one.pending
@@ -255,7 +255,7 @@ async function lanesOf(
   id: string,
   crawl: string,
 ): Promise<{ agent: string; origin: string }[]> {
-  const { found } = await lookAtHeads(ledger, id, crawl)
+  const { found } = await searchHeads(ledger, id, crawl)
   return found.flatMap(({ agent, url }) =>
     agent === undefined || url === undefined ? [] : [{ agent, origin: new URL(url).origin }],
   )

@@ -14,7 +14,7 @@ export type Found =
   | { kind: 'nothing'; sentence: string; origins: string[]; wrong?: true }
 
 /** Crawls that are searched for candidates, the default one first. */
-const CRAWLS_LOOKED_AT = 20
+const CRAWLS_READ = 20
 
 /** @param agents  keys of the agents whose lanes are searched */
 export async function find(ledger: LedgerWithViews, agents: readonly string[], typed: string): Promise<Found> {
@@ -74,7 +74,7 @@ async function inCrawls(
 ): Promise<{ found: FoundCandidate[]; notKnown: string }> {
   const names = [DEFAULT_CRAWL, ...(await ledger.crawls()).map(({ name }) => name)]
   let first: string | undefined
-  for (const crawl of [...new Set(names)].slice(0, CRAWLS_LOOKED_AT)) {
+  for (const crawl of [...new Set(names)].slice(0, CRAWLS_READ)) {
     const { found, notKnown } = await candidateStatus(ledger, { ...which, agents, crawl })
     if (found.length > 0) return { found: found.map((one) => ({ ...one, crawl })), notKnown: '' }
     first ??= notKnown

@@ -24,7 +24,7 @@ import { Registry } from '@decorum/runtime/prometheus'
 import { type ConsoleConfig, readConfig, type Times } from './config.ts'
 import { totalsOf } from './pages/headline.ts'
 import { buildServer } from './server.ts'
-import { type Look, looker } from './watch/looks.ts'
+import { type FleetView, fleetViewer } from './watch/fleet-view.ts'
 import { Pace, SAMPLE_MS } from './watch/pace.ts'
 
 /** How often this process announces itself. */
@@ -72,8 +72,8 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     }),
   )
   const pace = new Pace()
-  const look = looker(ledger)
-  const sampler = systemClock.interval(() => void sample(ledger, look, pace), SAMPLE_MS)
+  const view = fleetViewer(ledger)
+  const sampler = systemClock.interval(() => void sample(ledger, view, pace), SAMPLE_MS)
   sampler.unref()
 
   await joined.enforce(ledger)
@@ -109,7 +109,7 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     config,
     ledger,
     redis,
-    look,
+    view,
     pace,
     queues,
     redisAnswers,
@@ -131,9 +131,9 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
 }
 
 /** When the ledger does not answer there is nothing to sample. */
-async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: Pace): Promise<void> {
-  const seen = await look()
-  if (seen.kind === 'blind') return
+async function sample(ledger: LedgerWithViews, view: () => Promise<FleetView>, pace: Pace): Promise<void> {
+  const seen = await view()
+  if (seen.kind === 'unavailable') return
   // For the last hours: gateways do the same, and the first process takes the sample
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return

@@ -12,7 +12,7 @@ import { type ApiParts, unavailable } from './api/parts.ts'
 import { addBoard } from './board.ts'
 import { headlineOf } from './pages/headline.ts'
 import { addPages } from './pages/pages.ts'
-import type { Look } from './watch/looks.ts'
+import type { FleetView } from './watch/fleet-view.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
 import type { Pace } from './watch/pace.ts'
 
@@ -20,7 +20,7 @@ import type { Pace } from './watch/pace.ts'
 const USUAL_BODY_MAX_BYTES = 64 * 1024
 
 export type ConsoleParts = ApiParts & {
-  look: () => Promise<Look>
+  view: () => Promise<FleetView>
   pace: Pace
   log: Logger
   /** the registry of the process; default: a new one */
@@ -48,26 +48,26 @@ export async function buildServer(
   addHealth(server, parts)
   await server.register(async (scope) => addPages(scope, { ...parts, guesses }))
   await addApi(server, parts)
-  await addBoard(server, parts.queues, parts.look)
+  await addBoard(server, parts.queues, parts.view)
   return { server, routes }
 }
 
 const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
-function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, look, registry }: ConsoleParts): void {
+function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, view, registry }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const
   server.get('/livez', open, () => ({ status: 'alive' }))
   server.get('/readyz', open, async (_request, reply) => {
     if (!(await redisAnswers())) return reply.code(503).send({ status: 'waiting', message: 'Redis does not answer' })
-    const seen = await look()
-    if (seen.kind === 'blind') return reply.code(503).send({ status: 'waiting', message: seen.why })
+    const seen = await view()
+    if (seen.kind === 'unavailable') return reply.code(503).send({ status: 'waiting', message: seen.why })
     const { jobs, urls } = seen.intake
     const candidates = { jobs, urls }
     if (jobs === 0 || seen.members.some(({ role }) => role === 'gateway')) return { status: 'ready', candidates }
-    const message = 'candidates wait, and no gateway has been heard of within the last 5 s'
+    const message = 'candidates wait, and no gateway has announced itself within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
-  const judge = async () => headlineOf(await look(), config.outcomesLimit)
+  const judge = async () => headlineOf(await view(), config.outcomesLimit)
   const metrics = addFleetMetrics(registry ?? new Registry(), ledger, judge)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.metrics()),

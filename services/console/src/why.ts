@@ -78,9 +78,9 @@ export function dueIn(lane: LaneView, why: Why, now: Instant): string {
 const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 
 /** Gates that open after another event: the instant is when they are checked again. */
-const LOOKED_AT_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
+const CHECKED_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
 const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
-  isForever(until) || LOOKED_AT_AGAIN.has(gate) ? {} : { until }
+  isForever(until) || CHECKED_AGAIN.has(gate) ? {} : { until }
 
 const STATES: Record<Gate | LedgerGate, WaitState> = {
   'startup-hold': 'startup-hold',
@@ -115,7 +115,7 @@ const WORDS: Record<Gate | LedgerGate, Words> = {
   'crawl-held': () => 'its crawl is paused, or nobody reads the outcomes of its crawl',
   blocked: ({ blocked }) => `blocked by the operator: ${blocked?.reason ?? ''}; its URLs end as refused`,
   'robots-in-flight': () => 'its robots.txt is being fetched',
-  'robots-unreachable': () => 'waits: its robots.txt is unreachable, and will be asked for again',
+  'robots-unreachable': () => 'waits: its robots.txt is unreachable, and will be fetched again',
   'rules-changed': () => 'its robots.txt has changed: the next URL is judged again',
   refetch: () => 'its robots.txt is fetched again first',
   'lane-busy': () => 'waits for its turn',
@@ -123,7 +123,7 @@ const WORDS: Record<Gate | LedgerGate, Words> = {
   share: () => 'waits for a slot: its crawl or its domain has its share of them, and others need the rest',
   pool: () => 'waits for a worker of its pool to ask for orders',
   'unknown-agent': () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
-  egress: () => 'waits for a way out: the proxy or the local address of its agent did not work (EGRESS)',
+  egress: () => 'waits for egress: the proxy or the local address of its agent failed (EGRESS)',
 }
 
 const CAUSES = {
@@ -172,7 +172,7 @@ function delayed(lane: LaneView, origin: OriginView): Why {
 
 /** The state of an origin's robots.txt, in a word or two. */
 export function robotsWord({ answer, copy, question }: RobotsState): string {
-  if (answer === undefined) return question === undefined ? 'not asked yet' : 'being asked'
+  if (answer === undefined) return question === undefined ? 'not fetched yet' : 'being fetched'
   if (RULES.has(answer.kind)) return 'rules'
   if (answer.kind === 'missing' || answer.kind === 'forbidden') return `none (${answer.status ?? answer.kind})`
   const cause = answer.status ?? answer.reason ?? answer.kind

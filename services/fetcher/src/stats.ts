@@ -32,7 +32,7 @@ export function openStats(slots: {
   const exchanges = { page: new Map<string, number>(), robots: new Map<string, number>() }
   let bytes = 0
   let sinkFailures = 0
-  let sinkSaidAt = 0
+  let sinkLoggedAt = 0
   const histogram = <T extends string>(name: string, help: string, buckets: number[], labelNames: T[]) =>
     new Histogram({ name: `decorum_fetcher_${name}`, help, buckets, labelNames, registers: [registry] })
   const lateness = histogram(
@@ -67,9 +67,9 @@ export function openStats(slots: {
     },
     sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void {
       sinkFailures++
-      if (systemClock.monotonic() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
-      sinkSaidAt = systemClock.monotonic()
-      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
+      if (systemClock.monotonic() - sinkLoggedAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
+      sinkLoggedAt = systemClock.monotonic()
+      log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome has no reference')
     },
   }
 
@@ -86,7 +86,7 @@ export function openStats(slots: {
   gauge('decorum_fetcher_leases', 'leases held', () => stats.started - stats.ended)
   counter('decorum_fetcher_stale_total', 'leases that had ended before they were completed', () => stats.stale)
   counter('decorum_fetcher_ledger_unheard_total', 'calls of the ledger that had to be repeated', () => stats.unheard)
-  counter('decorum_fetcher_broken_total', 'orders that broke off by a fault of this program', () => stats.broken)
+  counter('decorum_fetcher_broken_total', 'orders that broke off because of a bug', () => stats.broken)
   counter('decorum_fetcher_bad_jobs_total', 'jobs of the queue that could not be read', () => stats.badJobs)
   counter('decorum_fetcher_bad_orders_total', 'orders that could not be read', () => stats.badOrders)
   counter('decorum_fetcher_body_bytes_total', 'bytes of bodies, as on the wire', () => bytes)

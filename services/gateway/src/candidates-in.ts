@@ -66,7 +66,7 @@ export function startIntake(options: IntakeOptions): Worker {
     return (err) => {
       if (!isLogged && (!(err instanceof LedgerUnavailableError) || ledger.clock.monotonic() - since >= MUTE_MS)) {
         isLogged = true
-        log.error({ err, job: job.id, partition }, 'candidates cannot be stored; this is tried again and again')
+        log.error({ err, job: job.id, partition }, 'candidates cannot be stored; retrying')
       }
       return !closing
     }
@@ -110,7 +110,7 @@ export function startIntake(options: IntakeOptions): Worker {
   }
   const work = async (job: Job<unknown>, token = 'no lock'): Promise<void> => {
     const isStored = await store(job, token).catch((err: Error) => {
-      log.error({ err, job: job.id }, 'candidates could not be stored by a fault of this program; the job comes again')
+      log.error({ err, job: job.id }, 'candidates could not be stored because of a bug; the job is redelivered')
       return false
     })
     if (isStored) return

@@ -74,7 +74,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
       continue
     }
     if (attempts >= Math.min(wanted ?? given.maxAttempts, given.maxAttempts)) {
-      drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not come back with an answer` })
+      drop({ kind: 'failed', reason: 'lease-expired', detail: `${attempts} fetchers did not report an answer` })
       continue
     }
     if (lane.blocked !== undefined) {

@@ -6,7 +6,7 @@ import { HEADROOM, type Ledger, outcomesAllowed, type RedisMemory } from '@decor
 import { keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 /** With little memory, a job is stored at once if no URL waits in its partition, and at this interval otherwise, perhaps for long. */
 const TRICKLE_MS = 2_000
 const AGAIN_MS = 100
@@ -31,7 +31,7 @@ export function openHeadroom({ ledger, log, outcomesLimit, isIdle }: HeadroomOpt
   const turns = new Map<number, Promise<void>>()
   const isLow = (): boolean => memory.share >= HEADROOM.intake
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     memory = await ledger.memory()
     ledger.setLimits({ outcomesLimit: outcomesAllowed(outcomesLimit(), memory, ledger.tags.length) })
     if (isLow() === wasLow) return
@@ -45,7 +45,7 @@ export function openHeadroom({ ledger, log, outcomesLimit, isIdle }: HeadroomOpt
     if (memory.share >= HEADROOM.over) return false
     return isIdle(partition) || ledger.clock.monotonic() - (lastAt.get(partition) ?? 0) >= TRICKLE_MS
   }
-  const stop = keepDoing(ledger.clock, look, LOOK_MS, log)
+  const stop = keepDoing(ledger.clock, check, CHECK_MS, log)
   return {
     get memory(): RedisMemory {
       return memory

@@ -60,7 +60,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
       TICK_MS,
       log,
     ),
-    keepDoing(ledger.clock, () => lookAtCrawls(ledger), CRAWLS_MS, log),
+    keepDoing(ledger.clock, () => readCrawls(ledger), CRAWLS_MS, log),
     ...[...ledger.tags, ...ledger.retired].map((_, partition) =>
       keepDoing(ledger.clock, (tick) => keep(partition, tick), TICK_MS, log, { partition }),
     ),
@@ -80,7 +80,7 @@ const memberOf = ({ id, about }: HousekeepingOptions): Member => ({
   ...defined({ about: about?.() }),
 })
 
-async function lookAtCrawls(ledger: Ledger): Promise<void> {
+async function readCrawls(ledger: Ledger): Promise<void> {
   await ledger.crawlBook.refresh()
   await ledger.limitCrawls()
 }

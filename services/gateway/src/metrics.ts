@@ -18,12 +18,14 @@ export function gatewayMetrics(
   return {
     registry,
     onCall: ledgerMetrics(registry),
-    intake: counter('intake_total', 'candidates taken in: parked, absorbed (their id is stored), or ended at once', [
-      'what',
-    ]),
+    intake: counter(
+      'intake_total',
+      'candidates processed: parked (stored), absorbed (their id is stored already), or ended at once',
+      ['what'],
+    ),
     orders: counter('orders_total', 'orders handed out: page, robots', ['kind']),
     dropped: counter('dropped_total', 'URLs that left a lane without a request, by outcome', ['kind']),
     waits: counter('waits_total', 'dispatch rounds that found nothing to do, by reason', ['why']),
-    reaped: counter('reaped_total', 'leases that ended by themselves: started, reserved', ['what']),
+    reaped: counter('reaped_total', 'leases that expired: started, reserved', ['what']),
   }
 }

@@ -7,7 +7,7 @@ import { type Ledger, libraryOf, type RedisLink } from '@decorum/ledger'
 import { assignedId, CANDIDATES, outcomeOf, tagName } from '@decorum/protocol'
 
 /** Jobs checked in each list, at the end that jobs are taken from: an unreadable job waits there. */
-const LOOK_AT = 1_000
+const JOBS_CHECKED = 1_000
 
 const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
 const removeJob = lua.script('remove-job', ['id', 'data', 'timestamp'])
@@ -25,7 +25,7 @@ export async function sweepUndecodable(
 ): Promise<string[]> {
   const queue = `${tag}:${CANDIDATES}`
   const [active, wait] = [`${queue}:active`, `${queue}:wait`]
-  const [started, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -LOOK_AT, -1)))
+  const [started, waiting] = await Promise.all([active, wait].map((list) => redis.lrange(list, -JOBS_CHECKED, -1)))
   const swept: string[] = []
   let failure: Error | undefined
   for (const id of new Set([...(started ?? []), ...(waiting ?? [])])) {

@@ -22,9 +22,9 @@ import { grantedLeases, type Permit } from './permit-id.ts'
 import type { AskBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
 
-export type Asked = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
+export type PermitAnswer = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
 
-export class Asking {
+export class Granter {
   readonly #desk: Desk
   readonly #shadow: ShadowPermits
   readonly #lines: Lines
@@ -45,28 +45,28 @@ export class Asking {
   }
 
   /** @throws Problem · LedgerUnavailableError · GoneError when the caller has closed its connection */
-  async ask(asked: AskBody, token: Token, caller: Caller): Promise<Asked> {
+  async grant(requested: AskBody, token: Token, caller: Caller): Promise<PermitAnswer> {
     const desk = this.#desk
-    const agent = desk.agentOf(asked.agent, token)
-    checkCrawl(asked.crawl, token)
-    if (asked.shadow) return { status: 201, body: await this.#shadow.ask(asked, agent, token) }
+    const agent = desk.agentOf(requested.agent, token)
+    checkCrawl(requested.crawl, token)
+    if (requested.shadow) return { status: 201, body: await this.#shadow.grant(requested, agent, token) }
     const wishes: Wish[] = []
     const refusals: Refusal[] = []
-    for (const [index, text] of (asked.urls ?? [asked.url as string]).entries()) {
+    for (const [index, text] of (requested.urls ?? [requested.url as string]).entries()) {
       const admitted = admit(text, agent, token, desk.config.guard, index)
       if (admitted instanceof Problem) refusals.push({ index, problem: admitted })
-      else wishes.push({ ...admitted, ...defined({ crawl: asked.crawl }) })
+      else wishes.push({ ...admitted, ...defined({ crawl: requested.crawl }) })
     }
     const [first, ...others] = wishes
     if (first === undefined) throw allRefused(refusals)
     await desk.ids.ready()
     if (caller.isGone) throw new GoneError()
-    const leaseMs = Math.min(asked.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
-    const answer = await this.#lines.ask([first, ...others], leaseMs, asked.waitMs, caller)
+    const leaseMs = Math.min(requested.leaseMs ?? desk.longestLeaseMs, desk.longestLeaseMs)
+    const answer = await this.#lines.request([first, ...others], leaseMs, requested.waitMs, caller)
     refusals.push(...answer.refused)
     if (answer.kind === 'refused') throw allRefused(refusals)
     const ofSeveral =
-      asked.urls === undefined
+      requested.urls === undefined
         ? {}
         : { index: answer.wish.index, ...(refusals.length > 0 ? refusedField(refusals) : {}) }
     if (answer.kind === 'wait') {
@@ -78,7 +78,7 @@ export class Asking {
     const leases = grantedLeases(turn)
     const permit: Permit = { ...leases, holder: token.name, grantedAt: desk.now(leases) }
     const id = await desk.ids.write(permit)
-    const since = turn.asked.first
+    const since = turn.requested.first
     if (desk.isTooLate(since)) {
       await this.#lines.release(answer)
       throw tooLate()
@@ -105,7 +105,7 @@ export class Asking {
    * @returns a Problem when it has ended, or when new rules forbid its URL
    * @throws  Problem when Redis answers too late · LedgerUnavailableError
    */
-  async again(answer: Asked, token: Token): Promise<Asked | Problem> {
+  async again(answer: PermitAnswer, token: Token): Promise<PermitAnswer | Problem> {
     const desk = this.#desk
     if (answer.status !== 201 || answer.permit === undefined) return answer // shadow mode reserves no lane
     const { permit, body } = answer

@@ -15,7 +15,7 @@ const OF_PERMIT = { ...COMMON, 404: problem('no permit of this holder'), 410: pr
 const ENDED: Answer = answer('ended; also when it had been', schema.EndedAnswer)
 
 export const routes = {
-  askForPermit: {
+  requestPermit: {
     method: 'POST',
     url: '/v1/permits',
     schema: {
@@ -61,7 +61,7 @@ export const routes = {
     url: '/v1/permits/:permit',
     schema: {
       operationId: 'returnPermit',
-      summary: 'Nothing was sent; the delay is owed all the same',
+      summary: 'Nothing was sent; the delay is still owed',
       params: schema.PermitPath,
       response: { ...OF_PERMIT, 200: ENDED },
     },
@@ -124,7 +124,7 @@ export const routes = {
     url: '/v1/shadow',
     schema: {
       operationId: 'shadowReport',
-      summary: 'What would have waited or been refused of the requests in shadow mode that this process heard of',
+      summary: 'Requests in shadow mode of this process that would have waited or been refused',
       response: { ...COMMON, 200: answer('counts, and the lanes with most of them', schema.ShadowAnswer) },
     },
   },

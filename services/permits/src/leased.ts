@@ -19,7 +19,7 @@ export type Holding = {
   /** @param body  the body of the request */
   complete(id: string, body: unknown, token: Token): Promise<Ended>
   unused(id: string, token: Token): Promise<Ended>
-  extend(id: string, asked: number | undefined, token: Token): Promise<HeldAnswer>
+  extend(id: string, requested: number | undefined, token: Token): Promise<HeldAnswer>
   view(id: string, token: Token): Promise<HeldAnswer>
 }
 
@@ -67,11 +67,11 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
       return 'unused'
     },
 
-    async extend(id, asked, token) {
+    async extend(id, requested, token) {
       const permit = await desk.read(id, token)
       const { agent, origin, order } = permit
       const leftMs = permit.grantedAt + config.PERMIT_MAX_MS - desk.now(permit)
-      const leaseMs = Math.floor(Math.min(asked ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
+      const leaseMs = Math.floor(Math.min(requested ?? desk.longestLeaseMs, desk.longestLeaseMs, leftMs))
       if (leaseMs <= 0)
         throw new Problem('gone', `a permit lasts ${config.PERMIT_MAX_MS} ms at most, however often it is extended`)
       const since = sinceNow(ledger.clock)
@@ -95,8 +95,8 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
   }
 }
 
-function plainEnd(said: CompletionBody) {
-  return { load: loadOf(said), tookMs: said.tookMs, trace: undefined, awaitedBy: undefined }
+function plainEnd(report: CompletionBody) {
+  return { load: loadOf(report), tookMs: report.tookMs, trace: undefined, awaitedBy: undefined }
 }
 
 async function endOfOrder(
@@ -108,7 +108,7 @@ async function endOfOrder(
   desk: Desk,
 ) {
   const { ledger, config } = desk
-  const said = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
+  const report = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
   // Loaded with the first completion of a pool: the page reader takes 60 ms of CPU and 18 MB, and most fleets have no pool
   const { endOfOrder } = await import('./order-end.ts')
   const agent = config.agents.find(permit.agent)
@@ -118,15 +118,15 @@ async function endOfOrder(
   const { origin, fence } = permit
   const now = ledger.wall(ledger.partitionOf(origin))
   // Only for a request that may be repeated does the number of earlier attempts matter
-  if (said.status !== 200) await ledger.crawlBook.refresh()
+  if (report.status !== 200) await ledger.crawlBook.refresh()
   const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
   const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
   const about = { order: { ...pending, origin, fence, attempt }, agent, maxAttempts, now: () => now, heldMs }
-  const end = endOfOrder(said, about)
-  await keepPage(origin, pending, agent, said.body, end.outcome, desk)
+  const end = endOfOrder(report, about)
+  await keepPage(origin, pending, agent, report.body, end.outcome, desk)
   const trace = (): void => traceOrder(ledger.clock, desk.traces, pool, about, end)
   const awaitedBy = namesRobotsTxt(pending.path) ? config.agents.list.map(({ key }) => key) : undefined
-  return { ...end, tookMs: said.tookMs, trace, awaitedBy }
+  return { ...end, tookMs: report.tookMs, trace, awaitedBy }
 }
 
 /** Keeps the body that was handed over, before the outcome is written, which contains its place. */

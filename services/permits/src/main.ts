@@ -106,7 +106,7 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
     permits,
     tokens: config.tokens,
     registry,
-    count: countersOf(registry, permits.asking),
+    count: countersOf(registry, permits.granter),
     log,
     version: VERSION,
   })
@@ -131,13 +131,13 @@ async function start(joined: Joined<PermitsConfig>, pagesBy: OpenPages | undefin
   return { port, stop }
 }
 
-function countersOf(registry: Registry, asking: { readonly waiting: number }): (what: string) => void {
+function countersOf(registry: Registry, granter: { readonly waiting: number }): (what: string) => void {
   const answers = new Counter({
     name: 'decorum_permits_answers_total',
     help: 'Answers by kind: granted, wait, order, next, completed, unused, extended, or the type of a problem',
     labelNames: ['kind'],
     registers: [registry],
   })
-  gaugeOf(registry, 'decorum_permits_waiting', 'Callers that wait in line', () => asking.waiting)
+  gaugeOf(registry, 'decorum_permits_waiting', 'Callers that wait in line', () => granter.waiting)
   return (kind) => answers.inc({ kind })
 }

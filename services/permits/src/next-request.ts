@@ -40,15 +40,15 @@ export async function nextRequest(
   const lane = { agent: permit.agent, origin }
   const turns: NextTurns = new Map()
   for (let isGranted = false; !isGranted;) {
-    const asked = await next(desk.ledger, held, { kind: 'further', lane, elapsedMs: 0, delayMs }, turns)
-    if (asked.kind === 'stale') throw desk.gone(id)
-    if (asked.kind === 'wait') throw noMore(asked.gate)
-    if (asked.kind !== 'granted' && asked.kind !== 'turn')
-      throw noMore(asked.kind === 'busy' ? 'lane-busy' : asked.kind)
-    if (asked.waitMs >= desk.longestLeaseMs)
-      throw new Problem('refused', `a delay of ${asked.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
-    await exactly(desk.ledger.clock, asked.waitMs)
-    isGranted = asked.kind === 'granted'
+    const requested = await next(desk.ledger, held, { kind: 'further', lane, elapsedMs: 0, delayMs }, turns)
+    if (requested.kind === 'stale') throw desk.gone(id)
+    if (requested.kind === 'wait') throw noMore(requested.gate)
+    if (requested.kind !== 'granted' && requested.kind !== 'turn')
+      throw noMore(requested.kind === 'busy' ? 'lane-busy' : requested.kind)
+    if (requested.waitMs >= desk.longestLeaseMs)
+      throw new Problem('refused', `a delay of ${requested.waitMs} ms is longer than a lease`, { url, reason: 'delay' })
+    await exactly(desk.ledger.clock, requested.waitMs)
+    isGranted = requested.kind === 'granted'
   }
   const closed = await closedSince({ ...wish, url }, desk)
   if (closed instanceof Problem) throw closed

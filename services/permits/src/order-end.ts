@@ -19,33 +19,33 @@ import {
 } from '@decorum/sending'
 import { fieldsThatFit } from '@decorum/sending/bodies'
 import { Problem } from '@decorum/sending/granting'
-import type { OrderSaid } from './schemas.ts'
+import type { OrderReport } from './schemas.ts'
 
 /** `heldMs`: since the order was handed out */
 export type AboutOrder = AboutPage & { heldMs: number }
 
 /** @throws Problem when the report is insufficient for an outcome */
-export function endOfOrder(said: OrderSaid, about: AboutOrder): PageRead {
-  const read = readSaidOf(said, about)
+export function endOfOrder(report: OrderReport, about: AboutOrder): PageRead {
+  const read = readStatements(report, about)
   // A further request under the order says more about the site than its page.
-  if (said.load === undefined) return read
-  return { ...read, load: bothLoads(loadReported(said.load.status, said.load.retryAfter, loadOf), read.load) }
+  if (report.load === undefined) return read
+  return { ...read, load: bothLoads(loadReported(report.load.status, report.load.retryAfter, loadOf), read.load) }
 }
 
-function readSaidOf(said: OrderSaid, order: AboutOrder): PageRead {
-  const { status, headers = [], reason, error } = said
+function readStatements(report: OrderReport, order: AboutOrder): PageRead {
+  const { status, headers = [], reason, error } = report
   if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', order)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
-  const about = { ...order, retryAfter: [...linesOf(headers, 'retry-after'), said.retryAfter ?? ''] }
+  const about = { ...order, retryAfter: [...linesOf(headers, 'retry-after'), report.retryAfter ?? ''] }
   if (meaningOf(status) === 'asked-for-less') return readAskedForLess(status, about)
-  return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, said, about), about)
+  return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, report, about), about)
 }
 
-function fetched(status: number, headers: FetchedBody['headers'], said: OrderSaid, about: AboutOrder): FetchedBody {
+function fetched(status: number, headers: FetchedBody['headers'], report: OrderReport, about: AboutOrder): FetchedBody {
   const { order, agent, heldMs, now } = about
-  const ms = Math.round(Math.min(said.tookMs ?? heldMs, heldMs))
+  const ms = Math.round(Math.min(report.tookMs ?? heldMs, heldMs))
   const names = tokensOf(agent).map((name) => name.toLowerCase())
-  const start = said.body !== undefined && isHtml(headers) !== false ? [said.body.subarray(0, HEAD_BYTES)] : []
+  const start = report.body !== undefined && isHtml(headers) !== false ? [report.body.subarray(0, HEAD_BYTES)] : []
   const says = readSaid(orderUrl(order), headers, names, start)
   const kept = fieldsThatFit(headers)
   const tolerated: Tolerated[] | undefined = kept.length < headers.length ? ['large-head'] : undefined
@@ -54,18 +54,18 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
     kind: 'fetched',
     status,
     headers: kept,
-    bytes: said.bytes ?? said.body?.length ?? 0,
-    truncated: said.truncated,
-    digest: digestOf(said),
+    bytes: report.bytes ?? report.body?.length ?? 0,
+    truncated: report.truncated,
+    digest: digestOf(report),
     startedAt: Math.round(now() - ms),
     ms,
-    address: said.address,
-    ...defined({ decodedBytes: said.body?.length, archive: said.archive, says, unchanged, tolerated }),
+    address: report.address,
+    ...defined({ decodedBytes: report.body?.length, archive: report.archive, says, unchanged, tolerated }),
   }
 }
 
 /** Length and digest from the body, from the worker's report, or absent. */
-function digestOf({ body, digest, bytes = 0 }: OrderSaid): string {
+function digestOf({ body, digest, bytes = 0 }: OrderReport): string {
   if (body === undefined && digest !== undefined) return digest
   if (body === undefined && bytes > 0)
     throw new Problem('bad-request', 'digest: is needed for bytes without their body')

@@ -24,7 +24,7 @@ export async function startOrder(text: string, pool: string, desk: Desk): Promis
     const { agent, origin, fence, delayMs, version, attempt, priority, crawl } = order
     const { paceLeases } = turn.leases
     const leases = { agent, origin, fence, delayMs, paceLeases, order: { pool, priority, attempt, version, crawl } }
-    return { order, leases, since: turn.asked.first }
+    return { order, leases, since: turn.requested.first }
   }
   if (turn.kind === 'later') await releaseOrder(desk.ledger, order, { waitMs: turn.waitMs, why: turn.gate })
   else if (turn.kind === 'unused') await releaseOrder(desk.ledger, order)

@@ -113,26 +113,26 @@ const KEY_WITHIN_MS = 2_000
 /** The fleet's key, made by the first process that needs one. Throws LedgerUnavailableError until Redis has answered once. */
 export function sharedKey(redis: RedisLink, clock: Clock): () => Promise<Buffer> {
   let known: Buffer | undefined
-  let asked = 0
-  let asking: Promise<Buffer> | undefined
-  const ask = async (): Promise<Buffer> => {
+  let readAt = 0
+  let reading: Promise<Buffer> | undefined
+  const readKey = async (): Promise<Buffer> => {
     const own = known ?? randomBytes(32)
     const set = await redis.set(KEY, own.toString('hex'), 'NX')
     const key = set === 'OK' ? own : Buffer.from((await redis.get(KEY)) ?? own.toString('hex'), 'hex')
     known = key
-    asked = clock.monotonic()
+    readAt = clock.monotonic()
     return key
   }
   const again = (): Promise<Buffer> => {
-    asking ??= withDeadline(ask(), { clock, ms: KEY_WITHIN_MS }, 'permits-key').finally(() => {
-      asking = undefined
+    reading ??= withDeadline(readKey(), { clock, ms: KEY_WITHIN_MS }, 'permits-key').finally(() => {
+      reading = undefined
     })
-    return asking
+    return reading
   }
   return () => {
     if (known === undefined) return again()
     // Nothing is granted or ended without Redis, so the key in memory suffices meanwhile.
-    if (clock.monotonic() - asked >= AGAIN_MS) again().catch(() => undefined)
+    if (clock.monotonic() - readAt >= AGAIN_MS) again().catch(() => undefined)
     return Promise.resolve(known)
   }
 }

@@ -13,7 +13,7 @@ import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
 
 /** How often the lists are checked while a worker waits. */
-const LOOK_MS = 20
+const CHECK_MS = 20
 /** How long a requested number of orders counts, because busy workers will call again. */
 const REMEMBER_MS = 60_000
 
@@ -65,19 +65,19 @@ export class Pools {
    * @param waitMs  how long to wait for the first one
    * @throws Problem · LedgerUnavailableError · GoneError when the worker has closed its connection
    */
-  async ask(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
+  async request(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
     const pool = await this.#poolOf(name, token)
     await this.#desk.ids.ready()
     if (caller.isGone) throw new GoneError()
     if (this.waiting >= MOST_WAITING)
       throw new Problem('busy', `${this.waiting} workers wait already`, { retryAfterMs: 1_000 })
     const { promise, resolve: give, reject: fail } = Promise.withResolvers<StartedOrder[]>()
-    const end = (tell: () => void): void => {
+    const end = (answer: () => void): void => {
       if (worker.isDone) return
       worker.isDone = true
       this.#clock.cancel(timer)
       pool.workers.delete(worker)
-      tell()
+      answer()
     }
     const worker: Worker = {
       max,
@@ -141,8 +141,8 @@ export class Pools {
     pool.serving = true
     try {
       while (pool.workers.size > 0) {
-        const found = await this.#look(pool)
-        if (!found && pool.workers.size > 0) await this.#clock.sleep(LOOK_MS)
+        const found = await this.#check(pool)
+        if (!found && pool.workers.size > 0) await this.#clock.sleep(CHECK_MS)
       }
     } catch (error) {
       for (const worker of [...pool.workers]) worker.fail(error)
@@ -152,7 +152,7 @@ export class Pools {
   }
 
   /** Checks the lists of all partitions once. @returns whether an order was there */
-  async #look(pool: Pool): Promise<boolean> {
+  async #check(pool: Pool): Promise<boolean> {
     const { ledger, pages } = this.#desk
     let found = false
     if (!pages.hasRoom()) return false

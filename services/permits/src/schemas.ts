@@ -13,7 +13,7 @@ export const AskBody = z
     urls: z.array(url).min(1).max(100).optional().describe('the first of these that may go'),
     agent: z.string().max(64).optional().describe('one of DECORUM_AGENTS; absent: the first that the token may use'),
     crawl: CrawlName.optional().describe(
-      'whose request it is: it takes its turn in the lane by the weight of that crawl, and is checked against the crawls of the token',
+      'the crawl of the request: its weight decides the turn in the lane, and the token must allow it',
     ),
     waitMs: z.int().min(0).max(60_000).default(0).describe('how long to wait in line, ms'),
     leaseMs: leaseMs.optional(),
@@ -89,7 +89,7 @@ export const orderCompletionBody = (mostBytes: number) =>
         'a further request under this order was answered with that: 429, 503, or any status with a Retry-After',
       ),
   })
-export type OrderSaid = z.output<ReturnType<typeof orderCompletionBody>>
+export type OrderReport = z.output<ReturnType<typeof orderCompletionBody>>
 
 export const PoolPath = z.object({ pool: z.string().min(1).max(64) })
 export const PoolQuery = z.object({
@@ -135,19 +135,19 @@ export const KeyHeader = z.looseObject({ 'idempotency-key': z.string().min(1).ma
 
 const gate = z.enum([...Object.values(LEDGER_GATES), 'crawl-delay', 'robots-unreachable'])
 export type Gate = z.output<typeof gate>
-const index = z.int().describe('position among the URLs asked for, from 0')
+const index = z.int().describe('position among the requested URLs, from 0')
 const RefusedAnswer = ProblemAnswer.extend({ index }).meta({ id: 'Refused' })
 export type RefusedAnswer = z.output<typeof RefusedAnswer>
 const ofSeveral = {
   index: index.optional(),
-  refused: z.array(RefusedAnswer).optional().describe('of several URLs, those that will never be granted'),
+  refused: z.array(RefusedAnswer).optional().describe('the URLs that will never be granted'),
 }
 export const GrantedAnswer = z.object({
   decision: z.literal('granted'),
   permit: z.string(),
   url: z.string(),
   agent: z.string(),
-  userAgent: z.string().describe('what the request calls itself'),
+  userAgent: z.string().describe('the name under which the request is sent'),
   sendWithinMs: SendWithin,
   leaseMs: z.number().describe('the exchange ends, or is extended, within so many ms of this answer'),
   delayMs: z.number().describe('kept after the exchange before the next one of the lane'),
@@ -155,12 +155,12 @@ export const GrantedAnswer = z.object({
   would: z
     .looseObject({ decision: z.enum(['granted', 'wait', 'refused']) })
     .optional()
-    .describe('of a shadow request: what would have become of it'),
+    .describe('the fate of a shadow request under real permits'),
 })
 export type GrantedAnswer = z.output<typeof GrantedAnswer>
 export const WaitAnswer = z.object({
   decision: z.literal('wait'),
-  url: z.string().describe('of several, the one that may go first'),
+  url: z.string().describe('the URL that may go first'),
   retryAfterMs: z.number(),
   gate,
   holder: z.enum(['url', 'permit']).optional().describe('who has the lane: a URL stored here, or another permit'),
@@ -200,7 +200,7 @@ const Counts = z.object({
   granted: z.number().describe('would have gone at once'),
   waited: z.number().describe('would have waited'),
   refused: z.number().describe('would never have gone'),
-  waitMs: z.number().describe('how long in all'),
+  waitMs: z.number().describe('total, ms'),
   longestMs: z.number(),
 })
 export type Counts = z.output<typeof Counts>

@@ -9,13 +9,13 @@ import { type Caller, GoneError, Problem, type Token } from '@decorum/sending/gr
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { holderOf } from './access.ts'
-import type { Asked } from './ask.ts'
+import type { PermitAnswer } from './ask.ts'
 import { routes } from './contract.ts'
 import { Keys } from './idempotency.ts'
 import { nextRequest } from './next-request.ts'
 import type { Permits } from './permits.ts'
 import type { OrderGiven } from './schemas.ts'
-import { tracedAsk } from './traced.ts'
+import { tracedGrant } from './traced.ts'
 import { verdict } from './verdict.ts'
 
 /** A hundred URLs of 8 KB each. */
@@ -45,7 +45,7 @@ export type ServerParts = {
 
 export function buildServer(parts: ServerParts): FastifyInstance {
   const { permits, tokens, registry, count, log, version } = parts
-  const { desk, shadow, asking, holding, held, pools } = permits
+  const { desk, shadow, granter, holding, held, pools } = permits
   const { ledger, traces, config } = desk
   const completionMaxBytes = COMPLETION_BYTES + Math.ceil(config.PAGE_MAX_BYTES / 3) * 4
   const server = openHttpApi({
@@ -68,7 +68,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
       count(type)
     },
   })
-  const keys = new Keys<Asked>(permits.desk.ledger.clock)
+  const keys = new Keys<PermitAnswer>(permits.desk.ledger.clock)
   const document = openApi(
     Object.values(routes),
     {
@@ -91,20 +91,20 @@ export function buildServer(parts: ServerParts): FastifyInstance {
 
   const api = readBySchemas(server)
   api.route({
-    ...routes.askForPermit,
+    ...routes.requestPermit,
     async handler(request, reply) {
-      const { token, body: asked, headers } = request
+      const { token, body: requested, headers } = request
       const key = headers['idempotency-key']
       const caller = callerOf(reply)
       const parent = typeof headers.traceparent === 'string' ? headers.traceparent : undefined
-      const ask = (by: Caller) => tracedAsk(traces, parent, asked, () => asking.ask(asked, token, by))
+      const grant = (by: Caller) => tracedGrant(traces, parent, requested, () => granter.grant(requested, token, by))
       const answer =
         key === undefined
-          ? await ask(caller)
-          : await keys.once(`${token.name} ${key}`, JSON.stringify(asked), caller, {
-              first: ask,
+          ? await grant(caller)
+          : await keys.once(`${token.name} ${key}`, JSON.stringify(requested), caller, {
+              first: grant,
               keepMs: (known) => (known.status === 201 ? known.body.leaseMs : 0),
-              again: (known) => asking.again(known, token),
+              again: (known) => granter.again(known, token),
             })
       count(answer.status === 201 ? 'granted' : 'wait')
       if (answer.status === 200) return answer.body
@@ -154,7 +154,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
   api.route({
     ...routes.takeOrders,
     async handler({ params: { pool }, query: { max, waitMs }, token }, reply) {
-      const orders: OrderGiven[] = await pools.ask(pool, max, waitMs, token, callerOf(reply))
+      const orders: OrderGiven[] = await pools.request(pool, max, waitMs, token, callerOf(reply))
       for (const _ of orders) count('order')
       if (reply.raw.destroyed) {
         await pools.releaseUndelivered(orders)

@@ -27,7 +27,7 @@ export class ShadowPermits implements Holding {
   }
 
   /** @throws Problem when the URL cannot be read · LedgerUnavailableError */
-  async ask({ url, urls, leaseMs }: AskBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
+  async grant({ url, urls, leaseMs }: AskBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
     const { config, robots, fetchers, origins, longestLeaseMs, now } = this.#desk
     const wish = admit(url ?? (urls?.[0] as string), agent, token, config.guard)
     if (wish instanceof Problem && wish.type === 'bad-request') throw wish
@@ -37,27 +37,27 @@ export class ShadowPermits implements Holding {
     if (wish instanceof Problem) {
       const { url: at, reason } = wish.more as { url: string; reason: string }
       const rules = { delayMs: 0, pace: 'delay', refusal: reason } as const
-      const asked = { agent: agent.key, origin: new URL(at).origin, holder: token.name, leaseMs: heldMs, rules }
-      const { id, would } = this.#shadow.ask(asked)
+      const requested = { agent: agent.key, origin: new URL(at).origin, holder: token.name, leaseMs: heldMs, rules }
+      const { id, would } = this.#shadow.grant(requested)
       return { ...held, permit: id, url: at, delayMs: 0, would }
     }
     const { origin, path } = wish
     const judged = await origins.judge(agent, origin, path)
     const { judgement, delayMs, version } = judged
     if (judgement.kind === 'ask' && fetchers() > 0)
-      void robots.ask({ agent: agent.key, origin }, token, version, delayMs).catch(() => undefined)
+      void robots.orderFetch({ agent: agent.key, origin }, token, version, delayMs).catch(() => undefined)
     const rules = rulesOf(judged, agent.minDelayMs, now(wish))
-    const asked = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
-    const { id, would } = this.#shadow.ask(asked)
+    const requested = { agent: agent.key, origin, holder: token.name, leaseMs: heldMs, rules }
+    const { id, would } = this.#shadow.grant(requested)
     return { ...held, permit: id, url: wish.url, delayMs, would }
   }
 
   async complete(id: string, body: unknown, token: Token): Promise<Ended> {
-    const said = readBody(CompletionBody, body)
-    const load = loadOf(said)
-    const asked = waitOf(load)
-    const askedMs = Math.max(asked.retryAfterMs ?? 0, (asked.retryAfterAt ?? 0) - this.#desk.wall())
-    const closedMs = askedMs > 0 ? askedMs : load.kind === 'asked-for-less' ? this.#desk.config.BACK_OFF_MS : 0
+    const completion = readBody(CompletionBody, body)
+    const load = loadOf(completion)
+    const requested = waitOf(load)
+    const requestedMs = Math.max(requested.retryAfterMs ?? 0, (requested.retryAfterAt ?? 0) - this.#desk.wall())
+    const closedMs = requestedMs > 0 ? requestedMs : load.kind === 'asked-for-less' ? this.#desk.config.BACK_OFF_MS : 0
     if (!this.#shadow.end(id, token.name, true, closedMs)) throw notHeld()
     return 'completed'
   }
@@ -67,7 +67,7 @@ export class ShadowPermits implements Holding {
     return 'unused'
   }
 
-  async extend(id: string, _asked: number | undefined, token: Token): Promise<HeldAnswer> {
+  async extend(id: string, _requested: number | undefined, token: Token): Promise<HeldAnswer> {
     const leaseMs = this.#desk.longestLeaseMs
     const lane = this.#shadow.extend(id, token.name, leaseMs)
     if (lane === undefined) throw notHeld()

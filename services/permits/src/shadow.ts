@@ -27,7 +27,7 @@ type ShadowLane = {
   closedUntil: number
   delayMs: number
 }
-type Asked = { agent: string; origin: string; holder: string; rules: Rules; leaseMs: number }
+type PermitAnswer = { agent: string; origin: string; holder: string; rules: Rules; leaseMs: number }
 type Exchange = { lane: ShadowLane; holder: string; until: number }
 
 const none = (): Counts => ({ requests: 0, granted: 0, waited: 0, refused: 0, waitMs: 0, longestMs: 0 })
@@ -66,7 +66,7 @@ export class Shadow {
   }
 
   /** A request is about to be sent, whatever the answer. @returns its id, and its fate under real permits */
-  ask({ agent, origin, holder, rules, leaseMs }: Asked): { id: string; would: Would } {
+  grant({ agent, origin, holder, rules, leaseMs }: PermitAnswer): { id: string; would: Would } {
     const now = this.#clock.monotonic()
     this.#sweep(now)
     const lane = this.#laneOf(agent, origin)

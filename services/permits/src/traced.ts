@@ -12,19 +12,19 @@ import type { AskBody } from './schemas.ts'
  * Covers the time from a request to its answer. Belongs to the trace of the caller.
  * @param traceparent  the header of that name; anything but a traceparent: no span
  */
-export async function tracedAsk<T extends { status: number }>(
+export async function tracedGrant<T extends { status: number }>(
   traces: Traces,
   traceparent: string | undefined,
   { url, urls, agent }: AskBody,
-  ask: () => Promise<T>,
+  grant: () => Promise<T>,
 ): Promise<T> {
   const span = traces.span('decorum.permit', { traceparent }, () => ({
     'url.full': url ?? urls?.[0] ?? '',
     ...defined({ 'decorum.agent': agent }),
   }))
-  if (span === undefined) return ask()
+  if (span === undefined) return grant()
   try {
-    const answer = await ask()
+    const answer = await grant()
     span.set({ 'decorum.decision': answer.status === 201 ? 'granted' : 'wait' })
     span.end()
     return answer

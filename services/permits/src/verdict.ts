@@ -18,8 +18,9 @@ export async function verdict(url: string, name: string | undefined, token: Toke
   const { judgement, delayMs, version, state } = await origins.verdict(agent, origin, path)
   const base = { url: wish.url, agent: agent.name, delayMs }
   if (judgement.kind === 'ask' && desk.fetchers() > 0) {
-    const asked = await desk.robots.ask({ agent: agent.key, origin }, token, version, delayMs)
-    if (typeof asked === 'object' && 'why' in asked) throw new Problem('quota', asked.why, { retryAfterMs: 1_000 })
+    const requested = await desk.robots.orderFetch({ agent: agent.key, origin }, token, version, delayMs)
+    if (typeof requested === 'object' && 'why' in requested)
+      throw new Problem('quota', requested.why, { retryAfterMs: 1_000 })
   }
   if (judgement.kind === 'ask' || judgement.kind === 'wait')
     return { ...base, verdict: 'unknown', why: judgement.kind === 'ask' ? 'unknown' : judgement.why, maxAgeMs: 0 }

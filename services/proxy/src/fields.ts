@@ -96,7 +96,7 @@ export const trailersToClient = (fields: Fields | undefined): Fields | undefined
 export const isTransferCoded = (fields: Fields): boolean =>
   membersOf(fields, 'transfer-encoding').some((coding) => !/^(chunked|identity)$/i.test(coding))
 
-/** Octets that Node can write: others could end a line. */
+/** Bytes that Node can write: others could end a line. */
 const isWritable = (name: string, value: string): boolean =>
   /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
 

@@ -7,7 +7,7 @@ import { GoneError, type Wish } from '@decorum/sending/granting'
 import { Body, type Exchange, exchange, failureOf, type Head } from '@decorum/sending/http'
 import type { Client } from './client.ts'
 import { fieldsOf, isTransferCoded, toClient, toSite, trailersToClient } from './fields.ts'
-import type { Asked, Reply } from './message.ts'
+import type { ClientRequest, Reply } from './message.ts'
 import type { Parts } from './parts.ts'
 import { failed, type Refusal, refuse } from './refuse.ts'
 import { endTurn, keepLease, type Turn, waitForTurn } from './turn.ts'
@@ -15,19 +15,19 @@ import { endTurn, keepLease, type Turn, waitForTurn } from './turn.ts'
 /** How often a request that was not sent gets another turn. */
 const MOST_TRIES = 3
 
-export type ToForward = { wish: Wish; client: Client; asked: Asked; reply: Reply }
+export type ToForward = { wish: Wish; client: Client; incoming: ClientRequest; reply: Reply }
 
 /**
  * @returns the result: sent, gone, or why it was not sent
  * @throws Problem · GoneError when the client has gone
  */
-export async function forward({ wish, client, asked, reply }: ToForward, parts: Parts): Promise<string> {
+export async function forward({ wish, client, incoming, reply }: ToForward, parts: Parts): Promise<string> {
   const { config, tally, name } = parts
-  const { method, hasBody } = asked
-  const headers = toSite(fieldsOf(asked.rawHeaders), {
+  const { method, hasBody } = incoming
+  const headers = toSite(fieldsOf(incoming.rawHeaders), {
     agent: wish.agent,
     rule: config.PROXY_USER_AGENT,
-    length: asked.headers['content-length'],
+    length: incoming.headers['content-length'],
     name,
   })
   const key = [client.token.name, wish.agent.key, wish.crawl, method, wish.url].join(' ')
@@ -38,7 +38,7 @@ export async function forward({ wish, client, asked, reply }: ToForward, parts: 
       refuse(reply, turn)
       return turn.type
     }
-    const content = hasBody ? contentOf(asked, reply) : undefined
+    const content = hasBody ? contentOf(incoming, reply) : undefined
     const why = await send({ wish, turn, method, headers, content, reply }, parts)
     if (why === undefined) return 'sent'
     if (reply.destroyed) throw new GoneError()
@@ -54,8 +54,8 @@ export async function forward({ wish, client, asked, reply }: ToForward, parts: 
  * The body of the request, for sending in its turn. It is a separate stream: a failed exchange destroys its stream, and the client's
  * connection would otherwise close before its answer.
  */
-function contentOf(asked: Asked, reply: Reply): Content {
-  const { body } = asked
+function contentOf(incoming: ClientRequest, reply: Reply): Content {
+  const { body } = incoming
   const content = new PassThrough()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   let bytes = 0
@@ -66,19 +66,19 @@ function contentOf(asked: Asked, reply: Reply): Content {
   const broken = (): void => void content.destroy(new Error('the client has gone'))
   // Over HTTP/2, Node also reports an end for a body that broke off
   body.once('end', () => {
-    if (asked.isWhole()) content.end()
+    if (incoming.isWhole()) content.end()
     else broken()
     begin()
   })
   body.once('close', () => {
-    if (!asked.isWhole()) broken()
+    if (!incoming.isWhole()) broken()
   })
   content.once('close', () => {
     body.unpipe(content).resume()
     begin()
   })
   content.on('error', () => undefined) // the exchange reports the error
-  if (asked.awaitsContinue && !reply.destroyed) reply.sendContinue()
+  if (incoming.awaitsContinue && !reply.destroyed) reply.sendContinue()
   return { stream: body.pipe(content, { end: false }), bytes: () => bytes, begun }
 }
 

@@ -7,7 +7,7 @@ import { constants, performServerHandshake, type ServerHttp2Session, type Server
 import type { TLSSocket } from 'node:tls'
 import { type Clock, REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { countFrames, watchEnd } from '@decorum/sending/http'
-import { type Asked, type Reply, roomIn } from './message.ts'
+import { type ClientRequest, type Reply, roomIn } from './message.ts'
 
 /** Most requests of one connection that wait or run at once: the minimum that clients may expect by RFC 9113 §6.5.2. */
 const MOST_STREAMS = 100
@@ -23,7 +23,7 @@ export function serveHttp2(
   socket: TLSSocket,
   clock: Clock,
   sessions: Sessions,
-  serve: (asked: Asked, reply: Reply) => void,
+  serve: (incoming: ClientRequest, reply: Reply) => void,
 ): void {
   const session = performServerHandshake(socket, {
     maxHeaderListPairs: MOST_FIELDS,
@@ -66,13 +66,13 @@ export function serveHttp2(
     stream.once('aborted', () => process.nextTick(() => stream.destroy()))
     const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0
     serve(
-      new Http2Asked(stream, headers, raw as string[], hasBody, moves),
+      new Http2Request(stream, headers, raw as string[], hasBody, moves),
       new Http2Reply(stream, headers[':method'] === 'HEAD', moves),
     )
   })
 }
 
-class Http2Asked implements Asked {
+class Http2Request implements ClientRequest {
   readonly body: ServerHttp2Stream
   readonly headers: IncomingHttpHeaders
   readonly rawHeaders: readonly string[]

@@ -9,7 +9,7 @@ import type { Clock } from '@decorum/protocol'
 import { Problem } from '@decorum/sending/granting'
 import type { Client } from './client.ts'
 import { type Sessions, serveHttp2 } from './h2.ts'
-import type { Asked, Reply } from './message.ts'
+import type { ClientRequest, Reply } from './message.ts'
 import type { Parts } from './parts.ts'
 
 /** Facts about the connection of a request within a tunnel. */
@@ -20,7 +20,7 @@ export type Inner = {
   server: Server
   of: WeakMap<Socket, Inside>
   sessions: Sessions
-  serve: (asked: Asked, reply: Reply, within: Inside) => void
+  serve: (incoming: ClientRequest, reply: Reply, within: Inside) => void
 }
 
 type Target = { hostname: string; port: number; client: Client; request: IncomingMessage }
@@ -68,7 +68,7 @@ export async function inside(
     if (secured.alpnProtocol !== 'h2') return serveOn(secured, within, inner)
     Object.assign(secured, { secureConnecting: false }) // as Node's server does: a session would wait for more
     secured.allowHalfOpen = false // inherited from the server before the tunnel; a session would not end with its client
-    return serveHttp2(secured, clock, inner.sessions, (asked, reply) => inner.serve(asked, reply, within))
+    return serveHttp2(secured, clock, inner.sessions, (incoming, reply) => inner.serve(incoming, reply, within))
   })
 }
 
@@ -81,7 +81,7 @@ function serveOn(socket: Socket, about: Inside, { server, of }: Inner): void {
  * The URL of a request within a tunnel. It must name the host of the tunnel.
  * @throws Problem
  */
-export function urlWithin({ origin }: Inside, { url, host }: Asked): string {
+export function urlWithin({ origin }: Inside, { url, host }: ClientRequest): string {
   const named = URL.parse(`${origin.slice(0, origin.indexOf(':'))}://${host}`)?.origin
   if (!url.startsWith('/')) throw new Problem('bad-request', 'within a tunnel a path is asked for')
   if (named !== origin) throw new Problem('bad-request', `this tunnel leads to ${origin}, and Host names another site`)
@@ -93,19 +93,19 @@ function firstByte(socket: Socket, clock: Clock): Promise<number | undefined> {
   return new Promise((resolve) => {
     const end = (byte?: number): void => {
       clock.cancel(timer)
-      socket.off('readable', look).off('close', gone).off('end', gone)
+      socket.off('readable', check).off('close', gone).off('end', gone)
       if (byte === undefined) socket.destroy()
       resolve(byte)
     }
     const gone = (): void => end()
-    const look = (): void => {
+    const check = (): void => {
       const piece = socket.read() as Buffer | null
       if (piece === null) return
       socket.unshift(piece)
       end(piece[0])
     }
     const timer = clock.timeout(gone, HELLO_WITHIN_MS)
-    socket.on('readable', look).once('close', gone).once('end', gone)
-    look()
+    socket.on('readable', check).once('close', gone).once('end', gone)
+    check()
   })
 }

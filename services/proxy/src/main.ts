@@ -84,8 +84,8 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
     stops: ledger.stops,
     egress,
     onEgress(agent, error) {
-      if (error === undefined) log.info({ agent: agent.name }, 'the way out of the agent works again')
-      else log.error({ agent: agent.name, why: error.message }, 'the way out of the agent does not work')
+      if (error === undefined) log.info({ agent: agent.name }, 'egress of the agent works again')
+      else log.error({ agent: agent.name, why: error.message }, 'egress of the agent failed')
     },
   })
   const tools: GrantingTools = grantingTools({

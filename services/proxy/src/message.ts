@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream'
 import type { Waiting } from './places.ts'
 
-export type Asked = {
+export type ClientRequest = {
   readonly method: string
   /** as received: the whole URL, or a path within a tunnel */
   readonly url: string
@@ -45,12 +45,15 @@ export type Reply = Waiting & {
 }
 
 /** @param response  its errors are ignored: its close event is handled */
-export const overHttp1 = (request: IncomingMessage, response: ServerResponse): { asked: Asked; reply: Reply } => ({
-  asked: new Http1Asked(request),
+export const overHttp1 = (
+  request: IncomingMessage,
+  response: ServerResponse,
+): { incoming: ClientRequest; reply: Reply } => ({
+  incoming: new Http1Request(request),
   reply: new Http1Reply(response),
 })
 
-class Http1Asked implements Asked {
+class Http1Request implements ClientRequest {
   readonly body: IncomingMessage
   constructor(request: IncomingMessage) {
     this.body = request

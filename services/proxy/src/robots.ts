@@ -3,12 +3,12 @@
  * fetches it under the lane; the answer comes before the shortest time-out of known crawlers, because several treat a robots.txt that hangs
  * as permission to fetch everything (colly gives up after 10 s, crawler4j after 20).
  */
-import { askRobots, type GrantingTools, Problem, unreachableFor, type Wish } from '@decorum/sending/granting'
+import { type GrantingTools, Problem, requestRobots, unreachableFor, type Wish } from '@decorum/sending/granting'
 import type { Reply } from './message.ts'
 import { refuse } from './refuse.ts'
 
 const WITHIN_MS = 8_000
-const LOOK_MS = { first: 25, last: 250 }
+const CHECK_MS = { first: 25, last: 250 }
 
 /** @throws Problem · LedgerUnavailableError */
 export async function answerRobots(
@@ -21,7 +21,7 @@ export async function answerRobots(
   const { clock } = tools.ledger
   const begun = clock.monotonic()
   let why = 'it is being fetched'
-  for (let ms = LOOK_MS.first; !reply.destroyed; ms = Math.min(LOOK_MS.last, ms * 1.5)) {
+  for (let ms = CHECK_MS.first; !reply.destroyed; ms = Math.min(CHECK_MS.last, ms * 1.5)) {
     const file = await tools.origins.file(agent, origin)
     if (file.kind !== 'unknown') {
       const body = file.kind === 'file' ? file.bytes : Buffer.alloc(0)
@@ -39,9 +39,9 @@ export async function answerRobots(
       break
     }
     if (judgement.kind === 'ask') {
-      const asked = await askRobots(wish, file.judged, tools)
-      if (asked instanceof Problem) throw asked
-      if (asked !== 'rules-changed' && asked.kind === 'wait') why = asked.detail ?? asked.gate
+      const incoming = await requestRobots(wish, file.judged, tools)
+      if (incoming instanceof Problem) throw incoming
+      if (incoming !== 'rules-changed' && incoming.kind === 'wait') why = incoming.detail ?? incoming.gate
     }
     if (clock.monotonic() - begun + ms > WITHIN_MS) break
     await clock.sleep(ms)

@@ -14,7 +14,7 @@ import type { Wish } from '@decorum/sending/granting'
 import type { Logger } from 'pino'
 import { forward } from './forward.ts'
 import { type Inner, type Inside, urlWithin } from './inspect.ts'
-import { type Asked, overHttp1, type Reply } from './message.ts'
+import { type ClientRequest, overHttp1, type Reply } from './message.ts'
 import type { Parts } from './parts.ts'
 import { type Refusal, refusalOf, refusalText, refuse } from './refuse.ts'
 import { answerRobots } from './robots.ts'
@@ -54,14 +54,14 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
       own(request, response)
       return
     }
-    const { asked, reply } = overHttp1(request, response)
+    const { incoming, reply } = overHttp1(request, response)
     if (request.httpVersion === '1.0' && request.headers['transfer-encoding'] !== undefined) {
       response.shouldKeepAlive = false // the end of its body is ambiguous (RFC 9112 §6.1)
       parts.tally.refused(undefined, 'bad-request')
       refuse(reply, badRequest('HTTP/1.0 has no Transfer-Encoding'))
       return
     }
-    track(serve(asked, reply, within, parts))
+    track(serve(incoming, reply, within, parts))
   }
   const server = http.createServer(
     {
@@ -97,7 +97,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
     server,
     of: new WeakMap(),
     sessions,
-    serve: (asked, reply, within) => track(serve(asked, reply, within, parts)),
+    serve: (incoming, reply, within) => track(serve(incoming, reply, within, parts)),
   }
   return {
     server,
@@ -115,23 +115,28 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
 }
 
 /** @param within  the tunnel that it arrived through, if any */
-async function serve(asked: Asked, reply: Reply, within: Inside | undefined, parts: ProxyServerParts): Promise<void> {
+async function serve(
+  incoming: ClientRequest,
+  reply: Reply,
+  within: Inside | undefined,
+  parts: ProxyServerParts,
+): Promise<void> {
   const { tally, traces, log } = parts
-  const { method, headers } = asked
+  const { method, headers } = incoming
   let wish: Wish | undefined
-  const attributes = () => ({ 'http.request.method': method, 'url.full': wish?.url ?? asked.url })
+  const attributes = () => ({ 'http.request.method': method, 'url.full': wish?.url ?? incoming.url })
   const traceparent = headers.traceparent as string | undefined
   const begunAt = traceparent === undefined ? 0 : parts.tools.ledger.clock.machine()
   let decision: string
   try {
     const client = within?.client ?? parts.clientOf(headers['proxy-authorization'])
-    wish = wishOf(within === undefined ? asked.url : urlWithin(within, asked), asked, client, parts)
+    wish = wishOf(within === undefined ? incoming.url : urlWithin(within, incoming), incoming, client, parts)
     tally.came(wish)
     if (namesOwnRobots(method, wish)) {
       decision = await answerRobots(wish, method === 'HEAD', reply, parts.tools)
       if (decision === 'robots') tally.ended('robots')
       else tally.refused(wish, decision)
-    } else decision = await forward({ wish, client, asked, reply }, parts)
+    } else decision = await forward({ wish, client, incoming, reply }, parts)
   } catch (error) {
     if (reply.destroyed) {
       decision = 'gone'

@@ -17,7 +17,7 @@ const MOST_ANNOUNCED = 5
 export const OTHERS = 'others'
 
 /** The client, and the target; the rest of a wish is not used. */
-type Whose = Pick<Wish, 'origin'> & Partial<Pick<Wish, 'agent' | 'by' | 'crawl'>>
+type CountedBy = Pick<Wish, 'origin'> & Partial<Pick<Wish, 'agent' | 'by' | 'crawl'>>
 
 export type Tally = ReturnType<typeof openTally>
 
@@ -44,7 +44,7 @@ export function openTally(registry: Registry, waiting: () => number) {
     sites.set(name, counts)
     return counts
   }
-  const clientOf = ({ agent, by, crawl }: Whose): Passing | undefined => {
+  const clientOf = ({ agent, by, crawl }: CountedBy): Passing | undefined => {
     if (agent === undefined) return undefined
     const name = `${agent.name} ${crawl ?? ''} ${by?.name ?? ''}`
     const known = clients.get(name)
@@ -65,9 +65,9 @@ export function openTally(registry: Registry, waiting: () => number) {
       for (const [name, more] of Object.entries(part)) counts[name as keyof Counts] += more
   }
   return {
-    came: ({ origin }: Whose): void => add(origin, { requests: 1 }),
+    came: ({ origin }: CountedBy): void => add(origin, { requests: 1 }),
     /** @returns a function that ends the wait. Waits shorter than the threshold count as none */
-    waits(whose: Whose, clock: Clock): () => void {
+    waits(whose: CountedBy, clock: Clock): () => void {
       const begun = clock.monotonic()
       const client = clientOf(whose)
       if (client !== undefined) client.waiting++
@@ -77,13 +77,13 @@ export function openTally(registry: Registry, waiting: () => number) {
         if (ms >= 5) add(whose.origin, { held: 1, heldMs: Math.round(ms) })
       }
     },
-    sent(whose: Whose, kind: 'sent' | 'tunnel'): void {
+    sent(whose: CountedBy, kind: 'sent' | 'tunnel'): void {
       add(whose.origin, { sent: 1, ...(kind === 'tunnel' && { tunnels: 1 }) })
       const client = clientOf(whose)
       if (client !== undefined) client.sent++
       ends.inc({ kind })
     },
-    refused(whose: Whose | undefined, type: string): void {
+    refused(whose: CountedBy | undefined, type: string): void {
       if (whose === undefined) all.refused++
       else {
         add(whose.origin, { refused: 1 })

@@ -59,7 +59,7 @@ export async function connect(
         reason: 'guarded-port',
       })
     const key = [client.token.name, wish.agent.key, wish.crawl, 'CONNECT', wish.origin].join(' ')
-    const stopHearing = hearWhileWaiting(socket)
+    const stopHearing = readWhileWaiting(socket)
     const turn = await waitForTurn(wish, key, socket, parts)
     const sent = Buffer.concat([early, ...stopHearing()])
     if ('lease' in turn) await carry(wish, turn, socket, sent, parts)
@@ -82,7 +82,7 @@ function targetOf(authority: string): { hostname: string; port: number } {
 const EARLY_MAX_BYTES = 16 * 1024
 
 /** Detects that a client hangs up: its end shows only while its socket is read. @returns a function that stops this, with bytes read meanwhile */
-function hearWhileWaiting(socket: Socket): () => Buffer[] {
+function readWhileWaiting(socket: Socket): () => Buffer[] {
   const pieces: Buffer[] = []
   let bytes = 0
   const take = (piece: Buffer): void => {

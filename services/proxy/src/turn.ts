@@ -45,7 +45,7 @@ async function answerInLine(wish: Wish, key: string, client: Waiting, parts: Par
   for (;;) {
     const waitMs = Math.max(0, until - clock.monotonic())
     try {
-      return await places.wait(key, client, (caller) => lines.ask([wish], config.LEASE_MS, waitMs, caller))
+      return await places.wait(key, client, (caller) => lines.request([wish], config.LEASE_MS, waitMs, caller))
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error
       if (waitMs < AWAY_MS) throw new Problem('ledger-away', 'Redis does not answer', { retryAfterMs: AWAY_MS })
@@ -101,7 +101,7 @@ export function keepLease(
     if (!isOver) giveUp(new Error(why))
     isOver = true
   }
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const now = clock.monotonic()
     if (moved() !== bytes) [bytes, movedAt] = [moved(), now]
     if (now - begun > config.PERMIT_MAX_MS) return end(`a request lasts ${config.PERMIT_MAX_MS} ms at most`)
@@ -115,13 +115,13 @@ export function keepLease(
       if (lease.stillHeld() !== undefined) end('the lease is over, and Redis did not extend it')
     }
   }
-  let looking = false
+  let checking = false
   const timer = clock.interval(
     () => {
-      if (looking || isOver) return
-      looking = true
-      void look().finally(() => {
-        looking = false
+      if (checking || isOver) return
+      checking = true
+      void check().finally(() => {
+        checking = false
       })
     },
     Math.min(everyMs, config.FETCH_DEADLINE_MS),

@@ -7,12 +7,17 @@ import type { Client } from './client.ts'
 import { isLoop } from './fields.ts'
 import type { Parts } from './parts.ts'
 
-type Asked = { method?: string | undefined; headers: IncomingHttpHeaders }
+type ClientRequest = { method?: string | undefined; headers: IncomingHttpHeaders }
 
 /** @throws Problem */
-export function wishOf(url: string, { method, headers }: Asked, { agent, token, crawl }: Client, parts: Parts): Wish {
+export function wishOf(
+  url: string,
+  { method, headers }: ClientRequest,
+  { agent, token, crawl }: Client,
+  parts: Parts,
+): Wish {
   const { config, name } = parts
-  // Over HTTP/1.1 llhttp refuses other octets: readers disagree about their meaning
+  // Over HTTP/1.1 llhttp refuses other bytes: readers disagree about their meaning
   if (!/^https?:\/\/[^/?#\\][\x21-\x7e]*$/i.test(url))
     throw new Problem('bad-request', 'a proxy is sent the whole URL in ASCII, http:// or https:// and a host')
   const { username, password } = URL.parse(url) ?? {}
@@ -20,7 +25,7 @@ export function wishOf(url: string, { method, headers }: Asked, { agent, token, 
   if (username || password) throw new Problem('bad-request', 'a URL with a login in it is not passed on: send a header')
   if (method === 'TRACE') throw new Problem('bad-request', 'TRACE is not passed on')
   // A client can do without the protocols it would upgrade to, and the field is not passed on either (RFC 9110 §7.8)
-  if (asksToUpgrade(headers) && /\b(websocket|connect-(udp|ip))\b/i.test(headers.upgrade ?? ''))
+  if (wantsUpgrade(headers) && /\b(websocket|connect-(udp|ip))\b/i.test(headers.upgrade ?? ''))
     throw new Problem(
       'bad-request',
       `an upgrade to ${headers.upgrade} is not passed on: what it carries could not be paced`,
@@ -35,8 +40,7 @@ export function wishOf(url: string, { method, headers }: Asked, { agent, token, 
   return { ...wish, ...(isRobots && { path: read.path }), ...defined({ crawl }) }
 }
 
-const asksToUpgrade = ({ connection }: IncomingHttpHeaders): boolean =>
-  /(^|,)\s*upgrade\s*(,|$)/i.test(connection ?? '')
+const wantsUpgrade = ({ connection }: IncomingHttpHeaders): boolean => /(^|,)\s*upgrade\s*(,|$)/i.test(connection ?? '')
 
 function mayPass(origin: string, hosts: readonly string[]): boolean {
   const { hostname } = new URL(origin)

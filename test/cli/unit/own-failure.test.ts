@@ -43,14 +43,14 @@ test('an end that fails keeps none of the others from running, and the first err
 
 test('the end of a process is passed over once where it is expected; that it cannot be started again is told', () => {
   const told: string[] = []
-  const { hear, expect: expectEnd } = roleTrouble((why) => told.push(why))
+  const { onRoleEvent, expect: expectEnd } = roleTrouble((why) => told.push(why))
   const died = { kind: 'died', name: 'permits-1', pid: 7, how: 'SIGKILL', againInMs: 500 } as const
   expectEnd(7)
-  hear(died)
+  onRoleEvent(died)
   expect(told).toEqual([])
   const line = { level: 50, msg: 'permits-1 was not ready after 90 s' }
-  hear({ kind: 'line', name: 'permits-1', line, starting: false })
-  hear({ ...died, how: 'exit code null' })
-  hear({ ...died, name: 'gateway-1', pid: 8 })
+  onRoleEvent({ kind: 'line', name: 'permits-1', line, starting: false })
+  onRoleEvent({ ...died, how: 'exit code null' })
+  onRoleEvent({ ...died, name: 'gateway-1', pid: 8 })
   expect(told).toEqual(['permits-1 ended (permits-1 was not ready after 90 s)', 'gateway-1 ended (SIGKILL)'])
 })

@@ -1,5 +1,5 @@
 /** What a crawl says of itself: polite, backing off, held, or blind; and until when. */
-import { duration, type Look, type Site, sentenceOf, statusOf } from '@decorum/cli/testing'
+import { type CrawlView, duration, type Site, sentenceOf, statusOf } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
 
 const site = (over: Partial<Site> = {}): Site => ({
@@ -11,7 +11,7 @@ const site = (over: Partial<Site> = {}): Site => ({
   opensInMs: 700,
   ...over,
 })
-const seen = (over: Partial<Extract<Look, { kind: 'seen' }>> = {}): Look => ({
+const seen = (over: Partial<Extract<CrawlView, { kind: 'seen' }>> = {}): CrawlView => ({
   kind: 'seen',
   inFlight: 0,
   heldForMs: 0,
@@ -19,20 +19,20 @@ const seen = (over: Partial<Extract<Look, { kind: 'seen' }>> = {}): Look => ({
   complete: true,
   ...over,
 })
-const at = (look: Look, done = 10, total = 20, donePerMinute?: number) =>
+const at = (view: CrawlView, done = 10, total = 20, donePerMinute?: number) =>
   statusOf({
     counts: { total, done, byKind: {}, byReason: {} },
     totalKnown: true,
-    look,
+    view,
     donePerMinute,
     pagesPerMinute: donePerMinute ?? 0,
   })
 
 test('nothing in flight and every lane in its delay: polite, not stalled, with the lane that is due first', () => {
-  const look = seen({
+  const view = seen({
     sites: [site({ opensInMs: 5_000 }), site({ origin: 'http://b.example', delayMs: 10_000, clampedFrom: 100 })],
   })
-  expect(at(look).note).toBe(
+  expect(at(view).note).toBe(
     "polite, not stalled: the next lane is due in 0.7 s (http://b.example: delay of 10 s between requests, clamped from the site's 100 s)",
   )
 })
@@ -40,8 +40,8 @@ test('nothing in flight and every lane in its delay: polite, not stalled, with t
 test.for([
   ['a request in flight', seen({ inFlight: 1 })],
   ['a lane that is open', seen({ sites: [site(), site({ state: 'open', opensInMs: 0 })] })],
-] as const)('%s needs no excuse', ([, look]) => {
-  expect(at(look).note).toBeUndefined()
+] as const)('%s needs no excuse', ([, view]) => {
+  expect(at(view).note).toBeUndefined()
 })
 
 test.for([
@@ -53,9 +53,9 @@ test.for([
   [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt is unreachable'],
   [seen({ sites: [site({ state: 'paused' })] }), 'paused by the operator'],
   [seen({ heldForMs: 55_000 }), 'holding all lanes for 55 s: Redis was restarted'],
-  [{ kind: 'blind', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does'],
-] as const)('%o is said', ([look, words]) => {
-  expect(at(look).note).toContain(words)
+  [{ kind: 'unavailable', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does'],
+] as const)('%o is said', ([view, words]) => {
+  expect(at(view).note).toContain(words)
 })
 
 test('sites in back-off and without robots.txt are counted; a done crawl waits for nothing', () => {

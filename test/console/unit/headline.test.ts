@@ -1,7 +1,7 @@
 /** The sentence at the top of the overview: polite, moving, calm, or trouble. */
 
 import { readFileSync } from 'node:fs'
-import type { Look } from '@decorum/console/inside'
+import type { FleetView } from '@decorum/console/inside'
 import { headline, recentOf, TROUBLES, totalsOf } from '@decorum/console/inside'
 import { type Crawl, type Member, type Reader, USUAL } from '@decorum/ledger'
 import type { Intake, PartitionView, Sample } from '@decorum/ledger/views'
@@ -26,7 +26,7 @@ function at(
   away = 0,
   readers: Reader[] = [],
 ) {
-  const look: Look = {
+  const look: FleetView = {
     kind: 'seen',
     at: now,
     partitions,
@@ -45,7 +45,7 @@ const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
 
 /** The same with candidates that no gateway has taken in. */
 function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
-  const look: Look = {
+  const look: FleetView = {
     kind: 'seen',
     at: now,
     partitions,
@@ -185,7 +185,7 @@ test('a group that nobody reads any more and that stops the crawl is named, with
     code: 'unread',
     title: "Nobody reads as 'old' any more",
     sentence:
-      "The reader 'old' was last heard of 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old.",
+      "The reader 'old' was last seen 2 h ago, and dispatch has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old.",
   })
   const { idleMs: _, ...without } = silent
   expect(say(without).sentence).toMatch(/^The reader 'old' has no consumer and is 2 h behind, and/)
@@ -209,7 +209,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
   })
   const say = (crawls: Crawl[], otherReaders: Reader[] = []) => {
     const partitions = [part({ waiting: 9, lanes: 9, nextDue: now + 10 })]
-    const look: Look = {
+    const look: FleetView = {
       ...{ kind: 'seen', at: now, partitions, away: 0, lanes: [], members: fleet, readers: [], otherReaders, crawls },
       intake: NONE,
       recent: {},
@@ -225,7 +225,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     sentence: text,
   })
   expect(say([crawl('news')], [{ ...reader, idleMs: 7_200_000 }]).sentence).toBe(
-    "The reader 'old' was last heard of 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
+    "The reader 'old' was last seen 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
   )
   expect(say([crawl('news'), crawl('more')], [{ ...reader, crawl: 'more' }]).sentence).toBe(
     "10 outcomes of the crawl 'news' lie unread, so it has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",
@@ -270,7 +270,7 @@ test('what happened lately is read from the samples of the ledger', () => {
 })
 
 test('a Redis that does not answer is trouble, in its own words', () => {
-  const look: Look = { kind: 'blind', at: now, why: 'connect ECONNREFUSED' }
+  const look: FleetView = { kind: 'unavailable', at: now, why: 'connect ECONNREFUSED' }
   expect(headline(look, totalsOf([], OUTCOME_KINDS), 1)).toEqual({
     tone: 'trouble',
     code: 'redis-away',

@@ -139,8 +139,8 @@ test('what is known of robots.txt, in a word', () => {
   const old = step(ok, { kind: 'answered', status: 503, jitter: 0 }, now + 1)
   const asking = step(unknownOrigin, { kind: 'asked', fence: 1, until: now + 1 }, now)
   expect([unknownOrigin, asking, ok, gone, mute, old].map(robotsWord)).toEqual([
-    'not asked yet',
-    'being asked',
+    'not fetched yet',
+    'being fetched',
     'rules',
     'none (404)',
     'no answer (timeout)',

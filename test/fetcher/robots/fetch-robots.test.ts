@@ -65,11 +65,11 @@ test('pages that answered are remembered within a bound, the latest ones; a good
     agents: JSON.stringify([{ name: 'g', userAgent: 'g (+https://a.example)', profile: 'google' }]),
   })
   const answers = siteAnswers(agents)
-  for (let n = 0; n <= 10_000; n++) answers.heard(`http://s${n}.example`, 200, n + 1)
+  for (let n = 0; n <= 10_000; n++) answers.record(`http://s${n}.example`, 200, n + 1)
   const failure = { kind: 'unanswered', reason: 'timeout', jitter: 0 } as const
   const told = (n: number) => answers.stateAfter(unknownOrigin, `http://s${n}.example`, failure).siteAnsweredAt
   expect([told(0), told(1), told(10_000)]).toEqual([undefined, 2, 10_001])
-  answers.heard('http://bad.example', 502, 5)
+  answers.record('http://bad.example', 502, 5)
   expect(answers.stateAfter(unknownOrigin, 'http://bad.example', failure)).toBe(unknownOrigin)
   const good = { kind: 'answered', status: 404, jitter: 0 } as const
   expect(answers.stateAfter(unknownOrigin, 'http://s1.example', good)).toBe(unknownOrigin)

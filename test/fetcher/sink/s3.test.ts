@@ -25,7 +25,7 @@ async function newFolder(): Promise<string> {
   return folder
 }
 async function sinkTo(store: TestStore, folder: string, over: Partial<S3Options> = {}): Promise<Sink> {
-  const options = { settings: store.access, fileBytes: 5_000, maxBytes: 1_000_000, log, lookEveryMs: 20, ...over }
+  const options = { settings: store.access, fileBytes: 5_000, maxBytes: 1_000_000, log, checkEveryMs: 20, ...over }
   const sink = await openS3(folder, agentsOf(), options)
   onTestFinished(() => sink.close())
   return sink
@@ -144,7 +144,7 @@ test('a store that says it has a file and has another length of it: the file sta
   const access = { ...settings, bucket: 'pages', prefix: '', accessKeyId: 'a', secretAccessKey: 'b' }
   const said: string[] = []
   const telling = { info: () => undefined, warn: (fields: object) => void said.push(inspect(fields)) }
-  const options = { settings: access, fileBytes: 2_000, maxBytes: 1_000_000, log: telling, lookEveryMs: 20 }
+  const options = { settings: access, fileBytes: 2_000, maxBytes: 1_000_000, log: telling, checkEveryMs: 20 }
   const sink = await openS3(folder, agentsOf(), options)
   onTestFinished(() => sink.close())
   for (let n = 0; n < 3; n++) await keep(sink, page(n))
@@ -319,7 +319,7 @@ test('another fetcher on the folder that uploads a file first is no fault of the
     bucket: { bucket, prefix },
     maxBytes: 1_000_000,
     log: telling,
-    lookEveryMs: 20,
+    checkEveryMs: 20,
   }
   const spool = await openSpool(options)
   onTestFinished(() => spool.close(0))

@@ -7,7 +7,7 @@ import { systemClock } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import type { Fetched, UsedLease } from '@decorum/sending'
 import { type RobotsAnswer, siteAnswers } from '@decorum/sending/robots'
-import { type AskTools, askRobots, type HopLane } from '@decorum/sending/testing'
+import { type HopLane, type RequestTools, requestRobots } from '@decorum/sending/testing'
 import { agentsOf, polite, type testConnections } from './tools.ts'
 
 /** A fixed clock of Redis, ms: 2026-11-20T12:00:00Z. */
@@ -66,10 +66,10 @@ const dueLane: HopLane = {
 export async function robots(
   connections: Connections,
   origin: string,
-  over: Partial<AskTools> & { agent?: Agent; state?: RobotsState; lease?: UsedLease } = {},
+  over: Partial<RequestTools> & { agent?: Agent; state?: RobotsState; lease?: UsedLease } = {},
 ): Promise<RobotsAnswer> {
   const { agent = polite, state = {}, lease = leaseOf(), ...tools } = over
-  const answer = await askRobots(origin, '/robots.txt', agent, state, lease, {
+  const answer = await requestRobots(origin, '/robots.txt', agent, state, lease, {
     connections,
     acquireHop: async () => dueLane,
     forbidsHop: async () => undefined,

@@ -15,7 +15,7 @@ async function keepOn({ folder, settings, life }: Given): Promise<never> {
     fileBytes: 4_000,
     maxBytes: 10_000_000,
     log,
-    lookEveryMs: 5,
+    checkEveryMs: 5,
   })
   for (let n = 0; ; n++) {
     const body = new Body(true)

@@ -5,7 +5,14 @@ import { type Agent, readEgress } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { addressGuard } from '@decorum/politeness/admission'
 import { systemClock } from '@decorum/protocol'
-import { type Ask, type Exchange, exchange, type Lookup, openConnections, openLookup } from '@decorum/sending/testing'
+import {
+  type Exchange,
+  type ExchangeRequest,
+  exchange,
+  type Lookup,
+  openConnections,
+  openLookup,
+} from '@decorum/sending/testing'
 import { afterAll } from 'vitest'
 import { agentsOf } from './agents.ts'
 
@@ -45,7 +52,7 @@ export function testConnections(
 export function ask(
   connections: ReturnType<typeof testConnections>,
   origin: string,
-  over: Partial<Ask> & { agent?: Agent } = {},
+  over: Partial<ExchangeRequest> & { agent?: Agent } = {},
 ): Promise<Exchange> {
   const { agent = polite, ...rest } = over
   return exchange({

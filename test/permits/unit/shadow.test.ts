@@ -7,8 +7,8 @@ const all = (): boolean => true
 function scene() {
   const clock = { now: 1_000_000 }
   const shadow = new Shadow({ ...systemClock, monotonic: () => clock.now })
-  const ask = (origin = 'http://a.example', rules: Parameters<Shadow['ask']>[0]['rules'] = RULES) =>
-    shadow.ask({ agent: 'bot', origin, holder: 'team', rules, leaseMs: 30_000 })
+  const ask = (origin = 'http://a.example', rules: Parameters<Shadow['grant']>[0]['rules'] = RULES) =>
+    shadow.grant({ agent: 'bot', origin, holder: 'team', rules, leaseMs: 30_000 })
   return { clock, shadow, ask }
 }
 

@@ -34,7 +34,7 @@ async function asked(answers: (n: number) => Omit<Wait, 'kind'>, forMs: number):
     release: async () => undefined,
     refusedAlready: () => undefined,
   })
-  const answer = lines.ask([wish], 1_000, forMs, { isGone: false })
+  const answer = lines.request([wish], 1_000, forMs, { isGone: false })
   await vi.advanceTimersByTimeAsync(forMs)
   expect(await answer).toMatchObject({ kind: 'wait' })
   return at
@@ -78,9 +78,9 @@ test('a caller that is away keeps its place, is passed over meanwhile, and is se
     release: async () => undefined,
     refusedAlready: () => undefined,
   })
-  const first: Parameters<Lines['ask']>[3] = { isGone: false }
-  const waits = lines.ask([{ ...wish, url: 'first' }], 1_000, 60_000, first)
-  const others = ['second', 'third'].map((url) => lines.ask([{ ...wish, url }], 1_000, 60_000, { isGone: false }))
+  const first: Parameters<Lines['request']>[3] = { isGone: false }
+  const waits = lines.request([{ ...wish, url: 'first' }], 1_000, 60_000, first)
+  const others = ['second', 'third'].map((url) => lines.request([{ ...wish, url }], 1_000, 60_000, { isGone: false }))
   first.isAway = true
   isDue = true
   await Promise.all(others)

@@ -1,4 +1,4 @@
-import { type Ask, failureOf } from '@decorum/sending/testing'
+import { type ExchangeRequest, failureOf } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 import { onStoppedClock, whenDeadlinePasses } from '../../fetcher/support/clock.ts'
 import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
@@ -116,7 +116,7 @@ test('a request that is refused before any byte (bad header value) is a protocol
 test('an exchange that this side ends has ended once its connection is closed, and not when that was decided', async () => {
   const silent = await rawOrigin(() => {})
   const talking = await rawOrigin((socket) => void socket.write(answerOf(200, {}, 'x'.repeat(1_000)).subarray(0, -1)))
-  const early: [origin: string, over: Partial<Ask>, kind: string][] = [
+  const early: [origin: string, over: Partial<ExchangeRequest>, kind: string][] = [
     [talking.origin, { maxBytes: 10 }, 'answered'],
     [talking.origin, { wantsBody: () => false }, 'answered'],
     [talking.origin, {}, 'answered'],

@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as passes } from 'node:timers/promises'
-import { OWN_STALL_MS, SEND_WINDOW_MS, STALL_LOOK_MS } from '@decorum/sending/testing'
+import { OWN_STALL_MS, SEND_WINDOW_MS, STALL_CHECK_MS } from '@decorum/sending/testing'
 import { expect, test } from 'vitest'
 import { answerOf, rawOrigin } from '../../fetcher/support/raw-origin.ts'
 
@@ -37,7 +37,7 @@ test('SIGSTOP for a part of the send window in which nothing came of the look-up
   const child = await lookingUp(site.port)
   const said = once(child, 'message')
   child.kill('SIGSTOP')
-  await passes(OWN_STALL_MS + STALL_LOOK_MS + 500) // the freeze itself
+  await passes(OWN_STALL_MS + STALL_CHECK_MS + 500) // the freeze itself
   child.kill('SIGCONT')
   const [result] = await said
   expect(result).toEqual({ kind: 'not-sent', why: 'this process was kept from running before it could send' })

@@ -194,7 +194,7 @@ test('fields come as they were sent: order, case, repeats, octets', () => {
 })
 
 test('on a connection that was used before, nothing stands before the status line: it may be left from the last answer', () => {
-  expect(read(`abcd${OK}${END}`, { isFirst: false })).toBe('octets before the status line of a later answer')
+  expect(read(`abcd${OK}${END}`, { isFirst: false })).toBe('bytes before the status line of a later answer')
   expect(read(`\r\n${OK}${END}`, { isFirst: false })).toMatchObject({ body: 'hello', marks: ['before-status'] })
 })
 

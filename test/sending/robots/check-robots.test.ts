@@ -112,11 +112,11 @@ test.each([
   ['a host with one pace', ''],
   ['ports with a pace of their own', '{"host":false}'],
 ])('the delay that is known is owed before a redirect: %s', async (_, groups) => {
-  const heard: { start: number; end: number }[] = []
+  const record: { start: number; end: number }[] = []
   const site = await rawOrigin(
     (socket, { path, at }) => {
       socket.write(path === '/robots.txt' ? answerOf(301, { location: '/rules.txt' }) : answerOf(200, {}, RULES))
-      heard.push({ start: at, end: performance.now() })
+      record.push({ start: at, end: performance.now() })
     },
     { host: host() },
   )
@@ -127,7 +127,7 @@ test.each([
   )
   const answer = await visit(site.origin, ledger, { PACE_GROUPS: groups })
   expect(answer?.event).toMatchObject({ status: 200 })
-  const [moved, found] = heard
+  const [moved, found] = record
   expect((found?.start ?? 0) - (moved?.end ?? Infinity)).toBeGreaterThanOrEqual(HAND_MS)
 })
 

@@ -6,7 +6,7 @@ import { agreedEnv } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 import { schemeHint } from '../without-scheme.ts'
 import { agentNamed } from './enqueue.ts'
 
@@ -20,8 +20,8 @@ export async function why(text: string, options: CandidateOptions): Promise<Exit
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const { found, notKnown } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
     if (found.length === 0) throw new CommandError(`'${printable(text)}' was not found; ${notKnown}`)
-    if (options.json) tellJson({ candidates: found })
-    else tell(found.map(lineOf).join('\n'))
+    if (options.json) printJson({ candidates: found })
+    else printText(found.map(lineOf).join('\n'))
     return DONE
   })
 }
@@ -41,8 +41,8 @@ export async function cancel(id: string, options: CandidateOptions): Promise<Exi
           ? `'${name}' was not found; ${answer.notKnown}`
           : `'${name}' was not cancelled: ${printable(answer.status.sentence)}`,
       )
-    if (options.json) tellJson(answer.outcome)
-    else tell(`cancelled: ${printable(answer.outcome.url)}`)
+    if (options.json) printJson(answer.outcome)
+    else printText(`cancelled: ${printable(answer.outcome.url)}`)
     return DONE
   })
 }

@@ -14,7 +14,7 @@ import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from
 import { dataFolder, fleetAt } from '../local-redis/index.ts'
 import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
 import { type CliSettings, readCliSettings } from '../settings.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 import { schemeHint } from '../without-scheme.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
@@ -31,7 +31,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
     throw new UsageError(
       `'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`,
     )
-  const agent = whoAsks(settings, options.agent)
+  const agent = agentFor(settings, options.agent)
   const profile = options.profile ?? agent.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]
   const explain = (robots: Uint8Array, truncated: boolean, under: ProfileName[], view?: OriginView): CheckExplanation =>
@@ -55,7 +55,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const found = await findRules(at.origin, profiles, agent.own, settings, env)
   // Profiles differ on which answers contain rules: a 429, a 206, too many redirects.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
-  const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying, found.view) : undefined
+  const explained = obeying.length > 0 ? explain(found.body, found.cut, obeying, found.view) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
   say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.view?.policy })
   const isClosed = !found.isAnswered || others.some(({ kind }) => kind === 'closed')
@@ -66,7 +66,7 @@ const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({
 
 type Found = {
   meanings: Meaning[]
-  octets: Uint8Array
+  body: Uint8Array
   cut: boolean
   isAnswered: boolean
   /** the verdict for people, and for programs */
@@ -110,15 +110,17 @@ async function findRules(
   function asAnswered(answer: RobotsAnswer | undefined, isAlone: boolean): Found {
     if (answer === undefined) throw new Error('nobody else could have asked')
     const isAnswered = answer.kind !== 'unanswered'
-    const {
-      octets = new Uint8Array(),
-      cut = false,
-      event: _,
-      ...said
-    } = { octets: undefined, cut: undefined, ...answer }
-    const told = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
+    const { body = new Uint8Array(), cut = false, event: _, ...said } = { body: undefined, cut: undefined, ...answer }
+    const explanation = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
     const meanings = profiles.map((name) => meaningOf(answer, name))
-    return { meanings, octets, cut, isAnswered, sentence: told, said: { ...said, by: isAlone ? 'alone' : 'fleet' } }
+    return {
+      meanings,
+      body,
+      cut,
+      isAnswered,
+      sentence: explanation,
+      said: { ...said, by: isAlone ? 'alone' : 'fleet' },
+    }
   }
 }
 
@@ -148,25 +150,25 @@ async function knownToFleet(
   const { answer, copy } = state
   if (known.length < meanings.length || answer === undefined) return undefined
   const hash = profiles.map((name) => needsRules(state, policies[name], now)).find((one) => one !== undefined)
-  const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
-  if (octets === undefined) return undefined // the body is lost: the fleet would fetch it again, and this command does the same
+  const body = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
+  if (body === undefined) return undefined // the body is lost: the fleet would fetch it again, and this command does the same
   const recorded = isNew
     ? 'fetched by the fleet, in its turn'
     : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
   const status = answer.status ?? answer.reason ?? answer.kind
   return {
     meanings: known,
-    octets,
-    cut: octets.length > ROBOTS_MAX_BYTES,
+    body,
+    cut: body.length > ROBOTS_MAX_BYTES,
     isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
     sentence: `${origin}/robots.txt: ${status}, ${recorded}`,
     said: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
   }
 }
 
-type Asked = { sentence: string; said: object; others: Meaning[]; policy: OriginView['policy'] }
+type RobotsFound = { sentence: string; said: object; others: Meaning[]; policy: OriginView['policy'] }
 
-function say(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: Asked): void {
+function say(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: RobotsFound): void {
   if (json) {
     const answer =
       asked === undefined
@@ -176,23 +178,23 @@ function say(json: boolean | undefined, explained: CheckExplanation | undefined,
             withoutRules: asked.others,
             ...(asked.policy === undefined ? {} : { policy: asked.policy }),
           }
-    tellJson({ ...answer, ...explained })
+    printJson({ ...answer, ...explained })
     return
   }
   const lines = asked === undefined ? [] : [printable(asked.sentence), ...asked.others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
   if (asked?.policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(asked.policy), duration)}`)
-  tell(lines.join('\n'))
+  printText(lines.join('\n'))
 }
 
-type Asker = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlDelay'> & {
+type RequestingAgent = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlDelay'> & {
   tokens: string | string[]
   /** the agent that makes the request */
   own: Agent
 }
 
 /** Finds a configured agent by name; any other product token or User-Agent is judged with the settings of the default agent. */
-function whoAsks({ agents }: CliSettings, name: string | undefined): Asker {
+function agentFor({ agents }: CliSettings, name: string | undefined): RequestingAgent {
   const known = agents.find(name)
   const { profile, minDelayMs, maxDelayMs, honourCrawlDelay } = known ?? agents.default
   const tokens = known === undefined ? (name ?? '') : [known.name, ...known.fallbacks]

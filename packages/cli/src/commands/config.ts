@@ -33,7 +33,7 @@ import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 
 export type ConfigOptions = { json?: boolean }
 export type ChangeOptions = ConfigOptions & { yes?: boolean; reason?: string; by?: string }
@@ -42,12 +42,12 @@ export async function configShow({ json }: ConfigOptions): Promise<ExitCode> {
   return withConfig<ExitCode>(async (redis) => {
     const current = await readCurrent(redis)
     if (current === undefined) {
-      if (json) tellJson({ version: 0 })
-      else tell('there is no configuration yet: the first process of the fleet writes it from its environment')
+      if (json) printJson({ version: 0 })
+      else printText('there is no configuration yet: the first process of the fleet writes it from its environment')
       return DONE
     }
-    if (json) tellJson({ ...current, at: new Date(current.at).toISOString() })
-    else tell(`# version ${current.version}, ${whoAndWhy(current)}\n${asYaml(current.values)}`)
+    if (json) printJson({ ...current, at: new Date(current.at).toISOString() })
+    else printText(`# version ${current.version}, ${whoAndWhy(current)}\n${asYaml(current.values)}`)
     return DONE
   })
 }
@@ -58,10 +58,10 @@ export async function configHistory({ json }: ConfigOptions): Promise<ExitCode> 
     for (const [index, version] of versions.entries()) {
       const before = versions[index + 1]
       const changed = before === undefined ? [] : differences(before.values, version.values)
-      if (json) tellJson({ ...version, at: new Date(version.at).toISOString(), changed })
-      else tell([`version ${version.version}, ${whoAndWhy(version)}`, ...linesOf(changed)].join('\n'))
+      if (json) printJson({ ...version, at: new Date(version.at).toISOString(), changed })
+      else printText([`version ${version.version}, ${whoAndWhy(version)}`, ...linesOf(changed)].join('\n'))
     }
-    if (versions.length === 0 && !json) tell('there is no configuration yet')
+    if (versions.length === 0 && !json) printText('there is no configuration yet')
     return DONE
   })
 }
@@ -73,9 +73,9 @@ export async function configCheck(file: string, options: ConfigOptions): Promise
   const current = url === undefined ? undefined : await withConfig(readCurrent)
   const values = readDocument(given, current?.values)
   const changed = current === undefined ? [] : differences(current.values, values)
-  if (options.json) tellJson({ ok: true, version: current?.version ?? null, changed })
-  else if (current === undefined) tell(`${file} is well-formed; no fleet is running here to compare it with`)
-  else tell([`${file} is well-formed; compared with version ${current.version}:`, ...linesOf(changed)].join('\n'))
+  if (options.json) printJson({ ok: true, version: current?.version ?? null, changed })
+  else if (current === undefined) printText(`${file} is well-formed; no fleet is running here to compare it with`)
+  else printText([`${file} is well-formed; compared with version ${current.version}:`, ...linesOf(changed)].join('\n'))
   return DONE
 }
 
@@ -116,19 +116,19 @@ export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode>
       ...{ version, at, by, reason },
       policies: readSitePolicies(JSON.stringify(values.SITE_POLICIES ?? {})),
     }))
-    if (json) tellJson({ versions })
+    if (json) printJson({ versions })
     else {
       const lines = Object.entries(versions[0]?.policies ?? {}).map(([site, policy]) =>
         printable(policySentence({ site, ...policy }, duration)),
       )
-      tell(lines.length === 0 ? 'there are no policies' : lines.join('\n'))
+      printText(lines.length === 0 ? 'there are no policies' : lines.join('\n'))
     }
     return DONE
   })
 }
 
 export function configSchema(): ExitCode {
-  tellJson(fleetJsonSchema(), 2)
+  printJson(fleetJsonSchema(), 2)
   return DONE
 }
 
@@ -142,8 +142,8 @@ async function change(
 ): Promise<ExitCode> {
   const changed = differences(current?.values ?? {}, values)
   if (current !== undefined && changed.length === 0) {
-    if (json) tellJson({ version: current.version, changed: [] })
-    else tell(`nothing changes: version ${current.version} says the same`)
+    if (json) printJson({ version: current.version, changed: [] })
+    else printText(`nothing changes: version ${current.version} says the same`)
     return DONE
   }
   // no process uses a setting that is still undecided
@@ -164,11 +164,11 @@ async function change(
     throw error instanceof OvertakenError ? new CommandError(error.message) : error
   })
   const waits = changed.filter((one) => one.change === 'restart' && current !== undefined)
-  if (json) tellJson({ version: written.version, changed })
+  if (json) printJson({ version: written.version, changed })
   else {
-    tell(`version ${written.version} is in force; running processes follow within a second`)
+    printText(`version ${written.version} is in force; running processes follow within a second`)
     if (waits.length > 0)
-      tell(`these wait until each process is started again: ${waits.map(({ path }) => path).join(', ')}`)
+      printText(`these wait until each process is started again: ${waits.map(({ path }) => path).join(', ')}`)
   }
   return DONE
 }
@@ -177,11 +177,11 @@ async function change(
 async function isWanted(json: boolean | undefined): Promise<boolean> {
   if (json || !process.stdin.isTTY || !process.stderr.isTTY)
     throw new UsageError('there is no terminal to confirm the change on: --yes applies it')
-  const asking = createInterface({ input: process.stdin, output: process.stderr })
+  const prompt = createInterface({ input: process.stdin, output: process.stderr })
   try {
-    return /^y(es)?$/i.test((await asking.question('Apply this? [y/N] ')).trim())
+    return /^y(es)?$/i.test((await prompt.question('Apply this? [y/N] ')).trim())
   } finally {
-    asking.close()
+    prompt.close()
   }
 }
 

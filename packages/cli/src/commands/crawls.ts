@@ -5,7 +5,7 @@ import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 
 type Named = { json?: boolean; reason?: string; by?: string }
 export type SetOptions = Named & {
@@ -28,8 +28,8 @@ export type SetOptions = Named & {
 export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const crawls = await ledger.crawls()
-    if (json) tellJson({ crawls })
-    else tell(table(crawls))
+    if (json) printJson({ crawls })
+    else printText(table(crawls))
     return DONE
   })
 }
@@ -89,8 +89,8 @@ async function change(
     const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
       throw error instanceof CrawlError ? new UsageError(error.message) : error
     })
-    if (json) tellJson({ name, record })
-    else tell(`${name}: ${wordsOf(record)}`)
+    if (json) printJson({ name, record })
+    else printText(`${name}: ${wordsOf(record)}`)
     if (unreached === 0) return DONE
     warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each gets the change as soon as it does`)
     return FAILED
@@ -111,8 +111,8 @@ export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCo
     if (answer === 'stored') throw new CommandError(`the crawl '${name}' holds URLs: cancel it first`)
     if (answer === 'read')
       throw new CommandError(`groups read the crawl '${name}': see 'decorum status readers --crawl ${name}'`)
-    if (json) tellJson({ name, forgotten: true })
-    else tell(`forgotten: ${name}`)
+    if (json) printJson({ name, forgotten: true })
+    else printText(`forgotten: ${name}`)
     return DONE
   })
 }

@@ -7,7 +7,7 @@ import { type Finding, judge } from '../doctor/findings.ts'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tellJson, tellStyled } from '../terminal.ts'
+import { printJson, printStyled } from '../terminal.ts'
 
 export type DoctorOptions = { json?: boolean; host: string[] }
 
@@ -24,8 +24,8 @@ export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
         readCliSettings(environmentOf(fleet, process.env)).agents.list.every(({ hasContact }) => hasContact),
     }),
   )
-  if (json) tellJson({ findings })
-  else for (const finding of findings) tellStyled(`${lineOf(finding)}\n`)
+  if (json) printJson({ findings })
+  else for (const finding of findings) printStyled(`${lineOf(finding)}\n`)
   return findings.some(({ state }) => state === 'bad') ? FAILED : DONE
 }
 

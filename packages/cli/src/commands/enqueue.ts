@@ -7,7 +7,7 @@ import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exi
 import { emptyList, type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 import { LinesWithoutScheme } from '../without-scheme.ts'
 
 /**
@@ -53,8 +53,8 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   if (count === 0) throw emptyList(file)
   const hint = withoutScheme.sentence()
   if (hint !== undefined) warn(hint)
-  if (options.json) tellJson({ enqueued: count })
-  else tell(`${count} enqueued`)
+  if (options.json) printJson({ enqueued: count })
+  else printText(`${count} enqueued`)
   return DONE
 }
 

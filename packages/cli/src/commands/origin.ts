@@ -12,7 +12,7 @@ import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 import { type ActionOptions, act, readAction } from './origin-action.ts'
 
 export type OriginOptions = ActionOptions & { json?: boolean }
@@ -34,8 +34,8 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
     const view = await ledger.viewOrigin(at.origin, keys)
     const notes = await ledger.notesOf(at.origin)
     const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents, notes)]
-    if (options.json) tellJson({ ...view, tolerated: Object.fromEntries(toleratedIn(notes)) })
-    else tell(lines.join('\n'))
+    if (options.json) printJson({ ...view, tolerated: Object.fromEntries(toleratedIn(notes)) })
+    else printText(lines.join('\n'))
     return DONE
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
@@ -79,10 +79,10 @@ export function printOrigin(known: OriginView, agents: Agents, notes: readonly N
 
 function robotsLines(state: RobotsState, now: number): string[] {
   const { question, answer, copy } = state
-  const asking = question !== undefined && question.until > now ? ['  robots     being fetched right now'] : []
-  if (answer === undefined) return asking.length > 0 ? asking : ['  robots     never fetched']
-  const said = answer.status ?? answer.reason ?? answer.kind
-  const lines = [...asking, `  robots     answered ${said}, ${duration(now - answer.at)} ago`]
+  const fetching = question !== undefined && question.until > now ? ['  robots     being fetched right now'] : []
+  if (answer === undefined) return fetching.length > 0 ? fetching : ['  robots     never fetched']
+  const result = answer.status ?? answer.reason ?? answer.kind
+  const lines = [...fetching, `  robots     answered ${result}, ${duration(now - answer.at)} ago`]
   if (copy !== undefined) lines.push(`  rules      of ${duration(now - copy.at)} ago, ${copy.hash}`)
   return lines
 }

@@ -5,7 +5,7 @@ import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
 const SAY_MS = 1_000
@@ -67,20 +67,21 @@ async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
   })
 }
 
-const say = ({ json }: { json?: boolean }, value: object, text: string): void => (json ? tellJson(value) : tell(text))
+const say = ({ json }: { json?: boolean }, value: object, text: string): void =>
+  json ? printJson(value) : printText(text)
 
 const list = (tags: string[], retired: string[]): string =>
   [...tags, ...retired.map((tag) => `${tag}  retired: only what lies there is still read`)].join('\n')
 
 /** One line a second, on stderr. */
 function progress(): (now: RepartitionProgress) => void {
-  let saidAt = 0
+  let printedAt = 0
   return (now) => {
-    if (performance.now() - saidAt < SAY_MS && saidAt > 0) return
-    saidAt = performance.now()
+    if (performance.now() - printedAt < SAY_MS && printedAt > 0) return
+    printedAt = performance.now()
     warn(
       now.kind === 'ending'
-        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without a goodbye`
+        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without announcing it`
         : now.kind === 'waiting'
           ? now.leases > 0
             ? `waiting for ${now.leases} leases to end`

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { entriesOf } from '@decorum/config'
 import { CA_FILES, makeAuthority } from '@decorum/proxy/authority'
 import { CommandError, DONE, type ExitCode, messageOf } from '../exit.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 
 export type ProxyCaOptions = { hosts?: string; days: number; json?: boolean }
 
@@ -20,9 +20,9 @@ export async function proxyCa(dir: string, { hosts = '', days, json }: ProxyCaOp
   } catch (error) {
     throw new CommandError(`no authority was written to ${folder}: ${messageOf(error)}`)
   }
-  if (json) tellJson({ certificate: certificateFile, key: keyFile, days, hosts: names })
+  if (json) printJson({ certificate: certificateFile, key: keyFile, days, hosts: names })
   else
-    tell(
+    printText(
       [
         `${certificateFile}: what clients have to trust; ${names.length === 0 ? 'it may sign for every host' : `it may sign for ${names.join(', ')} and names below them`}, for ${days} days`,
         `${keyFile}: whoever has it can read what these clients send over HTTPS`,

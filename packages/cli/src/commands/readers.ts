@@ -5,7 +5,7 @@ import { whoAmI } from '../agreed-settings.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 
 export type ReadersOptions = { json?: boolean; crawl: string }
 export type ForgetOptions = ReadersOptions & { group: string; reason?: string; by?: string; force?: boolean }
@@ -13,8 +13,8 @@ export type ForgetOptions = ReadersOptions & { group: string; reason?: string; b
 export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const list = await ledger.readers(crawl)
-    if (json) tellJson({ crawl, readers: list })
-    else tell(list.length === 0 ? `no group reads the outcomes of the crawl '${crawl}'` : table(list))
+    if (json) printJson({ crawl, readers: list })
+    else printText(list.length === 0 ? `no group reads the outcomes of the crawl '${crawl}'` : table(list))
     return DONE
   })
 }
@@ -31,16 +31,14 @@ export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
     if (answer.kind === 'absent')
       throw new CommandError(`no group '${name}' reads the outcomes of the crawl '${crawl}'`)
     if (answer.kind === 'still-read')
-      throw new CommandError(
-        `somebody has read as '${name}' within the last minute: stop that reader first, or say --force`,
-      )
-    if (options.json) tellJson({ crawl, group, unread: answer.unread })
-    else tell(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
+      throw new CommandError(`a reader of '${name}' was active within the last minute: stop it first, or give --force`)
+    if (options.json) printJson({ crawl, group, unread: answer.unread })
+    else printText(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
     return DONE
   })
 }
 
-const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'heard of']
+const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'last seen']
 
 /** One row for each group, followed by its consumers with unacknowledged outcomes. */
 function table(list: readonly Reader[]): string {
@@ -71,4 +69,4 @@ function cellsOf(reader: Reader): string[] {
 const consumersOf = (reader: Reader | undefined): string[] =>
   (reader?.consumers ?? [])
     .filter(({ pending }) => pending > 0)
-    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, heard of ${duration(idleMs)} ago`)
+    .map(({ name, pending, idleMs }) => `  ${printable(name)}: holds ${pending}, last seen ${duration(idleMs)} ago`)

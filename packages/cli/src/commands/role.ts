@@ -21,28 +21,28 @@ type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
  * @throws SettingsError when its settings are wrong, and any error of its start
  */
 export async function runRole(role: Role): Promise<ExitCode> {
-  const asked = Promise.withResolvers<void>()
-  let isAsked = false
+  const stopRequested = Promise.withResolvers<void>()
+  let isStopping = false
   let signals = 0
-  const ask = (): void => {
-    isAsked = true
-    asked.resolve()
+  const requestStop = (): void => {
+    isStopping = true
+    stopRequested.resolve()
   }
   const onSignal = (): void => {
     if (++signals > 1) process.exit(FAILED)
-    ask()
+    requestStop()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
   // The parent started this process with an IPC channel: when the channel closes, the parent has ended, and this process ends too.
   // Without a channel `connected` is undefined; false means that the parent ended while this process was loading its modules.
   if (process.connected === false) return FAILED
-  process.once('disconnect', ask)
+  process.once('disconnect', requestStop)
 
   const starting = start(role, environment()).catch((error: unknown) => {
-    if (!isAsked) throw error
+    if (!isStopping) throw error
     return undefined // nothing has begun, and Ctrl-C has also reached the process that was being started
   })
-  const givenUp = asked.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
+  const givenUp = stopRequested.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
   const service = await Promise.race([starting, givenUp])
   if (service === undefined) {
     starting.then((late) => late?.stop()).catch(() => undefined) // this process ends whether or not that succeeds
@@ -54,7 +54,7 @@ export async function runRole(role: Role): Promise<ExitCode> {
     process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)
   }
   giveMemoryBack()
-  await asked.promise
+  await stopRequested.promise
   // Redis may have ended, with the parent or before: stopping must still finish
   setTimeout(() => process.exit(FAILED), CLOSE_MS + (service.drainMs ?? 0)).unref()
   await service.stop()

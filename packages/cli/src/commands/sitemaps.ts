@@ -8,7 +8,7 @@ import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { type FoundUrl, type Walked, walkSitemaps } from '../sitemaps/walk.ts'
-import { jsonLine, tell, tellJson, warn, writeLines } from '../terminal.ts'
+import { jsonLine, printJson, printText, warn, writeLines } from '../terminal.ts'
 import { agentNamed } from './enqueue.ts'
 
 export type SitemapsOptions = { agent?: string; enqueue?: boolean; most: number; maxSitemaps: number; json?: boolean }
@@ -44,8 +44,8 @@ export async function sitemaps(text: string, options: SitemapsOptions): Promise<
     else for await (const one of found) await writeLines(options.json ? jsonLine(one) : `${one.url}\n`)
     if (walked === undefined || interrupt.signal.aborted) return STOPPED
     if (options.enqueue) {
-      if (options.json) tellJson({ enqueued: walked.urls, ...walked })
-      else tell(`${walked.urls} enqueued`)
+      if (options.json) printJson({ enqueued: walked.urls, ...walked })
+      else printText(`${walked.urls} enqueued`)
     }
     if (walked.skipped > 0) warn(`${walked.skipped} URLs of other hosts were left out`)
     if (walked.cut) warn('there is more than that: --most, --max-sitemaps')

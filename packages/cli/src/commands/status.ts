@@ -3,13 +3,13 @@ import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 
 export async function status({ json }: { json?: boolean }): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit }) => {
     const { headline, totals, readers } = await fleetStatus(ledger, outcomesLimit)
     if (json) {
-      tellJson({ ...headline, ...totals, readers })
+      printJson({ ...headline, ...totals, readers })
       return DONE
     }
     const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
@@ -17,7 +17,7 @@ export async function status({ json }: { json?: boolean }): Promise<ExitCode> {
       ({ crawl, group, lag, pending }) =>
         `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${lag + pending} outcomes not acknowledged`,
     )
-    tell([headline.title, headline.sentence, ...lines].join('\n'))
+    printText([headline.title, headline.sentence, ...lines].join('\n'))
     return DONE
   })
 }

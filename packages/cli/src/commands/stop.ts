@@ -16,7 +16,7 @@ import { whoAmI } from '../agreed-settings.ts'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { emptyList, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 
 type Named = { all?: boolean; file?: string; reason?: string; by?: string; json?: boolean }
 export type StopOptions = Named & { until?: string /** ms */; for?: number }
@@ -75,8 +75,8 @@ function show(
   { ended = false, json = false }: { ended?: boolean; json?: boolean },
 ): void {
   const stops = record.stops.filter((one) => ended || isInForce(one, now))
-  if (json) tellJson({ version: record.version, stops })
-  else tell(stops.length === 0 ? 'nothing is stopped' : stops.map((one) => lineOf(one, now)).join('\n'))
+  if (json) printJson({ version: record.version, stops })
+  else printText(stops.length === 0 ? 'nothing is stopped' : stops.map((one) => lineOf(one, now)).join('\n'))
 }
 
 function lineOf(stop: Stop, now: number): string {

@@ -1,14 +1,14 @@
 /** `decorum status top`: the state of the fleet, redrawn every second on a terminal; on a pipe, printed once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import { type FleetLook, fleetLook } from '@decorum/console/status'
+import { type TerminalView, terminalView } from '@decorum/console/status'
 import type { Member } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
 import { DONE, type ExitCode, messageOf } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { drawScreen, leaveScreen, tell, tellJson } from '../terminal.ts'
+import { drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
 
 export type TopOptions = { json?: boolean; every: number }
 
@@ -17,21 +17,21 @@ const USUAL = { columns: 80, rows: 24 }
 export async function top({ json, every }: TopOptions): Promise<ExitCode> {
   const out = process.stdout
   return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit, version }) => {
-    const look = lookingAt(ledger, outcomesLimit)
-    if (json) tellJson(await look())
-    else if (!out.isTTY) tell(linesOf(await look(), version, { ...USUAL, rows: 200 }).join('\n'))
-    else await follow(look, version, every)
+    const view = viewOf(ledger, outcomesLimit)
+    if (json) printJson(await view())
+    else if (!out.isTTY) printText(linesOf(await view(), version, { ...USUAL, rows: 200 }).join('\n'))
+    else await follow(view, version, every)
     return DONE
   })
 }
 
-type Looking = () => Promise<FleetLook & { perSecond: number | undefined }>
+type Viewing = () => Promise<TerminalView & { perSecond: number | undefined }>
 
 /** A view of the fleet, and the outcomes per second since the previous one. */
-function lookingAt(ledger: LedgerWithViews, outcomesLimit: number): Looking {
+function viewOf(ledger: LedgerWithViews, outcomesLimit: number): Viewing {
   let before: { at: number; outcomes: number } | undefined
   return async () => {
-    const seen = await fleetLook(ledger, outcomesLimit)
+    const seen = await terminalView(ledger, outcomesLimit)
     const now = { at: performance.now(), outcomes: seen.totals.outcomes }
     const elapsed = before === undefined ? 0 : (now.at - before.at) / 1_000
     const perSecond =
@@ -41,7 +41,7 @@ function lookingAt(ledger: LedgerWithViews, outcomesLimit: number): Looking {
   }
 }
 
-async function follow(look: Looking, version: number, every: number): Promise<void> {
+async function follow(view: Viewing, version: number, every: number): Promise<void> {
   const out = process.stdout
   const interrupt = catchInterrupt(() => process.exit(DONE))
   const ended = new AbortController()
@@ -49,7 +49,7 @@ async function follow(look: Looking, version: number, every: number): Promise<vo
   interrupt.signal.addEventListener('abort', () => ended.abort(), { once: true })
   if (interrupt.signal.aborted) ended.abort()
   const onKey = (key: Buffer): void => {
-    if (key.some((octet) => ENDING_KEYS.has(octet))) ended.abort()
+    if (key.some((byte) => ENDING_KEYS.has(byte))) ended.abort()
   }
   const keys = process.stdin.isTTY ? process.stdin : undefined
   keys?.setRawMode(true)
@@ -57,7 +57,7 @@ async function follow(look: Looking, version: number, every: number): Promise<vo
   try {
     while (!signal.aborted) {
       const size = { columns: out.columns || USUAL.columns, rows: out.rows || USUAL.rows }
-      const lines = await look().then(
+      const lines = await view().then(
         (seen) => linesOf(seen, version, size),
         (error: unknown) => [styleText('red', printable(messageOf(error)))],
       )
@@ -79,7 +79,7 @@ const LANES = 12
 const ENDING_KEYS: ReadonlySet<number> = new Set([0x71, 3, 4])
 
 export function linesOf(
-  { headline, totals, members, lanes, perSecond, readers }: Awaited<ReturnType<Looking>>,
+  { headline, totals, members, lanes, perSecond, readers }: Awaited<ReturnType<Viewing>>,
   version: number,
   { columns, rows }: { columns: number; rows: number },
 ): string[] {

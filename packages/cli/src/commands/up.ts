@@ -144,10 +144,10 @@ function introduce(
  * Returns the requested port, or the usual one if it is free, else 0 (any port).
  * @throws CommandError when the requested port is taken
  */
-async function consolePort(asked: number | undefined): Promise<PortWish> {
-  if (asked === undefined) return usually(USUAL_PORT)
-  if (asked === 0 || (await isFree(asked))) return asked
-  throw new CommandError(`port ${asked} is in use: give --port another number, or 0 for any free one`)
+async function consolePort(requested: number | undefined): Promise<PortWish> {
+  if (requested === undefined) return usually(USUAL_PORT)
+  if (requested === 0 || (await isFree(requested))) return requested
+  throw new CommandError(`port ${requested} is in use: give --port another number, or 0 for any free one`)
 }
 
 /** Checks the port first, because a failed start costs a second. */

@@ -3,7 +3,7 @@ import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/led
 import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { tell, tellJson, warn } from '../terminal.ts'
+import { printJson, printText, warn } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
 const SAY_MS = 1_000
@@ -15,14 +15,14 @@ export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode>
     const back = options.back === true
     if (options.show) {
       const layouts = await layoutsOf(redis)
-      if (options.json) tellJson({ layouts })
-      else tell(layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
+      if (options.json) printJson({ layouts })
+      else printText(layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
       return DONE
     }
     const onProgress = options.json ? () => undefined : progress()
     const done = await upgradeLedger({ redis, back, onProgress })
-    if (options.json) tellJson({ ...done, back })
-    else tell(back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done))
+    if (options.json) printJson({ ...done, back })
+    else printText(back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done))
     return DONE
   })
 }
@@ -39,10 +39,10 @@ export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgra
 
 /** One line a second, on stderr. */
 function progress(): (now: Upgraded) => void {
-  let saidAt = performance.now()
+  let printedAt = performance.now()
   return ({ leases, lanes }) => {
-    if (performance.now() - saidAt < SAY_MS) return
-    saidAt = performance.now()
+    if (performance.now() - printedAt < SAY_MS) return
+    printedAt = performance.now()
     warn(`written anew: ${leases} leases; held by a pause: ${lanes} lanes`)
   }
 }

@@ -6,7 +6,7 @@ import { printable } from '@decorum/protocol'
 import { DONE, FAILED, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
-import { tellJson, tellStyled, warn } from '../terminal.ts'
+import { printJson, printStyled, warn } from '../terminal.ts'
 import { SITUATIONS } from './situations.ts'
 import { tryAll, type Verdict } from './trial.ts'
 
@@ -61,10 +61,10 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
 
 function conclude(verdicts: Verdict[], json: boolean): typeof DONE | typeof FAILED {
   const failed = verdicts.filter(({ complaints }) => complaints.length > 0).length
-  if (json) tellJson({ conforms: failed === 0, situations: verdicts }, 2)
+  if (json) printJson({ conforms: failed === 0, situations: verdicts }, 2)
   else {
     const sum = failed === 0 ? `all ${verdicts.length} situations passed\n` : `${failed} of ${verdicts.length} failed\n`
-    tellStyled(verdicts.map(lineOf).join('') + sum)
+    printStyled(verdicts.map(lineOf).join('') + sum)
   }
   return failed === 0 ? DONE : FAILED
 }

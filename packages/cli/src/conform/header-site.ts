@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { http } from '@decorum/runtime/node-http'
 
-export type HeardHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
-export type HeaderSite = { origin: string; heard: HeardHeaders[]; close(): void }
+export type ReceivedHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
+export type HeaderSite = { origin: string; received: ReceivedHeaders[]; close(): void }
 
 /** The decoded body of /gzip. */
 export const PLAIN = '<p>a page that was sent compressed</p>\n'.repeat(200)
@@ -15,10 +15,10 @@ export const CUT_BYTES = 4_000
 const ADDRESS = '127.41.0.1'
 
 export async function openHeaderSite(): Promise<HeaderSite> {
-  const heard: HeardHeaders[] = []
+  const received: ReceivedHeaders[] = []
   const server = http.createServer((request, response) => {
     const { method = '', url: path = '', headers } = request
-    heard.push({ method, path, headers })
+    received.push({ method, path, headers })
     switch (path) {
       case '/gzip':
         return response.setHeader('content-encoding', 'gzip').end(gzipSync(PLAIN))
@@ -39,7 +39,7 @@ export async function openHeaderSite(): Promise<HeaderSite> {
   const { port } = server.address() as AddressInfo
   return {
     origin: `http://${ADDRESS}:${port}`,
-    heard,
+    received,
     close() {
       server.close()
       server.closeAllConnections()

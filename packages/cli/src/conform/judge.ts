@@ -1,7 +1,7 @@
 /** Lists a worker's faults in one situation, from the records of the sites and the outcomes of the URLs. Pure. */
 import type { RequestLine, Violation } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
-import type { HeardHeaders } from './header-site.ts'
+import type { ReceivedHeaders } from './header-site.ts'
 import { CONFORM } from './settings.ts'
 import type { Situation } from './situation.ts'
 
@@ -12,7 +12,7 @@ export type Evidence = {
   /** origins by the name of the site */
   origins: Readonly<Record<string, string>>
   /** records of the site that notes headers */
-  heard: readonly HeardHeaders[]
+  received: readonly ReceivedHeaders[]
 }
 
 export function complaintsOf(situation: Situation, evidence: Evidence): string[] {
@@ -23,7 +23,7 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
   const requests = evidence.requests
     .filter(({ origin, path }) => own.has(origin) && path !== '/robots.txt')
     .toSorted((one, other) => one.start - other.start)
-  const heard = evidence.heard.filter(({ path }) => paths.has(path))
+  const received = evidence.received.filter(({ path }) => paths.has(path))
   const outcomes = new Map<string, Outcome>()
   const complaints: (string | false | undefined)[] = []
   for (const [id] of urls) {
@@ -42,6 +42,6 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
     complaints.push(
       `${requests.length} requests, at most ${most} were ordered: ${requests.map(({ path }) => path).join(' ')}`,
     )
-  complaints.push(...(situation.judge?.({ requests, heard, outcomes }) ?? []))
+  complaints.push(...(situation.judge?.({ requests, received, outcomes }) ?? []))
   return complaints.filter((one) => typeof one === 'string')
 }

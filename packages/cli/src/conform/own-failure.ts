@@ -28,19 +28,19 @@ export async function withOwner(error: unknown, over?: AbortSignal): Promise<unk
 const ERROR = 50
 
 /** Reports each process of the fleet that ends, unless its end is expected. */
-export function roleTrouble(tell: (why: string) => void) {
+export function roleTrouble(report: (why: string) => void) {
   const errors = new Map<string, string>()
   let expected: number | undefined
   return {
     expect: (pid: number): void => {
       expected = pid
     },
-    hear(event: RoleEvent): void {
+    onRoleEvent(event: RoleEvent): void {
       if (event.kind === 'line' && event.line.level >= ERROR) errors.set(event.name, event.line.msg)
       if (event.kind !== 'died') return
       // A process that cannot be restarted ends a second time, with the process id of its first end.
       if (event.pid === expected) expected = undefined
-      else tell(`${event.name} ended (${errors.get(event.name) ?? event.how})`)
+      else report(`${event.name} ended (${errors.get(event.name) ?? event.how})`)
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { RequestLine } from '@decorum/audit'
 import type { Candidate, Outcome } from '@decorum/protocol'
 import type { Site } from '../synthetic-web/index.ts'
-import type { HeardHeaders } from './header-site.ts'
+import type { ReceivedHeaders } from './header-site.ts'
 import type { World } from './world.ts'
 
 /** The record of one situation. */
@@ -10,7 +10,7 @@ export type Seen = {
   /** requests to its sites without robots.txt, in order */
   requests: RequestLine[]
   /** requests to the site that notes headers */
-  heard: HeardHeaders[]
+  received: ReceivedHeaders[]
   /** outcomes by id, without the name of the situation */
   outcomes: Map<string, Outcome>
 }

@@ -24,13 +24,14 @@ export const SITUATIONS: Situation[] = [
       changed: { url: `${headers}/changed`, ifNoneMatch: '"v1"' },
     }),
     judge: (seen) => [
-      ...seen.heard.flatMap(({ path, headers }) => [
+      ...seen.received.flatMap(({ path, headers }) => [
         headers['user-agent'] !== CONFORM.agent.userAgent &&
           `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
         headers.referer !== undefined && `${path}: a Referer was sent`,
       ]),
-      seen.heard.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') && 'x-trace was not sent',
-      seen.heard.every(({ path, method }) => path !== '/head' || method !== 'HEAD') && 'HEAD was asked for as GET',
+      seen.received.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') &&
+        'x-trace was not sent',
+      seen.received.every(({ path, method }) => path !== '/head' || method !== 'HEAD') && 'HEAD was asked for as GET',
       ...isFetched(seen, 'head', { status: 200, bytes: 0 }),
       ...isFetched(seen, 'changed', { status: 304, unchanged: true }),
     ],
@@ -40,7 +41,7 @@ export const SITUATIONS: Situation[] = [
     means: 'sends no cookies back',
     urls: ({ headers }) => ({ one: `${headers}/cookie-1`, two: `${headers}/cookie-2` }),
     judge: (seen) => [
-      seen.heard.some(({ headers }) => headers.cookie !== undefined) && 'a cookie was sent',
+      seen.received.some(({ headers }) => headers.cookie !== undefined) && 'a cookie was sent',
       ...isFetched(seen, 'one', { status: 200 }),
     ],
   },

@@ -43,7 +43,13 @@ export async function tryAll(
   const agents = agentsOf({ agent: agent.name, profile: 'decorum', minDelayMs, maxDelayMs })
   const { examples } = judgeRecord({ requests, bodies }, { agents, robotsRetryMs })
   const { outcomes, web, headers, worker } = world
-  const evidence: Evidence = { requests, violations: examples, outcomes, origins: web.origins, heard: headers.heard }
+  const evidence: Evidence = {
+    requests,
+    violations: examples,
+    outcomes,
+    origins: web.origins,
+    received: headers.received,
+  }
   return chosen.map((one) => {
     const complaints = complaintsOf(one, evidence)
     if (one.act !== undefined) complaints.push(...(acted.get(one) ?? ['it was not tried']))

@@ -37,19 +37,19 @@ export async function startWorker(command: string[], url: string): Promise<Worke
     })
   const closed = once(child, 'close')
   const gone = new AbortController()
-  let isAsked = false
+  let isStopping = false
   child.once('exit', (code, signal) => {
-    if (!isAsked) gone.abort(signal ?? `exit code ${code}`)
+    if (!isStopping) gone.abort(signal ?? `exit code ${code}`)
   })
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
-  const tell = (signal: NodeJS.Signals): void => {
+  const sendSignal = (signal: NodeJS.Signals): void => {
     if (child.pid === undefined) return // 0 would be this process's group
     try {
       process.kill(-child.pid, signal)
     } catch {} // the group is empty
   }
   // If process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
-  const kill = (): void => tell('SIGKILL')
+  const kill = (): void => sendSignal('SIGKILL')
   process.once('exit', kill)
   const worker: Worker = {
     get isRunning() {
@@ -58,8 +58,8 @@ export async function startWorker(command: string[], url: string): Promise<Worke
     gone: gone.signal,
     lastWords,
     signal(signal) {
-      isAsked ||= signal === 'SIGTERM' || signal === 'SIGKILL'
-      tell(signal)
+      isStopping ||= signal === 'SIGTERM' || signal === 'SIGKILL'
+      sendSignal(signal)
     },
     async endsWithin(ms) {
       if (!isRunning()) return true

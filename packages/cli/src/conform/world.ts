@@ -75,7 +75,7 @@ export async function openWorld(
     const web = await opened(openSites(sites, record), (it) => it.stop())
     void web.exited.then((how) => fails('sites', `their process ended (${how})`))
     let redisUrl: string | undefined
-    // Once the worker runs, each call reports its end: even after a restart, its latest events may be lost.
+    // Once Redis runs, each line reports its end: even if it is restarted, its latest writes may be lost.
     const log = (line: string): void => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
     const redis = await opened(ensureRedis({ log }), (it) => it.stop())
     redisUrl = redis.url
@@ -85,7 +85,7 @@ export async function openWorld(
       gateways: 1,
       fetchers: 1,
       permits: 1,
-      onEvent: trouble.hear,
+      onEvent: trouble.onRoleEvent,
     })
     const fleet = await opened(starting, (it) => it.stop(FLEET_GRACE_MS))
     const ledger = await opened(patiently(ledgerOn(redisUrl), over), (it) => it.close())

@@ -13,7 +13,7 @@ import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { holdName } from '../local-redis/index.ts'
 import { called, troubleReporter, voiceOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
-import { tell, tellJson } from '../terminal.ts'
+import { printJson, printText } from '../terminal.ts'
 import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { OutcomeFile, outcomesIn } from './outcome-file.ts'
@@ -199,6 +199,6 @@ function summarize(
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
     voice.say('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
-  if (options.json) tellJson({ event: 'summary', ...summary })
-  else tell(printSummary(printableAll(summary)))
+  if (options.json) printJson({ event: 'summary', ...summary })
+  else printText(printSummary(printableAll(summary)))
 }

@@ -16,7 +16,7 @@ export type Leftovers = {
 }
 
 export const NO_LEFTOVERS: Leftovers = { has: () => false, targets: [] }
-const LOOK_MS = 100
+const CHECK_MS = 100
 /** Ids per call to the ledger, which has no limit. */
 const BATCH = 1_000
 
@@ -41,7 +41,7 @@ export async function leftoversOf(
     } catch (error) {
       if (!(error instanceof LedgerUnavailableError)) throw error // Redis is unavailable: the crawl continues when it answers again
     }
-    await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => undefined)
+    await sleep(CHECK_MS, undefined, { signal: stop }).catch(() => undefined)
   }
   return NO_LEFTOVERS
 }

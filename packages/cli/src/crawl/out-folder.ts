@@ -69,8 +69,8 @@ export type OutFolderRequest = {
 }
 
 /** @throws UsageError when the folder contains another unfinished crawl, or none to resume */
-export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
-  const request = { ...asked, redis: asked.redis === undefined ? undefined : withoutLogin(asked.redis) }
+export async function openOutFolder(requested: OutFolderRequest): Promise<OutFolder> {
+  const request = { ...requested, redis: requested.redis === undefined ? undefined : withoutLogin(requested.redis) }
   const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
     throw new UsageError(`${request.out} cannot be used for --out: ${messageOf(error)}`)
   })
@@ -97,10 +97,10 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
 }
 
 /** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this crawl */
-function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
+function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
   const path = join(dir, 'crawl.json')
   const state = join(dir, 'state')
-  let note = asked
+  let note = requested
   /** Writes the file completely, or leaves the old one. @throws CommandError with the error of the file system */
   const write = async (text: CrawlNote): Promise<void> => {
     const draft = `${path}.${process.pid}`
@@ -124,7 +124,7 @@ function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | u
     pages: join(dir, 'pages'),
     state,
     // If somebody has removed the folder, the remaining URLs are lost with it: the list is read again
-    stored: asked.stored !== undefined && existsSync(asked.stored) ? asked.stored : state,
+    stored: requested.stored !== undefined && existsSync(requested.stored) ? requested.stored : state,
     log: join(dir, 'crawl.log'),
     async start(redisDir) {
       const { stored, ...rest } = note

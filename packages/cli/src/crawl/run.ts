@@ -16,13 +16,13 @@ import { LinesWithoutScheme } from '../without-scheme.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
-import { lookAround } from './look.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { OutcomeFile } from './outcome-file.ts'
 import { Pace } from './pace.ts'
 import { statusOf } from './status.ts'
 import type { Ending } from './summary.ts'
 import type { Tally } from './tally.ts'
+import { viewCrawl } from './view.ts'
 
 export type Crawl = {
   folder: OutFolder
@@ -44,7 +44,7 @@ export type Crawl = {
   interrupt: AbortSignal
 }
 
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 const CONSUMER = 'crawl'
 
 /**
@@ -207,10 +207,10 @@ async function watch({ tally, local, display, agent }: Crawl, fed: () => boolean
     const now = performance.now()
     done.add(tally.done - at, now)
     pages.add(tally.fetched - pagesAt, now)
-    const look = await lookAround(local.ledger, tally.pending, agent)
+    const view = await viewCrawl(local.ledger, tally.pending, agent)
     if (stop.aborted) return
     const [donePerMinute, pagesPerMinute = 0] = [done.perMinute(), pages.perMinute()]
-    display.show(statusOf({ counts: tally.counts, totalKnown: fed(), look, donePerMinute, pagesPerMinute }))
-    await sleep(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
+    display.show(statusOf({ counts: tally.counts, totalKnown: fed(), view, donePerMinute, pagesPerMinute }))
+    await sleep(CHECK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined)
   }
 }

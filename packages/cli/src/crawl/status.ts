@@ -1,6 +1,7 @@
 /** The status of a running crawl: numbers, and the main reason when it makes no progress. Pure. */
-import type { Look, Site } from './look.ts'
+
 import type { Counts } from './tally.ts'
+import type { CrawlView, Site } from './view.ts'
 
 export type Status = {
   done: number
@@ -21,27 +22,27 @@ export type Status = {
 export type StatusInput = {
   counts: Counts
   totalKnown: boolean
-  look: Look
+  view: CrawlView
   /** recent outcomes per minute; undefined before anything is known */
   donePerMinute: number | undefined
   pagesPerMinute: number
 }
 
-export function statusOf({ counts, totalKnown, look, donePerMinute, pagesPerMinute }: StatusInput): Status {
+export function statusOf({ counts, totalKnown, view, donePerMinute, pagesPerMinute }: StatusInput): Status {
   const total = Math.max(counts.total, counts.done)
   const left = total - counts.done
-  const seen = look.kind === 'seen'
-  const inFlight = seen ? Math.min(look.inFlight, left) : 0
+  const seen = view.kind === 'seen'
+  const inFlight = seen ? Math.min(view.inFlight, left) : 0
   return {
     done: counts.done,
     total,
     totalKnown,
     waiting: left - inFlight,
     inFlight,
-    backingOff: seen ? look.sites.filter(isBackingOff).length : 0,
+    backingOff: seen ? view.sites.filter(isBackingOff).length : 0,
     pagesPerMinute,
-    etaMs: totalKnown && left > 0 ? eta(left, donePerMinute, seen ? look.sites : []) : undefined,
-    note: noteOf(look, left, inFlight),
+    etaMs: totalKnown && left > 0 ? eta(left, donePerMinute, seen ? view.sites : []) : undefined,
+    note: noteOf(view, left, inFlight),
   }
 }
 
@@ -56,14 +57,14 @@ function eta(left: number, donePerMinute: number | undefined, sites: Site[]): nu
 }
 
 /** A lane that has been due for this long waits for a fetcher, not for politeness. */
-function noteOf(look: Look, left: number, inFlight: number): string | undefined {
-  if (look.kind === 'blind') return 'Redis does not answer; nothing new is sent until it does'
+function noteOf(view: CrawlView, left: number, inFlight: number): string | undefined {
+  if (view.kind === 'unavailable') return 'Redis does not answer; nothing new is sent until it does'
   if (left === 0) return undefined
-  if (look.heldForMs > 0) {
-    return `holding all lanes for ${duration(look.heldForMs)}: Redis was restarted, earlier requests may still be out`
+  if (view.heldForMs > 0) {
+    return `holding all lanes for ${duration(view.heldForMs)}: Redis was restarted, earlier requests may still be out`
   }
-  if (inFlight > 0 || look.sites.length === 0 || look.sites.some((site) => site.state === 'open')) return undefined
-  const next = look.sites.reduce((a, b) => (b.opensInMs < a.opensInMs ? b : a))
+  if (inFlight > 0 || view.sites.length === 0 || view.sites.some((site) => site.state === 'open')) return undefined
+  const next = view.sites.reduce((a, b) => (b.opensInMs < a.opensInMs ? b : a))
   return `polite, not stalled: the next lane is due in ${duration(next.opensInMs)} (${next.origin}: ${why(next)})`
 }
 

@@ -14,7 +14,7 @@ import { catchInterrupt } from '../interrupt.ts'
 import { ensureRedis } from '../local-redis/index.ts'
 import { spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
-import { tellJson } from '../terminal.ts'
+import { printJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
@@ -164,7 +164,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   const clean = report.total === 0 && complaints.length === 0 && tally.outcomes === sum
   if (options.json) {
     const { urls, targets, outcomes, byKind } = tally
-    tellJson({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, 2)
+    printJson({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, 2)
     return clean ? DONE : FAILED
   }
   screen.line()

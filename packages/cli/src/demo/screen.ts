@@ -1,7 +1,7 @@
 /** What the demo shows while it runs: a few lines to read, and one that moves. */
 import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
-import { rewriteLine, tellStyled } from '../terminal.ts'
+import { printStyled, rewriteLine } from '../terminal.ts'
 
 export type Screen = {
   /** one line of its own */
@@ -22,17 +22,17 @@ export function screenOn(out: NodeJS.WriteStream): Screen {
   let moving = false
   let lastPrinted = performance.now()
   const settle = (): void => {
-    if (moving) tellStyled('\n', out)
+    if (moving) printStyled('\n', out)
     moving = false
   }
   return {
     line: (text = '') => {
       settle()
-      tellStyled(`${text}\n`, out)
+      printStyled(`${text}\n`, out)
     },
     fact: (name, text) => {
       settle()
-      tellStyled(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${printable(text)}\n`, out)
+      printStyled(`  ${styleText('dim', name.padEnd(11), { stream: out })} ${printable(text)}\n`, out)
     },
     progress: (done, all, text) => {
       const count = `${String(done).padStart(String(all).length)} of ${all} outcomes`
@@ -45,7 +45,7 @@ export function screenOn(out: NodeJS.WriteStream): Screen {
         moving = true
       } else if (performance.now() - lastPrinted >= PIPE_EVERY_MS) {
         lastPrinted = performance.now()
-        tellStyled(`  ${count} · ${printable(text)}\n`, out)
+        printStyled(`  ${count} · ${printable(text)}\n`, out)
       }
     },
     settle,

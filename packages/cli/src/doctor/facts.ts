@@ -12,7 +12,7 @@ import type { Facts, ServerFacts } from './findings.ts'
 
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
-export type Asked = {
+export type DoctorRequest = {
   url: string
   hosts: string[]
   dnsServers: string[]
@@ -22,7 +22,7 @@ export type Asked = {
 }
 
 /** @throws LedgerUnavailableError when Redis does not answer, with its reason */
-export const factsOf = ({ url, hosts, dnsServers, slots, haveContacts }: Asked): Promise<Facts> =>
+export const factsOf = ({ url, hosts, dnsServers, slots, haveContacts }: DoctorRequest): Promise<Facts> =>
   withRedis(url, async (redis) => {
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
@@ -71,9 +71,9 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
 }
 
 /** The reply, or the error with which Redis refuses a command: the rest can still be judged. @throws any other error */
-async function answered<T>(asked: Promise<T>): Promise<T | Error> {
+async function answered<T>(reply: Promise<T>): Promise<T | Error> {
   try {
-    return await asked
+    return await reply
   } catch (error) {
     const causes = [(error as Error).cause, error] as Error[]
     const refusal = causes.find((one) => one instanceof Error && /NOPERM|unknown command/i.test(one.message))

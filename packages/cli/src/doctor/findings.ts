@@ -238,7 +238,7 @@ function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts): Find
       found.push({
         check: 'configuration',
         state: 'warn',
-        says: `${who} goes by version ${about.config}, the fleet's is ${configVersion}`,
+        says: `${who} uses version ${about.config}, the fleet's is ${configVersion}`,
         mend: 'look at its log: it cannot read the newer one; start it again',
       })
     if (about.pending.length > 0)
@@ -253,7 +253,7 @@ function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts): Find
     found.push({
       check: 'configuration',
       state: 'ok',
-      says: configVersion === 0 ? 'no configuration is written yet' : `all go by version ${configVersion}`,
+      says: configVersion === 0 ? 'no configuration is written yet' : `all use version ${configVersion}`,
     })
   return found
 }

@@ -63,10 +63,10 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
     const code = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
     await trust?.remove()
     const counts = await textOf(proxy.port, '/v1/counts').then(
-      (said) => JSON.parse(said) as ProxyCounts,
+      (answered) => JSON.parse(answered) as ProxyCounts,
       (error: Error) => error,
     )
-    if (counts instanceof Error) voice.say('counts', `what went through the proxy is not known: ${messageOf(counts)}`)
+    if (counts instanceof Error) voice.say('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
     else voice.say('summary', guardSummary(counts), { code, ...counts })
     return code
   } finally {
@@ -77,11 +77,11 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
 
 /** The proxy's counts. Not read by `fetch`, which the environment may send through another proxy. */
 async function textOf(port: number, path: string): Promise<string> {
-  const asking = http.get({ host: '127.0.0.1', port, path, agent: false, timeout: ANSWER_MS })
-  asking.once('timeout', () => asking.destroy(new Error('it does not answer')))
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
-  const said = await text(answer)
-  if (answer.statusCode === 200) return said
+  const request = http.get({ host: '127.0.0.1', port, path, agent: false, timeout: ANSWER_MS })
+  request.once('timeout', () => request.destroy(new Error('it does not answer')))
+  const [answer] = (await once(request, 'response')) as [IncomingMessage]
+  const answered = await text(answer)
+  if (answer.statusCode === 200) return answered
   throw new CommandError(`the proxy answers ${path} with ${answer.statusCode}`)
 }
 

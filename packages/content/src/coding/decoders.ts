@@ -6,10 +6,10 @@ import { pipeline, Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 import type { Tolerated } from '@decorum/protocol/outcome'
 import { ContentError } from '../errors.ts'
-import type { OctetsIn } from './octets-in.ts'
+import type { ByteInput } from './byte-input.ts'
 
 export type Overlooked = (mark: Tolerated) => void
-export type Decoder = (input: OctetsIn, overlooked: Overlooked) => AsyncGenerator<Uint8Array>
+export type Decoder = (input: ByteInput, overlooked: Overlooked) => AsyncGenerator<Uint8Array>
 
 /** Most members of a gzip body, or frames of a zstd body: each needs its own decoder (about 1 ms), and may be only 20 bytes. */
 const MOST_MEMBERS = 200
@@ -70,7 +70,7 @@ export const unzstd: Decoder = async function* (input, overlooked) {
   }
 }
 
-async function seeBehind(input: OctetsIn, overlooked: Overlooked): Promise<void> {
+async function seeBehind(input: ByteInput, overlooked: Overlooked): Promise<void> {
   if ((await input.peek(1)).length > 0) overlooked('coding-trailing-octets')
 }
 
@@ -86,7 +86,7 @@ export const isZstd = ([first = 0, second, third, fourth]: Uint8Array): boolean 
 const HEAD_MAX_BYTES = 128 * 1024
 
 /** Length of the head of a gzip member (RFC 1952 §2.3); undefined: no member begins here. @throws Z_BUF_ERROR where it is cut */
-async function gzipHead(input: OctetsIn): Promise<number | undefined> {
+async function gzipHead(input: ByteInput): Promise<number | undefined> {
   const start = await input.peek(10)
   if (!isGzip(start)) return undefined
   if (start.length < 10) throw cut()
@@ -94,18 +94,18 @@ async function gzipHead(input: OctetsIn): Promise<number | undefined> {
   if (start[2] !== 8 || (flags & 0xe0) !== 0) return undefined
   let at = 10
   const upTo = async (bytes: number): Promise<Buffer> => {
-    const octets = await input.peek(bytes)
-    if (octets.length < bytes) throw cut()
-    return octets
+    const peeked = await input.peek(bytes)
+    if (peeked.length < bytes) throw cut()
+    return peeked
   }
   if (flags & 4) at += 2 + (await upTo(at + 2)).readUInt16LE(at)
   for (const text of [8, 16]) {
     if (!(flags & text)) continue
     let [end, bytes] = [-1, at + 1_024]
     while (end < 0) {
-      const octets = await input.peek(bytes)
-      end = octets.indexOf(0, at)
-      if (end < 0 && octets.length < bytes) throw cut()
+      const peeked = await input.peek(bytes)
+      end = peeked.indexOf(0, at)
+      if (end < 0 && peeked.length < bytes) throw cut()
       if (end < 0 && bytes > HEAD_MAX_BYTES) return undefined
       bytes *= 4
     }
@@ -123,13 +123,13 @@ export const isCut = (error: unknown): boolean =>
 const undecodable = (message: string): ContentError => new ContentError('undecodable', message)
 const tooMany = (): ContentError => undecodable(`the body has more than ${MOST_MEMBERS} packed parts`)
 
-/** Feeds octets to a decoder until its data end, and returns the octets behind them to the input. */
+/** Feeds bytes to a decoder until its data end, and returns the bytes behind them to the input. */
 async function* through(
-  input: OctetsIn,
+  input: ByteInput,
   decoder: Transform & { readonly bytesWritten: number },
 ): AsyncGenerator<Uint8Array> {
   const fed: Uint8Array[] = []
-  let before = 0 // octets before the current piece
+  let before = 0 // bytes before the current piece
   let reading: Promise<unknown> | undefined
   const feeding = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -153,7 +153,7 @@ async function* through(
   } finally {
     decoder.destroy()
   }
-  await reading?.catch(() => undefined) // the octet being read may have to be returned to the input
+  await reading?.catch(() => undefined) // the byte being read may have to be returned to the input
   const behind: Uint8Array[] = []
   for (const piece of fed) {
     const used = Math.max(0, decoder.bytesWritten - before)
@@ -167,7 +167,7 @@ async function* through(
 const isBehindFrame = (error: unknown, taken: number): boolean =>
   taken > 0 && (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown'
 
-/** RFC 1950 §8.2. The sums stay below 2^32 for 5,552 octets. */
+/** RFC 1950 §8.2. The sums stay below 2^32 for 5,552 bytes. */
 function adler32(piece: Uint8Array, sum: number): number {
   let [a, b] = [sum & 0xffff, sum >>> 16]
   for (let at = 0; at < piece.length;) {

@@ -1,9 +1,9 @@
-/** Whether octets are readable without decoding: such a body disproves a content coding that was announced and not applied. */
+/** Whether bytes are readable without decoding: such a body disproves a content coding that was announced and not applied. */
 
-/** Octets to inspect: the resource header of the WHATWG MIME Sniffing Standard. */
+/** Bytes to inspect: the resource header of the WHATWG MIME Sniffing Standard. */
 export const SAMPLE_BYTES = 1_445
 
-/** Whether they are text, or a kind of file that is recognised by its first octets. */
+/** Whether they are text, or a kind of file that is recognised by its first bytes. */
 export function isReadable(sample: Uint8Array): boolean {
   const start = String.fromCharCode(...sample.subarray(0, 16))
   return SIGNATURES.some((mark) => start.startsWith(mark)) || isMedia(start) || !sample.some(isBinary)
@@ -21,5 +21,5 @@ const isMedia = (start: string): boolean =>
   (start.startsWith('RIFF') && ['WEBP', 'WAVE', 'AVI '].some((kind) => start.startsWith(kind, 8)))
 
 /** A binary data byte (MIME Sniffing, 3). */
-const isBinary = (octet: number): boolean =>
-  octet < 0x20 && octet !== 9 && octet !== 10 && octet !== 12 && octet !== 13 && octet !== 0x1b
+const isBinary = (byte: number): boolean =>
+  byte < 0x20 && byte !== 9 && byte !== 10 && byte !== 12 && byte !== 13 && byte !== 0x1b

@@ -1,11 +1,12 @@
 /**
  * The body without its content codings, piece by piece. Fetchers and readers of kept pages share this code, and it accepts what
- * browsers accept: unknown coding names, codings that were announced and not applied, missing or wrong trailers, octets behind the
+ * browsers accept: unknown coding names, codings that were announced and not applied, missing or wrong trailers, bytes behind the
  * end. Each such fault is reported (`Tolerated`). Reasons, and what is refused: docs/decisions/0032-what-header-fields-mean.md.
  */
 import { isUtf8 } from 'node:buffer'
 import * as zlib from 'node:zlib'
 import { ContentError } from '../errors.ts'
+import { ByteInput, type Pieces } from './byte-input.ts'
 import {
   type Decoder,
   gunzip,
@@ -18,7 +19,6 @@ import {
   unbrotli,
   unzstd,
 } from './decoders.ts'
-import { OctetsIn, type Pieces } from './octets-in.ts'
 import { isReadable, SAMPLE_BYTES } from './readable.ts'
 
 export { ContentError } from '../errors.ts'
@@ -58,7 +58,7 @@ async function* layer(
   most: number,
   { complete, overlooked }: UnpackOptions,
 ): AsyncGenerator<Uint8Array> {
-  const input = new OctetsIn(source)
+  const input = new ByteInput(source)
   const see: Overlooked = (mark) => {
     if (complete || (mark !== 'coding-no-trailer' && mark !== 'coding-cut')) overlooked(mark)
   }
@@ -93,25 +93,25 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['zstd', unzstd],
 ])
 
-/** The first octets outweigh the header: servers confuse gzip and deflate, and announce either for plain text. */
-async function decoderFor(coding: string, input: OctetsIn, overlooked: Overlooked): Promise<Decoder> {
-  const said = DECODERS.get(coding) as Decoder
+/** The first bytes outweigh the header: servers confuse gzip and deflate, and announce either for plain text. */
+async function decoderFor(coding: string, input: ByteInput, overlooked: Overlooked): Promise<Decoder> {
+  const named = DECODERS.get(coding) as Decoder
   const start = await input.peek(4)
-  if ((coding === 'gzip' && isGzip(start)) || (coding === 'zstd' && isZstd(start))) return said
+  if ((coding === 'gzip' && isGzip(start)) || (coding === 'zstd' && isZstd(start))) return named
   let found: Decoder | undefined
   if (coding === 'deflate' && isGzip(start)) found = gunzip
   else if (await isPlain(coding, input)) found = plain
   else if (coding === 'gzip' && isZlib(start)) found = inflate
-  if (found === undefined) return said
+  if (found === undefined) return named
   overlooked('coding-misnamed')
   return found
 }
 
 /**
- * Whether the body is not compressed at all. deflate and brotli have no magic number, and a few octets of either may look like text:
+ * Whether the body is not compressed at all. deflate and brotli have no magic number, and a few bytes of either may look like text:
  * then decoding decides, and for very short bodies, whether they are valid UTF-8.
  */
-async function isPlain(coding: string, input: OctetsIn): Promise<boolean> {
+async function isPlain(coding: string, input: ByteInput): Promise<boolean> {
   const sample = await input.peek(SAMPLE_BYTES)
   if (!isReadable(sample)) return false
   if (coding === 'gzip' || coding === 'zstd') return true
@@ -146,7 +146,7 @@ async function* readable(
   codings: readonly string[],
   { overlooked }: UnpackOptions,
 ): AsyncGenerator<Uint8Array> {
-  const input = new OctetsIn(source)
+  const input = new ByteInput(source)
   try {
     if (!isReadable(await input.peek(SAMPLE_BYTES))) {
       const word = codings.find((coding) => !DECODERS.has(coding)) ?? ''

@@ -67,14 +67,14 @@ export async function attempt(wish: Wish, leaseMs: number, tools: GrantingTools)
         continue
       }
     }
-    const asked = await askRobots(wish, judged, tools)
-    if (asked !== 'rules-changed') return asked
+    const ordered = await requestRobots(wish, judged, tools)
+    if (ordered !== 'rules-changed') return ordered
   }
   return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
 }
 
 /** Has the fleet fetch the robots.txt of an origin, under its lane. @returns how to try the lane again */
-export async function askRobots(
+export async function requestRobots(
   wish: Wish,
   { version, delayMs }: Judged,
   { robots, fetchers, groups, origins }: GrantingTools,
@@ -89,12 +89,12 @@ export async function askRobots(
     }
   const paceLane = groups.hostLane(agent.key, origin)
   const lane = { agent: agent.key, origin, ...defined({ paceLane, crawl }) }
-  const asked = await robots.ask({ ...lane, isUnclaimed: !origins.isClaimed(origin) }, by, version, delayMs)
+  const ordered = await robots.orderFetch({ ...lane, isUnclaimed: !origins.isClaimed(origin) }, by, version, delayMs)
   origins.forget(origin)
-  if (asked === 'rules-changed') return asked
-  if (asked === 'blocked') return blocked(wish)
-  if ('why' in asked) return { kind: 'wait', waitMs: FULL_WAIT_MS, gate: 'robots-in-flight', detail: asked.why }
-  return 'kind' in asked ? heldCrawl(wish, asked.record) : { kind: 'wait', ...asked }
+  if (ordered === 'rules-changed') return ordered
+  if (ordered === 'blocked') return blocked(wish)
+  if ('why' in ordered) return { kind: 'wait', waitMs: FULL_WAIT_MS, gate: 'robots-in-flight', detail: ordered.why }
+  return 'kind' in ordered ? heldCrawl(wish, ordered.record) : { kind: 'wait', ...ordered }
 }
 
 /** The origin did not answer, and the caller gets that as its answer. */
@@ -121,10 +121,10 @@ async function grant(
   const { ledger, id } = tools
   const lane = { agent: agent.key, origin }
   const by = { agent: [id, agent.key, crawl].filter(Boolean).join(':'), origin }
-  const asked = { ...lane, version, delayMs, leaseMs, by, ...defined({ crawl }) }
+  const ordered = { ...lane, version, delayMs, leaseMs, by, ...defined({ crawl }) }
   const open: Open<Exclude<GrantAnswer, { kind: 'granted' }>> = async (paceLane) => {
     const since = sinceNow(ledger.clock)
-    const answer = await ledger.grant({ ...asked, ...defined({ paceLane }) })
+    const answer = await ledger.grant({ ...ordered, ...defined({ paceLane }) })
     if (answer.kind !== 'granted') return answer
     const own = { ...lane, fence: answer.fence, delayMs: answer.delayMs, kind: 'secondary' as const }
     return { kind: answer.kind, own, host: answer.paceLane, since, leaseMs, waitMs: answer.waitMs }

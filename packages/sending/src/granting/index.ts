@@ -5,13 +5,13 @@
 export { admit, type Wish } from './admission.ts'
 export {
   type Attempt,
-  askRobots,
   attempt,
   closedSince,
   forbidden,
   type Gate,
   type Granted,
   type GrantingTools,
+  requestRobots,
   STOPPED_WAIT_MS,
   unreachableFor,
 } from './attempt.ts'

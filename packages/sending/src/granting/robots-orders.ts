@@ -12,7 +12,7 @@ import { within } from '@decorum/protocol/within'
 import type { Full, RobotsRoom } from './robots-room.ts'
 import type { Token } from './tokens.ts'
 
-export type AskedRobots =
+export type OrderedRobots =
   /** too many robots fetches of this token are under way */
   | Full
   /** try the lane again after this time */
@@ -23,7 +23,7 @@ export type AskedRobots =
   | CrawlHeld
 
 /** Time before the first check whether a robots fetch has ended; callers in line check less and less often. */
-const LOOK_AGAIN_MS = 40
+const RECHECK_MS = 40
 /** An order that Redis has not accepted by then is dropped; its reservation expires. */
 const ADD_MS = 2_000
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }
@@ -38,12 +38,12 @@ export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' 
      * @param by       the caller
      * @param version  of the rules that the caller has: when the ledger has newer ones, nothing is ordered
      */
-    async ask(
+    async orderFetch(
       { isUnclaimed = true, ...wanted }: ClaimRequest & { isUnclaimed?: boolean },
       by: Token,
       version: number,
       delayMs: number,
-    ): Promise<AskedRobots> {
+    ): Promise<OrderedRobots> {
       const { agent, origin } = wanted
       const place = room.take(by, origin, version)
       if (place.kind === 'full') return place
@@ -56,7 +56,7 @@ export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' 
       if (claim.kind === 'crawl-held') return claim
       if (claim.kind === 'wait') {
         // A fetch in flight usually ends long before its lease.
-        return { waitMs: claim.gate === 'robots-in-flight' ? LOOK_AGAIN_MS : claim.waitMs, gate: claim.gate }
+        return { waitMs: claim.gate === 'robots-in-flight' ? RECHECK_MS : claim.waitMs, gate: claim.gate }
       }
       const partition = ledger.partitionOf(origin)
       if (claim.version !== version) {
@@ -84,7 +84,7 @@ export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' 
           throw new LedgerUnavailableError('orders', error)
         },
       )
-      return { waitMs: LOOK_AGAIN_MS, gate: 'robots-in-flight' }
+      return { waitMs: RECHECK_MS, gate: 'robots-in-flight' }
     },
     async close(): Promise<void> {
       room.stop()

@@ -9,7 +9,7 @@ import type { Timer } from '@decorum/protocol'
 import type { Token } from './tokens.ts'
 
 /** How often the fetches in progress are checked. One that has lasted long is checked after each quarter of its age. */
-const LOOK_MS = 100
+const CHECK_MS = 100
 const OF_ITS_TIME = 0.25
 
 type InFlight = {
@@ -21,7 +21,7 @@ type InFlight = {
   /** its order is started by then, or never */
   startsBy: number
   /** when it is checked next; these three by clock.monotonic() */
-  lookAt: number
+  checkAt: number
 }
 
 type Place = { kind: 'place'; leave: () => void }
@@ -53,9 +53,9 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
     if (left > 0) ofToken.set(group, left)
     else ofToken.delete(group)
   }
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const now = clock.monotonic()
-    const due = [...inFlight.values()].filter(({ lookAt }) => lookAt <= now)
+    const due = [...inFlight.values()].filter(({ checkAt }) => checkAt <= now)
     const byPartition = Map.groupBy(due, ({ origin }) => ledger.partitionOf(origin))
     for (const [partition, some] of byPartition) {
       // While Redis is unavailable, the entries stay.
@@ -67,18 +67,18 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
         const isFetching = state?.question !== undefined
         const isOver = version !== one.version || (!isFetching && (one.wasFetching || now > one.startsBy))
         one.wasFetching ||= isFetching
-        one.lookAt = now + (now - one.orderedAt) * OF_ITS_TIME
+        one.checkAt = now + (now - one.orderedAt) * OF_ITS_TIME
         if (isOver) end(one)
       }
     }
   }
-  const lookLater = (): void => {
+  const checkLater = (): void => {
     timer ??= clock.timeout(() => {
-      void look().finally(() => {
+      void check().finally(() => {
         timer = undefined
-        if (inFlight.size > 0) lookLater()
+        if (inFlight.size > 0) checkLater()
       })
-    }, LOOK_MS)
+    }, CHECK_MS)
     timer.unref()
   }
   return {
@@ -103,12 +103,12 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
         wasFetching: false,
         orderedAt,
         startsBy: orderedAt + reserveMs,
-        lookAt: orderedAt + LOOK_MS,
+        checkAt: orderedAt + CHECK_MS,
       }
       inFlight.set(origin, one)
       ofToken.set(group, own + 1)
       shares.take(one.groups)
-      lookLater()
+      checkLater()
       return { kind: 'place', leave: () => end(one) }
     },
     shares,

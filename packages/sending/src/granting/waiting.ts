@@ -48,7 +48,7 @@ export type Answer =
 export type Caller = { isGone: boolean; onGone?: () => void; isAway?: boolean; onBack?: () => void }
 
 /** One request for a turn, for whichever of its URLs is granted first. */
-type Ask = {
+type TurnRequest = {
   leaseMs: number
   caller: Caller
   places: Place[]
@@ -60,7 +60,7 @@ type Ask = {
   fail: (error: unknown) => void
 }
 /** `number`: how many callers came to this lane before */
-type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
+type Place = { request: TurnRequest; wish: Wish; lane: Lane; number: number }
 /** The queue of one crawl, or of callers that name none. */
 type Lane = {
   name: string
@@ -119,10 +119,10 @@ export class Lines {
    * @param caller  nothing is granted after it has closed its connection
    * @throws Problem when too many callers wait, of this token or in total · LedgerUnavailableError · GoneError
    */
-  async ask(wishes: [Wish, ...Wish[]], leaseMs: number, waitMs: number, caller: Caller): Promise<Answer> {
+  async request(wishes: [Wish, ...Wish[]], leaseMs: number, waitMs: number, caller: Caller): Promise<Answer> {
     const leave = this.#room(wishes[0].by)
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const ask: Ask = {
+    const request: TurnRequest = {
       leaseMs,
       caller,
       places: [],
@@ -132,25 +132,25 @@ export class Lines {
       settle: resolve,
       fail: reject,
     }
-    caller.onGone = () => this.#end(ask, () => reject(new GoneError()))
+    caller.onGone = () => this.#end(request, () => reject(new GoneError()))
     caller.onBack = () => {
-      for (const { lane } of ask.places) void this.#pass(lane)
+      for (const { lane } of request.places) void this.#pass(lane)
     }
     const until = this.#clock.monotonic() + waitMs
     let timer: Timer | undefined
     promise.catch(() => undefined)
     try {
       for (const wish of wishes) {
-        if (ask.isDone || caller.isGone) break
+        if (request.isDone || caller.isGone) break
         const problem = this.#options.refusedAlready(wish)
-        if (problem !== undefined) ask.refused.push({ index: wish.index, problem })
-        else await this.#pass(this.#enter(ask, wish))
+        if (problem !== undefined) request.refused.push({ index: wish.index, problem })
+        else await this.#pass(this.#enter(request, wish))
       }
-      ask.isEntering = false
-      this.#endRefused(ask)
-      if (!ask.isDone) {
+      request.isEntering = false
+      this.#endRefused(request)
+      if (!request.isDone) {
         const leftMs = until - this.#clock.monotonic()
-        const late = (): void => this.#end(ask, () => resolve(this.#soonest(ask)))
+        const late = (): void => this.#end(request, () => resolve(this.#soonest(request)))
         if (leftMs <= 0) late()
         else timer = this.#clock.timeout(late, Math.min(LONGEST_TIMER_MS, Math.ceil(leftMs)))
       }
@@ -191,7 +191,7 @@ export class Lines {
     return this.#options.release(granted)
   }
 
-  #enter(ask: Ask, wish: Wish): Lane {
+  #enter(request: TurnRequest, wish: Wish): Lane {
     const shared = `${wish.agent.key} ${wish.origin}`
     const name = wish.crawl === undefined ? shared : `${shared} ${wish.crawl}`
     let lane = this.#lanes.get(name)
@@ -213,18 +213,18 @@ export class Lines {
       this.#lanes.set(name, lane)
       this.#sharing.set(shared, (this.#sharing.get(shared) ?? new Set()).add(lane))
     }
-    const place = { ask, wish, lane, number: lane.come++ }
+    const place = { request, wish, lane, number: lane.come++ }
     lane.places.add(place)
-    ask.places.push(place)
+    request.places.push(place)
     return lane
   }
 
   /** Ends a request once, and frees its places. */
-  #end(ask: Ask, tell: () => void): void {
-    if (ask.isDone) return
-    ask.isDone = true
-    tell()
-    for (const place of ask.places) this.#leave(place)
+  #end(request: TurnRequest, finish: () => void): void {
+    if (request.isDone) return
+    request.isDone = true
+    finish()
+    for (const place of request.places) this.#leave(place)
   }
 
   #leave(place: Place): void {
@@ -256,12 +256,12 @@ export class Lines {
   async #serve(lane: Lane): Promise<void> {
     this.#clock.cancel(lane.timer)
     for (let place = present(lane.places); place !== undefined; place = present(lane.places)) {
-      const { ask, wish } = place
+      const { request, wish } = place
       let answer: Attempt
       try {
-        answer = await this.#options.attempt(wish, ask.leaseMs)
+        answer = await this.#options.attempt(wish, request.leaseMs)
       } catch (error) {
-        for (const { ask: one } of [...lane.places]) this.#end(one, () => one.fail(error))
+        for (const { request: one } of [...lane.places]) this.#end(one, () => one.fail(error))
         return
       }
       if (answer instanceof Problem) {
@@ -270,30 +270,30 @@ export class Lines {
         lane.last = answer
         noteRules(lane, answer, this.#clock.monotonic())
         this.#again(lane, sleepMs(answer, lane, this.#clock.monotonic()))
-        if (!ask.isDone) return
+        if (!request.isDone) return
       } else {
         const granted = answer
         lane.delayMs = granted.turn.leases.own.delayMs
         lane.rulesSince = 0
-        if (ask.isDone || ask.caller.isAway) void this.release(granted)
-        else this.#end(ask, () => ask.settle({ ...granted, wish, refused: ask.refused }))
+        if (request.isDone || request.caller.isAway) void this.release(granted)
+        else this.#end(request, () => request.settle({ ...granted, wish, refused: request.refused }))
       }
     }
   }
 
   /** Refuses one URL of a request; when no URL is left, the request is answered with all refusals. */
   #refuse(place: Place, problem: Problem): void {
-    const { ask, wish } = place
+    const { request, wish } = place
     this.#leave(place)
-    ask.places = ask.places.filter((one) => one !== place)
-    ask.refused.push({ index: wish.index, problem })
-    this.#endRefused(ask)
+    request.places = request.places.filter((one) => one !== place)
+    request.refused.push({ index: wish.index, problem })
+    this.#endRefused(request)
   }
 
-  #endRefused(ask: Ask): void {
-    const { refused, places, isEntering } = ask
+  #endRefused(request: TurnRequest): void {
+    const { refused, places, isEntering } = request
     if (isEntering || places.length > 0 || refused.length === 0) return
-    this.#end(ask, () => ask.settle({ kind: 'refused', refused }))
+    this.#end(request, () => request.settle({ kind: 'refused', refused }))
   }
 
   #again(lane: Lane, ms: number): void {
@@ -315,13 +315,13 @@ export class Lines {
     }
   }
 
-  #soonest(ask: Ask): Answer {
+  #soonest(request: TurnRequest): Answer {
     const at = this.#clock.monotonic()
-    const waits = ask.places.map((place) => {
+    const waits = request.places.map((place) => {
       const { lane, wish } = place
       const ahead = place.number - (first(lane.places) ?? place).number // an upper bound: some of them may have been answered
       const waitMs = Math.max(1, Math.ceil(Math.max(lane.againAt - at, lane.last.waitMs) + ahead * lane.delayMs))
-      return { ...lane.last, waitMs, wish, ahead, refused: ask.refused }
+      return { ...lane.last, waitMs, wish, ahead, refused: request.refused }
     })
     return waits.reduce((one, other) => (other.waitMs < one.waitMs ? other : one))
   }
@@ -336,7 +336,7 @@ const first = <T>(of: Set<T>): T | undefined => of.values().next().value
 
 /** The first in line whose caller is connected. */
 function present(places: Set<Place>): Place | undefined {
-  for (const place of places) if (place.ask.caller.isAway !== true) return place
+  for (const place of places) if (place.request.caller.isAway !== true) return place
   return undefined
 }
 

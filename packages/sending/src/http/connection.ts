@@ -1,7 +1,7 @@
 /** One connection, and the exchange that reads from it. */
 import type { Socket } from 'node:net'
 import type { Phase, Protocol } from './answer.ts'
-import type { Octets } from './octets.ts'
+import type { AnswerBytes } from './answer-bytes.ts'
 
 /** State of one socket. Instants are of `clock.monotonic()`. */
 export type Connection = {
@@ -16,9 +16,9 @@ export type Connection = {
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
   socket?: Socket
-  /** the octets of the answer being read, over HTTP/1.1 */
-  octets: Octets
-  /** reads the next octets from the socket, bypassing undici */
+  /** the bytes of the answer being read, over HTTP/1.1 */
+  received: AnswerBytes
+  /** reads the next bytes from the socket, bypassing undici */
   read?: () => Buffer | null
   /** over TLS, once it has ended: whether the peer announced the end */
   hasCloseNotify?: boolean
@@ -39,10 +39,10 @@ export type Connection = {
 export type ConnectionReader = {
   /** over HTTP/2, called several times a second: bytes may have arrived */
   onReading(): void
-  /** over HTTP/1.1, before a read: reads the available octets itself when undici must not. @returns whether it did */
+  /** over HTTP/1.1, before a read: reads the available bytes itself when undici must not. @returns whether it did */
   pump(): boolean
-  /** over HTTP/1.1, before octets are parsed. @returns whether undici may parse them */
-  onOctets(piece: Buffer): boolean
+  /** over HTTP/1.1, before bytes are parsed. @returns whether undici may parse them */
+  onBytes(piece: Buffer): boolean
   /** undici wants to close the connection. @returns whether it stays open */
   onFault(error: Error): boolean
 }

@@ -87,7 +87,7 @@ export function openConnections(settings: ConnectionSettings) {
     tls,
     onFailure: (host) => pins.forget(host), // the next attempt may use another address
     onEgress: (error) => {
-      if (waysOut.heard(agent, error)) onEgress(agent, error)
+      if (waysOut.noteResult(agent, error)) onEgress(agent, error)
     },
   })
   const open = (agent: Agent, origin: string, lanes: Map<string, LaneWay>): LaneWay =>
@@ -223,7 +223,7 @@ class WaysOut {
   }
 
   /** @returns whether the state of this egress has changed */
-  heard({ key }: Agent, error: EgressError | undefined): boolean {
+  noteResult({ key }: Agent, error: EgressError | undefined): boolean {
     const known = this.#failed.get(key)
     if (error === undefined) return known !== undefined && this.#failed.delete(key)
     const now = this.#clock.monotonic()

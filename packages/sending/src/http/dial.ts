@@ -10,14 +10,14 @@ import type { AddressGuard } from '@decorum/politeness/admission'
 import { type Clock, SECOND } from '@decorum/protocol'
 import type { buildConnector } from 'undici'
 import { SEND_WINDOW_MS } from '../limits.ts'
+import { AnswerBytes } from './answer-bytes.ts'
 import type { Connection } from './connection.ts'
 import { countFrames } from './frame-counter.ts'
+import { interceptBytes } from './intercept-bytes.ts'
 import type { Address, Lookup } from './lookup.ts'
-import { Octets } from './octets.ts'
 import { type ProxyRecord, targetOf } from './proxies.ts'
 import { EgressError, openTunnel, TunnelRefusedError } from './tunnel.ts'
 import { makeConnector } from './undici.ts'
-import { watchOctets } from './watch-octets.ts'
 
 /** A request that waits for its connection. */
 export type Waiting = {
@@ -76,7 +76,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       dialledAt: clock.monotonic(),
       address: '',
       protocol: 'http/1.1',
-      octets: new Octets(),
+      received: new AnswerBytes(),
     }
     /** The proxy's failure, unless it has served other sites meanwhile: then the site is at fault. */
     const proxyFault = (error: Error): EgressError | undefined => {
@@ -223,11 +223,11 @@ export function abandon(connection: Connection | undefined, reason: Error): void
   if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
 }
 
-/** Reports octets to the reader of a connection. */
+/** Reports bytes to the reader of a connection. */
 function watchBytes(clock: Clock, connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
   if ((socket as TLSSocket).alpnProtocol !== 'h2') {
-    watchOctets(connection, socket)
+    interceptBytes(connection, socket)
     return
   }
   connection.protocol = 'h2'
@@ -238,7 +238,7 @@ function watchBytes(clock: Clock, connection: Connection, socket: Socket, distru
       reader?.onReading() // may end the exchange; the bytes still count as read by it
       return reader !== undefined
     },
-    // Octets between two exchanges: the origin is requested over HTTP/1.1 for a while.
+    // Bytes between two exchanges: the origin is requested over HTTP/1.1 for a while.
     onFlood() {
       distrustHttp2()
       socket.destroy()

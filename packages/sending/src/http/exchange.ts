@@ -34,11 +34,11 @@ import type { Connection, ConnectionReader } from './connection.ts'
 import type { Way } from './connections.ts'
 import { StoppedError } from './dial.ts'
 import { type H2Stream, nextH2Stream } from './h2-streams.ts'
+import { hasEndedWell } from './intercept-bytes.ts'
 import { endsWithConnection, hasUnusualCodings } from './lenient/framing.ts'
 import { isParserFault, type Reading, readHead, SecondReading } from './second-reading.ts'
 import { SendWindow } from './send-window.ts'
 import { EgressError } from './tunnel.ts'
-import { hasEndedWell } from './watch-octets.ts'
 
 /**
  * Confirms a lease with the ledger if the last confirmation is old. `undefined`, at once or later: the request may be sent;
@@ -49,7 +49,7 @@ export type Confirm = () => Promise<string | undefined> | undefined
 /** Why nothing may be sent to this address, or undefined. Without an address: before the connection is made. */
 export type LastCheck = (address: string | undefined) => string | undefined
 
-export type Ask = {
+export type ExchangeRequest = {
   way: Way
   origin: string
   path: string
@@ -103,11 +103,11 @@ class NotSentError extends Error {
 const KEPT_FROM_RUNNING = 'this process was kept from running before it could send'
 
 /** Runs one exchange; never rejects, for any behaviour of the peer. */
-export function exchange(ask: Ask): Promise<Exchange> {
+export function exchange(request: ExchangeRequest): Promise<Exchange> {
   return new Promise((resolve) => {
-    const running = new RunningExchange(ask, resolve)
-    if (ask.deadlineMs <= 0) return running.outOfTime()
-    if (ask.signal?.aborted === true) return running.notWanted()
+    const running = new RunningExchange(request, resolve)
+    if (request.deadlineMs <= 0) return running.outOfTime()
+    if (request.signal?.aborted === true) return running.notWanted()
     const confirming = running.beforeUse()
     if (confirming === undefined) running.dispatch()
     else void confirming.then((refused) => refused === undefined && running.dispatch())
@@ -117,7 +117,7 @@ export function exchange(ask: Ask): Promise<Exchange> {
 
 /** The handler for undici and the state of one exchange are one object, since each page needs one. */
 class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, Reading {
-  readonly #ask: Ask
+  readonly #request: ExchangeRequest
   readonly #resolve: (exchange: Exchange) => void
   readonly #clock: Clock
   readonly #startedAt: number
@@ -134,8 +134,8 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #connection: Connection | undefined
   #stream: H2Stream | undefined
   #bytesBefore = 0
-  /** octets of the answer so far, over HTTP/1.1 */
-  #octets = 0
+  /** bytes of the answer so far, over HTTP/1.1 */
+  #received = 0
   /** bytes of a large head; 0: the head is not large */
   #largeHead = 0
   #head: Head = NO_HEAD
@@ -147,10 +147,10 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #second: SecondReading | undefined
   #trailers: Headers | undefined
 
-  constructor(ask: Ask, resolve: (exchange: Exchange) => void) {
-    this.#ask = ask
+  constructor(request: ExchangeRequest, resolve: (exchange: Exchange) => void) {
+    this.#request = request
     this.#resolve = resolve
-    this.#clock = ask.way.clock
+    this.#clock = request.way.clock
     this.#startedAt = this.#clock.machine()
     this.#start = this.#clock.monotonic()
   }
@@ -161,7 +161,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   }
 
   dispatch(): void {
-    const { way, origin, path, headers, method = 'GET', content = null } = this.#ask
+    const { way, origin, path, headers, method = 'GET', content = null } = this.#request
     try {
       way.waiting = this
       way.dispatch({ origin, path, method, headers, body: content }, this)
@@ -172,7 +172,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
 
   /** Called before the request gets a connection, and again when one has been made for it. Returns why it may not be sent. */
   beforeUse(): Promise<Error | undefined> | undefined {
-    const confirming = this.#done ? undefined : this.#ask.confirm()
+    const confirming = this.#done ? undefined : this.#request.confirm()
     if (confirming === undefined) return undefined
     this.#confirming = true
     return confirming.then(
@@ -189,16 +189,16 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
 
   /** Starts the send window. The deadline's timer is set when the request leaves. */
   watch(): void {
-    const { signal } = this.#ask
+    const { signal } = this.#request
     if (signal?.aborted === true) this.notWanted()
     else signal?.addEventListener('abort', this.#onAbort, { once: true })
     if (this.#done || this.#window !== undefined || this.#sentAt > 0) return
-    const ms = Math.min(SEND_WINDOW_MS, this.#ask.deadlineMs)
+    const ms = Math.min(SEND_WINDOW_MS, this.#request.deadlineMs)
     this.#window = new SendWindow(this.#clock, ms, () => this.#late(ms))
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const { way, lastCheck, deadlineMs } = this.#ask
+    const { way, lastCheck, deadlineMs } = this.#request
     if (this.#sentAt > 0) {
       // undici sends a request again that HTTP/2 has refused. That is another request, and only the ledger grants one.
       const error = new Error('the site refused the request')
@@ -252,13 +252,13 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
 
   /** undici does not pass on the version. It decodes the reason phrase as UTF-8, and loses part of it where two reads meet. */
   #statusLine(statusText: string): Pick<Head, 'statusText' | 'protocol'> {
-    const octets = this.#connection?.octets
-    const first = this.#informational === 0 ? octets?.only() : undefined
+    const received = this.#connection?.received
+    const first = this.#informational === 0 ? received?.only() : undefined
     if (first?.[0] === LETTER_H && isAscii(statusText)) {
       const isOld = first[5] === DIGIT_0 || (first[5] === DIGIT_1 && first[7] === DIGIT_0)
       return { statusText, protocol: isOld ? 'http/1.0' : 'http/1.1' }
     }
-    const head = readHead(octets?.all() ?? [], this.#isHead)
+    const head = readHead(received?.all() ?? [], this.#isHead)
     return { statusText: head?.statusText ?? statusText, protocol: head?.protocol ?? 'http/1.1' }
   }
 
@@ -267,7 +267,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     if (this.#done || this.#body !== undefined) return // the second reader repeats a head that the first one has read
     this.#head = head
     const { status, headers, protocol } = head
-    if (protocol === 'h2' || this.#octets > LARGE_HEAD_BYTES) {
+    if (protocol === 'h2' || this.#received > LARGE_HEAD_BYTES) {
       const bytes = lengthOf(headers)
       if (bytes > HEADERS_MAX_BYTES) {
         const code = 'UND_ERR_HEADERS_OVERFLOW' // undici counts only the fields of HTTP/1.1 itself
@@ -279,17 +279,17 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
         this.#largeHead = bytes
       }
     }
-    const { passOn, keepBody, startBytes } = this.#ask
+    const { passOn, keepBody, startBytes } = this.#request
     this.#body = passOn?.(head) ?? new Body(keepBody(headers), startBytes?.(headers))
     crashPoint('answer.head')
-    const { wantsBody } = this.#ask
+    const { wantsBody } = this.#request
     if (wantsBody === undefined || this.#isHead || status === 204 || status === 304 || wantsBody(headers)) return
     this.#answered('type', () => this.#abort(new Error('the body is of a type that is not wanted')))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#second !== undefined) return
-    this.#connection?.octets.handedOn(chunk)
+    this.#connection?.received.handedOn(chunk)
     const full = this.data(chunk)
     if (full === undefined) return
     controller.pause()
@@ -301,7 +301,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     const body = this.#body
     if (this.#done || body === undefined) return undefined
     crashPoint('body.mid')
-    const room = this.#ask.maxBytes - body.bytes
+    const room = this.#request.maxBytes - body.bytes
     if (chunk.length <= room) return body.write(chunk)
     if (room > 0) void body.write(chunk.subarray(0, room))
     this.#answered('length', () => this.#abort(new Error('the body is longer than its cap')))
@@ -351,13 +351,13 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     else this.#end({ kind: 'unanswered', error, phase: 'sent' }, abort)
   }
 
-  onOctets(piece: Buffer): boolean {
+  onBytes(piece: Buffer): boolean {
     this.onReading()
     if (this.#done) return false
-    const before = this.#octets
-    this.#octets += piece.length
-    this.#connection?.octets.came(piece)
-    if (this.#body !== undefined || this.#octets <= LARGE_HEAD_BYTES) return true
+    const before = this.#received
+    this.#received += piece.length
+    this.#connection?.received.came(piece)
+    if (this.#body !== undefined || this.#received <= LARGE_HEAD_BYTES) return true
     if (before <= LARGE_HEAD_BYTES && endsWithin(piece, LARGE_HEAD_BYTES)) return true
     this.#readAgain()
     return false
@@ -374,16 +374,16 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return true
   }
 
-  /** Hands the answer to the second reader, with all octets that arrived and are not yet part of the body. */
+  /** Hands the answer to the second reader, with all bytes that arrived and are not yet part of the body. */
   #readAgain(): void {
-    const { octets, read, socket } = this.#connection ?? {}
-    if (octets === undefined || read === undefined || socket === undefined) return
+    const { received, read, socket } = this.#connection ?? {}
+    if (received === undefined || read === undefined || socket === undefined) return
     if (this.#firstByteAt === 0) this.#firstByteAt = this.#clock.monotonic()
     const bytes = this.#body?.bytes ?? 0
     const after = bytes > 0 ? { head: this.#head, bytes } : undefined
     const start = { after, isHead: this.#isHead, isFirst: this.#isFirst }
-    this.#second = new SecondReading(start, octets.all(), read, this)
-    octets.clear()
+    this.#second = new SecondReading(start, received.all(), read, this)
+    received.clear()
     socket.once('close', () => this.#hasClosed(socket.errored))
     process.nextTick(() => this.pump()) // undici's parser may be running
   }
@@ -412,7 +412,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     const phase = this.#phase()
     const giveUp = (): void => this.#close(new Error('the exchange is over'))
     const notSent = (why: string): void => this.#end({ kind: 'not-sent', why }, giveUp)
-    const awaits = phase === 'sent' ? undefined : this.#ask.way.connection()?.awaits?.()
+    const awaits = phase === 'sent' ? undefined : this.#request.way.connection()?.awaits?.()
     if (this.#body !== undefined) this.#answered('time', giveUp)
     else if (this.#confirming) notSent('the ledger did not confirm the lease in time')
     else if (awaits !== undefined) notSent(awaits)
@@ -425,7 +425,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   /** The caller's signal has aborted. */
   notWanted(): void {
     if (this.#done) return
-    const reason = this.#ask.signal?.reason as Error
+    const reason = this.#request.signal?.reason as Error
     const phase = this.#phase()
     const close = (): void => this.#close(reason)
     if (this.#body !== undefined) this.#answered('time', close)
@@ -440,7 +440,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
 
   /** Closes the connection, or stops the attempt to make one. */
   #close(reason: Error): void {
-    if (this.#controller === undefined) this.#ask.way.abandon(reason)
+    if (this.#controller === undefined) this.#request.way.abandon(reason)
     else this.#abort(reason)
   }
 
@@ -454,7 +454,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   }
 
   get #isHead(): boolean {
-    return this.#ask.method === 'HEAD'
+    return this.#request.method === 'HEAD'
   }
 
   /** The site broke off this answer over HTTP/2: with an error code, or without one and without END_STREAM (RFC 9113 §8.1). */
@@ -466,7 +466,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   }
 
   #phase(): Phase {
-    return this.#sentAt > 0 ? 'sent' : (this.#ask.way.connection()?.phase ?? 'connect')
+    return this.#sentAt > 0 ? 'sent' : (this.#request.way.connection()?.phase ?? 'connect')
   }
 
   #answered(truncated: Truncated, close?: () => void): void {
@@ -499,19 +499,19 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
       return
     }
     this.#done = true
-    if (this.#ask.way.waiting === this) this.#ask.way.waiting = undefined
+    if (this.#request.way.waiting === this) this.#request.way.waiting = undefined
     this.#window?.close()
     this.#clock.cancel(this.#timer)
-    this.#ask.signal?.removeEventListener('abort', this.#onAbort)
+    this.#request.signal?.removeEventListener('abort', this.#onAbort)
     this.#second?.stop()
     if (this.#connection?.reader === this) {
       this.#connection.reader = undefined
-      this.#connection.octets.clear()
+      this.#connection.received.clear()
     }
-    const connection = this.#connection ?? this.#ask.way.connection()
+    const connection = this.#connection ?? this.#request.way.connection()
     if (result.kind === 'unanswered' && this.#connection?.protocol === 'h2') {
-      const isOurs = result.error instanceof DeadlineError || result.error === this.#ask.signal?.reason
-      if (!isOurs) this.#ask.way.distrustHttp2()
+      const isOurs = result.error instanceof DeadlineError || result.error === this.#request.signal?.reason
+      if (!isOurs) this.#request.way.distrustHttp2()
       this.#connection.socket?.destroy()
     }
     close?.()
@@ -540,12 +540,12 @@ const [LETTER_H, DIGIT_0, DIGIT_1] = [0x48, 0x30, 0x31]
 const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
 
 /** Whether the head, and any 1xx heads before it, ends among the first bytes. */
-function endsWithin(octets: Buffer, bytes: number): boolean {
+function endsWithin(received: Buffer, bytes: number): boolean {
   for (let from = 0; ;) {
-    const end = octets.indexOf('\r\n\r\n', from)
+    const end = received.indexOf('\r\n\r\n', from)
     if (end < 0 || end >= bytes) return false
-    if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without limit
-    if (octets[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
+    if (received[from] !== LETTER_H) return false // empty lines, which undici reads without limit
+    if (received[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
     from = end + 4
   }
 }

@@ -19,7 +19,7 @@ let timer: Timer | undefined
 /** Counts until the socket is closed. */
 export function countFrames(clock: Clock, socket: Socket, { isRead, onFlood }: Counted): void {
   connections.set(socket, { isRead, onFlood, bytes: socket.bytesRead })
-  timer ??= clock.interval(look, FRAMES_COUNTED_EVERY_MS).unref()
+  timer ??= clock.interval(check, FRAMES_COUNTED_EVERY_MS).unref()
   socket.once('close', () => {
     connections.delete(socket)
     if (connections.size > 0) return
@@ -28,7 +28,7 @@ export function countFrames(clock: Clock, socket: Socket, { isRead, onFlood }: C
   })
 }
 
-function look(): void {
+function check(): void {
   for (const [socket, one] of connections) {
     if (one.isRead()) one.bytes = socket.bytesRead
     else if (socket.bytesRead - one.bytes > FRAMING_FREE_BYTES) one.onFlood()

@@ -30,23 +30,23 @@ const MAX_ADDRESSES = 16
 export function openLookup(
   clock: Clock,
   servers: readonly string[] = [],
-  ask: Lookup = servers.length > 0 ? fromServers(servers) : fromSystem,
+  resolveName: Lookup = servers.length > 0 ? fromServers(servers) : fromSystem,
 ): Lookup {
   const kept = new Recent<string, { until: number; answer: Address[] }>(KEPT_NAMES)
-  const asking = new Map<string, Promise<Address[]>>()
+  const pending = new Map<string, Promise<Address[]>>()
   return (host) => {
     const known = kept.get(host)
     if (known !== undefined && known.until > clock.monotonic()) return Promise.resolve(known.answer)
-    const running = asking.get(host)
+    const running = pending.get(host)
     if (running !== undefined) return running
-    const query = within(clock, ask(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
+    const query = within(clock, resolveName(host), DNS_TIMEOUT_MS, () => new LookupTimeoutError(host))
       .then((all) => {
         const answer = all.slice(0, MAX_ADDRESSES)
         kept.set(host, { until: clock.monotonic() + KEEP_MS, answer })
         return answer
       })
-      .finally(() => asking.delete(host))
-    asking.set(host, query)
+      .finally(() => pending.delete(host))
+    pending.set(host, query)
     return query
   }
 }

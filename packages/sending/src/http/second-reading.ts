@@ -1,6 +1,6 @@
 /**
- * Reads the rest of an answer that undici's parser refuses, with the lenient reader and from the same connection: first the octets that
- * have arrived, then later ones. Nothing is sent. undici still owns the socket but receives no more octets; it notices the end of the
+ * Reads the rest of an answer that undici's parser refuses, with the lenient reader and from the same connection: first the bytes that
+ * have arrived, then later ones. Nothing is sent. undici still owns the socket but receives no more bytes; it notices the end of the
  * connection as usual, and that ends the exchange.
  */
 import type { Tolerated } from '@decorum/protocol'
@@ -28,8 +28,8 @@ export class SecondReading {
   #isOver = false
 
   /**
-   * @param first  octets that have arrived
-   * @param read   returns the next octets, null when there are none yet
+   * @param first  bytes that have arrived
+   * @param read   returns the next bytes, null when there are none yet
    */
   constructor(start: LenientStart, first: readonly Buffer[], read: () => Buffer | null, into: Reading) {
     this.#first = first
@@ -53,7 +53,7 @@ export class SecondReading {
     return this.#reader.endsWithConnection
   }
 
-  /** Reads all available octets. Call it outside of undici's parser. */
+  /** Reads all available bytes. Call it outside of undici's parser. */
   pump(): void {
     const first = this.#first
     this.#first = []
@@ -101,8 +101,8 @@ export class SecondReading {
   }
 }
 
-/** The head at the start of these octets; undefined: there is no readable one. */
-export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHead | undefined {
+/** The head at the start of these bytes; undefined: there is no readable one. */
+export function readHead(received: readonly Buffer[], isHead: boolean): LenientHead | undefined {
   let found: LenientHead | undefined
   const sink = {
     interim: () => {},
@@ -113,7 +113,7 @@ export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHea
   }
   const reader = new LenientReader({ isHead, isFirst: true }, sink)
   try {
-    for (const piece of octets) if (found === undefined) reader.write(Buffer.from(piece)) // undici still reads these
+    for (const piece of received) if (found === undefined) reader.write(Buffer.from(piece)) // undici still reads these
   } catch (error) {
     if (!(error instanceof RefusedAnswerError)) throw error
   }

@@ -1,15 +1,15 @@
 /** The time limit for sending a request, and whether this process rather than the site exceeded it. */
 import type { Clock, Timer } from '@decorum/protocol'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
-import { OWN_STALL_MS, STALL_LOOK_MS } from '../limits.ts'
+import { OWN_STALL_MS, STALL_CHECK_MS } from '../limits.ts'
 
-/** Begins on construction. Until `close` it measures every STALL_LOOK_MS how late its timer fires, to detect a stall in its middle as well. */
+/** Begins on construction. Until `close` it measures every STALL_CHECK_MS how late its timer fires, to detect a stall in its middle as well. */
 export class SendWindow {
   readonly #clock: Clock
   readonly #onOver: () => void
   #leftMs: number
-  #lookMs = 0
-  #lookedAt: Since
+  #checkMs = 0
+  #checkedAt: Since
   /** total lateness of earlier checks, ms */
   #lateMs = 0
   #timer: Timer | undefined
@@ -19,26 +19,26 @@ export class SendWindow {
     this.#clock = clock
     this.#leftMs = ms
     this.#onOver = onOver
-    this.#lookedAt = sinceNow(clock)
-    this.#lookLater()
+    this.#checkedAt = sinceNow(clock)
+    this.#checkLater()
   }
 
-  #lookLater(): void {
-    this.#lookMs = Math.min(STALL_LOOK_MS, this.#leftMs)
-    this.#lookedAt = sinceNow(this.#clock)
-    this.#timer = this.#clock.timeout(() => this.#look(), this.#lookMs)
+  #checkLater(): void {
+    this.#checkMs = Math.min(STALL_CHECK_MS, this.#leftMs)
+    this.#checkedAt = sinceNow(this.#clock)
+    this.#timer = this.#clock.timeout(() => this.#check(), this.#checkMs)
   }
 
-  #look(): void {
+  #check(): void {
     this.#lateMs = this.#keptFromRunningMs()
-    this.#leftMs -= Math.max(this.#lookMs, this.#clock.monotonic() - this.#lookedAt.monotonic)
-    this.#lookMs = Infinity // the lateness until now has been counted
-    if (this.#leftMs > 0) this.#lookLater()
+    this.#leftMs -= Math.max(this.#checkMs, this.#clock.monotonic() - this.#checkedAt.monotonic)
+    this.#checkMs = Infinity // the lateness until now has been counted
+    if (this.#leftMs > 0) this.#checkLater()
     else this.#onOver()
   }
 
   #keptFromRunningMs(): number {
-    return this.#lateMs + Math.max(0, passed(this.#clock, this.#lookedAt) - this.#lookMs)
+    return this.#lateMs + Math.max(0, passed(this.#clock, this.#checkedAt) - this.#checkMs)
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * Opens a tunnel through a proxy: CONNECT to an address that has been checked, so the proxy resolves no name and reaches the checked
- * address. All octets for the site go through the tunnel; the proxy's login goes only to the proxy.
+ * address. All bytes for the site go through the tunnel; the proxy's login goes only to the proxy.
  */
 
 import { request as overTls } from 'node:https'
@@ -42,7 +42,7 @@ export function openTunnel(
   const isTls = protocol === 'https:'
   const target = `${isIPv6(to.address) ? `[${to.address}]` : to.address}:${to.port}`
   const { promise, resolve, reject } = Promise.withResolvers<Socket>()
-  const asking = (isTls ? overTls : http.request)({
+  const connecting = (isTls ? overTls : http.request)({
     method: 'CONNECT',
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isTls ? 443 : 80) : Number(port),
@@ -55,33 +55,33 @@ export function openTunnel(
   const away = (why: string, cause?: unknown): EgressError => new EgressError(`the proxy ${origin} ${why}`, { cause })
   let isReached = false
   const tooLate = clock.timeout(
-    () => asking.destroy(away(`could not be reached within ${PROXY_WITHIN_MS} ms`)),
+    () => connecting.destroy(away(`could not be reached within ${PROXY_WITHIN_MS} ms`)),
     PROXY_WITHIN_MS,
   )
-  asking.once('socket', (socket) =>
+  connecting.once('socket', (socket) =>
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       clock.cancel(tooLate)
       isReached = true
       onReached()
     }),
   )
-  asking.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
+  connecting.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
     clock.cancel(tooLate)
     const isOpen = statusCode >= 200 && statusCode < 300
     socket.on('error', () => {}) // for a tunnel that nobody is reading at the moment; a reader gets the close event
     if (isOpen && early.length === 0) return resolve(socket.setNoDelay(true))
     socket.destroy()
     if (statusCode === 407) return reject(away('wants another login (407)'))
-    const said = isOpen ? 'sends bytes that nobody asked for' : `answers ${statusCode} ${statusMessage}`.trim()
-    reject(new TunnelRefusedError(`the proxy ${origin} ${said} for ${target}`))
+    const reply = isOpen ? 'sends bytes that nobody asked for' : `answers ${statusCode} ${statusMessage}`.trim()
+    reject(new TunnelRefusedError(`the proxy ${origin} ${reply} for ${target}`))
   })
-  asking.once('error', (error) => {
+  connecting.once('error', (error) => {
     clock.cancel(tooLate)
     if (signal.aborted) return reject(signal.reason as Error)
     if (isReached)
       return reject(new TunnelRefusedError(`the proxy ${origin} does not answer for ${target}: ${error.message}`))
     reject(error instanceof EgressError ? error : away(`does not answer: ${error.message}`, error))
   })
-  asking.end()
+  connecting.end()
   return promise
 }

@@ -28,11 +28,11 @@ import type { Turn } from './turn.ts'
 export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]) {
   let lastWord = since
   const ask = async (): Promise<string | undefined> => {
-    const asking = sinceNow(ledger.clock)
+    const calledAt = sinceNow(ledger.clock)
     try {
       const gate = await confirm(ledger, lanes())
       if (gate !== undefined) return `the ledger did not confirm the lease: ${gate}`
-      lastWord = asking
+      lastWord = calledAt
       return undefined
     } catch (error) {
       if (error instanceof LedgerUnavailableError) return 'the ledger did not confirm the lease: it did not answer'
@@ -75,17 +75,17 @@ export class Lease {
   #usableMs: number
   readonly #durations: Durations
 
-  /** @param settings  of the fetcher; a margin is the difference between lease and deadline */
+  /** @param settings  of the fetcher; a margin is taken from the time between the deadline and the end of the lease */
   constructor(agent: Agent, turn: Turn, durations: Durations, tools: { ledger: LeaseLedger; reporter: Reporter }) {
     this.agent = agent
     this.leases = turn.leases
     this.#turn = turn
     this.#ledger = tools.ledger
     this.#reporter = tools.reporter
-    this.#report = tools.reporter(turn.asked.own, turn.leaseMs)
+    this.#report = tools.reporter(turn.requested.own, turn.leaseMs)
     this.#durations = durations
     this.#usableMs = usableMs(turn.leaseMs, durations)
-    const { confirm, tooOld } = confirmedBy(tools.ledger, turn.asked.first, () => lanesOf(turn.leases))
+    const { confirm, tooOld } = confirmedBy(tools.ledger, turn.requested.first, () => lanesOf(turn.leases))
     this.confirm = confirm
     this.#tooOld = tooOld
   }
@@ -120,7 +120,7 @@ export class Lease {
   keepMs(): number {
     // A page that takes its whole deadline gets KEEP_LEAST_MS as well, which also bounds the wait of a stopping process.
     const untilMs = Math.min(this.#usableMs, this.#durations.fetchDeadlineMs + KEEP_LEAST_MS)
-    return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#ledger.clock, this.#turn.asked.own))
+    return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#ledger.clock, this.#turn.requested.own))
   }
 
   /** Why nothing may be sent any more, or undefined: the first of the leases to end decides. */
@@ -133,7 +133,7 @@ export class Lease {
   }
 
   #age(): number {
-    return passed(this.#ledger.clock, this.#turn.asked.first)
+    return passed(this.#ledger.clock, this.#turn.requested.first)
   }
 
   /**
@@ -145,7 +145,7 @@ export class Lease {
     const since = sinceNow(this.#ledger.clock)
     const answer = await extend(ledger, this.leases, leaseMs)
     if (answer.kind === 'stale') return answer
-    this.#turn = { ...this.#turn, asked: { first: since, own: since }, leaseMs }
+    this.#turn = { ...this.#turn, requested: { first: since, own: since }, leaseMs }
     this.#usableMs = usableMs(leaseMs, this.#durations)
     this.#report = this.#reporter(since, leaseMs)
     return answer

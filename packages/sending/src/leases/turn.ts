@@ -30,7 +30,7 @@ export type TurnTools = {
   agents: Agents
 }
 
-export type Asked = {
+export type LaneRequest = {
   agent: Agent
   origin: string
   /** the delay that the request owes its own lane, ms */
@@ -59,7 +59,7 @@ export type Turn = {
   kind: 'held'
   leases: Leases
   /** when the first lease was requested, and when its own lane was: a lease runs from then on, however late the reply comes */
-  asked: { first: Since; own: Since }
+  requested: { first: Since; own: Since }
   /** delay of the own lane, as granted by the ledger */
   leaseMs: number
   /** nothing may be sent before this many ms from now */
@@ -75,15 +75,15 @@ const STOPPED_WAIT_MS = 30_000
 
 /** @throws what `open` throws, and LedgerUnavailableError; nothing is held then */
 export async function takeTurn<Refusal extends { kind: string }>(
-  asked: Asked,
+  requested: LaneRequest,
   open: Open<Refusal>,
   tools: TurnTools,
 ): Promise<Turn | Later | Refusal> {
   const { ledger, reporter } = tools
-  const planned = planTurn(asked, tools)
+  const planned = planTurn(requested, tools)
   const { groups, hostLane, wrongAddress, isStopped } = planned instanceof Promise ? await planned : planned
   if (isStopped) return { kind: 'later', gate: 'stopped', waitMs: STOPPED_WAIT_MS }
-  const above = groups.length === 0 ? undefined : await acquireAll(ledger, groups, asked.by, reporter)
+  const above = groups.length === 0 ? undefined : await acquireAll(ledger, groups, requested.by, reporter)
   if (above?.kind === 'wait') {
     const gate = above.gate === 'stopped' ? above.gate : 'pace-group'
     return { kind: 'later', gate, waitMs: above.waitMs }
@@ -104,8 +104,8 @@ export async function takeTurn<Refusal extends { kind: string }>(
   const { own, host, since, leaseMs, waitMs = 0 } = answer
   const paceLeases = [...(above?.leases ?? [])]
   if (hostLane !== undefined && host !== undefined) paceLeases.push({ ...hostLane, ...host, ofSite: true })
-  const asking = { first: above?.since ?? since, own: since }
-  return { kind: 'held', leases: { own, paceLeases }, asked: asking, leaseMs, waitMs, wrongAddress }
+  const calledAt = { first: above?.since ?? since, own: since }
+  return { kind: 'held', leases: { own, paceLeases }, requested: calledAt, leaseMs, waitMs, wrongAddress }
 }
 
 const isOpened = (answer: { kind: string }): answer is Opened => answer.kind === 'granted'
@@ -118,16 +118,16 @@ export const stoppedAt = ({ stops }: Pick<TurnTools['ledger'], 'stops'>, origin:
 export type Plan = ReturnType<typeof planAt>
 
 /** Resolved at once if no look-up is needed: this runs for each page. */
-export function planTurn(asked: Asked, tools: TurnTools): Plan | Promise<Plan> {
-  const { agent, origin } = asked
+export function planTurn(requested: LaneRequest, tools: TurnTools): Plan | Promise<Plan> {
+  const { agent, origin } = requested
   const { ledger, groups, addressOf } = tools
-  if (!groups.needsAddress && !ledger.stops.hasAddresses()) return planAt(undefined, asked, tools)
-  return addressOf(agent, origin).then((address) => planAt(address, asked, tools))
+  if (!groups.needsAddress && !ledger.stops.hasAddresses()) return planAt(undefined, requested, tools)
+  return addressOf(agent, origin).then((address) => planAt(address, requested, tools))
 }
 
 function planAt(
   address: string | undefined,
-  { agent, origin, delayMs, isHeld = () => false }: Asked,
+  { agent, origin, delayMs, isHeld = () => false }: LaneRequest,
   tools: TurnTools,
 ) {
   const { ledger, groups } = tools
@@ -164,7 +164,7 @@ export type Held = { lease: PaceLease; leaseMs: number; since: Since }
  */
 export const byName =
   (
-    { agent, origin, delayMs, by }: Asked,
+    { agent, origin, delayMs, by }: LaneRequest,
     { isRobots, held }: { isRobots: boolean; held?: Held | undefined },
     { ledger, reporter, agents }: TurnTools,
   ): Open<NotFree> =>

@@ -30,8 +30,8 @@ export type OrderTools = TurnTools & { ledger: Pick<Ledger, 'start' | 'wall'> }
 /** Waits for the turn of an order, whose lane a gateway has reserved. Returns when its request may be sent. */
 export const orderTurn = (order: Order, agent: Agent, tools: OrderTools): Promise<Turn | Later | Refused | Unused> => {
   const { origin, delayMs } = order
-  const asked = { agent, origin, delayMs, by: { agent: order.agent, origin } }
-  return takeTurn(asked, (hostLane) => startWhenDue(order, hostLane, tools), tools)
+  const requested = { agent, origin, delayMs, by: { agent: order.agent, origin } }
+  return takeTurn(requested, (hostLane) => startWhenDue(order, hostLane, tools), tools)
 }
 
 async function startWhenDue(

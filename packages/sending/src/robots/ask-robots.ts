@@ -15,7 +15,7 @@ import {
 import { defined } from '@decorum/runtime'
 import type { Answer, Exchange } from '../http/answer.ts'
 import type { LaneConnections } from '../http/connections.ts'
-import { type Ask, exchange, type LastCheck } from '../http/exchange.ts'
+import { type ExchangeRequest, exchange, type LastCheck } from '../http/exchange.ts'
 import { failureOf } from '../http/read-answer.ts'
 import { headersOf } from '../http/request-head.ts'
 import type { UsedLease } from '../leases/lease.ts'
@@ -44,7 +44,7 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
   hops: { url: string; answer: Answer; headers: string[] }[]
 }
 
-export type AskTools = ReadTools & {
+export type RequestTools = ReadTools & {
   /** Redis's clock, and the ledger's time, ms */
   wall: () => number
   now: () => number
@@ -57,13 +57,13 @@ export type AskTools = ReadTools & {
  * @param state  known state of the origin; the body of its copy, if any, is available, so its validators may be sent
  * @param path   '/robots.txt'
  */
-export async function askRobots(
+export async function requestRobots(
   origin: string,
   path: string,
   agent: Agent,
   state: RobotsState,
   lease: UsedLease,
-  tools: AskTools,
+  tools: RequestTools,
 ): Promise<RobotsAnswer> {
   const { clock } = tools
   const start = clock.monotonic()
@@ -100,15 +100,15 @@ export async function askRobots(
       ? loadOf(result.status, linesOf(result.headers, 'retry-after'))
       : NORMAL_LOAD
   /** How long an answer wants the next request delayed from now on, ms. */
-  const asksFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
+  const isFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
     Math.max(retryAfterMs, retryAfterAt - tools.wall())
   /**
    * The delay that the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one, the retries of the origin's robots
    * state apply, which come sooner than a back-off of pages ends.
    */
-  const keepLoad = (said: SiteLoad): void => {
-    const wait = waitOf(said)
-    if (asksFor(wait) > 0) load = bothLoads(load, said)
+  const keepLoad = (answerLoad: SiteLoad): void => {
+    const wait = waitOf(answerLoad)
+    if (isFor(wait) > 0) load = bothLoads(load, answerLoad)
     else if (wait.retryAfterUnread !== undefined) load = bothLoads(load, { ...wait, kind: 'asked-to-wait' })
   }
   /** The first request, under the lease of the order itself. */
@@ -187,11 +187,11 @@ export async function askRobots(
     if (hops.length > ROBOTS_MAX_REDIRECTS)
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
     // A redirect's Retry-After delays only the redirected request (RFC 9110 §10.2.3).
-    const asked = readRetryAfter(linesOf(result.headers, 'retry-after'))
-    const waitMs = hasWaited ? 0 : asksFor(asked)
+    const requested = readRetryAfter(linesOf(result.headers, 'retry-after'))
+    const waitMs = hasWaited ? 0 : isFor(requested)
     if (waitMs >= left()) {
       const detail = `the redirect to ${target.url} asks to wait ${Math.ceil(waitMs / 1_000)} s`
-      return stop('timeout', detail, result.endedAt, asked)
+      return stop('timeout', detail, result.endedAt, requested)
     }
     if (waitMs > 0) await clock.sleep(waitMs)
     at = target.at
@@ -217,10 +217,10 @@ async function request(
   agent: Agent,
   at: { origin: string; path: string },
   connections: LaneConnections,
-  asked: string,
-  how: Pick<Ask, 'headers' | 'deadlineMs' | 'lastCheck' | 'confirm'>,
+  requested: string,
+  how: Pick<ExchangeRequest, 'headers' | 'deadlineMs' | 'lastCheck' | 'confirm'>,
 ): Promise<Exchange> {
-  const isOwn = at.origin === asked
+  const isOwn = at.origin === requested
   const way = isOwn ? connections.lane(agent, at.origin) : connections.once(agent, at.origin)
   try {
     return await exchange({ ...at, ...how, way, maxBytes: ROBOTS_WIRE_MAX_BYTES, keepBody: () => true })

@@ -73,12 +73,12 @@ export async function checkRobots(check: RobotsCheck): Promise<RobotsAnswer | un
 /** @throws OriginBlockedError · LedgerUnavailableError; nothing is held then */
 async function turnOf({ origin, agent, fleet, patienceMs }: RobotsCheck, tools: TurnTools): Promise<Turn | undefined> {
   const by = { agent: `check:${agent.key}`, origin }
-  const asked = { agent, origin, delayMs: agent.minDelayMs, by }
+  const requested = { agent, origin, delayMs: agent.minDelayMs, by }
   const { clock } = tools.ledger
   const until = clock.monotonic() + patienceMs
   for (;;) {
     if (fleet !== undefined && (await versionOf(origin, fleet.ledger)) !== fleet.version) return undefined
-    const turn = await takeTurn(asked, byName(asked, { isRobots: true }, tools), tools)
+    const turn = await takeTurn(requested, byName(requested, { isRobots: true }, tools), tools)
     if (turn.kind === 'held') return turn
     if (turn.kind === 'blocked') throw new OriginBlockedError()
     if (clock.monotonic() + turn.waitMs > until) return undefined

@@ -9,7 +9,7 @@ import type { LaneConnections } from '../http/connections.ts'
 import type { Fetched, Lease } from '../leases/lease.ts'
 import type { Recorded, UntimedRecord } from '../ledger.ts'
 import { NORMAL_LOAD } from '../load.ts'
-import { askRobots, type RobotsAnswer } from './ask-robots.ts'
+import { type RobotsAnswer, requestRobots } from './ask-robots.ts'
 import { type HopTools, hopLanes } from './hop-lane.ts'
 import { hopRules } from './hop-rules.ts'
 import { remarkOf } from './remark.ts'
@@ -42,7 +42,7 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     return { ...notSent(clock, known.message), refusal: 'ledger-unavailable' }
   const old = await withBody(known, (hash) => ledger.body(partition, hash))
   crashPoint('robots.fetching')
-  const answer = await askRobots(origin, order.path, agent, old.asking, lease, {
+  const answer = await requestRobots(origin, order.path, agent, old.requesting, lease, {
     connections,
     acquireHop: hopLanes(lease, tools),
     forbidsHop: hopRules(ledger, agent, origin, now),
@@ -125,20 +125,20 @@ type Body = Uint8Array | undefined | 'lost' | 'unknown'
 
 /**
  * The known state of an origin, with the body of its copy. A copy whose body is lost counts as none.
- * `asking`: the same, with the copy only if its body is available, so that its validators may be sent.
+ * `requesting`: the same, with the copy only if its body is available, so that its validators may be sent.
  */
 async function withBody(
   state: RobotsState,
   bodyOf: (hash: string) => Promise<Uint8Array | undefined>,
-): Promise<{ state: RobotsState; body: Body; asking: RobotsState }> {
+): Promise<{ state: RobotsState; body: Body; requesting: RobotsState }> {
   const { copy, ...rest } = state
-  if (copy === undefined) return { state, body: undefined, asking: state }
+  if (copy === undefined) return { state, body: undefined, requesting: state }
   const body: Body = await bodyOf(copy.hash).then(
     (bytes) => bytes ?? 'lost',
     () => 'unknown',
   )
-  if (body === 'unknown') return { state, body, asking: rest }
-  return body === 'lost' ? { state: rest, body, asking: rest } : { state, body, asking: state }
+  if (body === 'unknown') return { state, body, requesting: rest }
+  return body === 'lost' ? { state: rest, body, requesting: rest } : { state, body, requesting: state }
 }
 
 /**

@@ -4,7 +4,7 @@ import { delayAfter } from '@decorum/politeness'
 import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
 import type { Exchange } from '../http/answer.ts'
 import { confirmedBy, type Lease } from '../leases/lease.ts'
-import { type Asked, byName, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
+import { byName, type LaneRequest, planTurn, type Turn, type TurnTools, takeTurn } from '../leases/turn.ts'
 import {
   betweenMs,
   endPaceLeases,
@@ -59,14 +59,14 @@ export const hopLanes =
     const lane = { agent: agent.key, origin }
     const until = clock.monotonic() + deadlineMs
     const isLate = (waitMs: number): boolean => clock.monotonic() + waitMs >= until
-    const asked: Asked = {
+    const requested: LaneRequest = {
       agent,
       origin,
       delayMs: agent.minDelayMs,
       by: { agent: agent.key, origin: lease.origin },
       isHeld: (one) => lease.leaseOf(one) !== undefined,
     }
-    const { held } = await planTurn(asked, tools)
+    const { held } = await planTurn(requested, tools)
     const shared = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf)
     const isShared = shared.length > 0
     let since = sinceNow(clock)
@@ -83,7 +83,9 @@ export const hopLanes =
     const ownHeld = own && { lease: own, leaseMs: lease.leaseMs, since }
     const acquire = async () => {
       for (;;) {
-        const turn = await takeTurn(asked, byName(asked, { isRobots, held: ownHeld }, tools), tools).catch(whenAnswers)
+        const turn = await takeTurn(requested, byName(requested, { isRobots, held: ownHeld }, tools), tools).catch(
+          whenAnswers,
+        )
         if (turn.kind === 'blocked') return 'blocked'
         if (turn.kind === 'held') return hopLane(lease, turn, { shared, since, isOwnHeld: own !== undefined }, tools)
         if (isLate(turn.waitMs)) return 'late'
@@ -92,7 +94,7 @@ export const hopLanes =
     }
     // A hop within the host of the robots fetch already keeps that host's delay.
     if (isShared || hopLines === undefined) return acquire()
-    return hopLines.inTurn({ from: lease.origin, origin, delayMs: asked.delayMs, isLate, wait: outside }, acquire)
+    return hopLines.inTurn({ from: lease.origin, origin, delayMs: requested.delayMs, isLate, wait: outside }, acquire)
   }
 
 /**
@@ -128,7 +130,7 @@ function whenAnswers(error: unknown): { kind: 'wait'; waitMs: number } {
 /** @param shared  lanes that the robots fetch holds already; the ledger was asked at `since` for one more request under them */
 function hopLane(
   lease: Lease,
-  { leases, asked, leaseMs, wrongAddress }: Turn,
+  { leases, requested, leaseMs, wrongAddress }: Turn,
   { shared, since, isOwnHeld }: { shared: LeasedLane[]; since: Since; isOwnHeld: boolean },
   { ledger, reporter }: TurnTools,
 ) {
@@ -139,11 +141,11 @@ function hopLane(
   const acquired: readonly PaceLease[] = isOwnHeld ? paceLeases : [...paceLeases, { ...own, ofSite: true }]
   const owedMs = Math.max(own.delayMs, ...paceLeases.filter(({ ofSite }) => ofSite).map(({ delayMs }) => delayMs))
   if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, owedMs)
-  const report = reporter(asked.first, leaseMs)
+  const report = reporter(requested.first, leaseMs)
   // Gates of lanes that were held before may have closed during the wait for the others.
   const all = [...lanesOf(leases), ...lease.leases.paceLeases.map(laneOf), ...shared]
   const lanes = [...new Map(all.map((one) => [`${one.agent} ${one.origin}`, one])).values()]
-  const { confirm, tooOld } = confirmedBy(ledger, isShared ? since : asked.first, () => lanes)
+  const { confirm, tooOld } = confirmedBy(ledger, isShared ? since : requested.first, () => lanes)
   const endFetch = async (): Promise<void> => {
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }

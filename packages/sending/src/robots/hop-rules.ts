@@ -13,14 +13,14 @@ import type { Judgement } from '@decorum/robots'
 export type ForbidsHop = (origin: string, path: string) => Promise<string | undefined>
 
 /**
- * @param asking  the origin whose robots.txt is fetched. It has just answered, so its outage has ended, and a redirect within
+ * @param requesting  the origin whose robots.txt is fetched. It has just answered, so its outage has ended, and a redirect within
  * the origin takes precedence over its expired rules
  * @param now     Redis's clock, ms
  */
 export function hopRules(
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'partitionOf' | 'now'>,
   agent: Agent,
-  asking: string,
+  requesting: string,
   now: () => number,
 ): ForbidsHop {
   const robots = robotsJudge(ledger, undefined)
@@ -33,7 +33,7 @@ export function hopRules(
         const rules = await robots.rules(agent, origin, state, instant)
         return rules === 'lost' ? 'unreadable' : robots.judge(agent, origin, path, state, rules, instant)
       }
-      const own = origin === asking
+      const own = origin === requesting
       let verdict = await at(now())
       if (!own && verdict !== 'unreadable' && verdict.kind === 'ask' && state.answer !== undefined)
         verdict = await at(state.answer.at)

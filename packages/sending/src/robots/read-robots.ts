@@ -45,12 +45,12 @@ export async function readRobots(
     ...retry,
     ...defined({ freshForMs: freshForMs(headers), etag, lastModified }),
   }
-  const said = { what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
+  const failure = { what: `status-${Math.floor(status / 100)}xx`, detail: `status ${status}` }
   if (status < 200 || status > 299) {
     // A 304 confirms the copy only as the answer to the conditional request, which is the first of the chain.
     return status === 304 && !(isFirst && isConditional)
       ? unanswered('protocol', 'a 304 to an unconditional request')
-      : { ...said, event }
+      : { ...failure, event }
   }
   if (truncated === 'time') return unanswered('timeout', 'the body was not complete in time')
   if (truncated === 'disconnect') return unanswered('reset', 'the body broke off')
@@ -63,7 +63,7 @@ export async function readRobots(
       return unanswered('decoding', 'the checksum behind the content coding is not that of the data')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
     if (isCutShort(bytes)) return unanswered('decoding', 'gzip that no Content-Encoding names, and without its end')
-    return { ...said, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
+    return { ...failure, bytes, event: { ...event, hash: hash('sha256', bytes, 'hex').slice(0, 32) } }
   } catch (error) {
     return unanswered('decoding', (error as Error).message)
   }

@@ -17,7 +17,7 @@ export function siteAnswers({ list }: Agents) {
   const latest = new Map<string, Instant>()
   return {
     /** A page of the origin answered with this status. */
-    heard(origin: string, status: number, at: Instant): void {
+    record(origin: string, status: number, at: Instant): void {
       if (!isRead || status >= 500) return
       latest.delete(origin)
       latest.set(origin, at)

@@ -47,10 +47,10 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
       const why = 'the password is wrong, as many before it from this address'
       throw new Problem(429, 'too-many-guesses', why, { retryAfterMs: who })
     }
-    if (who === undefined) return askPassword(request, reply)
+    if (who === undefined) return requirePassword(request, reply)
     request.who = who
     if (who.role === 'operate' || access === 'read') return undefined
-    throw new Problem(403, 'may-only-read', `'${who.user}' may look and change nothing`)
+    throw new Problem(403, 'may-only-read', `'${who.user}' may only read`)
   }
 }
 
@@ -88,7 +88,7 @@ export function guess(
 }
 
 /** A person gets the login page; a program gets an HTTP challenge, and a page's script only a status. */
-function askPassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+function requirePassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = method === 'GET' && headers.accept?.includes('text/html') === true
   if (isPage)
     return reply

@@ -48,23 +48,23 @@ const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD
  * in another program. `browser`: a browser that does not send the header, because this URL is plain HTTP or the browser is old.
  * `program`: no browser.
  */
-type Asker = 'own' | 'foreign' | 'person' | 'browser' | 'program'
+type Requester = 'own' | 'foreign' | 'person' | 'browser' | 'program'
 
 /** Why this request is refused, or undefined. */
 export function refusePage(access: Access, method: string, headers: IncomingHttpHeaders): Problem | undefined {
   if (access === 'open') return undefined
   const writes = access === 'write' || !isSafe(method)
-  const asker = askerOf(headers)
-  if (asker === 'foreign') {
+  const requester = requesterOf(headers)
+  if (requester === 'foreign') {
     // A link to one of our pages may be followed. Anything else is refused, so that no page can time or embed an answer.
     if (!writes && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document')
       return undefined
     return new Problem(403, 'cross-site', 'a page of another site may not ask for this')
   }
   // Browsers send the origin with every POST, PUT, PATCH and DELETE: without one it is no foreign page
-  if (!writes || !isSafe(method) || asker === 'own') return undefined
+  if (!writes || !isSafe(method) || requester === 'own') return undefined
   const isNavigation = headers.accept?.includes('text/html') === true
-  if (asker === 'program' && !isNavigation) return undefined
+  if (requester === 'program' && !isNavigation) return undefined
   // Sent across origins only after a preflight, which this server never grants
   if (headers['x-requested-with'] !== undefined && !isNavigation) return undefined
   return new Problem(
@@ -74,7 +74,12 @@ export function refusePage(access: Access, method: string, headers: IncomingHttp
   )
 }
 
-function askerOf({ 'sec-fetch-site': site, origin, host, 'user-agent': agent = '' }: IncomingHttpHeaders): Asker {
+function requesterOf({
+  'sec-fetch-site': site,
+  origin,
+  host,
+  'user-agent': agent = '',
+}: IncomingHttpHeaders): Requester {
   if (site === 'same-origin') return 'own'
   if (site === 'none') return 'person'
   if (site !== undefined) return 'foreign'

@@ -101,7 +101,7 @@ export async function listOperations(ledger: LedgerWithViews, most: number, orig
     .flatMap(operationsOf)
 }
 
-/** The actions on one origin: searched among this many of its partition. */
+/** The actions on one origin are searched among this many latest actions of its partition. */
 const AMONG = 1_000
 const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 

@@ -8,7 +8,7 @@ export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
 export const meta = z.record(z.string(), z.unknown())
 
 /** Additional members of a problem of the intake. */
-export const Line = z.number().int().optional().meta({ description: 'of the body, from 1' })
+export const Line = z.number().int().optional().meta({ description: 'line of the body, from 1' })
 export const Stored = z.number().int().optional().meta({ description: 'candidates stored before Redis went away' })
 
 export const Why = z
@@ -110,7 +110,7 @@ const Policy = z
 export const OriginAnswer = z
   .strictObject({
     origin: z.string(),
-    version: z.number().int().meta({ description: 'of the robots state: rises with each answer' }),
+    version: z.number().int().meta({ description: 'version of the robots state: rises with each answer' }),
     state: RobotsState,
     robots: z.string().meta({ description: 'the state in a word or two' }),
     sitemaps: z
@@ -136,8 +136,8 @@ export const OriginAnswer = z
 
 export const ListAnswer = z.strictObject({
   origins: z.array(OriginAnswer),
-  looked: z.number().int().meta({ description: 'lanes looked at to find these' }),
-  complete: z.boolean().meta({ description: 'false: there are lanes that were not looked at' }),
+  looked: z.number().int().meta({ description: 'lanes that were checked to find these' }),
+  complete: z.boolean().meta({ description: 'false: some lanes were not checked' }),
   next: z
     .string()
     .optional()
@@ -191,7 +191,7 @@ export const CheckAnswer = z
         hash: z.string(),
         at: instant,
         stale: z.boolean().meta({ description: 'an old copy, kept through an outage' }),
-        refresh: z.boolean().meta({ description: 'the fleet is about to ask again' }),
+        refresh: z.boolean().meta({ description: 'the fleet is about to fetch it again' }),
       })
       .optional(),
     delay: Delay.extend({
@@ -307,14 +307,14 @@ const Process = z
         host: z.string(),
         pid: z.number().int(),
         version: z.string().meta({ description: 'of Decorum' }),
-        commit: z.string().optional().meta({ description: 'that it was made from, or unknown' }),
-        config: z.number().int().meta({ description: 'version of the configuration that it goes by' }),
+        commit: z.string().optional().meta({ description: 'commit that it was built from, or unknown' }),
+        config: z.number().int().meta({ description: 'version of the configuration that it uses' }),
         pending: z.array(z.string()).meta({ description: 'settings that wait until it is started again' }),
         keepsPages: z.boolean().optional(),
         pools: z
           .record(z.string(), z.strictObject({ wanted: z.number().int() }))
           .optional()
-          .meta({ description: 'of permits processes: orders that the workers of each pool asked for at once' }),
+          .meta({ description: 'for permits processes: orders that the workers of each pool requested at once' }),
         passing: z
           .array(
             z.strictObject({
@@ -327,7 +327,7 @@ const Process = z
             }),
           )
           .optional()
-          .meta({ description: 'of proxies: the clients that most goes through for, as of some seconds ago' }),
+          .meta({ description: 'for proxies: the clients with most requests, as of some seconds ago' }),
       })
       .optional(),
   })
@@ -408,7 +408,7 @@ const CrawlRecordAnswer = z
     expiresAt: z.number().optional(),
     limits: z.record(z.string(), z.number()).optional(),
     settings: z.record(z.string(), z.unknown()).optional(),
-    at: z.number().meta({ description: 'of the latest change, ms since 1970 UTC; 0: nothing was ever set' }),
+    at: z.number().meta({ description: 'time of the latest change, ms since 1970 UTC; 0: nothing was ever set' }),
     by: z.string(),
     reason: z.string(),
   })
@@ -424,7 +424,7 @@ const CrawlAnswer = z
       .int()
       .meta({ description: 'in the partition that stores most of them: at OUTCOMES_LIMIT the crawl waits there' }),
     counts: z.record(z.string(), z.number()).meta({ description: 'outcomes since the beginning, by kind' }),
-    bytes: z.number().meta({ description: 'of bodies on the wire; of the crawl `default` they are not counted' }),
+    bytes: z.number().meta({ description: 'bytes of bodies on the wire; not counted for the crawl `default`' }),
   })
   .meta({ id: 'Crawl' })
 export const CrawlsAnswer = z.strictObject({ crawls: z.array(CrawlAnswer) })

@@ -6,9 +6,9 @@ import { Problem } from '@decorum/runtime/http-api'
 import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'
 import { unknownAgent } from './act.ts'
 
-export type Asked = { id: string; url?: CrawlUrl | undefined; agent?: string | undefined; crawl: string }
+export type CandidateRequest = { id: string; url?: CrawlUrl | undefined; agent?: string | undefined; crawl: string }
 
-function whichOf(agents: Agents, { id, url, agent, crawl }: Asked) {
+function whichOf(agents: Agents, { id, url, agent, crawl }: CandidateRequest) {
   const only = agent === undefined ? undefined : agents.find(agent)
   if (agent !== undefined && only === undefined) return unknownAgent(agents)
   const keys = only === undefined ? agents.list.map(({ key }) => key) : [only.key]
@@ -18,20 +18,20 @@ function whichOf(agents: Agents, { id, url, agent, crawl }: Asked) {
 export async function reportCandidate(
   ledger: LedgerWithViews,
   agents: Agents,
-  asked: Asked,
+  requested: CandidateRequest,
 ): Promise<CandidateStatus | Problem> {
-  const which = whichOf(agents, asked)
+  const which = whichOf(agents, requested)
   if (which instanceof Problem) return which
   const { found, notKnown } = await candidateStatus(ledger, which)
-  return found[0] ?? notFound(asked.id, notKnown)
+  return found[0] ?? notFound(requested.id, notKnown)
 }
 
 export async function cancel(
   ledger: LedgerWithViews,
   agents: Agents,
-  asked: Asked,
+  requested: CandidateRequest,
 ): Promise<{ outcome: Outcome } | Problem> {
-  const which = whichOf(agents, asked)
+  const which = whichOf(agents, requested)
   if (which instanceof Problem) return which
   const answer = await cancelCandidate(ledger, which)
   switch (answer.kind) {
@@ -41,7 +41,7 @@ export async function cancel(
       return new Problem(409, 'in-flight', 'its request may have been sent already: its outcome will come')
     case 'absent': {
       const { status, notKnown } = answer
-      if (status === undefined) return notFound(asked.id, notKnown)
+      if (status === undefined) return notFound(requested.id, notKnown)
       return new Problem(409, status.state, `it was not cancelled: ${status.sentence}`)
     }
     default:

@@ -27,7 +27,7 @@ import { systemClock } from '@decorum/protocol'
 import type { ConsoleConfig } from '../config.ts'
 
 /** The only header fields that are passed on, of the request and of the answer. */
-const ASKED = ['range', 'if-range', 'if-none-match'] as const
+const FORWARDED = ['range', 'if-range', 'if-none-match'] as const
 const ANSWERED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'cache-control'] as const
 const ANSWER_WITHIN_MS = 10_000
 
@@ -127,7 +127,7 @@ async function forward(
   response: ServerResponse,
 ): Promise<void> {
   const headers = new Headers()
-  for (const name of ASKED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
+  for (const name of FORWARDED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
   if (authorization !== undefined) headers.set('authorization', authorization)
   const gone = new AbortController()
   const timer = systemClock.timeout(() => gone.abort(), ANSWER_WITHIN_MS)
@@ -143,10 +143,11 @@ async function forward(
   systemClock.cancel(timer)
   const isWithout = answer.status === 401 || answer.status === 403 || answer.status === 410
   if (isWithout) {
-    const said = (await answer.json().catch(() => ({}))) as Partial<Record<keyof ProblemBody, unknown>>
+    const problem = (await answer.json().catch(() => ({}))) as Partial<Record<keyof ProblemBody, unknown>>
     if (answer.status !== 410) throw otherToken(base)
-    const message = typeof said.detail === 'string' ? said.detail : `the fetcher at ${base} does not have it any more`
-    throw new ContentError(said.type === 'damaged' ? 'damaged' : 'gone', message)
+    const message =
+      typeof problem.detail === 'string' ? problem.detail : `the fetcher at ${base} does not have it any more`
+    throw new ContentError(problem.type === 'damaged' ? 'damaged' : 'gone', message)
   }
   for (const name of ANSWERED) {
     const value = answer.headers.get(name)

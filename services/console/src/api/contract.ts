@@ -220,9 +220,9 @@ export const routes = {
     schema: {
       operationId: 'readOutcomes',
       tags: ['for frontiers'],
-      summary: 'What became of candidates, in one answer or as server-sent events',
+      summary: 'Outcomes of candidates, in one answer or as server-sent events',
       description:
-        'Through a consumer group. What is not acknowledged comes again: to the same consumer with its next request, before ' +
+        'Through a consumer group. Unacknowledged outcomes are redelivered: to the same consumer with its next request, before ' +
         'anything new, and to another one when this one has given no sign of life for a minute. One answer: `Accept: ' +
         'application/json`, or a `waitMs`. A stream: `Accept: text/event-stream`, or neither. The `id` of an event is what ' +
         'POST /v1/outcomes/ack wants; a header Last-Event-ID acknowledges nothing. A slow reader slows its own stream ' +
@@ -253,7 +253,7 @@ export const routes = {
     schema: {
       operationId: 'acknowledgeOutcomes',
       tags: ['for frontiers'],
-      summary: 'Acknowledge outcomes: they are dealt with and do not come again',
+      summary: 'Acknowledge outcomes, so that they are not redelivered',
       description: 'By the ids that came with them, from any process. Doing it again is safe.',
       body: ask.AcknowledgeBody,
       response: {

@@ -30,7 +30,7 @@ export type OriginList = {
 }
 
 /** Lanes checked per partition and page while searching: five calls of about 1 ms of Redis. */
-const LOOK_AT = 1_000
+const LANES_READ = 1_000
 const AT_ONCE = 200
 /** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
 const SCANS = 3
@@ -116,7 +116,7 @@ function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Sourc
     const seen = new Set<string>()
     const first = Number(from)
     let looked = 0
-    while (looked < LOOK_AT && seen.size <= wish.limit) {
+    while (looked < LANES_READ && seen.size <= wish.limit) {
       const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip: first + looked })
       for (const [n, { lane, origin }] of rows.entries()) {
         const described = describeOrigin(origin, agents, [lane])
@@ -149,7 +149,7 @@ function closedBy(
     const found: Found[] = []
     const first = Number(from)
     let looked = 0
-    while (looked < LOOK_AT && found.length <= limit) {
+    while (looked < LANES_READ && found.length <= limit) {
       const list = await ledger.viewClosed(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
       for (const { place, ...view } of list.origins) {
         const described = describeOrigin(view, agents)

@@ -116,7 +116,7 @@ export const CandidateAnswer = z
 export const CancelledAnswer = z.strictObject({ outcome: OutcomeEvent })
 
 type Keys<T> = T extends unknown ? keyof T : never
-type Untold = Exclude<Keys<Outcome>, Keys<z.output<typeof OutcomeEvent>>>
+type Undescribed = Exclude<Keys<Outcome>, Keys<z.output<typeof OutcomeEvent>>>
 /** Does not compile while an outcome has a field that the schema lacks, so that the API's description stays complete. */
-type AllIsTold = [Untold] extends [never] ? true : Untold
-true satisfies AllIsTold
+type AllDescribed = [Undescribed] extends [never] ? true : Undescribed
+true satisfies AllDescribed

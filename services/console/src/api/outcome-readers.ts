@@ -22,7 +22,7 @@ export type Who = { crawl: string; group: string; consumer: string /** the addre
 const MAX_READERS = 64
 const MAX_READERS_EACH = 16
 /** A place may stay taken for long, so an immediate retry has no use. */
-const ASK_AGAIN_MS = 10_000
+const RETRY_MS = 10_000
 
 type Reader = Who & { stop(why: End): Promise<void> }
 
@@ -64,7 +64,7 @@ export class OutcomeReaders {
 
   #noRoomFor({ crawl, group, client }: Who): Problem | undefined {
     const full = (status: number, whose: string, most: number) =>
-      new Problem(status, 'too-many-readers', `${most} streams${whose} are being read`, { retryAfterMs: ASK_AGAIN_MS })
+      new Problem(status, 'too-many-readers', `${most} streams${whose} are being read`, { retryAfterMs: RETRY_MS })
     const held = [...this.#readers.values()]
     if (held.filter((reader) => reader.client === client).length >= MAX_READERS_EACH)
       return full(429, ' of this address', MAX_READERS_EACH)

@@ -90,9 +90,9 @@ export const HistoryQuery = z.strictObject({ minutes: limit(HISTORY_MINUTES, HIS
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
 
 const streamName = z.string().regex(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without blanks')
-const Crawl = CrawlName.default(DEFAULT_CRAWL).meta({ description: 'whose outcomes: the name of a crawl' })
+const Crawl = CrawlName.default(DEFAULT_CRAWL).meta({ description: 'name of the crawl whose outcomes are read' })
 const Group = streamName.meta({
-  description: 'who reads: each group is handed every outcome, and continues where it stopped',
+  description: 'the group that reads: each group receives every outcome, and continues where it stopped',
 })
 export const OutcomesQuery = z.strictObject({
   crawl: Crawl,
@@ -124,7 +124,7 @@ export const OutcomesQuery = z.strictObject({
 export const AcknowledgeBody = z.strictObject({
   crawl: Crawl,
   group: Group,
-  consumer: streamName.optional().meta({ description: 'whose sign of life this is, too' }),
+  consumer: streamName.optional().meta({ description: 'consumer whose heartbeat this also renews' }),
   ids: z
     .array(z.string().regex(/^\d{1,20}-\d{1,20}@\d{1,4}(-\d{1,9})?$/, 'an id that came with an outcome is needed'))
     .max(1_000)
@@ -165,7 +165,7 @@ export const CandidateQuery = z.strictObject({
 
 export const IntakeQuery = z.strictObject({
   agent: AgentName.optional(),
-  crawl: CrawlName.optional().meta({ description: 'of the candidates that name none; default: `default`' }),
+  crawl: CrawlName.optional().meta({ description: 'the crawl of candidates that name none; default: `default`' }),
 })
 /** In the form of `readCandidate`, which also checks the size of meta and the URL. */
 const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })

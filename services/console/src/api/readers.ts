@@ -36,7 +36,7 @@ export async function forget(
       return new Problem(
         409,
         'still-read',
-        `somebody has read as '${group}' within the last minute: stop that reader first, or say force=true`,
+        `a reader of '${group}' was active within the last minute: stop it first, or give force=true`,
       )
     default:
       return answer satisfies never

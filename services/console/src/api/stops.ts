@@ -18,11 +18,11 @@ const shown = (record: StopRecord, ledger: LedgerWithViews, ended: boolean): Sto
 /** @param by  the operator, if the request does not name one */
 export async function changeStops(
   ledger: LedgerWithViews,
-  asked: StopRequest,
+  requested: StopRequest,
   by: string,
 ): Promise<StopsAnswer | Problem> {
-  const who = { names: asked.names ?? [EVERYTHING], by: asked.by ?? by, reason: asked.reason }
-  const change = asked.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(asked, ledger) })
+  const who = { names: requested.names ?? [EVERYTHING], by: requested.by ?? by, reason: requested.reason }
+  const change = requested.action === 'lift' ? ledger.lift(who) : ledger.stop({ ...who, ...endOf(requested, ledger) })
   try {
     const { record, unreached } = await change
     return { ...shown(record, ledger, false), ...(unreached === 0 ? {} : { unreached }) }
@@ -32,7 +32,7 @@ export async function changeStops(
   }
 }
 
-function endOf(asked: Extract<StopRequest, { action: 'stop' }>, ledger: LedgerWithViews): { until?: number } {
-  const until = asked.forMs === undefined ? asked.until : ledger.wall() + asked.forMs
+function endOf(requested: Extract<StopRequest, { action: 'stop' }>, ledger: LedgerWithViews): { until?: number } {
+  const until = requested.forMs === undefined ? requested.until : ledger.wall() + requested.forMs
   return until === undefined ? {} : { until }
 }

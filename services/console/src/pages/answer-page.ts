@@ -2,11 +2,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Guesses } from '../access/guesses.ts'
 import type { ApiParts } from '../api/parts.ts'
-import type { Look } from '../watch/looks.ts'
+import type { FleetView } from '../watch/fleet-view.ts'
 import type { Pace } from '../watch/pace.ts'
 import type { Frame } from './layout.ts'
 
-export type PageParts = ApiParts & { look: () => Promise<Look>; pace: Pace; guesses: Guesses }
+export type PageParts = ApiParts & { view: () => Promise<FleetView>; pace: Pace; guesses: Guesses }
 
 export const page = (reply: FastifyReply, text: string): FastifyReply =>
   reply.type('text/html; charset=utf-8').send(text)

@@ -22,7 +22,7 @@ const WRITE = { config: { access: 'write' } } as const
 const SHOWN = 200
 const DONE = ['pause', 'resume', 'weight', 'cancel'] as const
 
-type Asking = FastifyRequest<{ Params: { crawl: string }; Querystring: Record<string, unknown> }>
+type PageRequest = FastifyRequest<{ Params: { crawl: string }; Querystring: Record<string, unknown> }>
 
 export function addCrawls(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, pace } = parts
@@ -32,38 +32,38 @@ export function addCrawls(scope: FastifyInstance, parts: PageParts): void {
   )
   scope.get('/crawls/facts', READ, async (_request, reply) => page(reply, crawlsFacts(await list()).text))
 
-  const factsOf = async (request: Asking): Promise<CrawlFacts | Problem> => {
-    const asked = read(CrawlPath, request.params)
-    if (asked instanceof Problem) return asked
-    const [all, readers] = await Promise.all([ledger.crawls(), ledger.readers(asked.crawl)])
-    const crawl = all.find(({ name }) => name === asked.crawl)
-    if (crawl === undefined) return new Problem(404, 'no-such-crawl', `there is no crawl '${asked.crawl}'`)
+  const factsOf = async (request: PageRequest): Promise<CrawlFacts | Problem> => {
+    const requested = read(CrawlPath, request.params)
+    if (requested instanceof Problem) return requested
+    const [all, readers] = await Promise.all([ledger.crawls(), ledger.readers(requested.crawl)])
+    const crawl = all.find(({ name }) => name === requested.crawl)
+    if (crawl === undefined) return new Problem(404, 'no-such-crawl', `there is no crawl '${requested.crawl}'`)
     return { crawl, readers, pace }
   }
-  const show = async (request: Asking, more: Partial<CrawlPageFacts> = {}): Promise<string | Problem> => {
+  const show = async (request: PageRequest, more: Partial<CrawlPageFacts> = {}): Promise<string | Problem> => {
     const facts = await factsOf(request)
     if (facts instanceof Problem) return facts
     return crawlPage({ ...facts, frame: frameOf(parts, request), by: defaultBy(request), ...more })
   }
-  scope.get('/crawls/:crawl', READ, async (request: Asking, reply) => {
+  scope.get('/crawls/:crawl', READ, async (request: PageRequest, reply) => {
     const shown = await show(request, { done: DONE.find((one) => one === request.query.done) })
     return shown instanceof Problem ? shown : page(reply, shown)
   })
-  scope.get('/crawls/:crawl/facts', READ, async (request: Asking, reply) => {
+  scope.get('/crawls/:crawl/facts', READ, async (request: PageRequest, reply) => {
     const facts = await factsOf(request)
     return facts instanceof Problem ? facts : page(reply, crawlFacts(facts).text)
   })
-  scope.post('/crawls/:crawl', WRITE, async (request: Asking, reply) => {
-    const asked = read(CrawlPath, request.params)
-    if (asked instanceof Problem) return asked
+  scope.post('/crawls/:crawl', WRITE, async (request: PageRequest, reply) => {
+    const requested = read(CrawlPath, request.params)
+    if (requested instanceof Problem) return requested
     const fields = (request.body ?? {}) as FormFields
-    const done = await changed(asked.crawl, fields, defaultBy(request))
+    const done = await changed(requested.crawl, fields, defaultBy(request))
     if (done instanceof Problem) {
       const shown = await show(request, { problem: { problem: done, fields } })
       return shown instanceof Problem ? shown : page(reply.code(done.status), shown)
     }
     if (fields.action === 'forget') return reply.redirect('/crawls', 303)
-    return reply.redirect(`/crawls/${asked.crawl}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
+    return reply.redirect(`/crawls/${requested.crawl}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
   })
 
   async function changed(crawl: string, fields: FormFields, by: string): Promise<unknown> {

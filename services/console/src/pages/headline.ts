@@ -2,7 +2,7 @@
 import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { Intake, PartitionView, QueueName } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
-import type { Look } from '../watch/looks.ts'
+import type { FleetView } from '../watch/fleet-view.ts'
 import { dueIn, LATE_MS, whyItWaits } from '../why.ts'
 import { length, some } from '../words.ts'
 
@@ -76,10 +76,10 @@ export function totalsOf(
 }
 
 /** Judges a view of the fleet, using its sums. */
-export const headlineOf = (look: Look, outcomesLimit: number): Headline =>
+export const headlineOf = (view: FleetView, outcomesLimit: number): Headline =>
   headline(
-    look,
-    look.kind === 'seen' ? totalsOf(look.partitions, OUTCOME_KINDS, look.intake) : totalsOf([], OUTCOME_KINDS),
+    view,
+    view.kind === 'seen' ? totalsOf(view.partitions, OUTCOME_KINDS, view.intake) : totalsOf([], OUTCOME_KINDS),
     outcomesLimit,
   )
 
@@ -98,33 +98,34 @@ function nearlyFull(share: number, totals: Totals): Headline {
  * which the alerts are based. It depends only on the view.
  * @param outcomesLimit  unread outcomes at which dispatch pauses, per partition
  */
-export function headline(look: Look, totals: Totals, outcomesLimit: number): Headline {
-  if (look.kind === 'blind') {
+export function headline(view: FleetView, totals: Totals, outcomesLimit: number): Headline {
+  if (view.kind === 'unavailable') {
     return {
       tone: 'trouble',
       code: 'redis-away',
       title: 'Redis does not answer',
-      sentence: `Nothing new is sent until it does: ${look.why}.`,
+      sentence: `Nothing new is sent until it does: ${view.why}.`,
     }
   }
-  if (look.away > 0) {
+  if (view.away > 0) {
     return {
       tone: 'trouble',
       code: 'partitions-away',
-      title: `${look.away} of ${look.away + look.partitions.length} partitions ${look.away === 1 ? 'does' : 'do'} not answer`,
-      sentence: 'A master of the cluster is away: nothing new is sent to its hosts until it is back. The others go on.',
+      title: `${view.away} of ${view.away + view.partitions.length} partitions ${view.away === 1 ? 'does' : 'do'} not answer`,
+      sentence:
+        'A master of the cluster does not answer: nothing new is sent to its hosts until it does. The others continue.',
     }
   }
-  const { perMinute: pagesPerMinute, takenIn } = look.recent
-  const stop = look.partitions.find((part) => part.stopped !== undefined)?.stopped
+  const { perMinute: pagesPerMinute, takenIn } = view.recent
+  const stop = view.partitions.find((part) => part.stopped !== undefined)?.stopped
   if (stop !== undefined) {
     const sentence = `An emergency stop is in force: ${stop}. Nothing is sent until it is lifted.`
     return { tone: 'trouble', code: 'stopped', title: 'Everything is stopped', sentence }
   }
-  if (look.intake.paused.length > 0) return pausedHeadline(look.intake.paused, totals)
+  if (view.intake.paused.length > 0) return pausedHeadline(view.intake.paused, totals)
   if (totals.heldForMs > 0) {
-    const held = look.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
-    const all = look.partitions.length
+    const held = view.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
+    const all = view.partitions.length
     const [who, lanes] =
       held === all
         ? ['Redis was restarted', 'Every lane']
@@ -132,14 +133,14 @@ export function headline(look: Look, totals: Totals, outcomesLimit: number): Hea
     const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
     return { tone: 'polite', code: 'held', title: 'Holding back', sentence }
   }
-  if ((look.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(look.memoryShare ?? 0, totals)
-  if (look.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(look, totals, outcomesLimit)
+  if ((view.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(view.memoryShare ?? 0, totals)
+  if (view.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(view, totals, outcomesLimit)
   if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
     return { tone: 'calm', code: 'idle', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }
   }
-  const missing = missingRole(look.members)
+  const missing = missingRole(view.members)
   if (missing !== undefined) {
-    const sentence = `${waits(totals)}, but no ${missing} has been heard of: start one with 'decorum ${missing}'.`
+    const sentence = `${waits(totals)}, but no ${missing} has announced itself: start one with 'decorum ${missing}'.`
     return { tone: 'trouble', code: `no-${missing}`, title: `No ${missing} is running`, sentence }
   }
   if (isIntakeStuck(totals, takenIn)) {
@@ -147,7 +148,7 @@ export function headline(look: Look, totals: Totals, outcomesLimit: number): Hea
     const sentence = `${waits(totals)}. The oldest candidate was added ${since} ago, and no gateway takes any in.`
     return { tone: 'trouble', code: 'not-taken-in', title: 'Nothing is taken in', sentence }
   }
-  const waiting = crawlsInTheWay(look, outcomesLimit)
+  const waiting = crawlsInTheWay(view, outcomesLimit)
   if (waiting !== undefined) return waiting
   if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
     const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
@@ -162,7 +163,7 @@ export function headline(look: Look, totals: Totals, outcomesLimit: number): Hea
     const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
     return { tone: 'moving', code: 'crawling', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
   }
-  const nextLane = nextLaneOf(look)
+  const nextLane = nextLaneOf(view)
   const next =
     totals.opensInMs === undefined
       ? ''
@@ -187,7 +188,7 @@ function pausedHeadline(paused: QueueName[], totals: Totals): Headline {
   return { tone: 'trouble', code: 'queue-paused', title: `The ${queue} ${names} ${is} paused`, sentence }
 }
 
-type Seen = Extract<Look, { kind: 'seen' }>
+type Seen = Extract<FleetView, { kind: 'seen' }>
 
 function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesLimit: number): Headline {
   const unread = partitions.map((part) => part.unread)
@@ -230,7 +231,7 @@ function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): 
 
 function silence({ group, idleMs, oldest }: Reader): string {
   const name = `The reader '${printable(group)}'`
-  if (idleMs !== undefined) return `${name} was last heard of ${length(idleMs)} ago`
+  if (idleMs !== undefined) return `${name} was last seen ${length(idleMs)} ago`
   return oldest === undefined
     ? `${name} has no consumer`
     : `${name} has no consumer and is ${length(oldest.ageMs)} behind`

@@ -19,14 +19,14 @@ export function hoursPage({ history, frame }: HoursPageFacts): string {
       html`<li><a href="/hours?minutes=${length}"${length === minutes && html` aria-current="page"`}>${name}</a></li>`,
   )}</ul></nav>
 <div class="charts" data-charts="/v1/history?minutes=${minutes}">
-${chart('outcomes', 'Outcomes a minute, by kind', told(all, count))}
-${chart('statuses', 'Answers a minute, by status code', toldStatuses(statuses))}
-${chart('took', 'How long exchanges took', `half at most: ${told(tookMs.half, length)}; 95 of 100 at most: ${told(tookMs.most, length)}`)}
-${chart('backlog', 'URLs in lanes', told(history.waiting, count))}
-${chart('flight', 'Leases out and lanes that are due', `out: ${told(history.inFlight, count)}; due: ${told(history.due, count)}`)}
-${chart('lag', 'How late the oldest due lane is', told(history.lagMs, length))}
-${chart('queues', 'Jobs that wait for a gateway', told(history.jobs, count))}
-${chart('unread', 'Unread outcomes', told(history.unread, count))}
+${chart('outcomes', 'Outcomes a minute, by kind', inWords(all, count))}
+${chart('statuses', 'Answers a minute, by status code', statusesInWords(statuses))}
+${chart('took', 'How long exchanges took', `half at most: ${inWords(tookMs.half, length)}; 95 of 100 at most: ${inWords(tookMs.most, length)}`)}
+${chart('backlog', 'URLs in lanes', inWords(history.waiting, count))}
+${chart('flight', 'Leases out and lanes that are due', `out: ${inWords(history.inFlight, count)}; due: ${inWords(history.due, count)}`)}
+${chart('lag', 'How late the oldest due lane is', inWords(history.lagMs, length))}
+${chart('queues', 'Jobs that wait for a gateway', inWords(history.jobs, count))}
+${chart('unread', 'Unread outcomes', inWords(history.unread, count))}
 </div></main>`
   return layout({ title: 'The last hours · Decorum', body, frame, place: '/hours', charts: true })
 }
@@ -39,7 +39,7 @@ const RANGES = [
 ] as const
 
 /** Number of answers by status code in the range, the most frequent first. */
-function toldStatuses(statuses: History['statuses']): string {
+function statusesInWords(statuses: History['statuses']): string {
   const sums = Object.entries(statuses).map(
     ([code, column]) => [code, column.reduce<number>((sum, n) => sum + (n ?? 0), 0)] as const,
   )
@@ -50,7 +50,7 @@ function toldStatuses(statuses: History['statuses']): string {
 const chart = (name: string, title: string, words: string): Html =>
   html`<figure class="chart"><figcaption><b>${title}</b><small>${words}</small></figcaption><div data-chart="${name}"></div></figure>`
 
-function told(column: Column, word: (n: number) => string): string {
+function inWords(column: Column, word: (n: number) => string): string {
   const known = column.filter((n) => n !== null)
   const latest = known.at(-1)
   if (latest === undefined) return 'no sample yet'

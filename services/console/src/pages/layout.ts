@@ -34,21 +34,21 @@ export type Layout = {
   /** the page of the navigation that it is, or belongs to */
   place?: Place
   /** the search text: it stays in the box */
-  asked?: string
+  requested?: string
   /** without JavaScript the whole page reloads; not while a person types */
   reload?: boolean
   /** the page draws charts */
   charts?: boolean
 }
 
-export function layout({ title, body, frame, place, asked = '', reload = false, charts = false }: Layout): string {
+export function layout({ title, body, frame, place, requested = '', reload = false, charts = false }: Layout): string {
   const link = ([path, name]: readonly [string, string]) =>
     html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`
   const page = html`${headOf(title, { reload, charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
-<form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${asked}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
+<form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${requested}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
 <span class="live" title="this page follows the fleet">live</span>${account(frame)}</header>
 <nav aria-label="Pages"><ul>${PAGES.map(link)}<li><details><summary>More</summary><ul>${MORE.map(link)}</ul></details></li></ul></nav>
 <div id="content" tabindex="-1">${body}</div>
@@ -81,6 +81,6 @@ ${script && html`<script src="/static/idiomorph.js" defer></script><script src="
 
 function account({ who }: Frame): Html | undefined {
   if (who === undefined) return undefined
-  const may = who.role === 'read' ? ' (looks only)' : ''
+  const may = who.role === 'read' ? ' (read only)' : ''
   return html`<form class="account" method="post" action="/logout"><span>${who.user}${may}</span><button>Sign out</button></form>`
 }

@@ -12,7 +12,7 @@ const CHOICES = [
   ['pause', 'Pause', 'Nothing is fetched; URLs wait.'],
   ['delay', 'Slow down', 'A longer delay after each request; never shorter than its rules ask.'],
   ['block', 'Block', 'Nothing is fetched; URLs end as refused.'],
-  ['refetch', 'Ask robots.txt again', 'Before anything else is fetched.'],
+  ['refetch', 'Fetch robots.txt again', 'Before anything else is fetched.'],
   ['drop', 'Drop the backlog', 'What waits now ends as refused; what comes later is kept.'],
 ] as const
 

@@ -64,7 +64,7 @@ function sentenceOf(note: Note): Html {
     }
     case 'back-off': {
       const cause = CAUSES[note.cause].replace(/^i/, 'I')
-      const until = note.until === undefined ? '' : `; nothing is asked before ${day(note.until)}`
+      const until = note.until === undefined ? '' : `; nothing is requested before ${day(note.until)}`
       const inARow = note.cause === 'asked-for-less' ? (note.incidents ?? 0) : (note.failures ?? 0)
       const times = inARow > 1 ? `, ${some(inARow, 'time')} in a row` : ''
       const wish = note.retryAfterMs === undefined ? '' : `, Retry-After ${length(note.retryAfterMs)}`

@@ -28,7 +28,7 @@ export type OriginPageFacts = OriginFacts & {
   /** the same for the form of the site's policy */
   policyProblem?: { problem: Problem; fields: FormFields } | undefined
   /** the path that was checked, and the verdict */
-  asked?: { path: string; agent: string; answer?: CheckAnswer; problem?: Problem } | undefined
+  requested?: { path: string; agent: string; answer?: CheckAnswer; problem?: Problem } | undefined
 }
 
 export function originPage(facts: OriginPageFacts): string {
@@ -36,7 +36,7 @@ export function originPage(facts: OriginPageFacts): string {
   const at = `/origins/${encodeURIComponent(origin.origin)}`
   const notice =
     done !== undefined && html`<p class="notice" role="status">Done: ${done}. It counts for the whole fleet.</p>`
-  const actions = frame.who?.role === 'read' ? LOOKS_ONLY : operatorForms(origin, facts.by, problem)
+  const actions = frame.who?.role === 'read' ? READ_ONLY : operatorForms(origin, facts.by, problem)
   const body = html`<main>
 ${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
 <div class="pair">${checkForm(facts)}${frame.who?.role === 'read' ? undefined : policyForm(origin, facts.by, facts.policyProblem)}</div>
@@ -44,7 +44,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
   return layout({ title: `${origin.origin} · Decorum`, body, frame, place: '/origins' })
 }
 
-const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
+const READ_ONLY = html`<section><h2>Actions</h2><p class="none">This login may only read.</p></section>`
 
 /** The parts that change between updates. @param actions  the forms, which are not updated; undefined: none */
 export function originFacts({ origin, operations, notes }: OriginFacts, actions?: Html): Html {
@@ -104,13 +104,13 @@ function robotsNote({ origin, state, now }: DescribedOrigin): Piece {
   const notes: Piece[] = []
   if (answer !== undefined)
     notes.push(`${answer.status ?? answer.reason ?? answer.kind}, ${length(now - answer.at)} ago`)
-  if (question !== undefined && question.until > now) notes.push('being asked right now')
-  if (notBefore !== undefined && notBefore > now) notes.push(`not to be asked for ${length(notBefore - now)}`)
+  if (question !== undefined && question.until > now) notes.push('being fetched now')
+  if (notBefore !== undefined && notBefore > now) notes.push(`not fetched for ${length(notBefore - now)}`)
   if (copy !== undefined) {
     const age = copy.at === answer?.at ? '' : ` of ${length(now - copy.at)} ago`
     notes.push(html`<a href="/origins/${encodeURIComponent(origin)}/robots.txt">its rules${age}</a>`)
   }
-  if (notes.length === 0) return 'asked with its first URL'
+  if (notes.length === 0) return 'fetched with its first URL'
   return notes.flatMap((note, i) => (i === 0 ? [note] : [' · ', note]))
 }
 
@@ -170,21 +170,21 @@ function until({ action, until: end }: Operation): string {
   return action === 'pause' || action === 'block' ? 'somebody ends it' : '–'
 }
 
-function checkForm({ origin, agents, asked }: OriginPageFacts): Html {
+function checkForm({ origin, agents, requested }: OriginPageFacts): Html {
   const options = agents.map(
     ({ key, name }) =>
-      html`<option value="${name}"${asked?.agent.toLowerCase() === key && html` selected`}>${name}</option>`,
+      html`<option value="${name}"${requested?.agent.toLowerCase() === key && html` selected`}>${name}</option>`,
   )
   return html`<section class="check"><h2>May a path be fetched?</h2>
 <form class="card" method="get" action="/origins/${encodeURIComponent(origin.origin)}#check" id="check">
-<label>Path<input name="path" type="text" value="${asked?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
+<label>Path<input name="path" type="text" value="${requested?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
 <label>Agent<select name="agent">${options}</select></label>
 <button>Check</button>
-${asked !== undefined && verdict(asked)}
+${requested !== undefined && verdict(requested)}
 </form></section>`
 }
 
-function verdict({ answer, problem }: NonNullable<OriginPageFacts['asked']>): Html {
+function verdict({ answer, problem }: NonNullable<OriginPageFacts['requested']>): Html {
   if (answer === undefined) return html`<p class="verdict trouble">${problem?.message ?? ''}</p>`
   const load = answer.verdict === 'allowed' ? 'polite' : answer.verdict === 'disallowed' ? 'trouble' : 'halted'
   const losers = answer.losers ?? []

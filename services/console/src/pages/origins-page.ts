@@ -8,8 +8,8 @@ import { type Frame, layout } from './layout.ts'
 import { table } from './table.ts'
 
 /** The query of the address: text by name. */
-export type OriginsAsked = Partial<Record<'state' | 'reason' | 'domain' | 'sort' | 'after', string>>
-export type OriginsPageFacts = { asked: OriginsAsked; list?: OriginList; problem?: string; frame: Frame }
+export type OriginsRequest = Partial<Record<'state' | 'reason' | 'domain' | 'sort' | 'after', string>>
+export type OriginsPageFacts = { requested: OriginsRequest; list?: OriginList; problem?: string; frame: Frame }
 
 const SORTS = [
   ['', 'as it is found fastest'],
@@ -18,19 +18,19 @@ const SORTS = [
   ['in-flight', 'in flight'],
 ] as const
 
-export function originsPage({ asked, list, problem, frame }: OriginsPageFacts): string {
+export function originsPage({ requested, list, problem, frame }: OriginsPageFacts): string {
   const body = html`<main><h1>Origins</h1>
 <form class="card filter" method="get" action="/origins">
-${select('State', 'state', ['', ...WAIT_STATES], asked.state)}
-${select('Held by', 'reason', ['', ...GATES, 'blocked'], asked.reason)}
+${select('State', 'state', ['', ...WAIT_STATES], requested.state)}
+${select('Held by', 'reason', ['', ...GATES, 'blocked'], requested.reason)}
 <label>Order<select name="sort">${SORTS.map(
     ([value, text]) =>
-      html`<option value="${value}"${value === (asked.sort ?? '') && html` selected`}>${text}</option>`,
+      html`<option value="${value}"${value === (requested.sort ?? '') && html` selected`}>${text}</option>`,
   )}</select></label>
-<label>Domain<input name="domain" type="text" maxlength="253" value="${asked.domain ?? ''}" placeholder="example.com"></label>
+<label>Domain<input name="domain" type="text" maxlength="253" value="${requested.domain ?? ''}" placeholder="example.com"></label>
 <button>Show</button></form>
 ${problem !== undefined && html`<p class="notice trouble" role="alert">${problem}</p>`}
-${list !== undefined && found(list, asked)}</main>`
+${list !== undefined && found(list, requested)}</main>`
   return layout({ title: 'Origins · Decorum', body, frame, place: '/origins' })
 }
 
@@ -40,7 +40,7 @@ const select = (label: string, name: string, values: readonly string[], chosen =
       html`<option value="${value}"${value === chosen && html` selected`}>${value === '' ? 'any' : value}</option>`,
   )}</select></label>`
 
-function found(list: OriginList, asked: OriginsAsked): Html {
+function found(list: OriginList, requested: OriginsRequest): Html {
   const rows = list.origins.map((origin) => {
     const [first] = origin.lanes
     const waiting = origin.lanes.reduce((n, lane) => n + lane.waiting, 0)
@@ -66,12 +66,12 @@ function found(list: OriginList, asked: OriginsAsked): Html {
     ['Due in', 'number'],
     ['URLs', 'number'],
   ] as const
-  const nothing = list.complete ? 'No origin fits.' : 'None among those that were looked at.'
+  const nothing = list.complete ? 'No origin fits.' : 'None among those that were checked.'
   return html`<section aria-label="Found">
 <p class="small" role="status">${some(rows.length, 'origin')} found, ${some(list.looked, 'lane')} looked at${list.complete ? '; these are all' : ''}.</p>
 ${rows.length === 0 ? html`<p class="none">${nothing}</p>` : table('Origins', columns, rows)}
-${list.next !== undefined && html`<p class="more"><a class="button" rel="next" href="/origins?${address({ ...asked, after: list.next })}">Look on</a></p>`}</section>`
+${list.next !== undefined && html`<p class="more"><a class="button" rel="next" href="/origins?${address({ ...requested, after: list.next })}">Look on</a></p>`}</section>`
 }
 
-const address = (asked: OriginsAsked): string =>
-  new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== undefined && value !== '')).toString()
+const address = (requested: OriginsRequest): string =>
+  new URLSearchParams(Object.entries(requested).filter(([, value]) => value !== undefined && value !== '')).toString()

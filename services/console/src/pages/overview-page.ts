@@ -3,7 +3,7 @@
 import type { Crawl, Member, Reader } from '@decorum/ledger'
 import type { PartitionView } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
-import type { Look, SoonLane } from '../watch/looks.ts'
+import type { FleetView, SoonLane } from '../watch/fleet-view.ts'
 import type { Pace } from '../watch/pace.ts'
 import { dueIn, robotsWord, whyItWaits } from '../why.ts'
 import { clock, count, length, some } from '../words.ts'
@@ -15,7 +15,7 @@ import { outcomesByKind } from './outcomes-by-kind.ts'
 import { readersTable } from './readers-page.ts'
 import { table } from './table.ts'
 
-export type PageFacts = { look: Look; pace: Pace; outcomesLimit: number; frame: Frame }
+export type PageFacts = { view: FleetView; pace: Pace; outcomesLimit: number; frame: Frame }
 
 /** The whole document. The script replaces `<main>` by `/overview` every two seconds; without it the page reloads itself. */
 export function overviewPage(facts: PageFacts): string {
@@ -24,18 +24,18 @@ export function overviewPage(facts: PageFacts): string {
 }
 
 /** The part that changes between updates. */
-export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'frame'>): Html {
-  const partitions = look.kind === 'seen' ? look.partitions : []
-  const totals = totalsOf(partitions, OUTCOME_KINDS, look.kind === 'seen' ? look.intake : undefined)
+export function overviewMain({ view, pace, outcomesLimit }: Omit<PageFacts, 'frame'>): Html {
+  const partitions = view.kind === 'seen' ? view.partitions : []
+  const totals = totalsOf(partitions, OUTCOME_KINDS, view.kind === 'seen' ? view.intake : undefined)
   const perMinute = pace.perMinute()
-  const head = headline(look, totals, outcomesLimit)
-  const top = html`<section class="headline ${head.tone}" role="status"><h1>${head.title}</h1><time>${clock(look.at)}</time><p>${head.sentence}</p></section>`
-  if (look.kind === 'blind') return top
+  const head = headline(view, totals, outcomesLimit)
+  const top = html`<section class="headline ${head.tone}" role="status"><h1>${head.title}</h1><time>${clock(view.at)}</time><p>${head.sentence}</p></section>`
+  if (view.kind === 'unavailable') return top
   return html`${top}
-${tiles(totals, perMinute, pace.series(), nextLaneOf(look))}
-${lanesTable(look.lanes, partitions, totals)}
-<div class="pair">${outcomes(partitions)}${processes(look.members)}</div>
-${crawls(look.crawls, pace)}${readers([...look.readers, ...look.otherReaders])}
+${tiles(totals, perMinute, pace.series(), nextLaneOf(view))}
+${lanesTable(view.lanes, partitions, totals)}
+<div class="pair">${outcomes(partitions)}${processes(view.members)}</div>
+${crawls(view.crawls, pace)}${readers([...view.readers, ...view.otherReaders])}
 ${partitionsTable(partitions)}`
 }
 
@@ -110,7 +110,7 @@ function outcomes(partitions: PartitionView[]): Html {
 function processes(list: Member[]): Html {
   if (list.length === 0)
     return html`<section><h2>Processes</h2><p class="none">None has announced itself.</p></section>`
-  return html`<section><h2>Processes<small>${count(list.length)} heard of in the last 5 s</small></h2>
+  return html`<section><h2>Processes<small>${count(list.length)} announced in the last 5 s</small></h2>
 ${table(
   'Processes',
   [['Role', 'name'], 'Process', ['Slots', 'number']],

@@ -1,4 +1,4 @@
-/** The pages: the overview, operators' forms, the page of each origin; read-only pages are in looking.ts. */
+/** The pages: the overview, operators' forms, the page of each origin; read-only pages are in read-only.ts. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -16,11 +16,11 @@ import { changeStops, listStops } from '../api/stops.ts'
 import { frameOf, type PageParts, page } from './answer-page.ts'
 import { addCrawls } from './crawls.ts'
 import { addLogin } from './login.ts'
-import { addLooking } from './looking.ts'
 import { actionOf, type FormFields } from './origin-forms.ts'
 import { type OriginFacts, type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
 import { overviewMain, overviewPage } from './overview-page.ts'
 import { policyOf } from './policy-form.ts'
+import { addReadOnlyPages } from './read-only.ts'
 import { siteOwnersPage } from './site-owners-page.ts'
 import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
 
@@ -39,7 +39,7 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
   addOverview(scope, parts)
   addStatic(scope)
   addLogin(scope, parts)
-  addLooking(scope, parts)
+  addReadOnlyPages(scope, parts)
   addStops(scope, parts)
   addOrigin(scope, parts)
   addCrawls(scope, parts)
@@ -47,8 +47,8 @@ export function addPages(scope: FastifyInstance, parts: PageParts): void {
 }
 
 function addOverview(scope: FastifyInstance, parts: PageParts): void {
-  const { look, pace, config } = parts
-  const facts = async () => ({ look: await look(), pace, outcomesLimit: config.outcomesLimit })
+  const { view, pace, config } = parts
+  const facts = async () => ({ view: await view(), pace, outcomesLimit: config.outcomesLimit })
   scope.get('/', READ, async (request, reply) =>
     page(reply, overviewPage({ ...(await facts()), frame: frameOf(parts, request) })),
   )
@@ -87,36 +87,36 @@ function addSiteOwners(scope: FastifyInstance, { config: { agents, contact } }: 
 function addStops(scope: FastifyInstance, parts: PageParts): void {
   const { ledger } = parts
   const show = async (request: FastifyRequest, more: Partial<StopsPageFacts> = {}): Promise<string> => {
-    const told = more.told ?? (await listStops(ledger, false))
-    return stopsPage({ told, by: defaultBy(request), frame: frameOf(parts, request), ...more })
+    const answer = more.answer ?? (await listStops(ledger, false))
+    return stopsPage({ answer, by: defaultBy(request), frame: frameOf(parts, request), ...more })
   }
   scope.get('/stops', READ, async (request, reply) => page(reply, await show(request)))
   scope.post('/stops', WRITE, async (request, reply) => {
     const by = defaultBy(request)
     const fields = (request.body ?? {}) as StopFields
     const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
-    const asked = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
-    const told = asked instanceof Problem ? asked : await changeStops(ledger, asked, by)
-    if (told instanceof Problem)
-      return page(reply.code(told.status), await show(request, { problem: { message: told.message, fields } }))
-    return told.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show(request, { told }))
+    const requested = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
+    const answer = requested instanceof Problem ? requested : await changeStops(ledger, requested, by)
+    if (answer instanceof Problem)
+      return page(reply.code(answer.status), await show(request, { problem: { message: answer.message, fields } }))
+    return answer.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show(request, { answer }))
   })
 }
 const NOT_CONFIRMED = new Problem(400, 'not-confirmed', 'a stop has to be confirmed')
 
 type ShowOrigin = (request: FastifyRequest, origin: string, more: Partial<OriginPageFacts>) => Promise<string>
-type Asking = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
+type PageRequest = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
 
 function addOrigin(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
   const factsOf = async (origin: string): Promise<OriginFacts> => {
-    const [told, operations, notes] = await Promise.all([
+    const [stops, operations, notes] = await Promise.all([
       reportOrigin(parts, origin),
       listOperations(ledger, OPERATIONS_SHOWN, origin),
       ledger.notesOf(origin),
     ])
-    return { origin: told, operations, notes }
+    return { origin: stops, operations, notes }
   }
   const show: ShowOrigin = async (request, origin, more) => {
     const facts = await factsOf(origin)
@@ -129,27 +129,27 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     })
   }
   /** returns the origin in the address, or sends the refusal */
-  const originOf = (request: Asking): string | Problem => {
-    const asked = read(OriginPath, request.params)
-    return asked instanceof Problem ? asked : asked.origin
+  const originOf = (request: PageRequest): string | Problem => {
+    const requested = read(OriginPath, request.params)
+    return requested instanceof Problem ? requested : requested.origin
   }
 
-  scope.get('/origins/:origin', READ, async (request: Asking, reply) => {
+  scope.get('/origins/:origin', READ, async (request: PageRequest, reply) => {
     const origin = originOf(request)
     if (origin instanceof Problem) return origin
     const { done } = request.query
     const shown = {
       done: ([...OPERATIONS, 'policy'] as const).find((one) => one === done),
-      asked: await askedAbout(parts, origin, request.query),
+      requested: await checkedPath(parts, origin, request.query),
     }
     return page(reply, await show(request, origin, shown))
   })
-  scope.get('/origins/:origin/facts', READ, async (request: Asking, reply) => {
+  scope.get('/origins/:origin/facts', READ, async (request: PageRequest, reply) => {
     const origin = originOf(request)
     if (origin instanceof Problem) return origin
     return page(reply, originFacts(await factsOf(origin)).text)
   })
-  scope.get('/origins/:origin/robots.txt', READ, async (request: Asking, reply) => {
+  scope.get('/origins/:origin/robots.txt', READ, async (request: PageRequest, reply) => {
     const origin = originOf(request)
     if (origin instanceof Problem) return origin
     const { state } = await ledger.viewOrigin(origin, [])
@@ -157,7 +157,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     if (body === undefined) return new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
     return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // untrusted text: browsers must not interpret it as anything else
   })
-  scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
+  scope.post('/origins/:origin', WRITE, async (request: PageRequest, reply) => {
     const origin = originOf(request)
     if (origin instanceof Problem) return origin
     const fields = (request.body ?? {}) as FormFields
@@ -174,10 +174,10 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
 
 /** The form of the policy: `FormFields` of policy-form.ts. */
 function addPolicy(scope: FastifyInstance, parts: PageParts, show: ShowOrigin): void {
-  scope.post('/origins/:origin/policy', WRITE, async (request: Asking, reply) => {
-    const asked = read(OriginPath, request.params)
-    if (asked instanceof Problem) return asked
-    const { origin } = asked
+  scope.post('/origins/:origin/policy', WRITE, async (request: PageRequest, reply) => {
+    const requested = read(OriginPath, request.params)
+    if (requested instanceof Problem) return requested
+    const { origin } = requested
     const fields = (request.body ?? {}) as FormFields
     const { site = '', reason = '', by = '' } = fields
     const done = await changePolicy(parts, {
@@ -192,16 +192,16 @@ function addPolicy(scope: FastifyInstance, parts: PageParts, show: ShowOrigin): 
   })
 }
 
-async function askedAbout(
+async function checkedPath(
   { ledger, config: { agents } }: PageParts,
   origin: string,
   { path, agent: name }: Record<string, unknown>,
-): Promise<OriginPageFacts['asked']> {
+): Promise<OriginPageFacts['requested']> {
   if (typeof path !== 'string') return undefined
   const agent = agents.find(typeof name === 'string' && name !== '' ? name : undefined)
-  const asked = { path, agent: agent?.key ?? '' }
-  if (agent === undefined) return { ...asked, problem: unknownAgent(agents) }
+  const requested = { path, agent: agent?.key ?? '' }
+  if (agent === undefined) return { ...requested, problem: unknownAgent(agents) }
   const at = readUrl(origin + (path.startsWith('/') ? path : `/${path}`))
-  if ('refused' in at) return { ...asked, problem: new Problem(400, at.refused, `this is no path: ${at.refused}`) }
-  return { ...asked, answer: await check(ledger, agent, at) }
+  if ('refused' in at) return { ...requested, problem: new Problem(400, at.refused, `this is no path: ${at.refused}`) }
+  return { ...requested, answer: await check(ledger, agent, at) }
 }

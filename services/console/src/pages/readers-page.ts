@@ -83,7 +83,7 @@ export function readersTable(readers: Reader[]): Html {
     ['Not acknowledged', 'number'],
     ['Oldest', 'number'],
     ['Consumers', 'number'],
-    ['Heard of', 'number'],
+    ['Last seen', 'number'],
   ] as const
   return table('Readers of outcomes', columns, rows, readers.map(nameOf))
 }

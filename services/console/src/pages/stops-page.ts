@@ -15,7 +15,7 @@ export type StopFields = {
 }
 
 export type StopsPageFacts = {
-  told: StopsAnswer
+  answer: StopsAnswer
   /** the operator, if the form does not name one */
   by: string
   frame: Frame
@@ -23,13 +23,13 @@ export type StopsPageFacts = {
   problem?: { message: string; fields: StopFields }
 }
 
-export function stopsPage({ told, by, frame, problem }: StopsPageFacts): string {
+export function stopsPage({ answer, by, frame, problem }: StopsPageFacts): string {
   const fields = problem?.fields ?? {}
   const body = html`<main>
-<section class="headline ${told.stops.length > 0 ? 'trouble' : 'calm'}" role="status"><h1>Emergency stop</h1><p>${sentence(told)}</p></section>
-${told.unreached !== undefined && html`<p class="notice trouble" role="alert">${told.unreached} partitions did not answer: nothing can start there now, and each gets the stops as soon as it answers.</p>`}
+<section class="headline ${answer.stops.length > 0 ? 'trouble' : 'calm'}" role="status"><h1>Emergency stop</h1><p>${sentence(answer)}</p></section>
+${answer.unreached !== undefined && html`<p class="notice trouble" role="alert">${answer.unreached} partitions did not answer: nothing can start there now, and each gets the stops as soon as it answers.</p>`}
 ${problem !== undefined && html`<p class="notice trouble" role="alert">Not done: ${problem.message}</p>`}
-${inForce(told.stops)}
+${inForce(answer.stops)}
 <section class="hand"><h2>Stop</h2>
 <form class="card" method="post" action="/stops">
 <fieldset><legend>What</legend>

@@ -5,7 +5,7 @@ import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 
 export type UrlsPageFacts = {
-  asked: string
+  requested: string
   found: FoundCandidate[]
   /** the action just done, an empty result, or a refusal */
   sentence?: string
@@ -15,16 +15,16 @@ export type UrlsPageFacts = {
   frame: Frame
 }
 
-export function urlsPage({ asked, found, sentence, origins = [], now, frame }: UrlsPageFacts): string {
+export function urlsPage({ requested, found, sentence, origins = [], now, frame }: UrlsPageFacts): string {
   const body = html`<main><h1>Find</h1>
 ${sentence !== undefined && html`<p class="notice" role="status">${sentence}</p>`}
 ${origins.map((origin) => html`<p><a href="/origins/${encodeURIComponent(origin)}">${origin}</a></p>`)}
-${asked === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
-${found.map((one) => told(one, asked, now, frame.who?.role !== 'read'))}</main>`
-  return layout({ title: 'Find · Decorum', body, frame, asked })
+${requested === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
+${found.map((one) => cardOf(one, requested, now, frame.who?.role !== 'read'))}</main>`
+  return layout({ title: 'Find · Decorum', body, frame, requested })
 }
 
-function told(one: FoundCandidate, asked: string, now: number, mayAct: boolean): Html {
+function cardOf(one: FoundCandidate, requested: string, now: number, mayAct: boolean): Html {
   const { state, sentence, id, url, agent, before, attempts, why, outcome, expiresAt, crawl } = one
   const origin = url === undefined ? undefined : URL.parse(url)?.origin
   const facts: [string, Html | string | undefined][] = [
@@ -58,5 +58,5 @@ function told(one: FoundCandidate, asked: string, now: number, mayAct: boolean):
   const canEnd = mayAct && id !== undefined && (state === 'pending' || state === 'reserved')
   return html`<section class="headline ${state === 'ended' ? 'calm' : 'polite'}" role="status"><h2>${state}</h2><p>${sentence}</p>
 <dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
-${canEnd && html`<form method="post" action="/urls"><input type="hidden" name="what" value="${asked}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="url" value="${url ?? ''}"><input type="hidden" name="crawl" value="${crawl}"><button>Cancel this URL</button></form>`}</section>`
+${canEnd && html`<form method="post" action="/urls"><input type="hidden" name="what" value="${requested}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="url" value="${url ?? ''}"><input type="hidden" name="crawl" value="${crawl}"><button>Cancel this URL</button></form>`}</section>`
 }

@@ -11,7 +11,7 @@ import { DEFAULT_CRAWL, OUTCOME_KINDS, systemClock } from '@decorum/protocol'
 import { Counter, Gauge, type Registry } from '@decorum/runtime/prometheus'
 import type { Headline } from '../pages/headline.ts'
 import { readersOfOthers } from './crawl-readers.ts'
-import type { Eyes } from './looks.ts'
+import type { LedgerViews } from './fleet-view.ts'
 
 type Read = (part: PartitionView) => number
 
@@ -54,10 +54,12 @@ const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 /** Simultaneous scrapes share a view; if the ledger does not answer, `decorum_ledger_up` is 0 and no stale value is reported. */
 export function addFleetMetrics(
   register: Registry,
-  ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
+  ledger: Pick<LedgerViews, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
   judge: () => Promise<Headline>,
 ): Registry {
-  const look = oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))))
+  const readPartitions = oncePerTick(() =>
+    Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))),
+  )
 
   new Gauge({
     name: 'decorum_ledger_up',
@@ -65,7 +67,7 @@ export function addFleetMetrics(
     labelNames: ['partition'],
     registers: [register],
     async collect() {
-      for (const [index, view] of (await look()).entries()) {
+      for (const [index, view] of (await readPartitions()).entries()) {
         this.set({ partition: String(index) }, view.status === 'fulfilled' ? 1 : 0)
       }
     },
@@ -78,7 +80,7 @@ export function addFleetMetrics(
       registers: [register],
       async collect() {
         this.reset()
-        for (const [partition, view] of seen(await look())) this.set({ partition }, read(view))
+        for (const [partition, view] of seen(await readPartitions())) this.set({ partition }, read(view))
       },
     })
   }
@@ -93,7 +95,7 @@ export function addFleetMetrics(
       if (tone === 'trouble') this.set({ code }, 1)
     },
   })
-  addCounts(register, look)
+  addCounts(register, readPartitions)
   addIntake(
     register,
     oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.intake(index)))),
@@ -113,7 +115,7 @@ export function addFleetMetrics(
 
 type Views = PromiseSettledResult<PartitionView>[]
 
-function addCounts(register: Registry, look: () => Promise<Views>): void {
+function addCounts(register: Registry, readPartitions: () => Promise<Views>): void {
   new Counter({
     name: 'decorum_outcomes_total',
     help: 'Outcomes written since the ledger began, by kind',
@@ -121,7 +123,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
     registers: [register],
     async collect() {
       this.reset()
-      for (const [partition, view] of seen(await look())) {
+      for (const [partition, view] of seen(await readPartitions())) {
         for (const kind of OUTCOME_KINDS) this.inc({ partition, kind }, view.counts[kind] ?? 0)
       }
     },
@@ -133,7 +135,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
     registers: [register],
     async collect() {
       this.reset()
-      for (const [partition, view] of seen(await look())) {
+      for (const [partition, view] of seen(await readPartitions())) {
         for (const [name, n] of Object.entries(view.counts)) {
           const [kind = '', reason] = name.split('/')
           if (reason !== undefined && KINDS.has(kind)) this.inc({ partition, kind, reason }, n)
@@ -148,7 +150,7 @@ function addCounts(register: Registry, look: () => Promise<Views>): void {
     registers: [register],
     async collect() {
       this.reset()
-      for (const [partition, view] of seen(await look())) {
+      for (const [partition, view] of seen(await readPartitions())) {
         for (const [event, n] of Object.entries(view.counts))
           if (!KINDS.has(event) && !event.includes('/')) this.inc({ partition, event }, n)
       }
@@ -166,7 +168,7 @@ const INTAKE_GAUGES: [name: string, help: string, read: (intake: Intake) => numb
   ],
 ]
 
-function addIntake(register: Registry, look: () => Promise<PromiseSettledResult<Intake>[]>): void {
+function addIntake(register: Registry, readPartitions: () => Promise<PromiseSettledResult<Intake>[]>): void {
   for (const [name, help, read] of INTAKE_GAUGES) {
     new Gauge({
       name,
@@ -175,14 +177,14 @@ function addIntake(register: Registry, look: () => Promise<PromiseSettledResult<
       registers: [register],
       async collect() {
         this.reset()
-        for (const [partition, one] of (await look()).entries())
+        for (const [partition, one] of (await readPartitions()).entries())
           if (one.status === 'fulfilled') this.set({ partition: String(partition) }, read(one.value))
       },
     })
   }
 }
 
-function addReaders(register: Registry, look: () => Promise<Reader[]>): void {
+function addReaders(register: Registry, readPartitions: () => Promise<Reader[]>): void {
   for (const [name, help, read] of READER_GAUGES) {
     new Gauge({
       name,
@@ -191,7 +193,7 @@ function addReaders(register: Registry, look: () => Promise<Reader[]>): void {
       registers: [register],
       async collect() {
         this.reset()
-        for (const reader of await look())
+        for (const reader of await readPartitions())
           this.set({ crawl: reader.crawl, group: reader.group.slice(0, LABEL_CHARS) }, read(reader))
       },
     })
@@ -206,11 +208,11 @@ const heldMs = (part: PartitionView): number => Math.max(0, (part.holdUntil ?? 0
 const lagMs = (part: PartitionView): number => (part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue))
 
 /** The collectors of one scrape start in the same tick: they share one answer. */
-function oncePerTick<T>(ask: () => Promise<T>): () => Promise<T> {
+function oncePerTick<T>(start: () => Promise<T>): () => Promise<T> {
   let shared: Promise<T> | undefined
   return () => {
     if (shared === undefined) {
-      shared = ask()
+      shared = start()
       systemClock.soon(() => {
         shared = undefined
       })

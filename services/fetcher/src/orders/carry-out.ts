@@ -64,7 +64,7 @@ export async function carryOut(
   } catch (error) {
     broken = error as Error
     stats.broken++
-    log.error({ err: error, origin: order.origin, kind: order.kind }, 'an order broke off; its lease ends by itself')
+    log.error({ err: error, origin: order.origin, kind: order.kind }, 'an order broke off; its lease expires')
   } finally {
     span?.end(broken)
   }
@@ -80,7 +80,7 @@ async function notNow(order: Order, turn: Later | Refused | Unused, tools: Tools
 }
 
 function warnOfNoRoom({ origin }: Order, log: Tools['log']): void {
-  const sentence = 'no room for this robots.txt (docs/robots.md): it is asked for again later'
+  const sentence = 'no room for this robots.txt (docs/robots.md): it is fetched again later'
   log.warn({ origin }, sentence)
 }
 

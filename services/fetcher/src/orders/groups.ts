@@ -9,14 +9,14 @@ const MOST_ORIGINS = 10_000
 const domains = new Recent<string, string>(MOST_ORIGINS)
 
 /** The permit token or the crawl that requested it. */
-export const askerOf = ({ by, crawl }: Order): string => (by === undefined ? `crawl:${crawl}` : `token:${by}`)
+export const requesterOf = ({ by, crawl }: Order): string => (by === undefined ? `crawl:${crawl}` : `token:${by}`)
 
 /**
  * The requester; the registrable domain that the order goes to, or the domain whose redirect led there, since a site chooses the
  * targets of its redirects; and whether it is a robots fetch, the first request to hosts that may never answer.
  */
 export const groupsOf = (order: Order): Groups => [
-  askerOf(order),
+  requesterOf(order),
   `domain:${order.from ?? knownDomain(order.origin)}`,
   `kind:${order.kind}`,
 ]

@@ -63,7 +63,7 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
     shares.leave(groups)
     fill()
     if (shares.taken > 0 || outside > 0) return
-    for (const tell of emptied) tell()
+    for (const settle of emptied) settle()
     emptied = []
   }
   const fill = (): void => {
@@ -121,6 +121,6 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
     empty: (): Promise<void> =>
       shares.taken === 0 && outside === 0 && queue.length === 0
         ? Promise.resolve()
-        : new Promise((tell) => void emptied.push(tell)),
+        : new Promise((settle) => void emptied.push(settle)),
   }
 }

@@ -21,7 +21,7 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
     if (isFirstOf(agents, order.agent))
       log.error(
         { agent: order.agent, origin: order.origin },
-        'orders of an agent that this fetcher does not know are given back: DECORUM_AGENTS differs within the fleet',
+        'orders of an unknown agent are returned: DECORUM_AGENTS differs within the fleet',
       )
     return await released('unknown-agent', UNKNOWN_AGENT_WAIT_MS)
   }

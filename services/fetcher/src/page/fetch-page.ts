@@ -19,7 +19,7 @@ import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page, Revisit } from '../sink/sink.ts'
 import type { Tools } from '../tools.ts'
 import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
-import { shapedAsk } from './shaped-ask.ts'
+import { shapedRequest } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
   Pick<Tools, 'connections' | 'siteAnswers' | 'pageMaxBytes' | 'maxAttempts'> & {
@@ -29,12 +29,12 @@ export type PageTools = KeepTools &
 export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, tools: PageTools): Promise<Fetched> {
   const { connections, sink, ledger, siteAnswers, maxAttempts } = tools
   const { origin, path, request } = order
-  const asked = shapedAsk(agent, request, { deadlineMs: lease.deadlineMs(), maxBytes: tools.pageMaxBytes })
+  const shaped = shapedRequest(agent, request, { deadlineMs: lease.deadlineMs(), maxBytes: tools.pageMaxBytes })
   const result = await exchange({
     way: connections.lane(agent, origin),
     origin,
     path,
-    ...asked,
+    ...shaped,
     lastCheck: (address) => lease.lastCheck(address),
     confirm: () => lease.confirm(),
     keepBody: (received) => sink.keepsBodies || isCoded(received),
@@ -58,7 +58,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
   try {
     if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the outcome contains the whole answer to a HEAD
-    const kept = () => pageOf(order, agent, asked.headers, result)
+    const kept = () => pageOf(order, agent, shaped.headers, result)
     const redirect = readRedirect(status, headers, answered)
     if (redirect !== undefined) {
       if (isKept) await keep(kept(), lease.keepMs(), tools)
@@ -88,7 +88,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     const read = readPage(Object.assign(fetchedBody(result, digest), found), answered)
     if (read.outcome.kind === 'fetched' && tolerated?.includes('large-head'))
       read.outcome.headers = fieldsThatFit(headers)
-    siteAnswers.heard(origin, status, read.outcome.at)
+    siteAnswers.record(origin, status, read.outcome.at)
     return Object.assign(read, done)
   } finally {
     if (body.isKept) await body.discard().catch(() => {}) // a temporary file that cannot be closed does no harm

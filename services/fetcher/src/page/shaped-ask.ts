@@ -3,16 +3,16 @@
 import type { Agent } from '@decorum/config'
 import { contentTypeOf, isAccepted, type RequestShape } from '@decorum/protocol'
 import { ACCEPTED_CODINGS, headersFor, headersOf } from '@decorum/sending/bodies'
-import type { Ask } from '@decorum/sending/http'
+import type { ExchangeRequest } from '@decorum/sending/http'
 
 /** The limits of the fleet; a candidate can only lower them. */
-export type AskLimits = Pick<Ask, 'deadlineMs' | 'maxBytes'>
+export type RequestLimits = Pick<ExchangeRequest, 'deadlineMs' | 'maxBytes'>
 
-export function shapedAsk(
+export function shapedRequest(
   agent: Agent,
   shape: RequestShape | undefined,
-  limits: AskLimits,
-): AskLimits & Pick<Ask, 'method' | 'headers' | 'wantsBody'> {
+  limits: RequestLimits,
+): RequestLimits & Pick<ExchangeRequest, 'method' | 'headers' | 'wantsBody'> {
   if (shape === undefined) return { ...limits, headers: headersOf(agent) }
   const { method = 'GET', maxBytes, deadlineMs, accept, ...rest } = shape
   // headersFor and fetch-page.ts read these; the trace stays inside the fleet

@@ -50,8 +50,8 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     stops: ledger.stops,
     egress,
     onEgress(agent, error) {
-      if (error === undefined) log.info({ agent: agent.name }, 'the way out of the agent works again')
-      else log.error({ agent: agent.name, why: error.message }, 'the way out of the agent does not work: its URLs wait')
+      if (error === undefined) log.info({ agent: agent.name }, 'egress of the agent works again')
+      else log.error({ agent: agent.name, why: error.message }, 'egress of the agent failed: its URLs wait')
     },
   })
   const stopRetention = boundArchive(config, ledger, log)

@@ -12,9 +12,9 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
   const sink = await openSink(which, options)
   if (!sink.keepsBodies) return undefined
   return {
-    async keep({ origin, path, id, meta, agent, requestHeaders, body: octets, headers, ms, ...given }, signal) {
+    async keep({ origin, path, id, meta, agent, requestHeaders, body: bytes, headers, ms, ...given }, signal) {
       const body = new Body(true)
-      await body.write(octets)
+      await body.write(bytes)
       const answer = {
         ...given,
         kind: 'answered' as const,

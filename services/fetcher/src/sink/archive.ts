@@ -83,11 +83,13 @@ async function pack({
           ['WARC-Target-URI', uri],
           ['WARC-IP-Address', answer.address],
         ]
-  const said: [string, string][] = [['WARC-Protocol', answer.protocol]]
-  if (answer.tls !== undefined) said.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
-  if (digest !== undefined) said.push(['WARC-Payload-Digest', digest])
-  if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', uri])
-  if (answer.truncated) said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
+  const recordFields: [string, string][] = [['WARC-Protocol', answer.protocol]]
+  if (answer.tls !== undefined) recordFields.push(['WARC-Protocol', answer.tls.toLowerCase().replace('v', '/')])
+  if (digest !== undefined) recordFields.push(['WARC-Payload-Digest', digest])
+  if (revisit !== undefined)
+    recordFields.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', uri])
+  if (answer.truncated)
+    recordFields.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
   // The head of a 304 is not stored: pywb shows the head of a revisit with the earlier body, and a browser that reads 304 shows no body
   const isHeadless = revisit?.kind === 'server-not-modified'
   const block: Uint8Array[] = isHeadless ? [] : [responseHead(answer)]
@@ -96,14 +98,14 @@ async function pack({
     block.push(...(kept === undefined ? await readWhole(answer, sum) : assertWhole(answer, kept)))
   }
   const type = revisit === undefined ? 'response' : 'revisit'
-  const response = packRecord(type, responseId, date, [...about, ...said], block, packingOf(answer))
-  const asked: [string, string][] = [
+  const response = packRecord(type, responseId, date, [...about, ...recordFields], block, packingOf(answer))
+  const requestFields: [string, string][] = [
     ['WARC-Concurrent-To', responseId],
     ['WARC-Crawler-Agent', agent],
   ]
-  if (id !== undefined) asked.push(['WARC-Candidate-ID', encodeURIComponent(id)])
+  if (id !== undefined) requestFields.push(['WARC-Candidate-ID', encodeURIComponent(id)])
   const head = Buffer.from(requestHead, 'latin1')
-  const request = packRecord('request', newRecordId(), date, [...about, ...asked], [head], 'store')
+  const request = packRecord('request', newRecordId(), date, [...about, ...requestFields], [head], 'store')
   const records = [response instanceof Promise ? await response : response, await request]
   if (note !== undefined) {
     const fields: WarcFields = [
@@ -135,7 +137,7 @@ function packingOf({ headers }: Answer): Packing {
 }
 
 /**
- * The head as received, octet by octet, except that the stored body is no longer chunked: Transfer-Encoding, and a length beside it,
+ * The head as received, byte by byte, except that the stored body is no longer chunked: Transfer-Encoding, and a length beside it,
  * which does not count (RFC 9112 §6.3), get other names. HTTP/2 is written as HTTP/1.1, as archives expect, with a reason phrase because
  * their readers require one.
  */
@@ -151,7 +153,7 @@ function responseHead({ status, statusText, headers, protocol }: Answer): Buffer
 }
 
 const isTransfer = (name: string): boolean => name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-/** A lone CR or LF becomes a blank (RFC 9112 §2.2), so that every reader sees one line; other control octets are kept unchanged. */
+/** A lone CR or LF becomes a blank (RFC 9112 §2.2), so that every reader sees one line; other control bytes are kept unchanged. */
 const oneLine = (text: string): string => (LINE_END.test(text) ? text.replace(LINE_ENDS, ' ') : text)
 const LINE_END = /[\r\n]/
 const LINE_ENDS = /\r\n|\r|\n/g

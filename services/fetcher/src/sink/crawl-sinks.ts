@@ -15,7 +15,7 @@ import type { Page, Sink } from './sink.ts'
 type Note = { out: string; pages: string }
 type Kept = Note & { sink: Promise<Sink> | undefined }
 
-const LOOK_EVERY_MS = 500
+const CHECK_EVERY_MS = 500
 const RUN = /^([a-z0-9]+)-\d/
 
 export type CrawlSinksOptions = {
@@ -31,9 +31,9 @@ export type CrawlSinksOptions = {
 
 export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlSinksOptions): Sink {
   const kept = new Map<string, Kept>()
-  let looking: Promise<void> | undefined
+  let refreshing: Promise<void> | undefined
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
     const runs = new Set(names.map((name) => name.slice(0, -'.json'.length)))
     for (const run of runs) {
@@ -56,21 +56,21 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
     }
   }
 
-  const lookOnce = (): Promise<void> => {
-    looking ??= look()
+  const refreshOnce = (): Promise<void> => {
+    refreshing ??= refresh()
       .catch(onError)
       .finally(() => {
-        looking = undefined
+        refreshing = undefined
       })
-    return looking
+    return refreshing
   }
-  const timer = systemClock.interval(() => void lookOnce(), LOOK_EVERY_MS)
+  const timer = systemClock.interval(() => void refreshOnce(), CHECK_EVERY_MS)
   timer.unref()
 
   async function sinkOf({ kind, id }: Page): Promise<Sink | undefined> {
     if (kind === 'robots') return own
     const run = RUN.exec(id ?? '')?.[1] ?? ''
-    if (run !== '' && !kept.has(run) && existsSync(join(folder, `${run}.json`))) await lookOnce()
+    if (run !== '' && !kept.has(run) && existsSync(join(folder, `${run}.json`))) await refreshOnce()
     const crawl = kept.get(run) ?? kept.get('default')
     if (crawl === undefined || crawl.pages === '' || !existsSync(crawl.out)) return undefined
     if (crawl.pages === ownFolder) return own
@@ -89,7 +89,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
     room: () => own.room?.(),
     async close() {
       systemClock.cancel(timer)
-      await looking
+      await refreshing
       const open = [...kept.values()].map(({ sink }) => sink?.then((one) => one.close()))
       await Promise.allSettled([own.close(), ...open])
     },

@@ -30,10 +30,10 @@ export async function openFolder(folder: string): Promise<Sink> {
         try {
           const { bytes, ...note } = await writeBody(part, page, signal)
           const digest = `sha1:${base32(await body.digest())}`
-          const said = JSON.stringify(describe(page, { digest, ...note }))
+          const json = JSON.stringify(describe(page, { digest, ...note }))
           signal.throwIfAborted() // later the body may be discarded; from here on both files are written
           await rename(part, `${path}.body`)
-          await writeFile(part, `${said}\n`, { flag: 'wx' })
+          await writeFile(part, `${json}\n`, { flag: 'wx' })
           await rename(part, `${path}.json`)
           return { file: `${place}.body`, offset: 0, length: bytes }
         } finally {

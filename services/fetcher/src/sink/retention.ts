@@ -26,27 +26,27 @@ export type RetentionOptions = {
 
 /** The clocks of the masters of a cluster may differ by this much. */
 const CLOCKS_MS = MINUTE
-const LOOK_EVERY_MS = MINUTE
+const CHECK_EVERY_MS = MINUTE
 const COMPLETE = '.warc.gz'
 
 /** @returns a function that stops it */
 export function keepWithin(options: RetentionOptions): () => Promise<void> {
-  let looking: Promise<void> | undefined
-  const look = (): void => {
-    looking ??= removeOldest(options)
+  let checking: Promise<void> | undefined
+  const check = (): void => {
+    checking ??= removeOldest(options)
       .then(
         () => undefined,
         (error: unknown) => options.log.warn({ err: error }, 'the folder of pages could not be looked through'),
       )
       .finally(() => {
-        looking = undefined
+        checking = undefined
       })
   }
-  const timer = systemClock.interval(look, LOOK_EVERY_MS).unref()
-  look()
+  const timer = systemClock.interval(check, CHECK_EVERY_MS).unref()
+  check()
   return async () => {
     systemClock.cancel(timer)
-    await looking
+    await checking
   }
 }
 

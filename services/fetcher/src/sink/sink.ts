@@ -52,7 +52,7 @@ export type Sink = {
 }
 
 /** Settings of the store, and of the folder in which pages wait for it. */
-export type S3Options = Pick<SpoolOptions, 'maxBytes' | 'log' | 'lookEveryMs'> & {
+export type S3Options = Pick<SpoolOptions, 'maxBytes' | 'log' | 'checkEveryMs'> & {
   settings: StoreSettings
   /** size limit of one file */
   fileBytes: number

@@ -20,10 +20,10 @@ export type SpoolOptions = {
   maxBytes: number
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
   /** time between two checks of the folder, ms */
-  lookEveryMs?: number
+  checkEveryMs?: number
 }
 
-const LOOK_EVERY_MS = SECOND
+const CHECK_EVERY_MS = SECOND
 const FIRST_RETRY_MS = SECOND
 const LAST_RETRY_MS = 60 * SECOND
 /** An upload that takes longer is restarted: 64 MB at 128 KB/s take this long. */
@@ -31,7 +31,7 @@ const UPLOAD_WITHIN_MS = 500 * SECOND
 
 /** Call this before the process writes into the folder: files already there belong to earlier processes, whatever their process id. */
 export async function openSpool(options: SpoolOptions) {
-  const { folder, store, bucket, maxBytes, log, lookEveryMs = LOOK_EVERY_MS } = options
+  const { folder, store, bucket, maxBytes, log, checkEveryMs = CHECK_EVERY_MS } = options
   const closing = new AbortController()
   const former = new Set(await readdir(folder))
   let bytes = 0
@@ -40,7 +40,7 @@ export async function openSpool(options: SpoolOptions) {
   let timer: Timer | undefined
 
   /** Complete files that this process or an ended one wrote; other processes upload their own files. */
-  const look = async (): Promise<string[]> => {
+  const listComplete = async (): Promise<string[]> => {
     await recoverAbandoned(folder, former)
     const files = await writerFiles(folder, former)
     const complete = files.filter(({ isOpen, writer }) => !isOpen && writer !== 'at work').map(({ name }) => name)
@@ -76,7 +76,7 @@ export async function openSpool(options: SpoolOptions) {
 
   const round = async (signal: AbortSignal): Promise<void> => {
     let problem: Error | undefined
-    for (const name of await look()) {
+    for (const name of await listComplete()) {
       if (signal.aborted) return
       try {
         await upload(name, signal)
@@ -88,7 +88,7 @@ export async function openSpool(options: SpoolOptions) {
       }
     }
     if (problem !== undefined && !signal.aborted) throw problem
-    await look()
+    await listComplete()
   }
 
   let running: Promise<void> | undefined
@@ -96,7 +96,7 @@ export async function openSpool(options: SpoolOptions) {
     if (closing.signal.aborted) return
     timer = systemClock.timeout(() => {
       running = round(closing.signal).then(
-        () => next(lookEveryMs),
+        () => next(checkEveryMs),
         (error: unknown) => {
           log.warn({ err: error, folder, bytes, retryMs }, 'the store does not take a file of pages; it is tried again')
           next(retryMs)

@@ -83,34 +83,34 @@ function queryKey(given: string): string {
     .join('&')
 }
 
-const HEX: readonly number[] = Array.from({ length: 256 }, (_, octet) => {
-  const digit = Number.parseInt(String.fromCharCode(octet), 16)
+const HEX: readonly number[] = Array.from({ length: 256 }, (_, byte) => {
+  const digit = Number.parseInt(String.fromCharCode(byte), 16)
   return Number.isNaN(digit) ? -1 : digit
 })
 const PERCENT = 0x25
 
 /**
- * The octets as Latin-1, with escapes decoded until none is left. An escape that decoding completes is decoded at once, so that
+ * The bytes as Latin-1, with escapes decoded until none is left. An escape that decoding completes is decoded at once, so that
  * `%25252541` takes one pass; escapes never overlap, so the order of decoding does not matter.
  */
 function unescaped(text: string): string {
   if (!text.includes('%')) return text
-  const octets = Buffer.from(text, 'latin1')
+  const bytes = Buffer.from(text, 'latin1')
   let end = 0
-  for (const octet of octets) {
-    octets[end++] = octet
-    while (end >= 3 && octets[end - 3] === PERCENT) {
-      const [high = -1, low = -1] = [HEX[octets[end - 2] as number], HEX[octets[end - 1] as number]]
+  for (const byte of bytes) {
+    bytes[end++] = byte
+    while (end >= 3 && bytes[end - 3] === PERCENT) {
+      const [high = -1, low = -1] = [HEX[bytes[end - 2] as number], HEX[bytes[end - 1] as number]]
       if (high < 0 || low < 0) break
-      octets[end - 3] = high * 16 + low
+      bytes[end - 3] = high * 16 + low
       end -= 2
     }
   }
-  return octets.toString('latin1', 0, end)
+  return bytes.toString('latin1', 0, end)
 }
 
 const escapedOnce = (text: string): string =>
   text.replace(
     /[^\x21\x22\x24\x26-\x7e]/g,
-    (octet) => `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   )

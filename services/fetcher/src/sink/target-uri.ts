@@ -14,4 +14,4 @@ export function uriOf(url: string): string {
   return url.slice(0, rest) + url.slice(rest).replace(ESCAPED, escaped)
 }
 
-const escaped = (octet: string): string => `%${octet.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+const escaped = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`

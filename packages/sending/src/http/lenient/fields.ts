@@ -1,4 +1,4 @@
-/** Parses the lines of a head as Chromium does: a status line, then header fields. Pure; octets are Latin-1 text. */
+/** Parses the lines of a head as Chromium does: a status line, then header fields. Pure; bytes are Latin-1 text. */
 import type { Tolerated } from '@decorum/protocol'
 import { isBlank, trimBlanks, trimmedPart } from '@decorum/protocol/headers'
 import { HEAD_MAX_FIELDS } from '../../limits.ts'

@@ -1,6 +1,6 @@
 /**
- * The second reader: reads answers over HTTP/1.1 that llhttp refuses and that Chromium and curl accept. It receives octets in pieces of any
- * size, passes on heads and bodies, and refuses ambiguous answers. Pure: no socket, no clock. Its time is proportional to the octets.
+ * The second reader: reads answers over HTTP/1.1 that llhttp refuses and that Chromium and curl accept. It receives bytes in pieces of any
+ * size, passes on heads and bodies, and refuses ambiguous answers. Pure: no socket, no clock. Its time is proportional to the bytes.
  *
  *   status ──▶ fields ─┬─▶ chunk-size ──▶ chunk-data ──▶ chunk-end ──▶ chunk-size …
  *     ▲           │    │        └─▶ trailers ──▶ over
@@ -29,7 +29,7 @@ export type LenientSink = {
   /** an answer of 1xx was skipped; an exception refuses the rest */
   interim(): void
   head(head: LenientHead): void
-  /** @param piece  a view of the octets passed to `write`: at most one piece per call */
+  /** @param piece  a view of the bytes passed to `write`: at most one piece per call */
   data(piece: Buffer): void
 }
 
@@ -37,7 +37,7 @@ export type LenientStart = {
   /** the part that another reader has processed: the head, and at least one byte of the body up to the end of a chunk */
   after?: { head: FramedHead; bytes: number } | undefined
   isHead: boolean
-  /** the first answer of its connection, so octets before its status line cannot belong to a previous answer */
+  /** the first answer of its connection, so bytes before its status line cannot belong to a previous answer */
   isFirst: boolean
 }
 
@@ -53,7 +53,7 @@ type State =
   | 'over'
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20]
-/** Up to four octets and then `http`: Chromium's rule for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
+/** Up to four bytes and then `http`: Chromium's rule for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
 const START_BYTES = 8
 
 export class LenientReader {
@@ -61,7 +61,7 @@ export class LenientReader {
   #state: State = 'status'
   /** the part of an incomplete line that has arrived */
   #line = ''
-  /** the last octet of `#line`, which would be slow to look up there */
+  /** the last byte of `#line`, which would be slow to look up there */
   #last = ''
   /** length so far: of the heads, of the line behind a chunk, of the trailers */
   #bytes = 0
@@ -71,7 +71,7 @@ export class LenientReader {
   #isEmptyLine = true
   /** remaining bytes of the chunk or of the body */
   #left = 0
-  /** where the body lies in the octets of this call */
+  /** where the body lies in the bytes of this call */
   #bodyFrom = 0
   #bodyTo = 0
   readonly #start: LenientStart
@@ -88,7 +88,7 @@ export class LenientReader {
     if (this.#state === 'chunk-size') this.#state = 'chunk-end'
   }
 
-  /** The answer is complete; octets behind it are ignored. */
+  /** The answer is complete; bytes behind it are ignored. */
   get isOver(): boolean {
     return this.#state === 'over'
   }
@@ -99,50 +99,50 @@ export class LenientReader {
   }
 
   /**
-   * @param octets  ownership passes to the reader: it moves the body together in them, so that tiny chunks become one piece, and copies
-   * octets that it needs after the call. @throws RefusedAnswerError
+   * @param input  ownership passes to the reader: it moves the body together in them, so that tiny chunks become one piece, and copies
+   * bytes that it needs after the call. @throws RefusedAnswerError
    */
-  write(octets: Buffer): void {
+  write(input: Buffer): void {
     this.#bodyFrom = this.#bodyTo = 0
-    for (let at = 0; at < octets.length && this.#state !== 'over';) at = this.#readSome(octets, at)
-    if (this.#bodyTo > this.#bodyFrom) this.#sink.data(octets.subarray(this.#bodyFrom, this.#bodyTo))
+    for (let at = 0; at < input.length && this.#state !== 'over';) at = this.#readSome(input, at)
+    if (this.#bodyTo > this.#bodyFrom) this.#sink.data(input.subarray(this.#bodyFrom, this.#bodyTo))
   }
 
   /** @returns the position from which to continue */
-  #readSome(octets: Buffer, from: number): number {
-    if (DATA.has(this.#state)) return this.#readData(octets, from)
-    if (this.#state === 'fields') return this.#readFields(octets, from)
-    return (this.#line === '' ? this.#readFast(octets, from) : undefined) ?? this.#readLine(octets, from)
+  #readSome(input: Buffer, from: number): number {
+    if (DATA.has(this.#state)) return this.#readData(input, from)
+    if (this.#state === 'fields') return this.#readFields(input, from)
+    return (this.#line === '' ? this.#readFast(input, from) : undefined) ?? this.#readLine(input, from)
   }
 
-  #readData(octets: Buffer, from: number): number {
+  #readData(input: Buffer, from: number): number {
     const isCounted = this.#state !== 'until-close'
-    const to = isCounted ? Math.min(octets.length, from + this.#left) : octets.length
+    const to = isCounted ? Math.min(input.length, from + this.#left) : input.length
     if (isCounted) {
       this.#left -= to - from
       if (this.#left === 0) this.#state = this.#state === 'length' ? 'over' : 'chunk-end'
     }
     if (this.#bodyTo === this.#bodyFrom) this.#bodyFrom = this.#bodyTo = from
     if (this.#bodyTo === from) this.#bodyTo = to
-    else if (to - from < TINY_BYTES) for (let i = from; i < to; i++) octets[this.#bodyTo++] = octets[i] as number
+    else if (to - from < TINY_BYTES) for (let i = from; i < to; i++) input[this.#bodyTo++] = input[i] as number
     else {
-      octets.copyWithin(this.#bodyTo, from, to)
+      input.copyWithin(this.#bodyTo, from, to)
       this.#bodyTo += to - from
     }
     return to
   }
 
   /** Lines are parsed once the head is complete, so a line without end costs no more than its bytes. */
-  #readFields(octets: Buffer, from: number): number {
+  #readFields(input: Buffer, from: number): number {
     for (let at = from; ;) {
-      const lf = octets.indexOf(LF, at)
-      const to = lf < 0 ? octets.length : lf
-      for (let i = at; i < to && this.#isEmptyLine; i++) this.#isEmptyLine = octets[i] === CR
+      const lf = input.indexOf(LF, at)
+      const to = lf < 0 ? input.length : lf
+      for (let i = at; i < to && this.#isEmptyLine; i++) this.#isEmptyLine = input[i] === CR
       const isOver = lf >= 0 && this.#isEmptyLine
       if (lf < 0 || isOver) {
         const end = isOver ? lf + 1 : to
         this.#count(end - from)
-        this.#fields += octets.toString('latin1', from, end)
+        this.#fields += input.toString('latin1', from, end)
         if (isOver) this.#headIsOver()
         return end
       }
@@ -152,10 +152,10 @@ export class LenientReader {
   }
 
   /** Kinds of lines that a flood would repeat: empty lines before the status line, chunk sizes, line ends of chunks. undefined: another line. */
-  #readFast(octets: Buffer, from: number): number | undefined {
+  #readFast(input: Buffer, from: number): number | undefined {
     let at = from
     if (this.#state === 'status') {
-      while (octets[at] === CR || octets[at] === LF) at++
+      while (input[at] === CR || input[at] === LF) at++
       if (at === from) return undefined
       this.#count(at - from)
       this.#mark('before-status')
@@ -164,15 +164,15 @@ export class LenientReader {
     if (this.#state === 'trailers') return undefined
     let size = 0
     if (this.#state === 'chunk-size') {
-      for (let digit = hexOf(octets[at]); digit >= 0 && at - from < CHUNK_SIZE_DIGITS; digit = hexOf(octets[++at]))
+      for (let digit = hexOf(input[at]); digit >= 0 && at - from < CHUNK_SIZE_DIGITS; digit = hexOf(input[++at]))
         size = size * 16 + digit
       if (at === from) return undefined
-      while (octets[at] === SPACE) at++
+      while (input[at] === SPACE) at++
     }
-    if (octets[at] !== CR || octets[at + 1] !== LF) return undefined
+    if (input[at] !== CR || input[at + 1] !== LF) return undefined
     if (this.#state === 'chunk-end') this.#state = 'chunk-size'
     else {
-      if (octets[at - 1] === SPACE) this.#mark('chunk-size-blanks')
+      if (input[at - 1] === SPACE) this.#mark('chunk-size-blanks')
       this.#beginChunk(size)
     }
     return at + 2
@@ -190,11 +190,11 @@ export class LenientReader {
     if (this.#bytes > most) throw new RefusedAnswerError(`more than ${most} bytes of a head, or between chunks`)
   }
 
-  #readLine(octets: Buffer, from: number): number {
-    const lf = octets.indexOf(LF, from)
-    const to = lf < 0 ? octets.length : lf
+  #readLine(input: Buffer, from: number): number {
+    const lf = input.indexOf(LF, from)
+    const to = lf < 0 ? input.length : lf
     this.#count(to - from + 1)
-    const piece = octets.toString('latin1', from, to)
+    const piece = input.toString('latin1', from, to)
     if (lf < 0) {
       if (this.#state === 'status') this.#refuseEarly(piece)
       this.#line += piece
@@ -226,7 +226,7 @@ export class LenientReader {
   #takeStatus(line: string): void {
     const at = line.slice(0, START_BYTES).search(/http/i)
     if (at < 0) throw new RefusedAnswerError('no status line')
-    if (at > 0 && !this.#start.isFirst) throw new RefusedAnswerError('octets before the status line of a later answer')
+    if (at > 0 && !this.#start.isFirst) throw new RefusedAnswerError('bytes before the status line of a later answer')
     if (at > 0) this.#mark('before-status')
     this.#statusLine = readStatusLine(line.slice(at), this.#mark)
     this.#state = 'fields'
@@ -288,13 +288,13 @@ const TINY_BYTES = 32
 const CHUNK_SIZE_DIGITS = 13
 
 /** −1: no hexadecimal digit. */
-function hexOf(octet = 0): number {
-  if (octet >= 0x30 && octet <= 0x39) return octet - 0x30
-  const letter = octet | 0x20
+function hexOf(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** Whether the chunk extension is malformed: no token behind a semicolon, or a control octet (RFC 9112 §7.1.1). Chromium and curl ignore extensions. */
+/** Whether the chunk extension is malformed: no token behind a semicolon, or a control byte (RFC 9112 §7.1.1). Chromium and curl ignore extensions. */
 function isOddExtension(extension: string): boolean {
   const bare = extension.replace(/"[^"]*"/g, '""')
   return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || hasControl(bare)

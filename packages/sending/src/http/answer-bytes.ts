@@ -1,5 +1,5 @@
-/** Octets of an answer that have arrived and have not been passed on as its body. */
-export class Octets {
+/** Bytes of an answer that have arrived and have not been passed on as its body. */
+export class AnswerBytes {
   #pieces: Buffer[] = []
   #handedOn: Uint8Array | undefined
 

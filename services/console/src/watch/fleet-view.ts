@@ -12,14 +12,14 @@ export const LANES_SHOWN = 25
 const IN_FLIGHT_SHARE = 3
 
 /** The parts of the ledger that the console reads. */
-export type Eyes = Pick<
+export type LedgerViews = Pick<
   LedgerWithViews,
   'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'samples' | 'memory'
 >
 
 export type SoonLane = LaneInOrigin & { partition: number }
 
-export type Look =
+export type FleetView =
   | {
       kind: 'seen'
       at: number
@@ -41,41 +41,44 @@ export type Look =
       /** memory of Redis in use, of its maxmemory; with several masters, the fullest one's */
       memoryShare?: number
     }
-  | { kind: 'blind'; at: number; why: string }
+  | { kind: 'unavailable'; at: number; why: string }
 
 /**
  * @returns a function that reads the fleet; calls within `freshMs` of each other share one view.
  * An unresponsive ledger gives a special view, not an error: the page is needed most at that moment.
  */
-export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
-  let last: { at: number; look: Promise<Look> } | undefined
-  return function look(): Promise<Look> {
+export function fleetViewer(ledger: LedgerViews, freshMs = 1_000): () => Promise<FleetView> {
+  let last: { at: number; readOnce: Promise<FleetView> } | undefined
+  return function readOnce(): Promise<FleetView> {
     const now = systemClock.monotonic()
-    if (last === undefined || now - last.at >= freshMs) last = { at: now, look: takeLook(eyes) }
-    return last.look
+    if (last === undefined || now - last.at >= freshMs) last = { at: now, readOnce: readFleet(ledger) }
+    return last.readOnce
   }
 }
 
-async function takeLook(eyes: Eyes): Promise<Look> {
+async function readFleet(ledger: LedgerViews): Promise<FleetView> {
   const at = systemClock.machine()
   try {
     const [parts, lanes, members, readers, crawls, intakes, memory] = await Promise.all([
       thatAnswer(
-        eyes.tags.map(async (_, partition) => {
-          const [view, samples] = await Promise.all([eyes.viewPartition(partition), eyes.samples(partition, SAMPLES)])
+        ledger.tags.map(async (_, partition) => {
+          const [view, samples] = await Promise.all([
+            ledger.viewPartition(partition),
+            ledger.samples(partition, SAMPLES),
+          ])
           return { view, samples }
         }),
       ),
-      soonLanes(eyes),
-      eyes.members(),
-      eyes.readers(DEFAULT_CRAWL),
-      eyes.crawls(),
-      thatAnswer(eyes.tags.map((_, partition) => eyes.intake(partition))),
-      eyes.memory().catch(() => undefined), // a server may refuse INFO
+      soonLanes(ledger),
+      ledger.members(),
+      ledger.readers(DEFAULT_CRAWL),
+      ledger.crawls(),
+      thatAnswer(ledger.tags.map((_, partition) => ledger.intake(partition))),
+      ledger.memory().catch(() => undefined), // a server may refuse INFO
     ])
-    const otherReaders = await readersOfOthers(eyes, crawls)
+    const otherReaders = await readersOfOthers(ledger, crawls)
     const partitions = parts.map(({ view }) => view)
-    const away = eyes.tags.length - partitions.length
+    const away = ledger.tags.length - partitions.length
     return {
       kind: 'seen',
       at,
@@ -91,19 +94,19 @@ async function takeLook(eyes: Eyes): Promise<Look> {
       ...(memory === undefined ? {} : { memoryShare: memory.share }),
     }
   } catch (error) {
-    return { kind: 'blind', at, why: error instanceof Error ? error.message : String(error) }
+    return { kind: 'unavailable', at, why: error instanceof Error ? error.message : String(error) }
   }
 }
 
 /** Lanes in flight whose leases end first, then waiting ones by their due time: two calls per partition. */
-async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
+async function soonLanes(ledger: LedgerViews): Promise<SoonLane[]> {
   // Twice as many as are shown: an emptied lane stays listed until its delay is over.
-  const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / eyes.tags.length))
+  const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / ledger.tags.length))
   const listed = await thatAnswer(
-    eyes.tags.map(async (_, partition) => {
+    ledger.tags.map(async (_, partition) => {
       const lists = await Promise.all([
-        eyes.viewLanes(partition, { order: 'in-flight', limit: Math.ceil(perPartition / IN_FLIGHT_SHARE) }),
-        eyes.viewLanes(partition, { order: 'soonest', limit: perPartition }),
+        ledger.viewLanes(partition, { order: 'in-flight', limit: Math.ceil(perPartition / IN_FLIGHT_SHARE) }),
+        ledger.viewLanes(partition, { order: 'soonest', limit: perPartition }),
       ])
       return lists.flat().map((one) => ({ partition, ...one }))
     }),

@@ -1,5 +1,5 @@
 /**
- * Intercepts the octets that undici reads from a connection over HTTP/1.1: a reader gets each piece before it is parsed, can withhold it
+ * Intercepts the bytes that undici reads from a connection over HTTP/1.1: a reader gets each piece before it is parsed, can withhold it
  * from undici, and can keep a connection open that undici's parser would close for a fault. Three methods of the socket are
  * wrapped, because undici reads, puts back and closes through them; nothing is copied and no event is added.
  */
@@ -8,9 +8,9 @@ import { constants } from 'node:os'
 import type { TLSSocket } from 'node:tls'
 import type { Connection } from './connection.ts'
 
-/** Passes the octets that undici reads from the socket to the reader of the connection. */
-export function watchOctets(connection: Connection, socket: Socket): void {
-  const { octets } = connection
+/** Passes the bytes that undici reads from the socket to the reader of the connection. */
+export function interceptBytes(connection: Connection, socket: Socket): void {
+  const { received } = connection
   const read = socket.read.bind(socket)
   const unshift = socket.unshift.bind(socket)
   const destroy = socket.destroy.bind(socket)
@@ -21,14 +21,14 @@ export function watchOctets(connection: Connection, socket: Socket): void {
     if (reader.pump()) return null
     const piece = read(size) as Buffer | null
     if (piece === null) {
-      octets.settle()
+      received.settle()
       return null
     }
     withoutStacks()
-    return reader.onOctets(piece) ? piece : null
+    return reader.onBytes(piece) ? piece : null
   }
   socket.unshift = (piece: Buffer) => {
-    octets.putBack(piece.length)
+    received.putBack(piece.length)
     unshift(piece)
   }
   socket.destroy = (error) => (error !== undefined && connection.reader?.onFault(error) ? socket : destroy(error))

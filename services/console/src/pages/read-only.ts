@@ -18,7 +18,7 @@ import { failuresFacts, failuresPage } from './failures-page.ts'
 import { fleetFacts, fleetPage } from './fleet-page.ts'
 import { hoursPage } from './hours-page.ts'
 import type { FormFields } from './origin-forms.ts'
-import { type OriginsAsked, originsPage } from './origins-page.ts'
+import { type OriginsRequest, originsPage } from './origins-page.ts'
 import { readerOf, readersFacts, readersPage } from './readers-page.ts'
 import { urlsPage } from './urls-page.ts'
 
@@ -26,9 +26,9 @@ const READ = { config: { access: 'read' } } as const
 const WRITE = { config: { access: 'write' } } as const
 const SHOWN = 50
 
-type Asking = FastifyRequest<{ Querystring: Record<string, unknown> }>
+type PageRequest = FastifyRequest<{ Querystring: Record<string, unknown> }>
 
-export function addLooking(scope: FastifyInstance, parts: PageParts): void {
+export function addReadOnlyPages(scope: FastifyInstance, parts: PageParts): void {
   addOrigins(scope, parts)
   addUrls(scope, parts)
   const { ledger, config } = parts
@@ -38,9 +38,9 @@ export function addLooking(scope: FastifyInstance, parts: PageParts): void {
   )
   scope.get('/failures/facts', READ, async (_request, reply) => page(reply, failuresFacts(await failures()).text))
 
-  scope.get('/hours', READ, async (request: Asking, reply) => {
-    const asked = read(HistoryQuery, request.query)
-    const minutes = asked instanceof Problem ? HISTORY_MINUTES : asked.minutes
+  scope.get('/hours', READ, async (request: PageRequest, reply) => {
+    const requested = read(HistoryQuery, request.query)
+    const minutes = requested instanceof Problem ? HISTORY_MINUTES : requested.minutes
     return page(reply, hoursPage({ history: await readHistory(ledger, minutes), frame: frameOf(parts, request) }))
   })
 
@@ -55,7 +55,7 @@ export function addLooking(scope: FastifyInstance, parts: PageParts): void {
   }
   const showReaders = async (request: FastifyRequest, more: { sentence?: string; failed?: boolean } = {}) =>
     readersPage({ ...(await readers()), frame: frameOf(parts, request), by: defaultBy(request), ...more })
-  scope.get('/readers', READ, async (request: Asking, reply) => {
+  scope.get('/readers', READ, async (request: PageRequest, reply) => {
     const { forgotten } = request.query
     const done = typeof forgotten === 'string' ? { sentence: `Forgotten: ${forgotten}.` } : {}
     return page(reply, await showReaders(request, done))
@@ -93,22 +93,22 @@ export function addLooking(scope: FastifyInstance, parts: PageParts): void {
 
 function addOrigins(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
-  scope.get('/origins', READ, async (request: Asking, reply) => {
+  scope.get('/origins', READ, async (request: PageRequest, reply) => {
     const frame = frameOf(parts, request)
     // A form also sends empty fields
-    const asked = Object.fromEntries(
+    const requested = Object.fromEntries(
       Object.entries(request.query).filter(([, value]) => typeof value !== 'string' || value.trim() !== ''),
     )
-    const wish = read(ListQuery, asked)
+    const wish = read(ListQuery, requested)
     const list = wish instanceof Problem ? wish : await listOrigins(ledger, config.agents, wish)
     if (list instanceof Problem)
-      return page(reply.code(list.status), originsPage({ asked: textsOf(asked), problem: list.message, frame }))
-    return page(reply, originsPage({ asked: textsOf(asked), list, frame }))
+      return page(reply.code(list.status), originsPage({ requested: textsOf(requested), problem: list.message, frame }))
+    return page(reply, originsPage({ requested: textsOf(requested), list, frame }))
   })
 }
 
-const textsOf = (asked: Record<string, unknown>): OriginsAsked =>
-  Object.fromEntries(Object.entries(asked).filter(([, value]) => typeof value === 'string'))
+const textsOf = (requested: Record<string, unknown>): OriginsRequest =>
+  Object.fromEntries(Object.entries(requested).filter(([, value]) => typeof value === 'string'))
 
 /** Most URLs that are shown; the same URL may be stored under many ids. */
 const MOST_SHOWN = 20
@@ -117,11 +117,11 @@ function addUrls(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
   const keys = () => agents.list.map(({ key }) => key)
-  const show = async (request: FastifyRequest, reply: FastifyReply, asked: string, done?: string) => {
+  const show = async (request: FastifyRequest, reply: FastifyReply, requested: string, done?: string) => {
     const sentence = done === undefined ? {} : { sentence: done }
-    const facts = { asked, found: [], now: ledger.wall(), frame: frameOf(parts, request) }
-    if (asked === '') return page(reply, urlsPage({ ...facts, ...sentence }))
-    const answer = await find(ledger, keys(), asked)
+    const facts = { requested, found: [], now: ledger.wall(), frame: frameOf(parts, request) }
+    if (requested === '') return page(reply, urlsPage({ ...facts, ...sentence }))
+    const answer = await find(ledger, keys(), requested)
     switch (answer.kind) {
       case 'origin':
         return reply.redirect(`/origins/${encodeURIComponent(answer.origin)}`, 303)
@@ -133,18 +133,18 @@ function addUrls(scope: FastifyInstance, parts: PageParts): void {
         return answer satisfies never
     }
   }
-  scope.get('/urls', READ, (request: Asking, reply) => {
+  scope.get('/urls', READ, (request: PageRequest, reply) => {
     const { what, done } = request.query
-    const asked = typeof what === 'string' ? what.trim() : ''
-    return show(request, reply, asked, done === 'cancelled' ? 'It was cancelled.' : undefined)
+    const requested = typeof what === 'string' ? what.trim() : ''
+    return show(request, reply, requested, done === 'cancelled' ? 'It was cancelled.' : undefined)
   })
   scope.post('/urls', WRITE, async (request, reply) => {
     const { what = '', id, url = '', crawl } = (request.body ?? {}) as Record<string, string | undefined>
-    const asked = read(CandidateQuery, { crawl, ...(url === '' ? {} : { url }) })
+    const requested = read(CandidateQuery, { crawl, ...(url === '' ? {} : { url }) })
     const which = read(CandidatePath, { id })
-    if (asked instanceof Problem) return asked
+    if (requested instanceof Problem) return requested
     if (which instanceof Problem) return which
-    const done = await cancel(ledger, agents, { ...asked, ...which })
+    const done = await cancel(ledger, agents, { ...requested, ...which })
     if (done instanceof Problem) return show(request, reply.code(done.status), what, `Not done: ${done.message}.`)
     return reply.redirect(`/urls?done=cancelled&what=${encodeURIComponent(what)}`, 303)
   })

@@ -1,7 +1,7 @@
-/** Input of a decoder: octets can be inspected before they are consumed, and surplus octets are put back. */
+/** Input of a decoder: bytes can be inspected before they are consumed, and surplus bytes are put back. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
-export class OctetsIn {
+export class ByteInput {
   readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>
   #front: Uint8Array[] = []
   /** An error of the source itself; it is independent of the body's coding. */
@@ -27,7 +27,7 @@ export class OctetsIn {
     }
   }
 
-  /** The first octets, without consuming them: at least as many as requested, or all there are. */
+  /** The first bytes, without consuming them: at least as many as requested, or all there are. */
   async peek(bytes: number): Promise<Buffer> {
     const pieces: Uint8Array[] = []
     let length = 0
@@ -43,7 +43,7 @@ export class OctetsIn {
     return all
   }
 
-  /** Consumes octets that have been inspected. */
+  /** Consumes bytes that have been inspected. */
   async skip(bytes: number): Promise<void> {
     const first = await this.peek(bytes)
     this.#front[0] = first.subarray(bytes)

@@ -18,7 +18,7 @@ export type Site = {
   opensInMs: number
 }
 
-export type Look =
+export type CrawlView =
   | {
       kind: 'seen'
       /** requests in flight, of the whole fleet */
@@ -29,7 +29,7 @@ export type Look =
       sites: Site[]
       complete: boolean
     }
-  | { kind: 'blind'; why: string }
+  | { kind: 'unavailable'; why: string }
 
 /** Most sites that are checked. */
 const MOST_SITES = 40
@@ -38,11 +38,11 @@ const MOST_SITES = 40
  * @param pending  number of URLs without an outcome, by site
  * @param agent    the crawl's agent
  */
-export async function lookAround(
+export async function viewCrawl(
   ledger: LedgerWithViews,
   pending: ReadonlyMap<string, number>,
   agent: Agent,
-): Promise<Look> {
+): Promise<CrawlView> {
   try {
     const chosen = heaviest(pending, MOST_SITES)
     const [parts, views] = await Promise.all([
@@ -58,7 +58,7 @@ export async function lookAround(
       complete: chosen.length === pending.size,
     }
   } catch (error) {
-    return { kind: 'blind', why: messageOf(error) }
+    return { kind: 'unavailable', why: messageOf(error) }
   }
 }
 
