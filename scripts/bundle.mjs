@@ -23,6 +23,9 @@ const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\)$/m
 const ownPlaces = {
   name: 'own places',
   setup(build) {
+    // Made for one platform, and msgpackr tries it: BullMQ only packs, for which it is of no use, and the packed command has none either
+    build.onResolve({ filter: /^msgpackr-extract$/ }, () => ({ path: 'msgpackr-extract', namespace: 'nothing' }))
+    build.onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = undefined' }))
     build.onLoad({ filter: /\.(ts|[cm]?js)$/ }, ({ path }) => {
       const text = readFileSync(path, 'utf8')
       const loader = path.endsWith('.ts') ? 'ts' : 'js'
@@ -81,7 +84,7 @@ export async function ensureBundle() {
     const name = hash.digest('hex').slice(0, 16)
     if (existsSync(join(FOLDER, name))) rmSync(made, { recursive: true })
     else renameSync(made, join(FOLDER, name))
-    const own = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'))
+    const own = Object.keys(metafile.inputs).filter((path) => !/node_modules\/|^nothing:/.test(path))
     const manifest = {
       root,
       files: [LOCK, 'scripts/bundle.mjs', ...own].map(stamp),

@@ -1,5 +1,6 @@
 /** npm, asked to install the lock file: bounded in time where its registry is away, and silent unless it fails. */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { basename } from 'node:path'
 import { root, SetupError } from './say.mjs'
@@ -39,7 +40,8 @@ function networkTrouble(output) {
 }
 
 async function npm(started, cwd, ...task) {
-  const ours = basename(process.env.npm_execpath ?? '').startsWith('npm') // not yarn's or pnpm's
+  // Not yarn's or pnpm's; and `npm ci` may have removed the packaged Node that runs this: then that of the PATH does it.
+  const ours = basename(process.env.npm_execpath ?? '').startsWith('npm') && existsSync(process.execPath)
   const [command, ...before] = ours ? [process.execPath, process.env.npm_execpath] : ['npm']
   // The tests need what the user's settings may leave out; EBADENGINE is expected under the machine's own Node.
   const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']

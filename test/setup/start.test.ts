@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -233,6 +234,21 @@ test('on Node 20 the packaged Node 24 runs the command, comes first on its PATH,
   expect(existsSync(join(here.dir, '.cache', 'node24'))).toBe(false)
   await start(here, [], pretend('20.9.0'))
   expect(here.npmCalls()).toHaveLength(2) // the packages and Node
+})
+
+test('started by the packaged Node 24, which npm ci removes, it is installed again', async () => {
+  const here = await project(`/bin/rm -rf ${PACKAGED}; ${INSTALLS_NODE}`)
+  const node = join(here.dir, PACKAGED, 'node')
+  mkdirSync(dirname(node), { recursive: true })
+  copyFileSync(process.execPath, node)
+  const cli = join(here.bin, 'npm-cli.cjs')
+  const npm = JSON.stringify(join(here.bin, 'npm'))
+  writeFileSync(cli, `require('node:child_process').execFileSync(${npm}, process.argv.slice(2), { stdio: 'inherit' })`)
+  const env = { PATH: here.bin, npm_execpath: cli }
+  const child = spawn(node, [join(here.dir, 'scripts', 'start.mjs')], { cwd: here.dir, env, stdio: 'ignore' })
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(here.npmCalls()).toHaveLength(2)
+  expect(existsSync(node)).toBe(true)
 })
 
 test('on Node 24 no other is installed', async () => {

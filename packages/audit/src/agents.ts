@@ -1,18 +1,18 @@
 /**
- * Which agents a log holds. An agent is one crawler identity; an agent and an origin make a lane. A party is a group of agents
- * that share what is known of robots.txt: the agents of one fleet. Other agents in the same log share nothing.
+ * Finds the agents in a log. An agent is one crawler identity; an agent and an origin make a lane. A party is a group of agents that share
+ * their knowledge of robots.txt: the agents of one fleet. Other agents in the same log share nothing.
  */
 import { type Policy, type ProfileName, policies, productToken } from '@decorum/robots'
 
 export type AuditedAgent = {
-  /** how reports call it */
+  /** its name in reports */
   name: string
-  /** whose knowledge it shares */
+  /** the party whose knowledge it shares */
   party: string
-  /** product tokens, most specific first: whose groups of a robots.txt it obeys */
+  /** product tokens, most specific first, that are matched in robots.txt */
   tokens: string[]
   policy: Policy
-  /** least and most delay by its own word, ms */
+  /** its own least and longest delay, ms */
   minDelayMs: number
   maxDelayMs: number
   honourCrawlDelay: boolean
@@ -32,15 +32,15 @@ export type FleetAgents = {
   }[]
 }
 
-/** User-Agent header → agent, the same for the same header each time; undefined: not one of those to be judged. */
+/** User-Agent header → agent, always the same for the same header; undefined: it is not to be judged. */
 export type AgentFinder = (userAgent: string) => AuditedAgent | undefined
 
 export type AgentSettings = {
-  /** the agents of one fleet; lines of others are left out */
+  /** the agents of one fleet; lines of other agents are left out */
   agents?: FleetAgents
-  /** all lines are of this one agent, whatever their User-Agent */
+  /** the agent of all lines, whatever their User-Agent */
   agent?: string
-  /** the one agent whose User-Agents hold this name, as a word; lines of others are left out */
+  /** the agent whose User-Agents contain this word; lines of others are left out */
   only?: string
   profile: ProfileName
   minDelayMs: number
@@ -89,8 +89,8 @@ export function agentsOf(settings: AgentSettings): AgentFinder {
 }
 
 /**
- * The product token of a User-Agent header. Behind a browser's name crawlers name themselves after `compatible;`, or in a
- * comment that begins with their name and holds a contact: `(Applebot/0.1; +http://…)`. Else it is the leading token.
+ * The product token of a User-Agent header. Crawlers that begin with a browser's name have their own after `compatible;`, or in a comment
+ * that begins with their name and contains a contact: `(Applebot/0.1; +http://…)`. Otherwise it is the leading token.
  */
 export function tokenOf(userAgent: string): string {
   const compatible = /(?:^|[(;\s])compatible; ?([A-Za-z_-]+)/i.exec(userAgent)?.[1]

@@ -1,6 +1,6 @@
 /**
- * Judges a crawler's politeness by what sites recorded, and by nothing else. Start at `auditLogs` for files, at
- * `openAudit` for exchanges from anywhere; docs/audit.md defines every verdict.
+ * Judges a crawler's politeness only by the records of sites. Start at `auditLogs` for files, at `openAudit` for exchanges from other
+ * sources; docs/audit.md defines every verdict.
  */
 export { type AgentFinder, type AgentSettings, type AuditedAgent, agentsOf, type FleetAgents } from './agents.ts'
 export { type Audit, judgeRecord, openAudit } from './judge/audit.ts'

@@ -1,4 +1,4 @@
-/** The ways of being impolite: what was promised, and what a finding means. The order is that of reports. */
+/** The offences: the rule that was broken, and the meaning of a finding. The order is that of reports. */
 export const OFFENCES = {
   overlap: {
     promise: 'one request at a time in a lane',

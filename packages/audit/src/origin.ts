@@ -1,16 +1,16 @@
-/** Origins and paths as they are compared: one spelling for each, whatever a log made of them. */
+/** Canonical origins and paths: one spelling for each, whatever a log wrote. */
 
 /**
- * An origin that is in its one form as it stands. The last label begins with a letter, so it is no IPv4 address; a label
- * in punycode may be invalid, so it is left to the parser of URLs.
+ * An origin that is already canonical. The last label begins with a letter, so it is no IPv4 address; a label in punycode may be invalid,
+ * so the parser of URLs decides.
  */
 const PLAIN_ORIGIN = /^https?:\/\/(?!.*xn--)(?:[a-z0-9][a-z0-9-]*\.)+[a-z][a-z0-9-]*(?::(?!80$|443$)[1-9]\d{0,3})?$/
 
-/** The least part of a URL that is no longer ASCII, or was no octet of one. */
+/** Characters outside of ASCII, blanks and controls. */
 const BEYOND_ASCII = /[^\x21-\x7e]/
 
 /**
- * `scheme://host[:port]` in its one form: small letters, punycode, no default port, no dot at the end.
+ * `scheme://host[:port]` in canonical form: lower case, punycode, no default port, no trailing dot.
  * @returns undefined when it is no http(s) origin
  */
 export function originOf(text: string): string | undefined {
@@ -21,11 +21,11 @@ export function originOf(text: string): string | undefined {
   return host === '' ? undefined : `${url.protocol}//${host}${url.port === '' ? '' : `:${url.port}`}`
 }
 
-/** A URL, or null when it is none: `URL.parse` is newer than the oldest Node that runs this. */
+/** A URL, or null when it is invalid: `URL.parse` is newer than the oldest Node that runs this. */
 export const urlOf = (text: string, base?: string): URL | null =>
   URL.canParse(text, base) ? new URL(text, base) : null
 
-/** Path and query as they are requested: `search` is '' of `/a?` as well. @param url  loses its fragment */
+/** Path and query as requested: `search` is also '' for `/a?`. @param url  loses its fragment */
 export function pathOf(url: URL): string {
   url.hash = ''
   return url.pathname + (url.search === '' && url.href.endsWith('?') ? '?' : url.search)
@@ -34,18 +34,18 @@ export function pathOf(url: URL): string {
 /** Host of an origin, without its port. */
 export const hostOf = (origin: string): string => new URL(origin).hostname
 
-/** The same path in ASCII: octets beyond it percent-encoded, as UTF-8. */
+/** The same path in ASCII: other characters percent-encoded, as UTF-8. */
 export function asciiPath(path: string): string {
   if (!BEYOND_ASCII.test(path)) return path
   return path.replace(/[^\x21-\x7e]+/gu, (text) => encodeURIComponent(text.toWellFormed()))
 }
 
-/** A URL, or a path, that its parser would not change. */
+/** A URL, or a path, that the parser would not change. */
 const PLAIN_URL =
   /^https?:\/\/[a-z][a-z0-9-]*(?:\.[a-z0-9-]*[a-z][a-z0-9-]*)+(?::(?!80\/|443\/)[1-9]\d{0,3})?\/(?![^?]*\/\.)(?!\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 const PLAIN_PATH = /^\/(?![./])(?![^?]*\/\.)[\w\-.~!$&()*+,;=:@/%?]*$/
 
-/** Where a Location leads, in the same form; undefined: nowhere that HTTP could follow. */
+/** The target of a Location, in canonical form; undefined: not an HTTP target. */
 export function targetOf(location: string, origin: string, path: string): string | undefined {
   if (PLAIN_URL.test(location)) return location
   if (PLAIN_PATH.test(location)) return origin + location

@@ -1,7 +1,7 @@
-/** What an audit finds: the shape of `--json`. schema.ts is the same for programs. */
+/** The result of an audit: the shape of `--json`. schema.ts is the same for programs. */
 import type { Offence } from './offences.ts'
 
-/** One offence: who, where, when, and the figures that show it. */
+/** One offence: who, where, when, and its figures. */
 export type Violation = {
   offence: Offence
   agent: string
@@ -11,12 +11,12 @@ export type Violation = {
   at: number
   /** in words, with the figures */
   because: string
-  /** the line of the log, and the line of the exchange that it is held against */
+  /** the line of the log, and the line of the earlier exchange that makes it an offence */
   line: LogLine
   after?: LogLine
 }
 
-/** `text`: as the log has it, where it could be read again. */
+/** `text`: as in the log, if it could be read again. */
 export type LogLine = { file: string; line: number; text?: string }
 
 export type LaneReport = {
@@ -43,7 +43,7 @@ export type AgentReport = {
   smallestSlackMs?: number
 }
 
-/** Rules that pages were judged by: one body of one origin. */
+/** Rules by which pages were judged: one body of one origin. */
 export type RulesReport = {
   origin: string
   /** when it was first answered, ms since 1970 UTC */
@@ -52,7 +52,7 @@ export type RulesReport = {
   lines: string[]
   /** lines that were left out at the end */
   linesLeftOut: number
-  /** how often a line of it disallowed a URL that was requested */
+  /** how often each line disallowed a URL that was requested */
   broken: { line: number; times: number }[]
 }
 
@@ -66,19 +66,19 @@ export type SetAside = {
 
 export type LogReport = { file: string; format: string; requests: number; notes: string[] }
 
-/** A lane drawn: exchanges where they are few, counts per bucket where they are many. */
+/** A lane to draw: exchanges when there are few, counts per bucket when there are many. */
 export type LaneTimeline = {
   agent: string
   origin: string
   from: number
   to: number
   exchanges: { start: number; end: number; path: string; status: number; offences: Offence[] }[]
-  /** of equal length between from and to; empty where exchanges are given */
+  /** of equal length between from and to; empty if exchanges are given */
   buckets: { requests: number; violations: number }[]
 }
 
 export type Report = {
-  /** of this shape */
+  /** version of this shape */
   version: 1
   verdict: 'clean' | 'violations' | 'partly-judged'
   requests: number
@@ -88,7 +88,7 @@ export type Report = {
   unjudged: number
   unjudgedBecause: { noRules: number; clock: number }
   setAside: SetAside
-  /** lines that hold no HTTP request, as port scanners leave them */
+  /** lines without an HTTP request, as from port scanners */
   noRequest: number
   logs: LogReport[]
   /** all, or the 10,000 with most violations and requests */
@@ -98,15 +98,15 @@ export type Report = {
   from: number
   to: number
   spanMs: number
-  /** robots fetches (each with its hops): all, and the most that one origin got from one party */
+  /** robots fetches (each with its hops): all, and the largest number for one origin and party */
   robotsFetches: { all: number; most: number; mostAt?: string }
-  /** requests made on a redirect of a robots.txt, and how many of them at another origin than the one first asked */
+  /** requests that followed a redirect of a robots.txt, and how many of them went to another origin than the first request */
   hops: { requests: number; elsewhere: number }
-  /** groups that were visited at more than one origin; absent when none were to be judged */
+  /** groups in which more than one origin was requested; absent when no groups were given */
   paceGroups?: number
   /** emergency stops that were judged; absent when none were given */
   stops?: number
-  /** policies of sites were judged; absent when none were given */
+  /** whether policies of sites were judged; absent when none were given */
   sitePolicies?: true
   statuses: Record<string, number>
   smallestSlackMs?: number

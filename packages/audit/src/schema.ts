@@ -16,7 +16,7 @@ const perOffence = (required: readonly string[]): Schema => ({
   additionalProperties: false,
 })
 
-/** All properties but the optional ones are always there, and no others. */
+/** All properties except the optional ones are always present, and no others. */
 function object(properties: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema {
   return {
     type: 'object',

@@ -1,4 +1,4 @@
-/** The settings of a command and those of the fleet that it is about: what the environment leaves open, the fleet has decided. */
+/** Completes the settings of a command with those of its fleet: the fleet decides what the environment leaves open. */
 import { hostname, userInfo } from 'node:os'
 import { FLEET_SETTINGS } from '@decorum/config'
 import { agree, connectForConfig, readCurrent, write } from '@decorum/config/fleet-config'
@@ -7,14 +7,14 @@ import { dataFolder, fleetAt, type RunningRedis } from './local-redis/index.ts'
 type Env = NodeJS.ProcessEnv
 
 /**
- * The environment with what the fleet has decided, where one is known and its Redis answers; the environment alone where not.
- * Nothing is written.
+ * Returns the environment with the fleet's settings if a fleet is known and its Redis answers, else the environment alone.
+ * Writes nothing.
  * @throws SettingsError for a setting that contradicts the fleet's
  */
 export async function agreedEnv(env: Env): Promise<Env> {
   const url = env.REDIS_URL?.trim() || (await fleetAt(dataFolder(env)))?.url
   if (url === undefined) return env
-  const redis = await connectForConfig(url).catch(() => undefined) // the command says itself what is wrong with it
+  const redis = await connectForConfig(url).catch(() => undefined) // the command reports the cause itself
   if (redis === undefined) return env
   try {
     return (await agree(redis, { env, reads: [], by: '' })).env
@@ -24,8 +24,8 @@ export async function agreedEnv(env: Env): Promise<Env> {
 }
 
 /**
- * The same for a command that starts role processes: it decides for all of them the settings that have not been decided yet.
- * @param defaults  in place of the usual ones, for what this command decides
+ * The same for a command that starts role processes: it also decides, for all of them, the settings that are still undecided.
+ * @param defaults  defaults of this command, used in place of the usual ones for settings that it decides
  * @throws SettingsError for a setting that contradicts the fleet's
  */
 export async function decidedEnv(env: Env, redis: RunningRedis, defaults: Env = {}): Promise<Env> {
@@ -46,11 +46,11 @@ export async function decidedEnv(env: Env, redis: RunningRedis, defaults: Env = 
   }
 }
 
-/** Who is written down for a change: the user and the machine. */
+/** The name recorded with a change: the user and the machine. */
 export function whoAmI(): string {
   try {
     return `${userInfo().username} on ${hostname()}`
   } catch {
-    return `somebody on ${hostname()}` // a container may have no name for its user
+    return `somebody on ${hostname()}` // the user of a container may have no name
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Files that are only appended to. What append() has resolved for is on the disk: written, and synced, because some file
- * systems (quotas, NFS) refuse only then, and because a caller drops its own copy afterwards. What append() has thrown for
- * is cut off again, so that the file always ends with a whole line.
+ * Append-only files. Once append() has resolved, its text is on the disk: written and synced, because some file systems (quotas,
+ * NFS) refuse only at that point, and because a caller then drops its copy. Text whose append() has failed is cut off again, so the
+ * file always ends with a whole line.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { CommandError, messageOf } from './exit.ts'
@@ -11,7 +11,7 @@ const WINDOW = 65_536
 export class AppendFile {
   readonly #file: FileHandle
   readonly #path: string
-  /** all before it is on the disk */
+  /** size of the part that is safely on the disk */
   #end: number
   #failure: CommandError | undefined
 
@@ -22,7 +22,7 @@ export class AppendFile {
   }
 
   /**
-   * Opens or makes it. What a crash has left of a line is removed; the rest is on the disk afterwards.
+   * Opens or creates the file. An incomplete line left by a crash is removed; the rest is on the disk afterwards.
    * @throws CommandError that names the file
    */
   static async open(path: string, { empty = false }: { empty?: boolean } = {}): Promise<AppendFile> {
@@ -40,8 +40,8 @@ export class AppendFile {
   }
 
   /**
-   * All of it or nothing; call it one at a time. After a failure nothing more is taken.
-   * @throws CommandError with what the file system says
+   * Appends all of it or nothing; calls must not overlap. After a failure nothing more is accepted.
+   * @throws CommandError with the error of the file system
    */
   async append(content: string | Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
@@ -53,7 +53,7 @@ export class AppendFile {
       this.#end += octets.length
     } catch (error) {
       this.#failure = cannotBeWritten(this.#path, error)
-      // If this fails as well, the next open() removes the broken line; whole lines that are there twice do no harm.
+      // If this fails as well, the next open() removes the incomplete line; duplicate whole lines do no harm.
       await this.#file.truncate(this.#end).catch(() => undefined)
       throw this.#failure
     }
@@ -67,7 +67,7 @@ export class AppendFile {
 const cannotBeWritten = (path: string, error: unknown): CommandError =>
   new CommandError(`${path} cannot be written: ${messageOf(error)}`)
 
-/** Behind the last line end, of whichever kind. */
+/** Position behind the last line end of any kind. */
 async function endOfLastLine(file: FileHandle): Promise<number> {
   const { size } = await file.stat()
   for (let end = size; end > 0;) {

@@ -6,11 +6,11 @@ import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 
 export type RobotsAnswer = {
-  /** where it was asked, and where the answer was found */
+  /** the requested URL, and the URL that gave the answer */
   asked: string
   found: string
   ms: number
-  /** what the origin's state hears; undefined when nothing was sent */
+  /** the event for the origin's state; undefined when nothing was sent */
   event: RobotsEvent | undefined
 } & (
   | { kind: 'answered'; status: number; octets: Uint8Array; cut: boolean }
@@ -21,7 +21,7 @@ export type RobotsAnswer = {
 export type Asker = {
   agent: Agent
   env: NodeJS.ProcessEnv
-  /** and the version of the origin's rules by which it has to be asked; undefined: no fleet runs */
+  /** and the version of the origin's rules for the fetch; undefined: no fleet runs */
   fleet: { ledger: LedgerWithViews; version: number } | undefined
 }
 
@@ -29,14 +29,14 @@ const TURN_MS = 60_000
 
 /**
  * @param origin  scheme://host[:port]
- * @returns undefined when the fleet has asked meanwhile: the ledger knows now
+ * @returns undefined when the fleet has fetched it meanwhile: the ledger has the answer now
  * @throws CommandError when the lane's turn does not come in time
  */
 export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
   const { readConfig } = await import('@decorum/fetcher/config')
   const { checkRobots } = await import('@decorum/sending/robots')
   const started = performance.now()
-  const config = readConfig({ ...env, REDIS_URL: env.REDIS_URL || 'redis://127.0.0.1' }) // not connected to
+  const config = readConfig({ ...env, REDIS_URL: env.REDIS_URL || 'redis://127.0.0.1' }) // no connection is made
   const settings = { ...config, fetchDeadlineMs: config.FETCH_DEADLINE_MS, leaseMs: config.LEASE_MS }
   const visited = await checkRobots({ origin, agent, settings, fleet, patienceMs: TURN_MS })
   const asked = `${origin}/robots.txt`

@@ -7,9 +7,9 @@ const FLUSH_AT = 500
 
 /**
  * Reads until `deliveries` end.
- * @param write   resolves when these are on the disk, or need not be. The first time it throws is the last time it is called.
- * @param failed  told at once when it throws: the deliveries may not end before the caller ends them
- * @throws what `write` has thrown; nothing of that batch, nor of what came later, has been acknowledged
+ * @param write   resolves when the batch is on the disk, or need not be. After its first exception it is not called again.
+ * @param failed  called at once when `write` throws: the deliveries may continue until the caller ends them
+ * @throws the error of `write`; nothing of that batch or of later ones has been acknowledged
  */
 export async function collect(
   deliveries: AsyncIterable<Delivery>,
@@ -31,7 +31,7 @@ export async function collect(
       failed(error)
       return
     }
-    // Redis is away: the acknowledgement is sent when it is back, or the outcome is delivered again and recognised.
+    // If Redis is unavailable, the acknowledgement is sent later, or the outcome is redelivered and recognised.
     await Promise.allSettled(some.map(({ ack }) => ack()))
   }
   const flush = async (): Promise<void> => {

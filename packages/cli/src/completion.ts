@@ -1,10 +1,10 @@
-/** `decorum --completion bash|zsh|fish`: a script for the shell, made from the commands and options of the parser itself. */
+/** `decorum --completion bash|zsh|fish`: a completion script, generated from the parser's commands and options. */
 import type { Command } from 'commander'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** A command with the words before it, and what may follow. */
+/** A command with the words before it, and the words that may follow. */
 type Known = {
   /** such as `config apply`; '' for decorum itself */
   path: string
@@ -30,7 +30,7 @@ function knownOf(command: Command, path: string[]): Known[] {
   return [own, ...command.commands.flatMap((one) => knownOf(one, [...path, one.name()]))]
 }
 
-/** For a list of words in a shell: names and flags hold no blank and no quote. */
+/** Words for a shell list: names and flags contain no blank and no quote. */
 const wordsOf = ({ commands, options }: Known): string =>
   [...commands.map(({ name }) => name), ...options.map(({ flag }) => flag)].join(' ')
 
@@ -39,7 +39,7 @@ const values = (known: Known[]): [flag: string, values: string][] =>
     ([, list]) => list !== '',
   )
 
-/** Names of two words, each between commas: `,origin sitemaps,url why,`. Behind `origin` an address may stand as well. */
+/** Two-word command names between commas: `,origin sitemaps,url why,`. `origin` may also be followed by an address. */
 const pairs = (known: Known[]): string =>
   `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
 
@@ -72,7 +72,7 @@ ${cases.join('\n')}
 complete -o filenames -F _decorum decorum`
 }
 
-/** A text in single quotes, for zsh's _describe and fish; a colon parts name and meaning in zsh. */
+/** A text in single quotes, for zsh's _describe and fish; zsh separates name and meaning by a colon. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 function zsh(known: Known[]): string {

@@ -1,11 +1,11 @@
-/** A file of settings: YAML or JSON in, plain JSON out. What YAML can hold and JSON cannot is refused, because it would be lost silently. */
+/** Reads a settings file: YAML or JSON in, plain JSON out. YAML that JSON cannot express is refused, because it would be lost silently. */
 import { SettingsError } from '@decorum/config'
 import { printable } from '@decorum/protocol'
 import { parseDocument } from 'yaml'
 import { messageOf } from './exit.ts'
 
 const LONGEST_FILE = 4 * 1024 * 1024
-/** Of aliases that stand for aliases: beyond it a short file would be a huge document. */
+/** Most aliases that are resolved: nested aliases can turn a short file into a huge document. */
 const MOST_ALIASES = 100
 
 /**
@@ -45,7 +45,7 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whether an object is a part of itself. */
+/** Whether an object contains itself. */
 function leadsBack(value: unknown, within: ReadonlySet<unknown> = new Set()): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (within.has(value)) return true

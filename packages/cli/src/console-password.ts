@@ -1,4 +1,4 @@
-/** The password of the console that `decorum up` starts: the user's own, or one that is made once and kept privately. */
+/** The console password for `decorum up`: the user's, or one that is generated once and kept privately. */
 import { randomBytes } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export type ConsoleLogin = {
   user: string
   password: string
-  /** where a generated password is kept; absent: CONSOLE_PASSWORD gave it */
+  /** file of a generated password; absent: it came from CONSOLE_PASSWORD */
   file?: string
 }
 
@@ -20,7 +20,7 @@ export async function consoleLogin(env: NodeJS.ProcessEnv, folder: string): Prom
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
   if (/^[\w-]{24,}$/.test(kept)) return { user, password: kept, file }
   const password = randomBytes(18).toString('base64url')
-  await rm(file, { force: true }) // whatever is there, a link too
+  await rm(file, { force: true }) // removes anything there, a link too
   await writeFile(file, `${password}\n`, { mode: 0o600, flag: 'wx' })
   return { user, password, file }
 }

@@ -1,13 +1,13 @@
-/** What a crawl tells the fetchers of other commands that work on the same Redis: where its pages are kept. */
+/** A note of a crawl for the fetchers of other commands on the same Redis: where its pages are kept. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type CrawlNote = {
-  /** prefix of the ids of its candidates; 'default': all that belong to no crawl */
+  /** prefix of the ids of its candidates; 'default': candidates of no crawl */
   run: string
-  /** the crawl's folder; when it is gone, the note is ignored */
+  /** the crawl's folder; if it no longer exists, the note is ignored */
   out: string
   /** '': pages are not kept */
   pages: string
@@ -15,7 +15,7 @@ export type CrawlNote = {
 
 export const crawlsFolder = (place: string): string => join(place, 'crawls')
 
-/** Writes it, and removes notes of crawls whose folder is gone. */
+/** Writes the note, and removes notes of crawls whose folder no longer exists. */
 export async function writeCrawlNote(place: string, { run, ...note }: CrawlNote): Promise<void> {
   const folder = crawlsFolder(place)
   for (const name of await readdir(folder)) {

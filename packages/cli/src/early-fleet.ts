@@ -1,4 +1,4 @@
-/** The processes of a fleet that are started before its settings are known: they load their modules while Redis is started. */
+/** Starts the processes of a fleet before its settings are known: they load their modules while Redis is started. */
 import { type Fleet, type FleetOptions, type RoleEvent, startFleet } from './fleet.ts'
 
 export type EarlyFleet = {
@@ -12,7 +12,7 @@ export function earlyFleet(shape: Omit<FleetOptions, 'env' | 'onEvent'>): EarlyF
   const env = Promise.withResolvers<NodeJS.ProcessEnv>()
   let tell: (event: RoleEvent) => void = () => undefined
   const starting = startFleet({ ...shape, env: env.promise, onEvent: (event) => tell(event) })
-  starting.catch(() => undefined) // `begin` tells
+  starting.catch(() => undefined) // `begin` reports the error
   return {
     begin(known, onEvent) {
       tell = onEvent

@@ -4,13 +4,13 @@ import { explainRefusal, isExplained } from '@decorum/protocol/redis-refusal'
 export const DONE = 0
 export const FAILED = 1
 export const USAGE = 2
-/** Stopped by a limit or by Ctrl-C: nothing failed, and the URLs that are left stay stored. */
+/** Stopped by a limit or by Ctrl-C: nothing failed, and the remaining URLs stay stored. */
 export const STOPPED = 3
-/** `audit` alone: no violation, but part of the logs could not be judged. */
+/** Only for `audit`: no violation, but part of the logs could not be judged. */
 export const PARTLY_JUDGED = 4
 export type ExitCode = 0 | 1 | 2 | 3 | typeof PARTLY_JUDGED
 
-/** What was typed cannot be done: a wrong option, an unreadable file, an unknown agent. */
+/** A mistake of the caller: a wrong option, an unreadable file, an unknown agent. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -47,7 +47,7 @@ const SPOKEN = new Set([
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The exit code of an error, and what to print: a sentence, or the stack when it is a bug of ours. */
+/** The exit code of an error, and the text to print: a sentence, or the stack if it is a bug of Decorum. */
 export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (!(error instanceof Error)) return { code: FAILED, text: String(error) }
   if (error instanceof RoleStartError) return { code: error.exitCode === USAGE ? USAGE : FAILED, text: error.message }

@@ -1,4 +1,4 @@
-/** The ledger of the fleet that is up, for commands that only look at it or act on it: its settings are the fleet's own. */
+/** Opens the ledger of the running fleet for commands that read it or act on it: it uses the fleet's settings. */
 import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import { readTags } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
@@ -8,12 +8,12 @@ import { readCliSettings } from './settings.ts'
 
 export type FleetLedger = {
   ledger: LedgerWithViews
-  /** of the fleet's configuration, 0: there is none yet */
+  /** version of the fleet's configuration, 0: there is none yet */
   version: number
   outcomesLimit: number
 }
 
-/** @throws CommandError when no fleet has ever run there · what Redis throws */
+/** @throws CommandError when no fleet has ever run there · errors of Redis */
 export async function withFleetLedger<T>(work: (fleet: FleetLedger) => Promise<T>): Promise<T> {
   const redis = await connectForConfig(await runningRedis(readCliSettings(process.env), process.env))
   try {

@@ -1,6 +1,6 @@
 /**
- * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started side by side, restarted when they
- * crash, stopped in order. A child whose parent disappears ends by itself (commands/role.ts).
+ * The role processes of one machine under one parent (`up`, `crawl`, `demo`): started in parallel, restarted when they crash, stopped in
+ * order. A child whose parent has ended also ends (commands/role.ts).
  */
 import { type PortWish, type RoleEvent, RoleProcess } from './role-process.ts'
 import type { Role } from './roles.ts'
@@ -9,16 +9,16 @@ export type { PortWish, RoleEvent, RoleLine } from './role-process.ts'
 export type { Role } from './roles.ts'
 
 export type FleetOptions = {
-  /** REDIS_URL and every other setting; PORT is set per child (0, but for the console). May follow: the processes load meanwhile */
+  /** REDIS_URL and every other setting; PORT is set per child (0, except for the console). May arrive later: the processes load meanwhile */
   env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
   gateways: number
   fetchers: number
   /** true: a console on a free port */
   console?: boolean | PortWish
-  /** permits processes; the first on this port, others on free ones */
+  /** number of permits processes; the first on this port, others on free ones */
   permits?: number
   permitsPort?: PortWish
-  /** proxies, each on a free port */
+  /** number of proxies, each on a free port */
   proxies?: number
   onEvent?: (event: RoleEvent) => void
 }
@@ -27,12 +27,12 @@ export type Fleet = {
   readonly members: readonly RoleProcess[]
   of(role: Role): RoleProcess[]
   /**
-   * Gateways and fetchers drain side by side, then the console ends. Resolves when all are gone.
-   * @param graceMs  what draining may take: at least a fetch deadline and the time to complete the lease
+   * Gateways and fetchers drain in parallel, then the console ends. Resolves when all have ended.
+   * @param graceMs  time for draining: at least a fetch deadline and the time to complete the lease
    * @returns whether all drained: no request is in flight any more
    */
   stop(graceMs?: number): Promise<boolean>
-  /** Kills all at once: the second Ctrl-C. Leases that were in flight end by themselves. */
+  /** Kills all at once: the second Ctrl-C. Leases in flight expire. */
   kill(): void
 }
 
@@ -42,7 +42,7 @@ const CONSOLE_GRACE_MS = 5_000
 
 /**
  * Starts them all and resolves when each is ready.
- * @throws RoleStartError of the first that does not come up; the others are stopped before
+ * @throws RoleStartError of the first that does not start; the others are stopped first
  */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options

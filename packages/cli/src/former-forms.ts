@@ -1,4 +1,4 @@
-/** Commands as 0.1 had them, and their form now: whoever types one is told, and nothing is done. */
+/** Command forms of 0.1 and their replacements: a former form prints its replacement and does nothing else. */
 export const FORMER_FORMS: Readonly<Record<string, string>> = {
   top: 'status top',
   fleet: 'status fleet',
@@ -14,7 +14,7 @@ export const FORMER_FORMS: Readonly<Record<string, string>> = {
   completion: '--completion SHELL',
 }
 
-/** What to type instead; undefined when these words are no former form. */
+/** The replacement to type; undefined when these words are no former form. */
 export function presentForm([first = '', second = '']: string[]): string | undefined {
   const former = [`${first} ${second}`, first].find((words) => Object.hasOwn(FORMER_FORMS, words))
   return former && `'decorum ${former}' is now 'decorum ${FORMER_FORMS[former]}'`

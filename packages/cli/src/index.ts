@@ -1,7 +1,7 @@
 /**
- * The `decorum` command. Start at `buildProgram` (program.ts): every command with its options; each command's body is a file
- * in commands/. main.ts is what the shell runs. `startFleet` runs gateways, fetchers, a console, permits and proxies as child processes.
- * local-redis/ finds, starts and guards a Redis, synthetic-web/ has the sites of the demo: each with an entry of its own.
+ * The `decorum` command. Start at `buildProgram` (program.ts): every command with its options; the body of each command is a file in
+ * commands/. The shell runs main.ts. `startFleet` runs gateways, fetchers, a console, permits and proxies as child processes.
+ * local-redis/ finds, starts and guards a Redis; synthetic-web/ has the sites of the demo: each has its own entry.
  */
 export { type Fleet, startFleet } from './fleet.ts'
 export { buildProgram } from './program.ts'

@@ -1,11 +1,11 @@
-/** SIGINT, SIGTERM and the like: the first signal asks for an orderly end, the second ends the process at once. */
+/** SIGINT, SIGTERM and the like: the first signal requests an orderly end, the second ends the process at once. */
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export type Interrupt = {
   /** aborts at the first signal; `reason` is its name */
   readonly signal: AbortSignal
-  /** gives the signals back */
+  /** restores the default handling of the signals */
   release(): void
 }
 

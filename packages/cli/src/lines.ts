@@ -13,16 +13,16 @@ export type Line = {
   /** 1-based, comments and blank lines counted, as editors do */
   number: number
   /**
-   * without surrounding blanks, and without a comment or another column behind it; one that is too long is cut behind the first character too many, which
-   * is enough to refuse it
+   * without surrounding blanks, and without a comment or second column; an overlong one is cut one character above the limit, which is enough
+   * to refuse it
    */
   text: string
 }
 
 /**
- * Opens what was named on the command line; '-' is standard input. A file is read through once before, so that nothing of a list
- * that is none is done; of what can be read only once, linesOf says it when it comes there.
- * @throws UsageError when it cannot be read, is not text, or names nothing
+ * Opens the file named on the command line; '-' is standard input. A file is read through once first, so that nothing is done for a file
+ * that is no list; for input that can be read only once, linesOf reports the error when it gets there.
+ * @throws UsageError when it cannot be read, is not text, or has no lines
  */
 export async function openInput(file: string): Promise<Readable> {
   if (file === '-') return process.stdin
@@ -38,7 +38,7 @@ export async function openInput(file: string): Promise<Readable> {
   return createReadStream(file)
 }
 
-/** Names of what this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. They can be read only once. */
+/** Names of descriptors that this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. They can be read only once. */
 export const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 async function readThrough(file: string): Promise<void> {
@@ -62,7 +62,7 @@ export const emptyList = (file: string): UsageError =>
   new UsageError(`${nameOf(file)}: the list is empty, no line of it names anything`)
 const isNothing = (line: string): boolean => /^\s*(#|$)/.test(line)
 
-/** A named pipe that nobody writes to yet: opened as a file it would hold a thread, and with it this process, until somebody does. */
+/** A named pipe without a writer: opened as a file it would block a thread, and with it this process, until somebody writes. */
 async function openPipe(file: string): Promise<Readable> {
   const open = promisify(openFile)
   return new Socket({
@@ -80,9 +80,9 @@ function reason(error: unknown): string {
 }
 
 /**
- * The lines that say something: blank ones and those that begin with # are counted and skipped. Any line ending. Memory is
- * bounded however long a line is.
- * @param most  longest line that is wanted whole, in characters: a URL, unless lines may be candidates
+ * Yields the lines with content; blank ones and those that begin with # are counted and skipped. Accepts any line ending. Memory use
+ * does not depend on the length of a line.
+ * @param most  longest line that is kept whole, in characters: a URL, unless lines may be candidates
  * @throws ListError when it is not text
  */
 export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most = MAX_URL_CHARS): AsyncGenerator<Line> {
@@ -98,7 +98,7 @@ export async function* linesOf(input: AsyncIterable<Uint8Array | string>, most =
       from = index + end.length
     }
     rest = text.slice(from)
-    // A blank at the front would count against the line; behind the cap nothing is looked at but its end.
+    // Leading blanks do not count towards the limit; behind it only the line end matters.
     if (rest.length > most * 2) rest = rest.trimStart().slice(0, most * 2) + (rest.endsWith('\r') ? '\r' : '')
   }
   for (const last of rest.split(LINE_END)) {
@@ -113,9 +113,9 @@ function read(number: number, raw: string, most: number): Line | undefined {
 }
 
 /**
- * `URL # why`: a # behind a blank begins a comment. A fragment is not sent anyway, and the blank before it would be, as %20
- * (docs/decisions/0033-octets-become-text.md). Behind a tab stands another column, which the parser of URLs would join to the URL. A
- * candidate in JSON is taken as it is.
+ * `URL # why`: a # behind a blank begins a comment. A fragment is not sent anyway, and the blank before it would become %20
+ * (docs/decisions/0033-octets-become-text.md). A tab begins another column, which the URL parser would join to the URL. A candidate
+ * in JSON is kept unchanged.
  */
 function urlIn(line: string): string {
   const at = line.startsWith('{') ? -1 : line.search(/\t|\s#/)

@@ -1,4 +1,4 @@
-/** The text of a list that somebody wrote, or a sentence about why it is none. Nothing is guessed: a wrong encoding makes other URLs. */
+/** Decodes a list written by a person, or says why it is not text. The encoding is never guessed: a wrong one makes other URLs. */
 import { isUtf8 } from 'node:buffer'
 import { UsageError } from './exit.ts'
 
@@ -6,7 +6,7 @@ import { UsageError } from './exit.ts'
 export class ListError extends UsageError {}
 
 /**
- * By its byte order mark UTF-16, otherwise UTF-8.
+ * Decodes as UTF-16 if a byte order mark says so, otherwise as UTF-8.
  * @throws ListError with the number of the line
  */
 export async function* textOfList(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
@@ -31,7 +31,7 @@ export async function* textOfList(input: AsyncIterable<Uint8Array | string>): As
   }
   yield checked(decoder?.end() ?? '', lines)
 }
-/** The longest byte order mark. */
+/** Length of the longest byte order mark. */
 const MARK_BYTES = 3
 
 type ListDecoder = { decode(bytes: Uint8Array): string; end(): string }
@@ -56,7 +56,7 @@ function utf16(name: string, lines: LineCount): ListDecoder {
   return { decode, end: () => decode() }
 }
 
-/** Pieces end anywhere: a character that is not whole yet is kept for the next one. */
+/** Pieces end anywhere: an incomplete character is kept for the next piece. */
 function utf8(lines: LineCount): ListDecoder {
   let kept: Uint8Array = new Uint8Array()
   let isStart = true
@@ -76,14 +76,14 @@ function utf8(lines: LineCount): ListDecoder {
       const all =
         kept.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([kept, bytes])
       const whole = all.length - begunAtEnd(all)
-      kept = Buffer.from(all.subarray(whole)) // a copy: the stream may use its memory again
+      kept = Buffer.from(all.subarray(whole)) // a copy: the stream may reuse its memory
       return read(all.subarray(0, whole))
     },
     end: () => read(Buffer.from(kept)),
   }
 }
 
-/** Bytes at the end that begin a character and do not end it. */
+/** Length of an incomplete character at the end, bytes. */
 function begunAtEnd(bytes: Uint8Array): number {
   for (let back = 1; back <= 3; back++) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -105,7 +105,7 @@ function checked(text: string, lines: LineCount): string {
 /** LF, CRLF, or CR alone, as old Macs and some spreadsheets write it. */
 export const LINE_END = /\r\n|\n|\r/g
 
-/** Which line a text that has been read so far has come to, from 1. */
+/** The line number, from 1, that the text read so far has reached. */
 class LineCount {
   #ends = 0
   #endedInCr = false

@@ -1,4 +1,4 @@
-/** Redis and the fleet on it, as `up` and `crawl` want them: started in order, drained and stopped in order. */
+/** Redis and the fleet on it, for `up` and `crawl`: started in order, drained and stopped in order. */
 import { randomBytes } from 'node:crypto'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger/move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
@@ -12,17 +12,17 @@ import { withRedis } from './with-redis.ts'
 
 export type LocalFleetOptions = {
   settings: CliSettings
-  /** what the roles are given; REDIS_URL is set here */
+  /** environment of the roles; REDIS_URL is set here */
   env: NodeJS.ProcessEnv
-  /** defaults of this command for settings of the fleet that have not been decided yet */
+  /** defaults of this command for settings of the fleet that are still undecided */
   defaults?: NodeJS.ProcessEnv
-  /** of an embedded Redis, kept */
+  /** data folder of an embedded Redis */
   dataDir: string
-  /** when a fleet of this user runs already: work on its Redis, or refuse to start */
+  /** when a fleet of this user already runs: use its Redis, or refuse to start */
   whenTaken: 'join' | 'refuse'
-  /** where the fetchers on this Redis, also those of other commands, keep its pages; absent: it has none */
+  /** where the fetchers on this Redis, also those of other commands, keep its pages; absent: it has no pages */
   crawl?: CrawlNote
-  /** not begun */
+  /** a fleet that has not begun */
   fleet: EarlyFleet
   onEvent: (event: RoleEvent) => void
   log: (line: string) => void
@@ -30,21 +30,21 @@ export type LocalFleetOptions = {
 
 export type LocalFleet = {
   readonly redis: RunningRedis
-  /** as the fleet has agreed on them */
+  /** the settings that the fleet has agreed on */
   readonly settings: CliSettings
   readonly ledger: LedgerWithViews
   readonly fleet: Fleet
-  /** No new request is made, leases in flight are completed, the role processes end. May be called twice. */
+  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. */
   drain(): Promise<void>
   /** This crawl is over: fetchers of other commands close its files. */
   finish(): Promise<void>
-  /** drain(), then Redis: an embedded one is stopped, its data on disk, unless another command needs it still. */
+  /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
   close(): Promise<void>
   /** Ends the role processes at once; close() then only stops Redis. */
   kill(): void
 }
 
-/** @throws whatever keeps Redis, the ledger or a role from starting; what had been started is stopped before */
+/** @throws any error that keeps Redis, the ledger or a role from starting; everything already started is stopped first */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
   const { dataDir, whenTaken, log } = options
   const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
@@ -65,7 +65,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     if (meeting !== undefined && crawl !== undefined) await writeCrawlNote(meeting.place, crawl)
     const env = {
       ...options.env,
-      // Every user of this machine reaches a fetcher's port, but only those who can read its folder may read pages.
+      // Every user of this machine can reach a fetcher's port, but only those who can read its folder may read pages.
       CONTENT_TOKEN: options.env.CONTENT_TOKEN || randomBytes(24).toString('hex'),
       REDIS_URL: redis.url,
       DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
@@ -83,7 +83,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   }
 }
 
-/** The data of an earlier version, which no process uses: it can be upgraded without asking the user. */
+/** Data of an earlier version that no process uses can be upgraded without asking the user. */
 async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
   await withRedis(url, async (link) => {
     if (!(await canUpgradeAlone(link))) return
@@ -92,7 +92,7 @@ async function upgradeAlone(url: string, log: (line: string) => void): Promise<v
   })
 }
 
-/** @returns nothing where this user can have no folder to meet others in: this fleet then knows of no other one */
+/** @returns undefined where this user can have no shared folder: this fleet then ignores other ones */
 async function meetingOf(
   env: NodeJS.ProcessEnv,
   settings: CliSettings,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The `decorum` command as a process. Whatever it runs is loaded only when compiled code is kept, because what is loaded before is
- * compiled each time: half of the processor time of a short command (docs/decisions/0010-compiled-code-is-kept.md).
+ * The `decorum` command as a process. Modules are loaded only once the compile cache is enabled, because modules loaded earlier are compiled
+ * at each start: half of the processor time of a short command (docs/decisions/0010-compiled-code-is-kept.md).
  */
 import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module' // not by name: an older Node would have no module to run
@@ -11,17 +11,17 @@ import { cacheFolder } from './local-redis/cache-folder.ts'
 import { isRole } from './roles.ts'
 import type * as RunCommand from './run-command.ts'
 
-/** A handle that is left open at the end (a keep-alive socket) keeps the process alive for at most this long. */
+/** How long an open handle (a keep-alive socket) may keep the process alive at the end. */
 const LINGER_MS = 2_000
 
-// The packed command says which Node it needs; this repository brings its own.
+// The packed command states the Node version it needs; this repository includes one.
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 const wanted = Number(/\d+/.exec(engines?.node)?.[0] ?? 0)
 if (Number.parseInt(process.versions.node, 10) < wanted) {
   process.stderr.write(`decorum: Node ${wanted} or newer is needed; this is Node ${process.versions.node}\n`)
   process.exit(2)
 }
-// Files of these commands are readable by their user alone; a role keeps the umask that its operator set, and so does what `guard` runs.
+// Only the user can read files of these commands; a role keeps the operator's umask, and so does the command that `guard` runs.
 const [word, second = '-'] = process.argv.slice(2)
 const isRoleItself = isRole(word) && second.startsWith('-') // not `proxy ca`
 if (!isRoleItself && word !== 'guard') process.umask(0o077)
@@ -31,7 +31,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 const cache = await cacheFolder()
 if (cache !== undefined) {
-  // Node reads the variable at its start: processes that this one starts have no module that is compiled each time.
+  // Node reads the variable at its start, so child processes compile no module at each start.
   process.env.NODE_COMPILE_CACHE ??= join(cache, 'compiled')
   nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }

@@ -1,12 +1,12 @@
-/** The policies of a fleet over time, from a file. */
+/** Reads the policies of a fleet over time from a file. */
 import { readFile } from 'node:fs/promises'
 import { readSitePolicies } from '@decorum/config'
 import type { PolicyVersion } from '@decorum/politeness'
 import { messageOf, UsageError } from './exit.ts'
 
 /**
- * @param file  what `decorum config policies --json` printed
- * @throws      UsageError when it cannot be read or holds anything else
+ * @param file  output of `decorum config policies --json`
+ * @throws      UsageError when it cannot be read or has another content
  */
 export async function readPoliciesFile(file: string): Promise<PolicyVersion[]> {
   try {

@@ -15,7 +15,7 @@ import { tell, warn } from './terminal.ts'
 const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
 
-/** @param done  told the exit code of the command that ran */
+/** @param done  receives the exit code of the command */
 export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('decorum')
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
@@ -35,11 +35,11 @@ export function buildProgram(done: (code: number) => void): Command {
     .configureOutput({ writeOut: (text) => tell(text.trimEnd()), writeErr: (text) => warn(text.trimEnd()) })
     .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', AFTER_HELP)
-  /** A sub-command that inherits all of that, and answers --json like all of them. */
+  /** Adds a sub-command that inherits these settings, and reports errors as --json like all of them. */
   const below = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'machine-readable output')
   const command = (name: string, description: string): Command => below(program, name, description)
-  /** A word before other commands, which does nothing alone. */
+  /** A word before other commands, without an action. */
   const group = (name: string, description: string): Command =>
     program.command(name).description(description).helpCommand(false)
 
@@ -354,7 +354,7 @@ const WHAT_ROLES_ARE = {
   proxy: 'one proxy process: holds each request of a crawler until its turn, and sends it (http_proxy)',
 }
 
-/** All settings are loaded for the help of a role alone, and by `require`, since help is put together in one go. */
+/** Settings are loaded only for the help of a role, and by `require`, since help is built synchronously. */
 const settingsOf = (role: (typeof ROLES)[number]): string =>
   (require('@decorum/config') as typeof Config).settingsHelp(role)
 
@@ -367,7 +367,7 @@ Settings come from the environment; the first ones to know:
 
 Exit codes: 0 done · 1 failed · 2 wrong usage or settings · 3 stopped by a limit or Ctrl-C, the rest is stored`
 
-/** Reads a whole number of an option. */
+/** Parses a whole number. */
 function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -378,7 +378,7 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
   }
 }
 
-/** What a setting is, or the word that takes it away. */
+/** Parses a setting, or the word that removes it. */
 const orNone =
   <T>(read: (text: string) => T) =>
   (text: string): T | 'none' =>
@@ -392,7 +392,7 @@ function crawlName(text: string): string {
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const MAX_DAYS = 3_650
 
-/** Reads 90s, 30m, 1h, 7d or 1h30m; answers ms. */
+/** Parses 90s, 30m, 1h, 7d or 1h30m; returns ms. */
 function lengthOfTime(text: string): number {
   const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)]
   const ms = parts.reduce((sum, [, n, unit]) => sum + Number(n) * UNITS[unit as keyof typeof UNITS], 0)

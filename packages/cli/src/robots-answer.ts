@@ -1,4 +1,4 @@
-/** What an answer to robots.txt means before any rule is looked at: docs/spec/robots.md §6, in words. Pure. */
+/** Explains an answer to robots.txt before any rule is applied: docs/spec/robots.md §6, in words. Pure. */
 import {
   judge,
   needsRules,
@@ -11,16 +11,16 @@ import {
 } from '@decorum/robots'
 import type { RobotsAnswer } from './ask-robots.ts'
 
-/** `obey`: its rules count · `open`: no restriction · `closed`: nothing may be fetched before it answers well */
+/** `obey`: its rules count · `open`: no restriction · `closed`: nothing may be fetched until it answers properly */
 export type Meaning = { profile: ProfileName; kind: 'obey' | 'open' | 'closed' }
 
-/** Read as the very first answer of its site, without an earlier copy. */
+/** Reads it as the very first answer of its site, without an earlier copy. */
 export function meaningOf({ event }: RobotsAnswer, profile: ProfileName): Meaning {
   if (event === undefined) return { profile, kind: 'closed' }
   return meaningIn(step(unknownOrigin, event, 0), profile, 0) ?? { profile, kind: 'closed' }
 }
 
-/** What is known of a site, as a profile reads it; undefined: it has to be asked first. */
+/** The state of a site as a profile reads it; undefined: it must be fetched first. */
 export function meaningIn(state: RobotsState, profile: ProfileName, now: number): Meaning | undefined {
   const policy = policies[profile]
   if (needsRules(state, policy, now) !== undefined) return { profile, kind: 'obey' }
@@ -35,7 +35,7 @@ export function printMeaning({ profile, kind }: Meaning): string {
   return `${profile}: ${words}`
 }
 
-/** What came back, in a line. */
+/** The answer, in one line. */
 export function sentenceOf(answer: RobotsAnswer): string {
   const where = answer.found === answer.asked ? answer.asked : `${answer.asked} → ${answer.found}`
   switch (answer.kind) {

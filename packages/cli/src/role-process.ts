@@ -1,4 +1,4 @@
-/** One gateway, fetcher or console as a child process: started, awaited until it is ready, restarted when it crashes. */
+/** One role as a child process: started, awaited until it is ready, restarted when it crashes. */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,43 +8,43 @@ import { forkEarly, forkEnv, withSmallHeap } from '@decorum/runtime/early-proces
 import { messageOf, RoleStartError } from './exit.ts'
 import type { Role } from './roles.ts'
 
-/** The line by which a role process tells its parent that it is ready, whatever its log level. */
+/** The line by which a role process reports to its parent that it is ready, at any log level. */
 export type StartedLine = { started: { port: number } }
 
-/** What a role process says of itself, as one JSON line on its stdout (pino's shape). */
+/** A JSON line on the stdout of a role process (pino's shape). */
 export type RoleLine = { level: number; msg: string } & Record<string, unknown>
 
 export type RoleEvent =
   | { kind: 'ready'; name: string; pid: number; port: number }
-  /** `starting`: said about its settings, as every one of its kind says it */
+  /** `starting`: a message about its settings, which every process of the role prints */
   | { kind: 'line'; name: string; line: RoleLine; starting: boolean }
   | { kind: 'died'; name: string; pid: number; how: string; againInMs: number }
 
-/** That port and no other; `usual`: that port, or any free one when somebody else has it. */
+/** That port and no other; `usual`: that port, or any free one if it is taken. */
 export type PortWish = number | { usual: number }
 
 export type RoleProcessOptions = {
   role: Role
-  /** how it is called in logs, e.g. 'fetcher-2' */
+  /** its name in logs, e.g. 'fetcher-2' */
   name: string
-  /** may follow: the process loads its modules meanwhile. Once it is rejected nothing is started */
+  /** may arrive later: the process loads its modules meanwhile. If it is rejected, nothing is started */
   env: NodeJS.ProcessEnv | Promise<NodeJS.ProcessEnv>
-  /** of its HTTP side; 0 or absent: any free one */
+  /** port of its HTTP side; 0 or absent: any free one */
   port?: PortWish
   onEvent: (event: RoleEvent) => void
-  /** longest time from when its environment is known until it is ready, ms */
+  /** longest time until it is ready, counted from when its environment is known, ms */
   readyMs?: number
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
-/** For a start that hangs, on a machine that may be very busy; a start that fails is reported sooner. */
+/** For a start that hangs, on a machine that may be very busy; a failed start is reported sooner. */
 const READY_MS = 90_000
 /** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
 const FIRST_BACK_OFF_MS = 500
 const LAST_BACK_OFF_MS = 10_000
 const FORGIVEN_AFTER_MS = 60_000
 const LAST_WORDS_LINES = 20
-/** What a process says until so long after it is ready is about its settings; its logger may be that late. */
+/** Messages until this long after it is ready are about its settings; its logger may be that late. */
 const STARTING_MS = 1_000
 
 export class RoleProcess {
@@ -76,7 +76,7 @@ export class RoleProcess {
     return this.#port
   }
 
-  /** How often it has been started again. */
+  /** How often it has been restarted. */
   get restarts(): number {
     return this.#restarts
   }
@@ -85,8 +85,8 @@ export class RoleProcess {
   async start(): Promise<void> {
     const child = await this.#launch().catch(async (error: unknown) => {
       if (typeof this.#options.port !== 'object') throw error
-      await this.#options.env // rejected: it is not needed
-      // Somebody may have taken the port since it was looked at. Any other failure will occur again, and is reported then.
+      await this.#options.env // rejected: the process is not needed
+      // The port may have been taken since it was checked. Any other failure will occur again, and is reported then.
       this.#wantedPort = 0
       return this.#launch()
     })
@@ -94,8 +94,8 @@ export class RoleProcess {
   }
 
   /**
-   * SIGTERM, then SIGKILL after `graceMs`. Resolves when it is gone; it is not started again.
-   * @returns whether it ended by itself, every lease completed
+   * SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended; it is not restarted.
+   * @returns whether it ended in order, with every lease completed
    */
   async stop(graceMs: number): Promise<boolean> {
     this.#stopping.abort()
@@ -109,7 +109,7 @@ export class RoleProcess {
     return child.exitCode === 0
   }
 
-  /** Ends it at once; it is not started again. */
+  /** Ends it at once; it is not restarted. */
   kill(): void {
     this.#stopping.abort()
     if (this.#child !== undefined) killGroup(this.#child)
@@ -117,7 +117,7 @@ export class RoleProcess {
 
   async #launch(): Promise<ChildProcess> {
     const { role, name, onEvent, readyMs = READY_MS } = this.#options
-    // Others know the port of these, so they keep it when they are started again.
+    // Other programs know these ports, so a restart keeps them.
     const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits' || role === 'proxy')
     const own = { PORT: String(keepsPort ? this.#port : this.#wantedPort) }
     const child = forkWith([role], this.#options.env, own)
@@ -199,11 +199,11 @@ export class RoleProcess {
   }
 }
 
-/** Out of the terminal's process group: Ctrl-C is for the parent, which stops its children in order. */
+/** Outside the terminal's process group: Ctrl-C is for the parent, which stops its children in order. */
 const FORK = { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], detached: true } satisfies ForkOptions
 
 function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.ProcessEnv): ChildProcess {
-  // The proxy is the one role that fetches in its own process
+  // the proxy fetches in its main process
   const execArgv = args[0] === 'proxy' ? process.execArgv : withSmallHeap(process.execArgv)
   if (!(env instanceof Promise)) return fork(CLI, args, { ...FORK, execArgv, env: forkEnv({ ...env, ...own }) })
   const { child, begin } = forkEarly(CLI, args, { ...FORK, execArgv })
@@ -214,12 +214,12 @@ function forkWith(args: string[], env: RoleProcessOptions['env'], own: NodeJS.Pr
   return child
 }
 
-/** Kills it with its children: a fetching process that loads its modules, or is frozen, would not notice at once that its parent is gone. */
+/** Kills it with its children: a fetching process that is loading its modules, or is frozen, would not notice at once that its parent has ended. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   try {
     process.kill(-child.pid, 'SIGKILL')
-  } catch {} // it ends just now
+  } catch {} // it has just ended
 }
 
 function startedPort(text: string): number | undefined {
@@ -227,10 +227,10 @@ function startedPort(text: string): number | undefined {
   return (JSON.parse(text) as StartedLine).started.port
 }
 
-/** pino's numbers of its levels. */
+/** pino's level numbers. */
 const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 
-/** A line that is not a JSON log line, such as a print of a library, is kept as a warning. */
+/** A line that is no JSON log line, such as a print of a library, is passed on as a warning. */
 function readLine(text: string): RoleLine {
   try {
     const line: unknown = JSON.parse(text)

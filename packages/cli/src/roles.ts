@@ -1,4 +1,4 @@
-/** The commands that are one role each, until a signal: for containers, and what `up` and `crawl` start. */
+/** Commands that run one role until a signal: for containers, and for `up` and `crawl`. */
 export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'proxy'] as const
 export type Role = (typeof ROLES)[number]
 

@@ -1,4 +1,4 @@
-/** One command from its arguments (program.ts) to an exit code of docs/spec/design.md §4, or of the command that it runs (`guard`). */
+/** Runs one command (program.ts) and returns an exit code of docs/spec/design.md §4, or that of the command it runs (`guard`). */
 import { DONE, explainError, USAGE, UsageError } from './exit.ts'
 import { presentForm } from './former-forms.ts'
 import { isRole } from './roles.ts'
@@ -8,7 +8,7 @@ import { warn } from './terminal.ts'
 export async function runCommand(args: string[]): Promise<number> {
   try {
     const [word] = args
-    // A role as containers and fleets start it: nothing is to be parsed, and the parser with all commands is 20 ms of CPU
+    // A role as containers and fleets start it: it needs no parser, and loading that with all commands takes 20 ms of CPU
     if (args.length === 1 && isRole(word)) return await (await import('./commands/role.ts')).runRole(word)
     const present = presentForm(args)
     if (present !== undefined) throw new UsageError(present)

@@ -1,4 +1,4 @@
-/** The Redis of a fleet that runs already: what REDIS_URL names, else that of the fleet that runs for this user. */
+/** Finds the Redis of a running fleet: REDIS_URL, else that of this user's running fleet. */
 
 import { dataFolder, fleetAt } from '@decorum/client/fleet-here'
 import { crawlsFolder } from './crawl-note.ts'
@@ -15,7 +15,7 @@ export async function runningRedis(
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")
 }
 
-/** The settings with which a role process joins the fleet that runs for this user; empty when none runs. */
+/** The settings with which a role process joins this user's running fleet; empty when none runs. */
 export async function joinFleet(env: NodeJS.ProcessEnv): Promise<{ REDIS_URL?: string; DECORUM_CRAWLS?: string }> {
   const folder = dataFolder(env)
   const fleet = await fleetAt(folder)

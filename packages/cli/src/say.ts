@@ -1,10 +1,10 @@
-/** What a command says while it works: sentences for people on stderr, or NDJSON events on stdout with --json. */
+/** Progress messages of a command: sentences for people on stderr, or NDJSON events on stdout with --json. */
 import { printable } from '@decorum/protocol'
 import type { RoleEvent, RoleLine } from './fleet.ts'
 import { tellJson, warn } from './terminal.ts'
 
 export type Voice = {
-  /** something that happened; `text` is for people, the rest for programs; without a text it is for programs alone */
+  /** an event; `text` is for people, the rest for programs; without a text it is for programs only */
   say(event: string, text: string | undefined, data?: object): void
 }
 
@@ -23,8 +23,8 @@ const AGAIN_MS = 60_000
 const WARN = 40
 
 /**
- * A listener that prints the events of a fleet that a user needs: crashes, warnings, errors; not the messages of each process
- * about its settings, and not the same message over and over.
+ * A listener that prints the events of a fleet that matter to a user: crashes, warnings, errors; not the messages of each process about
+ * its settings, and not the same message repeatedly.
  */
 export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
   const said = new Map<string, number>()
@@ -53,6 +53,6 @@ function sentence({ msg, err, error, reason }: RoleLine): string {
   return typeof why === 'string' && why !== '' && why !== msg ? `${msg}: ${why}` : msg
 }
 
-/** How this very command is typed, so that what we print can be pasted. */
+/** The name under which this command was started, so that printed commands can be pasted. */
 export const called = (env: NodeJS.ProcessEnv): string =>
   env.npm_lifecycle_event === 'start' ? 'npm start --' : 'decorum'

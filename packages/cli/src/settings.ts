@@ -1,7 +1,7 @@
-/** The settings that the command itself reads; each role reads and checks its own. */
+/** Settings that the command reads itself; each role reads and checks its settings separately. */
 import { type Agents, agentsOf, readSettings, SETTINGS, schemaOf } from '@decorum/config'
 
-/** Like a role, but for what a command does without: a Redis of its own is started, and each command knows its own port. */
+/** Like the settings of a role, without those that a command does not need: it starts a Redis, and chooses its ports. */
 const Settings = schemaOf('command').partial({ REDIS_URL: true }).extend({
   PORT: SETTINGS.PORT.schema.unwrap().optional(),
 })
@@ -11,15 +11,15 @@ export type CliSettings = {
   partitions: number
   agents: Agents
   allowAddresses: string
-  /** of a lane whose fetcher is lost, ms */
+  /** time until the lane of a lost fetcher is due, ms */
   leaseMs: number
   quarantineMs: number
-  /** a fleet that drains completes its leases within this, ms */
+  /** a draining fleet completes its leases within this, ms */
   drainMs: number
   archiveDir: string | undefined
   /** whether and how the fleet keeps pages */
   pageSink: string
-  /** where pages go with PAGE_SINK=s3 */
+  /** the store for pages with PAGE_SINK=s3 */
   store: string
   port: number | undefined
 }
@@ -45,7 +45,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv): CliSettings {
   }
 }
 
-/** Who visits, and what may be visited that the address guard would refuse: said once, before anything is sent. */
+/** Says, before anything is sent, which agent visits, and which addresses are allowed that the guard would refuse. */
 export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] {
   const { default: agent } = agents
   const opened = allowAddresses === '' ? [] : [`opened: DECORUM_ALLOW_ADDRESSES=${allowAddresses}`]

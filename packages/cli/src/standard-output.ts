@@ -1,4 +1,4 @@
-/** Standard output for lines that are acknowledged once written: when a file accepts only a part of a batch, that part is removed again. */
+/** Standard output for lines that are acknowledged once written: if a file accepts only part of a batch, that part is removed again. */
 import { fdatasync, fstat, ftruncate, write } from 'node:fs'
 import { promisify } from 'node:util'
 import { CommandError, messageOf } from './exit.ts'
@@ -8,9 +8,9 @@ const fd = 1
 const [stat, append, truncate, sync] = [promisify(fstat), promisify(write), promisify(ftruncate), promisify(fdatasync)]
 
 /**
- * @returns writes whole lines, one call at a time. Of a file, they are on the disk when it resolves (Node's stdout takes a
- *          short write, which is what a full disk answers first, for a whole one). Of a pipe or terminal, it has taken them.
- * @throws CommandError from the function, with what the file system says
+ * @returns a function that writes whole lines; calls must not overlap. For a file, they are on the disk when it resolves (Node's stdout
+ * treats a short write, the first symptom of a full disk, as complete). A pipe or terminal has accepted them.
+ * @throws CommandError from the function, with the error of the file system
  */
 export async function standardOutput(): Promise<(lines: string) => Promise<void>> {
   if (!(await stat(fd)).isFile()) return writeLines

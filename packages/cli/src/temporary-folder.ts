@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError, messageOf } from './exit.ts'
 
-/** A new folder of this command alone. @throws CommandError that names TMPDIR, which may be wrong */
+/** Makes a new folder for this command alone. @throws CommandError that names TMPDIR, which may be wrong */
 export async function temporaryFolder(command: string): Promise<string> {
   try {
     return await mkdtemp(join(tmpdir(), `decorum-${command}-`))

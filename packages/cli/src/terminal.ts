@@ -1,31 +1,31 @@
 /**
- * The one place where this command writes to stdout and stderr. No control character in a text reaches the terminal: line
- * breaks are kept, everything else that is no printable character is shown as an escape. A test sees to it that no other
- * file of this package writes there.
+ * The only code of this command that writes to stdout and stderr. No control character reaches the terminal: line breaks are kept,
+ * every other character that is not printable is shown as an escape. A test checks that no other file of this package writes
+ * there.
  */
 import { printable, printableJson } from '@decorum/protocol/printable'
 
 export type Terminal = NodeJS.WriteStream
 
-/** Prints a text for people and a line break. It may have several lines; text from sites must go through `printable` before. */
+/** Prints a text for people and a line break. It may have several lines; pass text from sites through `printable` first. */
 export function tell(text: string, to: Terminal = process.stdout): void {
   to.write(`${shown(text)}\n`)
 }
 
-/** The same on stderr: what is not the command's answer. */
+/** The same on stderr, for everything that is not the command's result. */
 export const warn = (text: string): void => tell(text, process.stderr)
 
-/** Text with the colours of `styleText`. Text from sites must go through `printable` before. */
+/** Prints text with the colours of `styleText`. Pass text from sites through `printable` first. */
 export function tellStyled(text: string, to: Terminal = process.stdout): void {
   to.write(shownStyled(text))
 }
 
-/** Replaces the line in which the cursor stands. */
+/** Replaces the line of the cursor. */
 export function rewriteLine(text: string, to: Terminal): void {
   to.write(`\r\u001b[2K${shownStyled(text)}`)
 }
 
-/** One line of JSON, exact, with everything escaped that a terminal might obey. */
+/** One line of JSON, exact, with every character escaped that a terminal might interpret. */
 export function tellJson(value: unknown, space?: number): void {
   process.stdout.write(`${printableJson(value, space)}\n`)
 }
@@ -33,7 +33,7 @@ export function tellJson(value: unknown, space?: number): void {
 /** One line of JSON as `tellJson` writes it. */
 export const jsonLine = (value: unknown): string => `${printableJson(value)}\n`
 
-/** Whole lines made by `jsonLine`: resolves when the pipe or terminal has taken them. */
+/** Prints lines made by `jsonLine`: resolves when the pipe or terminal has accepted them. */
 export function writeLines(lines: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(lines, (error) => (error ? reject(error) : resolve()))
@@ -43,7 +43,7 @@ export function writeLines(lines: string): Promise<void> {
 /** The lines of a text as a terminal shows them. */
 export const shown = (text: string): string => text.split('\n').map(printable).join('\n')
 
-/** What `styleText` makes here: bold, dim, red, green, and their ends. */
+/** Output of `styleText` used here: bold, dim, red, green, and their ends. */
 const ESCAPE = '\u001b'
 const STYLE = new RegExp(`(${ESCAPE}\\[(?:1|2|22|31|32|33|39)m)`)
 
@@ -54,12 +54,12 @@ function shownStyled(text: string): string {
 
 const CLEAR_SCREEN = '\u001b[?1049h\u001b[?25l\u001b[H\u001b[2J'
 
-/** Draws lines with the colours of `styleText` on the other screen of a terminal, which stays as it was behind it. */
+/** Draws lines with the colours of `styleText` on the alternate screen of a terminal. */
 export function drawScreen(lines: string[], to: Terminal): void {
   to.write(`${CLEAR_SCREEN}${lines.map(shownStyled).join('\r\n')}`)
 }
 
-/** Back to the screen as it was. */
+/** Returns to the normal screen. */
 export function leaveScreen(to: Terminal): void {
   to.write('\u001b[?25h\u001b[?1049l')
 }

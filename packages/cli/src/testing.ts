@@ -1,4 +1,4 @@
-/** For tests: the parts of single commands. */
+/** Parts of single commands for unit tests. */
 export { type AuditOptions, auditCommand } from './commands/audit.ts'
 export { printOrigin } from './commands/origin.ts'
 export { type ActionOptions, act, readAction } from './commands/origin-action.ts'

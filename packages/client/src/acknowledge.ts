@@ -9,7 +9,7 @@ import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError } from './errors.ts'
 
 const CALL_MS = 5_000
-/** For so long an acknowledgement is sent again before its caller gets an error, ms: connections reconnect one by one. */
+/** How long an acknowledgement is repeated before its caller gets an error, ms: connections reconnect one by one. */
 const COMING_BACK_MS = 2_000
 const AGAIN_MS = 100
 const OWED_AGAIN_MS = 1_000
@@ -17,11 +17,11 @@ const OWED_AGAIN_MS = 1_000
 const MOST = 500
 
 type Waiting = { id: string; told: () => void; resolve: () => void; reject: (error: Error) => void }
-/** One stream for one group. `owed`: ids that could not be sent yet; while there are any, the stream counts as unavailable. */
+/** The acknowledgements of one group in one stream. `owed`: ids not yet sent; while there are any, the stream counts as unavailable. */
 type Line = { stream: string; group: string; waiting: Waiting[]; owed: Waiting[]; busy: boolean }
 
 export class Acknowledger {
-  /** of the frontier */
+  /** the clock of the frontier */
   readonly clock: Clock
   readonly #redis: RedisLink
   readonly #lines = new Map<string, Line>()
@@ -48,7 +48,7 @@ export class Acknowledger {
     })
   }
 
-  /** Resolves when no caller waits any more. */
+  /** Resolves when no caller is waiting any more. */
   idle(): Promise<void> {
     return this.#isIdle() ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
@@ -71,7 +71,7 @@ export class Acknowledger {
     if (this.#isIdle()) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Acknowledging twice has no effect, so it is safe to wait for a connection that is being made again. */
+  /** Acknowledging twice has no effect, so it is safe to wait until the connection is made again. */
   async #send(line: Line, list: Waiting[]): Promise<void> {
     const giveUpAt = this.clock.monotonic() + COMING_BACK_MS
     for (;;) {
@@ -106,7 +106,7 @@ export class Acknowledger {
     }
   }
 
-  /** Until everything owed has been sent, or the connection is closed for good. */
+  /** Waits until everything owed has been sent, or the connection is closed for good. */
   async #catchUp(line: Line): Promise<void> {
     while (line.owed.length > 0 && this.#redis.status !== 'end') {
       await this.clock.sleep(OWED_AGAIN_MS, { ref: false })

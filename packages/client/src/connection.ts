@@ -1,4 +1,4 @@
-/** Connections whose commands fail at once while Redis is unavailable, and which reconnect by themselves. */
+/** Connections whose commands fail at once while Redis is unavailable. They reconnect automatically. */
 
 import {
   addressOf,
@@ -18,12 +18,12 @@ const CONNECT_MS = 5_000
 const RECONNECT_MS = 500
 
 /**
- * Commands are neither queued in memory nor sent again: only the caller knows whether repeating one is safe.
+ * Commands are neither queued in memory nor sent again: only the caller can decide whether repeating one is safe.
  */
 const FAIL_FAST: LinkOptions = { away: 'fail', lazyConnect: true, connectTimeout: CONNECT_MS, retryMs: RECONNECT_MS }
 
 /**
- * A connection of our own, ready.
+ * Opens a connection used by the frontier alone, and resolves when it is ready.
  * @param redis  REDIS_URL, or an instance whose settings (TLS, password, database) are taken over; the instance is left alone
  * @throws FrontierUnavailableError when no server answers · RedisAddressError when the address is invalid
  */
@@ -31,7 +31,7 @@ export async function connectTo(redis: string | RedisLink, clock: Clock): Promis
   const own = typeof redis === 'string' ? linkTo(redis, FAIL_FAST) : another(redis, FAIL_FAST)
   const errors: Error[] = []
   own.on('error', (error) => {
-    if (errors.length < 8) errors.push(error) // each command says so itself; without a listener Node would end
+    if (errors.length < 8) errors.push(error) // each command reports its own error; without a listener Node would end
   })
   try {
     await within(clock, connectLink(own, { clock, ms: CONNECT_MS }), CONNECT_MS * 2)

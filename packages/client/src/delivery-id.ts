@@ -1,10 +1,10 @@
 /**
- * What a delivery is called outside of the process that read it: its entry, and the partition whose stream holds that. The crawl and
- * the group are not part of it; an acknowledgement names both.
+ * The id of a delivery outside the process that read it: its entry, and the partition whose stream holds the entry. The crawl and the
+ * group are not part of it; an acknowledgement names both.
  */
 import { tagName } from '@decorum/protocol'
 
-/** @param stream  its key, which begins with the partition's tag */
+/** @param stream  the key of the stream, which begins with the partition's tag */
 export const deliveryId = (stream: string, entry: string): string =>
   `${entry}@${tagName(stream.slice(0, stream.indexOf('}') + 1))}`
 

@@ -1,4 +1,4 @@
-/** ① Candidates in: cut into jobs of about a hundred, each to the partition of its host. */
+/** ① Candidates in: they are cut into jobs of about a hundred, and each job goes to the partition of its hosts. */
 import { randomBytes } from 'node:crypto'
 import {
   HEADROOM,
@@ -31,33 +31,33 @@ import { FrontierUnavailableError } from './errors.ts'
 import type { Partitions } from './partitions.ts'
 import { endSpan, traced } from './traced.ts'
 
-/** Candidates per job: where a job's cost has become small (measured: 0.5 µs of Redis per URL). */
+/** Candidates per job: at this size the cost of the job itself is small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
 /** Jobs per round trip. */
 const JOBS_AT_ONCE = 10
-/** A trickle of candidates is not kept waiting for its batch to fill, ms. */
+/** A batch that does not fill is sent after this time, ms. */
 const LINGER_MS = 100
 const CALL_MS = 10_000
 const AGAIN_MS = 500
-/** How often is looked how full Redis is, while candidates are added. */
+/** How often the memory of Redis is checked while candidates are added, ms. */
 const ROOM_MS = 1_000
 
-/** What BullMQ is given: its data, and an id under which it takes the same job once. */
+/** A job of BullMQ: its data, and the id under which BullMQ accepts it only once. */
 type Job = {
   name: string
   data: { crawl?: string; candidates: unknown[] }
   opts: { jobId: string; removeOnComplete: true }
 }
-/** How much of its memory Redis uses, and will use; and whose URLs these are, where that decides about more. */
+/** How much memory Redis uses and will need; and the crawls of the candidates, which decide near the limit. */
 type Room = { share: number; toCome: number; stored: StoredUrls }
-/** What is going to be one job. */
+/** A job before it is written as JSON. */
 type Filling = { some: unknown[]; spans: Span[] }
 type Batch = { tag: string; job: Job; spans: Span[] }
 
 export class Intake {
   readonly #redis: RedisLink
   readonly #partitions: Partitions
-  /** by the partition's tag */
+  /** queues by the tag of their partition */
   readonly #queues = new Map<string, Queue>()
   readonly #patienceMs: number
   readonly #ofCrawl: { crawl?: string }
@@ -66,7 +66,7 @@ export class Intake {
   #room: { at: number; look: Promise<Room> } | undefined
   #closed = false
 
-  /** @param crawl  of the candidates that name none */
+  /** @param crawl  the crawl of candidates that name none */
   constructor(redis: RedisLink, partitions: Partitions, patienceMs: number, crawl: string) {
     this.#ofCrawl = crawlField(crawl)
     this.#redis = redis
@@ -117,7 +117,7 @@ export class Intake {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
   }
 
-  /** Of the partition of its host; what has none becomes an `invalid` outcome in the first. */
+  /** Chooses the partition by the host. A candidate without a host becomes an `invalid` outcome in the first partition. */
   #tagOf(candidate: Candidate): string {
     const { tags } = this.#partitions
     const at = typeof candidate?.url === 'string' ? readUrl(candidate.url) : { refused: true }
@@ -128,7 +128,7 @@ export class Intake {
     let queue = this.#queues.get(tag)
     if (queue === undefined) {
       queue = new Queue(CANDIDATES, { connection: this.#redis, ...queueOptions(tag) })
-      queue.on('error', () => undefined) // each call says so itself
+      queue.on('error', () => undefined) // each call reports its own error
       this.#queues.set(tag, queue)
     }
     return queue
@@ -156,7 +156,7 @@ export class Intake {
     await Promise.all(stored)
   }
 
-  /** Again under the same job ids while patience lasts: a job whose reply was lost is taken once all the same. */
+  /** Repeats the call under the same job ids until the patience is over. A job whose reply was lost is still stored only once. */
   async #add(tag: string, jobs: Job[]): Promise<void> {
     const until = this.#partitions.clock.monotonic() + this.#patienceMs
     for (;;) {
@@ -175,8 +175,8 @@ export class Intake {
   }
 
   /**
-   * What is stored up to the last octet of Redis could not be fetched any more: room is left for the work that frees memory.
-   * @throws while little is left, or while it is getting short and one of the crawls has more than its share
+   * Keeps some memory of Redis free: if Redis were full, nothing could be fetched, and only fetching frees memory.
+   * @throws when little is left, or when memory is short and one of the crawls has more than its share
    */
   async #checkRoom(jobs: readonly Job[]): Promise<void> {
     const now = this.#partitions.clock.monotonic()
@@ -195,7 +195,7 @@ export class Intake {
       )
   }
 
-  /** A server that does not say how full it is refuses by itself. */
+  /** A server that does not report its memory refuses writes on its own when it is full. */
   async #look(): Promise<Room> {
     const { clock, tags } = this.#partitions
     const deadline = { clock, ms: CALL_MS }
@@ -203,7 +203,7 @@ export class Intake {
     const memory = await memoryOf(this.#redis, deadline).catch(() => undefined)
     if (memory === undefined) return empty
     const { share } = memory
-    // What hosts will need is no more than what their URLs take
+    // Hosts will need at most what their URLs take.
     if (share < HEADROOM.shares / 2 || share >= HEADROOM.intake) return { ...empty, share }
     try {
       const toCome = await shareToCome(this.#redis, tags, memory, deadline)
@@ -214,7 +214,7 @@ export class Intake {
     }
   }
 
-  /** A queue that was made while Redis was away may never become ready: the next try makes another one. */
+  /** A queue that was made while Redis was unavailable may never become ready, so the next try makes a new one. */
   #forget(tag: string, queue: Queue): void {
     this.#queues.delete(tag)
     queue.close().catch(() => undefined)
@@ -233,7 +233,7 @@ function endSpans(batches: readonly Batch[], error?: unknown): void {
   for (const { spans } of batches) for (const span of spans) endSpan(span, error)
 }
 
-/** What JSON can carry. An endless URL is refused unread by the gateway, so its rest need not travel. */
+/** Cuts a candidate to what JSON can carry. The gateway refuses an overlong URL without reading it, so the rest is not sent. */
 function sendable(candidate: Candidate, position: number): unknown {
   const url: unknown = candidate?.url
   const cut =
@@ -250,7 +250,7 @@ function sendable(candidate: Candidate, position: number): unknown {
 
 const PAUSE = Symbol('nothing came for a while')
 
-/** The same members, with a PAUSE wherever the next one lets wait. */
+/** Yields the same candidates, with a PAUSE wherever the next one is not ready yet. */
 async function* impatient(clock: Clock, source: AsyncIterable<Candidate>): AsyncGenerator<Candidate | typeof PAUSE> {
   const iterator = source[Symbol.asyncIterator]()
   let timer: Timer | undefined

@@ -1,6 +1,6 @@
 /**
- * Which addresses are fetchers of the fleet: those that have announced in Redis that they serve what they keep. The fleet's token
- * is for them alone, because anybody can write a reference.
+ * Lists the addresses of the fleet's fetchers: those that have announced in Redis that they serve what they keep. The fleet's token
+ * is sent only to them, because anybody can write a reference.
  */
 
 import { contentKey, type RedisLink } from '@decorum/ledger'
@@ -9,7 +9,7 @@ import { within } from '@decorum/protocol/within'
 
 const CALL_MS = 5_000
 
-/** @returns a question that throws while Redis is away. What was a fetcher once is not asked for again. */
+/** @returns a check that throws while Redis is unavailable. An address that was once a fetcher's is not looked up again. */
 export function fetchersOf(redis: RedisLink, clock: Clock): (base: string) => Promise<boolean> {
   const known = new Set<string>()
   const asking = new Map<string, Promise<boolean>>()

@@ -29,11 +29,11 @@ import { heldBy, sayAlive } from './stream-group.ts'
 import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
 
 const CALL_MS = 5_000
-/** A reader whose Redis does not answer tries again after this. */
+/** Time before a reader retries when Redis does not answer, ms. */
 const AGAIN_MS = 500
-/** A loop that waits for acknowledgements asks Redis this often: they may come through another process. */
+/** How often a loop that waits for acknowledgements checks Redis, ms: another process may have sent them. */
 const LOOK_FOR_ACKS_MS = 1_000
-/** What a consumer may have been given beyond what it was handed, in one stream. */
+/** Entries of one stream that may be assigned to a consumer beyond those that were handed out. */
 const GIVEN_AHEAD = 1_000
 /** Ids in one XACK. */
 const ACKS_AT_ONCE = 500
@@ -43,14 +43,14 @@ type Reading = Required<Omit<OutcomesOptions, 'signal'>>
 /**
  * @throws TypeError for options that are wrong
  * @throws FrontierUnavailableError when Redis does not answer, or none is named and no fleet runs here
- * @throws FrontierUnfitError when `partitions` is not what the fleet has
+ * @throws FrontierUnfitError when `partitions` differs from the fleet's number
  */
 export async function openFrontier(options: FrontierOptions = {}): Promise<Frontier> {
   checkFrontierOptions(options)
   return openWith(options)
 }
 
-/** The Redis that a command would use. @throws FrontierUnavailableError when none is named and none runs */
+/** Finds the Redis that a command would use. @throws FrontierUnavailableError when none is named and none runs */
 async function redisHere(): Promise<string> {
   const url = process.env.REDIS_URL?.trim() || (await fleetAt(dataFolder(process.env)))?.url
   if (url !== undefined) return url
@@ -60,7 +60,7 @@ async function redisHere(): Promise<string> {
   )
 }
 
-/** @param patience  tests only, as is the clock: when a reader counts as dead */
+/** @param patience  tests only, as is the clock: after what time a reader counts as dead */
 export async function openWith(
   options: FrontierOptions,
   patience?: Partial<Patience>,
@@ -88,7 +88,7 @@ function frontierOn(
   const closing = new AbortController()
   let closed: Promise<void> | undefined
 
-  /** what each loop has handed out */
+  /** the deliveries that each loop has handed out */
   const loops = new Set<{ group: string; held: Held }>()
 
   async function* outcomes(options: Reading, ended: AbortSignal): AsyncGenerator<Delivery, void, undefined> {
@@ -109,7 +109,7 @@ function frontierOn(
     const { crawl, wait, max } = options
     let started = options.from === 'start'
     for (let again = true; again && !ended.aborted;) {
-      // A loop that waits learns of new partitions later. With `wait: false` an unknown partition would be passed over.
+      // A loop with `wait: true` picks up new partitions later. With `wait: false` an unknown partition would be skipped.
       await partitions.look().catch((error: unknown) => {
         if (!wait) throw error
       })
@@ -128,7 +128,7 @@ function frontierOn(
         }, LOOK_AGAIN_MS)
         .unref()
       try {
-        // One command reads many streams, but of a cluster only those of one node; and a partition of its own pauses alone.
+        // One command reads many streams, but in a cluster only those of one node. Partitions also pause separately.
         const parts = redis.isCluster ? names.map((name) => [name]) : [names]
         for await (const batch of merged(parts.map((part) => readPart(part, options, held, signal))))
           for (const delivery of batch) {
@@ -145,7 +145,7 @@ function frontierOn(
     }
   }
 
-  /** Resolves when less than `max` deliveries are not acknowledged, by whichever process. */
+  /** Resolves when fewer than `max` deliveries are unacknowledged, whichever process acknowledges them. */
   async function room(
     streams: string[],
     { group, consumer, max }: Reading,
@@ -168,8 +168,8 @@ function frontierOn(
   }
 
   /**
-   * Decides where a group of `from: 'now'` begins, once for all partitions: which of them it has read before is seen only
-   * together. Readers that find it missing later make it again from the start.
+   * Decides where a group of `from: 'now'` begins, once for all partitions: only all of them together show which ones the group has
+   * read before. If a reader later finds the group missing, it makes the group again from the start.
    */
   async function start(streams: string[], { group, from, wait }: Reading, ended: AbortSignal): Promise<boolean> {
     const make = (): Promise<true> => within(clock, makeGroup(redis, streams, group, from), CALL_MS).then(() => true)
@@ -182,7 +182,7 @@ function frontierOn(
     held: Held,
     signal: AbortSignal,
   ): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    // A blocking read needs a connection of its own, and ends only when that does
+    // A blocking read needs its own connection, and stops only when that connection is closed.
     const own = options.wait
       ? await untilDone(
           clock,
@@ -223,11 +223,11 @@ function frontierOn(
     }
     if (consumer === undefined) return count
     for (const stream of partitions.streamsOf(crawl))
-      await within(clock, sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may be away
+      await within(clock, sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may not exist
     return count
   }
 
-  /** A group stays where a stream's Redis did not answer: then it is said, and can be asked for again. */
+  /** Where the stream's Redis does not answer, the group remains: the caller gets an error and can repeat the call. */
   async function removeGroup(group: string, crawl: string): Promise<void> {
     await partitions.look()
     const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
@@ -282,8 +282,8 @@ function frontierOn(
 }
 
 /**
- * Tried again and again where the caller waits; undefined when it was ended before it was done.
- * @param undo  what to do with a result that comes after the end
+ * Retries while the caller waits; resolves to undefined when the reader was closed first.
+ * @param undo  called with a result that arrives after the reader was closed
  */
 async function untilDone<T>(
   clock: Clock,
@@ -313,5 +313,5 @@ const asked = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
     throw new FrontierUnavailableError(what, error)
   })
 
-/** Unlike any other: two readers under one name would each be handed what the other holds. */
+/** A unique name: two readers with one name would each receive the other's entries. */
 const newConsumer = (): string => `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`

@@ -1,4 +1,4 @@
-/** The deliveries that a loop over outcomes has handed out and that are not known to be acknowledged, as `stream id`. */
+/** Deliveries that a loop over outcomes has handed out and that are not known to be acknowledged, as `stream id`. */
 import type { Clock } from '@decorum/protocol/time'
 
 export class Held extends Set<string> {
@@ -27,7 +27,7 @@ export class Held extends Set<string> {
     this.#freed = this.#freed.filter((one) => one !== resolve)
   }
 
-  /** The entries of one stream. */
+  /** The ids of the entries in one stream. */
   entriesOf(stream: string): string[] {
     return [...this].flatMap((key) => (key.startsWith(`${stream} `) ? [key.slice(stream.length + 1)] : []))
   }

@@ -1,6 +1,6 @@
 /**
- * What a crawl frontier imports. Start at `openFrontier`: its `enqueue` stores candidates (enqueue.ts), its `outcomes` reads what
- * became of them through a consumer group (outcomes.ts), and with a fetched page comes its content (`openContent` of
+ * Entry point for a crawl frontier. Start at `openFrontier`: its `enqueue` stores candidates (enqueue.ts), its `outcomes` reads their
+ * outcomes through a consumer group (outcomes.ts), and each fetched page comes with its content (`openContent` of
  * `@decorum/content`).
  */
 export {

@@ -1,4 +1,4 @@
-/** Pieces of the client that tests look at one by one. Frontiers import index.ts alone. */
+/** Parts of the client for unit tests. Frontiers import only index.ts. */
 export { Acknowledger } from './acknowledge.ts'
 export { connectTo } from './connection.ts'
 export { openWith } from './frontier.ts'

@@ -1,9 +1,9 @@
-/** Several endless sources as one, in the order in which their values arrive. */
+/** Merges several endless sources into one, in the order in which their values arrive. */
 
 type Offer<T> = { value: T; taken: () => void }
 
 /**
- * A source is asked for its next value when the last one has been consumed. When one fails, the others go on; its error is
+ * The next value of a source is requested when the last one has been consumed. When one source fails, the others go on; its error is
  * thrown when all have ended.
  */
 export async function* merged<T>(sources: AsyncIterable<T>[]): AsyncGenerator<T, void, undefined> {

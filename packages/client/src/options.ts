@@ -1,4 +1,4 @@
-/** What callers pass, checked before anything is opened or sent: callers without TypeScript can pass anything. */
+/** Checks options before anything is opened or sent: callers without TypeScript can pass anything. */
 import { inspect } from 'node:util'
 import type { ContentOptions } from '@decorum/content'
 import { CrawlName, MAX_PARTITIONS } from '@decorum/protocol'
@@ -11,7 +11,7 @@ export function checkFrontierOptions(options: FrontierOptions): void {
   need(isObject(options), where, 'its argument', options, 'an object such as { redis: process.env.REDIS_URL }')
   const { redis, crawl, partitions, patienceMs, content } = options
   checkCrawl(where, crawl)
-  // A text is checked where addresses are read, and never repeated: it may hold a password.
+  // A string is checked where addresses are read, and never quoted in an error: it may hold a password.
   const isRedis = redis === undefined || (typeof redis === 'string' && redis !== '') || isLink(redis)
   need(isRedis, where, 'redis', redis, 'an address such as redis://127.0.0.1:6379, an ioredis instance, or left out')
   const isCount = Number.isInteger(partitions) && Number(partitions) >= 1 && Number(partitions) <= MAX_PARTITIONS
@@ -26,7 +26,7 @@ function checkContent(content: ContentOptions): void {
   const where = 'openFrontier'
   need(isObject(content), where, 'content', content, 'an object such as { via, token, maxBytes }, or left out')
   const { via, token, fetchers, maxBytes } = content
-  // None is repeated: an address may hold a password.
+  // No address is quoted: it may hold a password.
   const isVia = via === undefined || isAddress(via)
   need(isVia, where, 'content.via', typeof via, "the console's address, such as http://127.0.0.1:7070, or left out")
   need(token === undefined || typeof token === 'string', where, 'content.token', typeof token, 'a text, or left out')
@@ -82,7 +82,7 @@ export function checkGroup(where: string, group: unknown): void {
   need(isName(group), where, 'group', group, 'the name of a consumer group')
 }
 
-/** The gateway judges each candidate; only that it is a list of them is checked here. A text would be taken letter by letter. */
+/** Checks only that the candidates are a list; the gateway judges each one. A string would be iterated letter by letter. */
 export function checkCandidates(candidates: unknown): void {
   const many =
     isObject(candidates) &&
@@ -100,8 +100,8 @@ function need(isRight: boolean, where: string, what: string, given: unknown, rig
 const isAddress = (value: unknown): boolean =>
   typeof value === 'string' && /^https?:/.test(value) && URL.canParse(value)
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-/** Lone surrogates would all be one name in Redis. */
+/** All lone surrogates would become the same name in Redis. */
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== '' && value.isWellFormed()
-/** Of whichever copy of ioredis. */
+/** Accepts an instance of any copy of ioredis. */
 const isLink = (value: unknown): boolean =>
   isObject(value) && 'duplicate' in value && typeof value.duplicate === 'function' && 'options' in value

@@ -1,7 +1,7 @@
 /**
- * ⑥ Outcomes out: streams of partitions through one consumer group. At least once: what was handed out and
- * not acknowledged comes again, to the same consumer when it starts again, to another one when this one is dead. A reader
- * that may no longer count as alive hands out nothing until Redis has confirmed which entries are still its own.
+ * ⑥ Outcomes out: the streams of the partitions, read through one consumer group. Delivery is at least once: an entry that was
+ * handed out and not acknowledged is redelivered, to the same consumer after its restart, or to another one when this one is dead.
+ * A reader that may no longer count as alive hands out nothing until Redis has confirmed which entries it still owns.
  */
 
 import { contentOf, type FleetOptions } from '@decorum/content'
@@ -14,9 +14,9 @@ import { FrontierUnavailableError } from './errors.ts'
 import { claimFromDead, type Entry, entriesOf, type Reply, sayAlive, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
 import type { Delivery, OutcomesOptions, Patience } from './types.ts'
 
-/** Entries per read: enough that the round trip is small beside them. */
+/** Entries per read: enough to make the round trip a small part of the cost. */
 const COUNT = 200
-/** A blocking read ends by itself that often, so that a dead connection is noticed. */
+/** A blocking read ends after this time, so that a dead connection is noticed. */
 const BLOCK_MS = 5_000
 const AGAIN_MS = 500
 const CALL_MS = 5_000
@@ -25,7 +25,7 @@ const PATIENCE: Patience = {
   deadAfterMs: READER_DEAD_AFTER_MS,
   beatMs: 10_000,
   claimEveryMs: 15_000,
-  // by then no read blocks any more that was begun before this one
+  // by then every blocking read that began earlier has ended
   lookAgainAfterMs: 2 * BLOCK_MS,
 }
 
@@ -44,17 +44,17 @@ export class OutcomeReader {
   readonly #held: Set<string>
   readonly #patience: Patience
   readonly #content: FleetOptions
-  /** the groups exist, and everything that was given to this consumer has been handed out */
+  /** the groups exist, and every entry assigned to this consumer has been handed out */
   #sure = false
-  /** When what was given to this consumer is asked for once more: a blocking read whose connection was lost may have been given some. */
+  /** When the pending entries are read once more: a blocking read whose connection was lost may have assigned some. */
   #lookAgainAt = Number.POSITIVE_INFINITY
-  /** when the latest command was sent that told Redis that this consumer lives */
+  /** when the latest command was sent that renewed this consumer's heartbeat */
   #aliveAt: number
   #claimAt = 0
 
   /**
-   * @param links  own: blocks; of a cluster all streams are on one node. shared: never blocks
-   * @param held   handed out and not acknowledged, as `stream id`: what a second look at the pending list must leave out
+   * @param links  own: blocks; in a cluster all streams are on one node. shared: never blocks
+   * @param held   handed out and not acknowledged, as `stream id`: entries that a second read of the pending list must skip
    */
   constructor(
     links: { own: RedisLink; shared: RedisLink },
@@ -84,12 +84,12 @@ export class OutcomeReader {
   }
 
   /**
-   * Batches, each to be gone through before the next one is asked for. Redis away: it waits and goes on (`wait: true`),
-   * after looking again at what this consumer had been given.
+   * Yields batches; each must be consumed before the next is requested. While Redis is unavailable, the reader waits and then
+   * reads its pending entries again (`wait: true`).
    * @throws FrontierUnavailableError only with `wait: false`
    */
   async *read(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    // By a timer: a reader that takes an hour over one outcome has not died
+    // Heartbeats run on a timer: a reader that spends an hour on one outcome has not died.
     const beat = this.#clock.interval(() => void this.#beat(), this.#patience.beatMs).unref()
     this.#closing.addEventListener('abort', () => this.#clock.cancel(beat), { once: true })
     try {
@@ -120,18 +120,18 @@ export class OutcomeReader {
       if (this.#held.has(key)) continue
       this.#held.add(key)
       const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
-      if (outcome === undefined) ack().catch(() => undefined) // it is said again until Redis knows
+      if (outcome === undefined) ack().catch(() => undefined) // repeated until Redis has it
       else yield delivery({ id: deliveryId(stream, id), outcome, ack }, this.#content)
     }
   }
 
-  /** What this consumer was given before and never acknowledged, as far as it is still its own and was not handed out. */
+  /** Pending entries of this consumer from before, without those it lost or has already handed out. */
   async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
     this.#lookAgainAt = this.#sure
       ? Number.POSITIVE_INFINITY
       : this.#clock.monotonic() + this.#patience.lookAgainAfterMs
-    const handedOut = new Set(this.#held) // acknowledgements may overtake the pages that are asked for now
-    // From the start: a group that is missing now was lost, or its stream is new. Where a new group begins is decided before.
+    const handedOut = new Set(this.#held) // acknowledgements may arrive before the pages requested now
+    // Starts at the beginning: a group that is missing now was lost, or its stream is new. Where a new group begins was decided earlier.
     for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
     this.#sure = true
     for (const stream of this.#streams) {
@@ -162,7 +162,7 @@ export class OutcomeReader {
     return this.#wait ? work : within(this.#clock, work, CALL_MS)
   }
 
-  /** Redis counts a consumer as alive from the moment at which it asks, so the time before the call is the safe one. */
+  /** Redis renews a consumer's lease of life when a command arrives, so the time before the call is the safe one to store. */
   async #heard(ask: () => Promise<unknown>): Promise<Entry[]> {
     const at = this.#clock.monotonic()
     const reply = await ask()
@@ -185,13 +185,13 @@ export class OutcomeReader {
 
   async #beat(): Promise<void> {
     const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
-    // Redis or the group is away: #countsAsAlive() tells when that has lasted too long
+    // Redis is unavailable or the group is missing: #countsAsAlive() decides when that has lasted too long.
     await this.#heard(() => within(this.#clock, say(), CALL_MS)).catch(() => undefined)
   }
 
   /**
-   * Half of the time after which others take over what this consumer holds. Beyond it (this process was frozen, or cut off
-   * from Redis) what is still its own is asked for again, and the asking keeps it so.
+   * Half of the time after which other consumers take over this consumer's entries. After it (this process was frozen, or cut off
+   * from Redis) the reader checks which entries it still owns; that check also renews its heartbeat.
    */
   #countsAsAlive(): boolean {
     const isAlive = this.#clock.monotonic() - this.#aliveAt < this.#patience.deadAfterMs / 2

@@ -6,11 +6,11 @@ import { within } from '@decorum/protocol/within'
 import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
 
 const CALL_MS = 5_000
-/** What was read counts as recent for so long. */
+/** How long a reading counts as recent, ms. */
 export const LOOK_AGAIN_MS = 2_000
 
 export class Partitions {
-  /** of the frontier */
+  /** the clock of the frontier */
   readonly clock: Clock
   readonly #redis: RedisLink
   #tags: readonly string[] = partitionTags(1)
@@ -23,7 +23,7 @@ export class Partitions {
   }
 
   /**
-   * @param wanted  must be the number that is registered, if there is one
+   * @param wanted  must equal the registered number, if there is one
    * @throws FrontierUnavailableError · FrontierUnfitError
    */
   static async read(redis: RedisLink, wanted: number | undefined, clock: Clock): Promise<Partitions> {
@@ -39,24 +39,24 @@ export class Partitions {
   }
 
   /**
-   * In order. Before a number is registered there is one partition: every fleet has it, whatever its number, and candidates
-   * that belong to another one go there from its queue.
+   * The partitions in order. Before a number is registered there is one: every fleet has it, whatever its number, and its gateway
+   * forwards candidates that belong to another one.
    */
   get tags(): readonly string[] {
     return this.#tags
   }
 
-  /** Those where outcomes are written, or were before the number was lowered. */
+  /** Partitions to which outcomes are written, or were written before the number was lowered. */
   get allTags(): string[] {
     return [...this.#tags, ...this.#retired]
   }
 
-  /** The outcomes of a crawl. */
+  /** The outcome streams of a crawl. */
   streamsOf(crawl: string): string[] {
     return this.allTags.map((tag) => outcomesKey(tag, crawl))
   }
 
-  /** @returns the number that is registered, 0 for none. @throws FrontierUnavailableError, which changes nothing */
+  /** @returns the registered number, 0 for none. @throws FrontierUnavailableError, which changes nothing */
   async look(): Promise<number> {
     const { tags, retired } = await within(this.clock, readTags(this.#redis), CALL_MS).catch((error: unknown) => {
       throw unreadable(error)

@@ -1,18 +1,18 @@
 /**
- * Redis Streams' consumer groups, as far as outcomes need them. A call that looks at a group and acts on what it saw is one
- * script, because between two commands a consumer that seemed dead may read again.
+ * Consumer groups of Redis Streams, with the calls that outcomes need. A call that reads a group and then changes it is one
+ * script, because a consumer that seemed dead may read again between two commands.
  */
 import { libraryOf, type RedisLink } from '@decorum/ledger'
 import { type Outcome, readOutcome } from '@decorum/protocol'
 
-/** What XREADGROUP answers: streams, their entries, an entry's fields (null when it has been trimmed). */
+/** A reply of XREADGROUP: streams, their entries, an entry's fields (null when it has been trimmed). */
 export type Reply = [stream: string, entries: [id: string, fields: string[] | null][]][] | null
 
 /** One entry of a stream. */
 export type Entry = {
   stream: string
   id: string
-  /** undefined: the entry holds none (it was trimmed, or somebody else wrote it), so all that is left is to acknowledge it */
+  /** undefined: the entry holds no outcome (it was trimmed, or another program wrote it), so it can only be acknowledged */
   outcome: Outcome | undefined
 }
 
@@ -46,16 +46,16 @@ export async function claimFromDead(
   return entriesOf([[stream, list as [string, string[] | null][]]])
 }
 
-/** No id is greater than this one. (The very last id would mean `>`: new entries.) */
+/** The greatest id that can be given here. (The very last id would mean `>`: new entries.) */
 const BEHIND_ALL = '18446744073709551615-18446744073709551614'
 
-/** A consumer's heartbeat: it reads a part of its own history that is always empty. */
+/** A consumer's heartbeat: reads a part of its own history that is always empty. */
 export function sayAlive(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
   const ids = streams.map(() => BEHIND_ALL)
   return redis.xreadgroup('GROUP', group, me, 'COUNT', 1, 'STREAMS', ...streams, ...ids)
 }
 
-/** Entries of one stream that a consumer was given and has not acknowledged; at most so many, the oldest. */
+/** Unacknowledged entries of a consumer in one stream, oldest first, up to a limit. */
 export async function heldBy(
   redis: RedisLink,
   stream: string,

@@ -10,7 +10,7 @@ import type { Span, Tracer } from '@opentelemetry/api'
 
 const require = createRequire(import.meta.url)
 
-/** Under this name every copy of `@opentelemetry/api` 1.x finds what the program has set up; absent: it has set up nothing. */
+/** Every copy of `@opentelemetry/api` 1.x finds the program's setup under this name; absent: OpenTelemetry is not set up. */
 const SET_UP = Symbol.for('opentelemetry.js.api.1')
 let loaded: { api: typeof OpenTelemetry; tracer: Tracer } | undefined
 
@@ -22,7 +22,7 @@ function openTelemetry(): typeof loaded {
   return loaded
 }
 
-/** A candidate that names its trace already keeps it; an invalid one is left to the gateway, which refuses it. */
+/** A candidate that already names its trace keeps it; an invalid one is left to the gateway, which refuses it. */
 export function traced(candidate: Candidate): { span?: Span; traceparent?: string } {
   if (typeof candidate !== 'object' || candidate === null || candidate.traceparent !== undefined) return {}
   const telemetry = openTelemetry()

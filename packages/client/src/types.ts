@@ -1,6 +1,6 @@
 /**
- * The types that a frontier uses. They are published with this package (packages/client/scripts/pack.mjs), so they name types of
- * this repository alone, and none of ioredis or zod.
+ * Types for frontiers. They are published with this package (packages/client/scripts/pack.mjs), so they refer only to types of
+ * this repository, and to none of ioredis or zod.
  */
 import type { Content, ContentOptions } from '@decorum/content'
 import type { Candidate as AnyCandidate } from '@decorum/protocol'
@@ -14,15 +14,15 @@ export type Candidate = {
   id?: string | undefined
   /** product token of one of the fleet's agents; default: the first */
   agent?: string | undefined
-  /** whose URL it is, `[a-z0-9-]{1,64}`; ids are unique within a crawl. Default: that of `openFrontier`, or `default` */
+  /** the crawl it belongs to, `[a-z0-9-]{1,64}`; ids are unique within a crawl. Default: the crawl of `openFrontier`, or `default` */
   crawl?: string | undefined
   priority?: 'high' | 'normal' | undefined
   /** ms since 1970 UTC; kept in whole seconds, rounded up */
   expiresAt?: number | undefined
-  /** JSON, at most 4 KiB, comes back with the outcome */
+  /** JSON, at most 4 KiB, returned with the outcome */
   meta?: Record<string, unknown> | undefined
 } & RequestShape
-/** Does not compile while the fleet reads a field that is missing here, or reads it in another way. */
+/** Does not compile when the fleet reads a field that is missing here, or reads it differently. */
 type Told = Required<Candidate> extends Required<Omit<AnyCandidate, 'hops'>> ? true : never
 type AllTold = keyof AnyCandidate extends keyof Candidate | 'hops' ? Told : never
 true satisfies AllTold
@@ -31,18 +31,18 @@ true satisfies AllTold
 export type RedisInstance = { readonly options: object; duplicate(...args: never[]): unknown }
 
 export type FrontierOptions = {
-  /** of the candidates that name none, and of the outcomes that are read; default: `default` */
+  /** the crawl of candidates that name none, and of the outcomes that are read; default: `default` */
   crawl?: string
   /**
    * REDIS_URL, or an ioredis instance (Redis, Cluster) whose settings are taken over (own connections are made). Default: what REDIS_URL
    * names in the environment, else the Redis of the fleet that runs for this user (`decorum up`)
    */
   redis?: string | RedisInstance | undefined
-  /** must be what the fleet on this Redis has registered, if it has; default: whatever that is */
+  /** must equal the number registered on this Redis, if there is one; default: that number */
   partitions?: number
-  /** how long enqueue() tries again while Redis is away, ms; default 0: it fails at once */
+  /** how long enqueue() retries while Redis is unavailable, ms; default 0: it fails at once */
   patienceMs?: number
-  /** how pages are reached that are kept on other machines: the console's address, or the fleet's token; and how much is read */
+  /** how to reach pages kept on other machines (the console's address, or the fleet's token), and how much to read */
   content?: ContentOptions
 }
 
@@ -52,51 +52,51 @@ export type Frontier = {
   /**
    * Stores candidates for the fleet; resolves when Redis has them all. Candidates with an `id` may be sent again: while
    * one is stored, the second is absorbed.
-   * @throws FrontierUnavailableError when Redis is away: some may be stored
-   * @throws TypeError for what is no array or iterable, or a candidate that JSON cannot carry. The gateway judges everything else;
-   *   what is wrong becomes an `invalid` outcome.
+   * @throws FrontierUnavailableError when Redis is unavailable: some may be stored
+   * @throws TypeError for a value that is no array or iterable, or a candidate that JSON cannot carry. The gateway judges everything
+   * else; a faulty candidate becomes an `invalid` outcome.
    */
   enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }>
   /**
-   * What became of candidates; endless unless `wait: false`. Ends by close(), or by leaving the loop; until then this reader
-   * sends heartbeats, however slow the loop is, and keeps the outcomes it was given.
+   * The outcomes of candidates; endless unless `wait: false`. The loop ends by close() or by leaving it; until then this reader
+   * sends heartbeats, however slow the loop is, and keeps the outcomes assigned to it.
    * @throws TypeError for options that are wrong
    */
   outcomes(options: OutcomesOptions): AsyncGenerator<Delivery, void, undefined>
   /**
-   * Acknowledges deliveries by their ids, from whichever process. The ids of one group and one crawl; with a consumer it is also a
-   * sign of life of that reader.
+   * Acknowledges deliveries of one group and one crawl by their ids, from any process. With a consumer it also renews the heartbeat
+   * of that reader.
    * @returns how many had not been acknowledged before
-   * @throws TypeError for what is no id of a delivery; then none is acknowledged
-   * @throws FrontierUnavailableError when Redis is away: some may be acknowledged, and doing it again is safe
+   * @throws TypeError for a malformed id; then none is acknowledged
+   * @throws FrontierUnavailableError when Redis is unavailable: some may be acknowledged, and repeating the call is safe
    */
   acknowledge(options: AcknowledgeOptions): Promise<{ count: number }>
   /**
-   * Makes a group, or leaves it as it is: `from: 'now'` begins with what is stored after this has resolved. Otherwise outcomes() makes
-   * it when the first one is asked for.
+   * Makes a group, or leaves it as it is: `from: 'now'` begins with the first outcome stored after this call has resolved. Without
+   * this call, outcomes() makes the group when the first outcome is requested.
    * @throws TypeError for options that are wrong
-   * @throws FrontierUnavailableError when Redis is away
+   * @throws FrontierUnavailableError when Redis is unavailable
    */
   createGroup(options: GroupOptions): Promise<void>
-  /** Forgets a group for good, which is written down. A group that is no longer read keeps every outcome stored. */
+  /** Deletes a group for good; the deletion is stored. A group that nobody reads keeps every outcome stored. */
   removeGroup(group: string, crawl?: string): Promise<void>
   /** Ends every loop over outcomes and closes the connections. */
   close(): Promise<void>
 }
 
 export type OutcomesOptions = {
-  /** whose outcomes: those of the candidates of this crawl. Default: that of `openFrontier` */
+  /** the crawl whose outcomes are read. Default: the crawl of `openFrontier` */
   crawl?: string
-  /** who reads: each group sees every outcome once and continues where it stopped */
+  /** the group that reads: each group receives every outcome once and continues where it stopped */
   group: string
   /** a reader of that group; the same name after a restart gets its unacknowledged outcomes first. Default: a new one */
   consumer?: string
-  /** where a new group begins: with everything still stored (default), or with what is yet to come */
+  /** where a new group begins: with everything still stored (default), or with later outcomes only */
   from?: 'start' | 'now'
   /** false: end when nothing is left to read; default: wait for more until close() */
   wait?: boolean
   /**
-   * most deliveries that are not acknowledged: then it waits for an acknowledgement, or ends where `wait` is false.
+   * most unacknowledged deliveries: at this number the loop waits for an acknowledgement, or ends if `wait` is false.
    * Default: no limit
    */
   max?: number
@@ -112,14 +112,14 @@ export type Delivery = {
   /** for `acknowledge`, from any process. Another delivery of the same outcome to the same group has the same id */
   id: string
   outcome: Outcome
-  /** What the page says; of `fetched` outcomes whose page was kept. Nothing is read before it is asked for. */
+  /** The content of the page; present for `fetched` outcomes whose page was kept. Nothing is read before the first call. */
   content?: Content
-  /** This outcome is dealt with and need not come again. Resolves when Redis knows. */
+  /** Marks this outcome as processed, so that it is not redelivered. Resolves when Redis has stored that. */
   ack: () => Promise<void>
 }
 
 /**
- * How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, how often dead ones are looked for, and
- * when a reader that has begun asks once more for what it was given.
+ * How long a consumer without a heartbeat counts as alive, how often heartbeats are sent, how often dead consumers are looked for,
+ * and when a new reader reads its pending entries once more.
  */
 export type Patience = { deadAfterMs: number; beatMs: number; claimEveryMs: number; lookAgainAfterMs: number }

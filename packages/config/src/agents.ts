@@ -1,4 +1,4 @@
-/** Crawler identities: the names we give, whose groups of a robots.txt we obey, and the bounds of our delays. */
+/** Crawler identities: their names, the robots.txt groups that they obey, and the bounds of their delays. */
 import { PoolName } from '@decorum/protocol'
 import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
@@ -7,8 +7,8 @@ import { readingSettings } from './read-settings.ts'
 import { wrongValues } from './wrong-value.ts'
 
 /**
- * A lane whose agent a process does not know is left alone for this long: long enough that such lanes cost little, short
- * enough that they go on soon after a rolling deploy has ended.
+ * A lane whose agent a process does not know is deferred for this long: long enough that such lanes cost little, short enough that they
+ * continue soon after a rolling deploy has ended.
  */
 export const UNKNOWN_AGENT_WAIT_MS = 10_000
 
@@ -82,20 +82,19 @@ const AgentEntry = z
     'minDelayMs must not exceed maxDelayMs',
   )
 
-/** What DECORUM_AGENTS holds. */
+/** The content of DECORUM_AGENTS. */
 export const AgentsFile = z.array(AgentEntry).min(1).max(64)
 const MEMBERS = [...Object.keys(AgentEntry.shape), ...Object.keys(AdaptiveDelayEntry.shape)]
 
 /**
- * A delay in proportion: after an exchange that took t ms the delay is at least factor × t, within [floorMs, capMs]. It only
- * ever lengthens the delay.
+ * A proportional delay: after an exchange of t ms the delay is at least factor × t, within [floorMs, capMs]. It only lengthens the delay.
  */
 export type AdaptiveDelay = { factor: number; floorMs: number; capMs: number }
 
 export type Agent = {
-  /** product token as written: what robots.txt is asked for */
+  /** product token as written: matched in robots.txt */
   name: string
-  /** lower case: what lanes are named after */
+  /** lower case: used in lane names */
   key: string
   fallbacks: string[]
   userAgent: string
@@ -105,18 +104,18 @@ export type Agent = {
   maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
   honourCrawlDelay: boolean
-  /** whose workers fetch its pages; absent: the fetchers of the fleet */
+  /** the pool whose workers fetch its pages; absent: the fetchers of the fleet */
   pool?: string
   honourVisitTime: boolean
-  /** whether pages that say `noarchive` are left out of what is kept */
+  /** whether pages with `noarchive` are left out of the archive */
   honourNoarchive: boolean
-  /** whether HTTP/2 is spoken with sites that offer it (over TLS) */
+  /** whether HTTP/2 is used with sites that offer it (over TLS) */
   http2: boolean
-  /** false: a site owner would have no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are visited */
+  /** false: a site owner would have no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are requested */
   hasContact: boolean
 }
 
-/** The agents of a fleet; the first is the default. Names are looked up without regard to case. */
+/** The agents of a fleet; the first is the default. Names are matched without regard to case. */
 export type Agents = { list: Agent[]; default: Agent; find(name: string | undefined): Agent | undefined }
 
 export type AgentSettings = {
@@ -128,7 +127,7 @@ export type AgentSettings = {
   maxDelayMs: number
 }
 
-/** The four settings that agents are made of. */
+/** The four settings that define the agents. */
 type AgentVariables = {
   DECORUM_AGENTS?: string | undefined
   DECORUM_CONTACT?: string | undefined
@@ -136,7 +135,9 @@ type AgentVariables = {
   MAX_DELAY_MS: number
 }
 
-/** Running processes take over the delays of the agents that they know, and what these honour; everything else of an agent waits for their next start. */
+/**
+ * Applies the new delays and `honour…` settings of known agents to a running process; everything else of an agent waits for the next start.
+ */
 export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)
@@ -148,7 +149,7 @@ export function takeOverDelays(agents: Agents, next: Agents): void {
   }
 }
 
-/** @throws SettingsError when the agents cannot be read or do not hold what they should */
+/** @throws SettingsError when the agents cannot be read or are invalid */
 export const agentsOf = (c: AgentVariables): Agents =>
   readingSettings(() =>
     loadAgents({
@@ -159,7 +160,7 @@ export const agentsOf = (c: AgentVariables): Agents =>
     }),
   )
 
-/** @throws Error with a message for people when the file cannot be read or does not hold what it should */
+/** @throws Error with a message for people when the file cannot be read or is invalid */
 export function loadAgents(settings: AgentSettings): Agents {
   const list = settings.agents ? fromText(settings.agents, settings) : [builtIn(settings)]
   const byKey = new Map(list.map((agent) => [agent.key, agent]))
@@ -170,8 +171,8 @@ export function loadAgents(settings: AgentSettings): Agents {
 }
 
 /**
- * What DECORUM_AGENTS holds, member by member as it is written there.
- * @throws Error with a message for people when the file cannot be read or does not hold what it should
+ * The content of DECORUM_AGENTS, with its members unchanged.
+ * @throws Error with a message for people when the file cannot be read or is invalid
  */
 export function agentEntries(text: string): z.output<typeof AgentsFile> {
   const json = readJsonSetting('DECORUM_AGENTS', '[', text)

@@ -1,6 +1,6 @@
 /**
- * Lists in settings, separated by commas or blanks: addresses and ranges, ports, DNS servers. This is the only place that
- * reads them, so no two processes can understand one list differently.
+ * Parses lists in settings, separated by commas or blanks: addresses and ranges, ports, DNS servers. No other code parses them, so no two
+ * processes can understand one list differently.
  */
 import { Resolver } from 'node:dns'
 import { BlockList, isIP } from 'node:net'
@@ -37,7 +37,7 @@ export function addressSet(entries: readonly string[]): { has(address: string): 
   }
 }
 
-/** @throws Error naming the entry when it is no port */
+/** @throws Error naming the entry when it is not a port */
 export function portNumber(entry: string): number {
   const port = Number(entry)
   if (!/^\d{1,5}$/.test(entry) || port > 65_535) throw new Error(`'${entry}' is not a port`)
@@ -56,7 +56,7 @@ export function dnsServers(text: string): string[] {
   })
 }
 
-/** Names and literals that only this machine answers to. An IPv6 literal may come with or without brackets. */
+/** Names and literals that lead only to this machine. An IPv6 literal may come with or without brackets. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare)

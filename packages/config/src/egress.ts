@@ -1,10 +1,10 @@
-/** What EGRESS may say: the way by which the requests of an agent leave this machine. It may hold passwords, so it is never quoted. */
+/** Parses EGRESS: the way by which the requests of an agent leave this machine. It may hold passwords, so it is never quoted. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
 
-/** Neither member: by the usual way of this machine. */
+/** With neither member: the default route of this machine. */
 export type Egress = {
   /** an address of this machine */
   localAddress?: string
@@ -12,13 +12,13 @@ export type Egress = {
 }
 
 export type ForwardProxy = {
-  /** scheme, host and port, without the login: this may be shown */
+  /** scheme, host and port, without the login: may be shown */
   origin: string
   /** value of a Proxy-Authorization header */
   authorization?: string
 }
 
-/** The entry for every agent without one of its own. */
+/** The entry for every agent that has none. */
 const OTHERS = '*'
 
 function proxyAddress(text: string): boolean {
@@ -53,7 +53,7 @@ const MEMBERS = Object.keys(Entry.shape)
 export type EgressOf = (agent: string) => Egress
 
 /**
- * @param text    path of a JSON file, or inline JSON; '': every agent goes by the usual way
+ * @param text    path of a JSON file, or inline JSON; '': every agent uses the default route
  * @param agents  keys of the agents of the fleet
  * @throws        Error with a message for people, which quotes no login
  */

@@ -1,4 +1,4 @@
-/** The settings of one role as `--help` lists them. */
+/** Lists the settings of one role for `--help`. */
 import { settingsOf } from './settings.ts'
 import { defaultOf, type Role } from './table/setting.ts'
 

@@ -1,7 +1,8 @@
 /**
- * Every setting of the fleet in one table (settings.ts), with its meaning, default and reason, who reads it and whether all
- * processes must agree on it. Start at `readSettings`: environment → values, or one message that names all that is wrong.
- * Agents, pace groups and permit tokens are too large for a line; agents.ts, pace-groups.ts and permit-tokens.ts read them.
+ * Every setting of the fleet in one table (settings.ts), with its meaning, default and reason, its readers, and whether all processes must
+ * agree on it. Start at `readSettings`: environment → values, or one message that lists all errors. Agents, pace groups and permit tokens
+ * are too large for a line; agents.ts, pace-groups.ts and permit-tokens.ts read them. fleet-config/ keeps the fleet's document in Redis,
+ * and has its own entry.
  * fleet-config/ keeps the fleet's document in Redis, and has an entry of its own.
  */
 export {

@@ -1,4 +1,4 @@
-/** What `decorum up` and `decorum crawl` hand to the processes that they start: no settings, because people do not set them. */
+/** Variables that `decorum up` and `decorum crawl` pass to the processes that they start; not settings, because people do not set them. */
 
-/** Folder of notes about where the pages of which crawl are kept; '': only processes that one of these commands started have one. */
+/** Folder with notes on where the pages of each crawl are kept; '' unless one of these commands started the process. */
 export const inheritedCrawls = (env: Record<string, string | undefined>): string => env.DECORUM_CRAWLS?.trim() ?? ''

@@ -23,7 +23,7 @@ export const sitePoliciesJsonSchema = (): Json =>
 export const permitTokensJsonSchema = (): Json =>
   print(PermitTokensFile, 'Who may ask a Decorum fleet for permits (DECORUM_PERMIT_TOKENS)')
 
-/** All settings as one object: values are what the text of a variable stands for, numbers as numbers. */
+/** All settings as one object: numbers and lists have their JSON types, not the text of a variable. */
 export function settingsJsonSchema(): Json {
   const properties = Object.fromEntries(
     (Object.entries(SETTINGS) as [string, Setting][]).map(([name, { schema, means }]) => {

@@ -1,9 +1,9 @@
-/** A setting too large for a line: a file of JSON, or the JSON itself where the environment holds it. */
+/** Reads a setting that is too large for a line: a file of JSON, or inline JSON in the environment. */
 import { readFileSync } from 'node:fs'
 
 /**
- * @param opens     what the JSON begins with; any other text is the path of a file
- * @param isSecret  it may hold passwords, so that no part of it is repeated
+ * @param opens     the first character of inline JSON; any other text is the path of a file
+ * @param isSecret  it may hold passwords, so no part of it is quoted
  * @throws          Error naming the setting, with a message for people, when it cannot be read
  */
 export function readJsonSetting(name: string, opens: '[' | '{', text: string, isSecret = false): unknown {

@@ -1,16 +1,16 @@
-/** Names of variables: misspelt ones are refused, all others that are no settings are ignored. */
+/** Checks names of variables: misspelt settings are refused, all other names are ignored. */
 import { nearestName } from '@decorum/protocol'
 import { isSetting, SETTINGS, type SettingName } from './settings.ts'
 
 type Env = Record<string, string | undefined>
 
-/** Variables of this project that are not settings: of its tests, benches and launcher. */
+/** Variables of this project that are not settings: for its tests, benches and launcher. */
 const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'DECORUM_BUNDLE', // packages/runtime/src/bundled.ts
   'DECORUM_CRAWLS', // set by `decorum up` and `decorum crawl` for their processes: packages/config/src/inherited.ts
   'DECORUM_CRASH_AT', // crash points: packages/runtime/src/crash-point.ts
   'DECORUM_FREEZE_AT',
-  'DECORUM_LAUNCHER', // set by scripts/with-launcher.mjs: how the user calls us
+  'DECORUM_LAUNCHER', // set by scripts/with-launcher.mjs: the command with which the user calls us
   'DECORUM_PATH',
   'DECORUM_POINT', // a sweep of crash points; DECORUM_SEED, _STEPS and _TRACE: random tests
   'DECORUM_REQUIRE_SERVERS',
@@ -20,10 +20,10 @@ const NOT_SETTINGS: ReadonlySet<string> = new Set([
   'DECORUM_TRACE',
 ])
 
-/** What Kubernetes and Docker set for a service that is called decorum, or decorum-redis. */
+/** Variables that Kubernetes and Docker set for a service that is called decorum, or decorum-redis. */
 const OF_A_SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)$/
 
-/** Names of earlier versions, and what does their work now. Ignored, they would leave another value in force than was meant. */
+/** Names from earlier versions, and their replacements. If they were ignored, another value than intended would apply. */
 const FORMER: ReadonlyMap<string, string> = new Map([
   ['DEFAULT_GAP_MS', 'did you mean DEFAULT_DELAY_MS?'],
   ['MAX_GAP_MS', 'did you mean MAX_DELAY_MS?'],
@@ -45,14 +45,14 @@ const FORMER: ReadonlyMap<string, string> = new Map([
   ['ROBOTS_BODIES_MAX_BYTES', 'it is always 512 MiB'],
 ])
 
-/** Of those, the ones that a document of the fleet may still hold with an effect; their values that meant nothing. */
+/** Former names that a stored document may still hold with an effect; and their values that had none. */
 const OF_DOCUMENTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['S3_PREFIX', null],
   ['HONOUR_NOARCHIVE', 'no'],
   ['FORGET_READERS_AFTER_MS', 0],
 ])
 
-/** One sentence for each value of a stored document that would count no longer. */
+/** One sentence for each value of a stored document that no longer counts. */
 export function formerInDocument(document: Readonly<Record<string, unknown>>, version: number): string[] {
   return [...OF_DOCUMENTS].flatMap(([name, nothing]) =>
     document[name] === undefined || document[name] === nothing
@@ -63,15 +63,15 @@ export function formerInDocument(document: Readonly<Record<string, unknown>>, ve
   )
 }
 
-/** Shorter names are too likely to be something else: HOSTNAME is no misspelt HOST. */
+/** Shorter names are too likely to be unrelated: HOSTNAME is no misspelt HOST. */
 const SHORTEST_JUDGED = 8
 const names = Object.keys(SETTINGS) as SettingName[]
 const judged = names.filter((name) => name.length >= SHORTEST_JUDGED)
 const UNIT = /_(MS|S|SECS?|SECONDS|MINS?|MINUTES|BYTES|KB|KIB|MB|MIB)$/
-/** What stays the same when the unit is left out or another one is written. */
+/** The part of a name without its unit. */
 const stemOf = (name: string): string => name.toUpperCase().replace(UNIT, '')
 
-/** Variables that are no settings and look as if one had been meant, each with a sentence. */
+/** Variables that look like misspelt settings, each with a sentence. */
 export function misspelt(env: Env): string[] {
   return Object.keys(env).flatMap((name) => {
     if (isSetting(name) || NOT_SETTINGS.has(name)) return []
@@ -83,7 +83,7 @@ export function misspelt(env: Env): string[] {
   })
 }
 
-/** @returns '' when the name is of ours and near to none; undefined when it is something else */
+/** @returns '' when the name has our prefix but resembles no setting; undefined when it is unrelated */
 function settingMeantBy(name: string, value: string): SettingName | '' | undefined {
   if (/^DECORUM_/i.test(name)) {
     if (OF_A_SERVICE.test(name) || /^(tcp|udp|sctp):\/\//.test(value)) return undefined

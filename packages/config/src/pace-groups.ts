@@ -1,4 +1,4 @@
-/** What PACE_GROUPS may say: which lanes share a delay or a limit of requests in flight. @decorum/politeness applies it. */
+/** Parses PACE_GROUPS: which lanes share a delay or a limit of requests in flight. @decorum/politeness applies it. */
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
@@ -47,8 +47,8 @@ export type PaceGroupSettings = z.output<typeof PaceGroupsFile>
 const MEMBERS = [...Object.keys(PaceGroupsFile.shape), ...Object.keys(List.shape)]
 
 /**
- * @param text  path of a JSON file, or inline JSON; empty: hosts alone share a delay
- * @throws      Error with a message for people when it cannot be read or does not hold what it should
+ * @param text  path of a JSON file, or inline JSON; empty: only hosts share a delay
+ * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readPaceGroups(text: string | undefined): PaceGroupSettings {
   const given = text ? readJsonSetting('PACE_GROUPS', '{', text) : {}

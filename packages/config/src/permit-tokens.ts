@@ -1,4 +1,4 @@
-/** What DECORUM_PERMIT_TOKENS may say: who may ask for permits, for which agents and crawls. */
+/** Parses DECORUM_PERMIT_TOKENS: who may ask for permits, for which agents and crawls. */
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { wrongValues } from './wrong-value.ts'
@@ -36,7 +36,7 @@ const MEMBERS = Object.keys(Entry.shape)
 
 /**
  * @param text  path of a JSON file, or inline JSON
- * @throws      Error with a message for people when it cannot be read or does not hold what it should
+ * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readPermitTokens(text: string): PermitToken[] {
   const given = readJsonSetting('DECORUM_PERMIT_TOKENS', '[', text, true)

@@ -1,4 +1,4 @@
-/** Environment → values, once per process; what is wrong is said in one message for the person who set it. */
+/** Environment → values, once per process; one message lists all errors for the person who set them. */
 import { z } from 'zod'
 import { misspelt } from './names.ts'
 import { brokenRelations } from './relations.ts'
@@ -33,7 +33,7 @@ export function readSettings<T extends z.ZodObject>(schema: T, env: Record<strin
   return parsed.data
 }
 
-/** The values that are right by themselves, so that what is wrong between them is said beside what is wrong elsewhere. */
+/** The values that are valid on their own, so that broken relations are reported together with other errors. */
 function rightOnes({ shape }: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(shape).flatMap(([name, schema]) => {
@@ -43,7 +43,7 @@ function rightOnes({ shape }: z.ZodObject, given: Record<string, unknown>): Reco
   )
 }
 
-/** Whatever a reader of settings throws, the person who set them reads it as such. */
+/** Converts any error of a reader of settings to a SettingsError. */
 export function readingSettings<T>(read: () => T): T {
   try {
     return read()

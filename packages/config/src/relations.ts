@@ -12,7 +12,7 @@ export type Related = {
 }
 
 /**
- * The relations that do not hold between the settings that are given; one is skipped when a setting of it is absent.
+ * The broken relations between the given settings; a relation is skipped when one of its settings is absent.
  * @returns  one line each, which names both settings
  */
 export function brokenRelations(c: Partial<Related>): string[] {

@@ -1,6 +1,6 @@
 /**
- * All settings of all roles in one table. From it come what each role reads, docs/settings.md, the lists in `--help` and the
- * JSON Schema of the settings. A new setting is one entry here.
+ * All settings of all roles in one table. It is the source of each role's settings, docs/settings.md, the lists in `--help` and the JSON
+ * Schema of the settings. A new setting is one entry here.
  */
 import { z } from 'zod'
 import { fetching } from './table/fetching.ts'
@@ -24,13 +24,13 @@ export type SettingsOf<R extends Role> = z.output<z.ZodObject<ShapeOf<R>>>
 export const settingsOf = (role: Role): [SettingName, Setting][] =>
   (Object.entries(ALL) as [SettingName, Setting][]).filter(([, { roles }]) => roles.includes(role))
 
-/** What one role reads of the environment. */
+/** The settings that one role reads. */
 export function schemaOf<R extends Role>(role: R): z.ZodObject<ShapeOf<R>> {
   const shape = Object.fromEntries(settingsOf(role).map(([name, { schema }]) => [name, schema]))
   return z.object(shape) as unknown as z.ZodObject<ShapeOf<R>>
 }
 
-/** Without these a fleet serves only the machine that it runs on. */
+/** Settings that nearly every fleet sets: without them a fleet serves only its own machine. */
 const USUAL: ReadonlySet<SettingName> = new Set([
   'DECORUM_AGENTS',
   'DECORUM_CONTACT',
@@ -40,7 +40,7 @@ const USUAL: ReadonlySet<SettingName> = new Set([
   'PORT',
   'CONSOLE_PASSWORD',
 ])
-/** Their defaults fit nearly every fleet; who changes one should know how lanes, leases and reservations work together. */
+/** Settings whose defaults fit nearly every fleet; changing one requires knowing how lanes, leases and reservations interact. */
 const EXPERT: ReadonlySet<SettingName> = new Set([
   'DECORUM_ALLOW_PORTS',
   'FETCH_DEADLINE_MS',

@@ -1,6 +1,6 @@
 /**
- * What SITE_POLICIES may say: what a site may be granted, or asks for. A site is a host, a registrable domain with everything below it, or
- * everything below a name. @decorum/politeness says which policy counts for a host, and the ledger applies it.
+ * Parses SITE_POLICIES: what sites are granted, or ask for. A site is a host, a registrable domain with everything below it, or everything
+ * below a name. @decorum/politeness decides which policy applies to a host, and the ledger applies it.
  */
 import { readUrl, registrableDomain } from '@decorum/protocol'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { wrongValues } from './wrong-value.ts'
 
 const DAY_MS = 86_400_000
 const HOURS = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/
-/** All policies go to each partition in one step. */
+/** A limit, because all policies are written to each partition in one step. */
 const MOST = 1_000
 
 export const SitePolicyEntry = z
@@ -52,10 +52,10 @@ export const SitePoliciesFile = z
 export type SitePolicy = z.output<typeof SitePolicyEntry>
 export type SitePolicies = { readonly [site: string]: SitePolicy }
 
-/** Minutes of the UTC day; where `from` is after `to`, the hours go over midnight. */
+/** Minutes of the UTC day; if `from` is after `to`, the hours include midnight. */
 export type Hours = { from: number; to: number }
 
-/** @param text  as SITE_POLICIES has it, such as '22:00-06:00' */
+/** @param text  in the format of SITE_POLICIES, such as '22:00-06:00' */
 export function readHours(text: string): Hours {
   const [from = '', to = ''] = text.split('-')
   return { from: minutes(from), to: minutes(to) }
@@ -68,11 +68,11 @@ function isEmpty(text: string): boolean {
 
 /**
  * @param text  path of a JSON file, or inline JSON; empty: no policies
- * @throws      Error with a message for people when it cannot be read or does not hold what it should
+ * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readSitePolicies(text: string | undefined): SitePolicies {
   const given = text ? readJsonSetting('SITE_POLICIES', '{', text) : {}
-  // z.record copies, and a copy loses a member of this name
+  // z.record would copy the object, and the copy would lose a member of this name
   if (typeof given === 'object' && given !== null && Object.hasOwn(given, '__proto__'))
     throw new Error(noSite('__proto__'))
   const parsed = SitePoliciesFile.safeParse(given)
@@ -100,7 +100,7 @@ function wrongSite(site: string): string | undefined {
 const noSite = (site: string): string =>
   `SITE_POLICIES: ${JSON.stringify(site.slice(0, 200))} is no site: a host such as 'www.example.com', 'domain:example.com' or '*.example.com' is needed`
 
-/** A host as the URLs of candidates have it, so without the dot of the root; undefined for anything else. */
+/** A host as in the URLs of candidates, without the dot of the root; undefined for anything else. */
 function hostAs(text: string): string | undefined {
   if (!/^[^\s/?#@\\:*]+$|^\[[0-9a-f:.]+\]$/i.test(text)) return undefined
   const read = readUrl(`http://${text}`)

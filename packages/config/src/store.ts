@@ -1,4 +1,4 @@
-/** The settings of an S3-compatible store, which belong together. */
+/** The settings of an S3-compatible store, which are checked together. */
 import { wrongSettings } from './read-settings.ts'
 
 export type StoreSettings = {
@@ -10,7 +10,7 @@ export type StoreSettings = {
   secretAccessKey: string
 }
 
-/** What a folder on its way to the store needs to know: of the store, of one file, of all that waits. */
+/** Options of a folder on its way to the store: the store, the size of one file, and of all waiting files. */
 export type StoreOptions = { settings: StoreSettings; fileBytes: number; maxBytes: number }
 
 type Given = {
@@ -23,16 +23,19 @@ type Given = {
 const NEEDED = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const
 
 /**
- * A file of this size is complete and goes to the store; one that is ten minutes old does in any case. An upload that breaks off begins
- * again, so it should not be long.
+ * A file of this size is complete and is uploaded; one that is ten minutes old is uploaded in any case. An interrupted upload starts again,
+ * so it should not be long.
  */
 const FILE_MAX_BYTES = 64_000_000
-/** A file holds a tenth of its folder at most, so that there is always one to send, and room beside it. */
+/** A file holds at most a tenth of its folder, so that there is always one to upload, and room beside it. */
 const FILES_OF_A_FOLDER = 10
-/** What waits for the store where no bound is set: a store that is away for an hour should not stop a crawl, and a disk should not run full. */
+/**
+ * The default limit of files that wait for the store: a store that is unreachable for an hour should not stop a crawl, and a disk should
+ * not run full.
+ */
 const SPOOL_MAX_BYTES = 10_000_000_000
 
-/** `pages/crawl/` → the bucket, and what the names of its objects begin with. */
+/** `pages/crawl/` → the bucket, and the prefix of the names of its objects. */
 function bucketOf(text: string): { bucket: string; prefix: string } {
   const slash = text.indexOf('/')
   return slash < 0 ? { bucket: text, prefix: '' } : { bucket: text.slice(0, slash), prefix: text.slice(slash + 1) }

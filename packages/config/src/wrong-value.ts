@@ -1,4 +1,4 @@
-/** The sentence about a wrong value: which one it is, what is right, and what was given. */
+/** Describes a wrong value in a sentence: its name, what is valid, and what was given. */
 import { nearestName } from '@decorum/protocol'
 import type { z } from 'zod'
 
@@ -7,10 +7,10 @@ const SECRET = /PASSWORD|SECRET|TOKEN|_URL$/
 const MAX_SHOWN = 80
 
 /**
- * One line per wrong value of what a schema has refused.
- * @param given    what was read: the value at each issue's path is quoted
- * @param name     what the paths begin with: the variable that holds all of it, where it is one
- * @param members  names of all members that exist; a misspelt one is answered with the nearest of them
+ * One line per wrong value that a schema has refused.
+ * @param given    the input: the value at each issue's path is quoted
+ * @param name     the beginning of the paths: the name of the variable, if the input is one
+ * @param members  names of all members that exist; for a misspelt one the nearest is suggested
  */
 export function wrongValues(
   { issues }: z.ZodError,
@@ -40,7 +40,7 @@ function pathOf(name: string, path: PropertyKey[]): string {
   )
 }
 
-/** What is right. A schema that has words of its own for it is quoted. */
+/** Describes the valid values. A schema's own words are quoted. */
 function expected(issue: z.core.$ZodIssue): string {
   if (issue.message !== '' && !/^(Invalid|Too|Unrecognized)/.test(issue.message)) return issue.message
   switch (issue.code) {

@@ -1,12 +1,12 @@
 /** Addresses in a page, resolved as the HTML standard does ("encoding-parse a URL"). */
-import '@exodus/bytes/encoding.js' // the encodings of several bytes, for the function below
+import '@exodus/bytes/encoding.js' // the multi-byte encodings, for the function below
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { percentEncodeAfterEncoding } from '@exodus/bytes/whatwg.js'
 
-/** Longest value of an attribute that is read, characters. */
+/** Longest attribute value that is read, characters. */
 export const MAX_VALUE_CHARS = MAX_URL_CHARS
 
-/** @param encoding  of the page, in which queries are sent; paths are sent in UTF-8 whatever it is */
+/** @param encoding  of the page; queries are sent in it, paths always in UTF-8 */
 export function absolute(href: string, base: string, encoding = 'UTF-8'): URL | undefined {
   if (href.length > MAX_VALUE_CHARS) return undefined
   try {
@@ -16,18 +16,18 @@ export function absolute(href: string, base: string, encoding = 'UTF-8'): URL | 
   }
 }
 
-/** "Get an output encoding": these have no encoder of their own. */
+/** "Get an output encoding": these encodings have no encoder, so UTF-8 is used. */
 const OWN_QUERY: ReadonlySet<string> = new Set(['UTF-8', 'UTF-16LE', 'UTF-16BE', 'replacement'])
 
 const SPACE = 0x20
 const NOT_ASCII = /[^\0-\x7f]/
-/** What is encoded in the query of an http URL beside control characters and all beyond ASCII (URL standard, special-query set). */
+/** Characters encoded in the query of an http URL besides controls and non-ASCII (URL standard, special-query set). */
 const SPECIAL_QUERY = ' "#\'<>'
 
 /** The query of an http URL begins at the first `?`, wherever that stands, and ends at the first `#`. */
 function queryIn(encoding: string, href: string): string {
   if (!NOT_ASCII.test(href)) return href
-  const plain = href.replace(/[\t\n\r]/g, '') // as the parser of URLs begins
+  const plain = href.replace(/[\t\n\r]/g, '') // the URL parser removes these first
   const hash = plain.indexOf('#')
   let end = hash < 0 ? plain.length : hash
   if (hash < 0) while (plain.charCodeAt(end - 1) <= SPACE) end--

@@ -1,5 +1,5 @@
 /**
- * The first bytes of an answer as text; the rest is not read, however much there is. If the answer breaks off, returns what had come. Never rejects.
+ * The first bytes of an answer as text; the rest is not read. If the answer breaks off, returns the part that arrived. Never rejects.
  */
 export async function startOf({ body }: Response, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = []
@@ -11,7 +11,7 @@ export async function startOf({ body }: Response, maxBytes: number): Promise<str
       if (bytes >= maxBytes) break
     }
   } catch {
-    // the status has been read, and what came
+    // the status and the part that arrived are enough
   }
   return Buffer.concat(pieces).toString('utf8', 0, maxBytes)
 }

@@ -8,7 +8,7 @@ import { getBOMEncoding, labelToName, TextDecoder } from '@exodus/bytes/encoding
 import { ContentError } from './errors.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
-/** The encoding is decided by this many bytes; of a stream they are gathered first. */
+/** The encoding is decided by this many bytes; a stream is buffered up to them. */
 export const SAMPLE_BYTES = 64 * 1024
 
 /**
@@ -24,7 +24,7 @@ export function encodingOf(sample: Uint8Array, header: string | null): string {
   return inMeta ?? xmlEncoding(sample) ?? (isInUtf8(sample) ? 'UTF-8' : 'windows-1252')
 }
 
-/** What a byte order mark or the header says, for which the first three bytes are enough. */
+/** The encoding by byte order mark or header; three bytes are enough for it. */
 export const declaredEncoding = (sample: Uint8Array, header: string | null): string | undefined =>
   nameOf(getBOMEncoding(sample)) ?? nameOf(mediaTypeOf(header).charset)
 
@@ -34,7 +34,7 @@ function nameOf(label: string | null | undefined): string | undefined {
   return labelToName(label) ?? labelToName(label.replace(/^'(.*)'$/, '$1')) ?? undefined
 }
 
-/** How much is looked at for `meta` whatever stands there; what is beyond, only while the head goes on. Chromium's figure. */
+/** `meta` is searched in this many bytes in any case, and beyond them only inside the head. Chromium's figure. */
 const UNCONDITIONAL_BYTES = 1_024
 /** Other tags end the head for this search, as in Chromium's `HTMLMetaCharsetParser`. */
 const IN_HEAD: ReadonlySet<string> = new Set('script noscript style link meta object title base'.split(' '))
@@ -67,7 +67,7 @@ function encodingInMeta(attributes: ReadonlyMap<string, string>): string | undef
   return asReadable(name)
 }
 
-/** A declaration that can be read byte by byte is not in UTF-16, whatever it says. */
+/** A declaration that is readable byte by byte cannot be in UTF-16, so UTF-16 is read as UTF-8. */
 const asReadable = (name: string | undefined): string | undefined =>
   name === 'UTF-16LE' || name === 'UTF-16BE' ? 'UTF-8' : name
 
@@ -82,14 +82,14 @@ function xmlEncoding(sample: Uint8Array): string | undefined {
 const LESS = 0x3c
 const QUESTION = 0x3f
 
-/** A last character that is cut off is no error where the sample ends, and elsewhere not behind other characters of UTF-8. */
+/** A character may be cut off at the end of a full sample, and in a shorter text only if other non-ASCII UTF-8 precedes it. */
 function isInUtf8(sample: Uint8Array): boolean {
   if (isUtf8(sample)) return true
   const whole = sample.subarray(0, sample.length - cutBytes(sample))
   return isUtf8(whole) && (sample.length >= SAMPLE_BYTES || !isAscii(whole))
 }
 
-/** Bytes at the end that begin a character. */
+/** Length of the incomplete character at the end, bytes. */
 function cutBytes(sample: Uint8Array): number {
   for (let back = 1; back <= 3; back++) {
     const byte = sample[sample.length - back] ?? 0
@@ -99,7 +99,7 @@ function cutBytes(sample: Uint8Array): number {
   return 0
 }
 
-/** Of a page without a media type: it begins with a tag. */
+/** Whether a page without a media type is HTML: it begins with a tag. */
 export const looksLikeHtml = (sample: Uint8Array): boolean =>
   /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*</.test(latin1(sample, 1_024))
 
@@ -109,13 +109,13 @@ export const latin1 = (bytes: Uint8Array, most = bytes.length): string =>
 export type Decoder = { decode(bytes?: Uint8Array, options?: { stream?: boolean }): string }
 const utf8 = new globalThis.TextDecoder('utf-8')
 
-/** For a text as a whole: a decoder that remembers nothing from one to the next. @throws ContentError as decoderOf does */
+/** Decodes a text as a whole; no state is kept between texts. @throws ContentError as decoderOf does */
 export const wholeDecoderOf = (encoding: string): Pick<Decoder, 'decode'> =>
   encoding === 'UTF-8' ? utf8 : decoderOf(encoding)
 
 /** @throws ContentError `undecodable` for encodings that browsers refuse because they hide markup (ISO-2022-KR, HZ) */
 export function decoderOf(encoding: string): Decoder {
-  // Node's own is faster for the two that nearly all pages have; for others it is not what the standard says
+  // Node's decoder is faster for the two encodings of nearly all pages; for others it deviates from the standard.
   if (encoding === 'UTF-8') return new globalThis.TextDecoder('utf-8')
   if (encoding === 'replacement')
     throw new ContentError(
@@ -126,8 +126,8 @@ export function decoderOf(encoding: string): Decoder {
 }
 
 /**
- * Text as its bytes come.
- * @param begin  called once, with the first bytes: which encoding; undefined: nothing of it is wanted
+ * Decodes a text piece by piece.
+ * @param begin  called once, with the first bytes; returns the encoding, or undefined when the text is not wanted
  */
 export async function* textOf(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

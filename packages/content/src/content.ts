@@ -1,4 +1,4 @@
-/** What one kept page says. Its record is read when it is asked for. */
+/** The content of one kept page. Its record is read on the first call. */
 import { Readable } from 'node:stream'
 import { codingsOf, contentTypeOf, isHtmlType, isXmlType, linesOf, mediaTypeOf } from '@decorum/protocol/headers'
 import { decoded, decodedAtOnce } from './decode.ts'
@@ -7,12 +7,12 @@ import type { PageRecord } from './record.ts'
 
 export type ContentHead = { url: string; status: number; headers: readonly (readonly [string, string])[] }
 
-/** Decoded bytes of one page at most, unless `maxBytes` says otherwise. The fetcher counts a decoded length up to the same. */
+/** Most decoded bytes of one page, unless `maxBytes` says otherwise. The fetcher measures decoded lengths up to the same limit. */
 export const MAX_BYTES = 64 * 1024 * 1024
 
 /**
- * Encodings and links: loaded when the first page is read, because most processes that hand out content read none, and it takes 60 ms of CPU
- * and 20 MB (docs/decisions/0010-compiled-code-is-kept.md).
+ * Encodings and links are loaded when the first page is read, because most processes that pass content on read none, and loading
+ * takes 60 ms of CPU and 20 MB (docs/decisions/0010-compiled-code-is-kept.md).
  */
 let reading: Promise<typeof import('./charset.ts') & typeof import('./links.ts')> | undefined
 const forReading = (): NonNullable<typeof reading> => {
@@ -41,7 +41,7 @@ export class Content {
     this.#maxBytes = maxBytes
   }
 
-  /** As received, without fields that the standard does not allow. */
+  /** The header as received, without fields that the standard does not allow. */
   get headers(): Headers {
     this.#headers ??= headersOf(this.#fields)
     return this.#headers
@@ -77,8 +77,8 @@ export class Content {
   }
 
   /**
-   * Links of an HTML page (a, area, iframe, frame, and where a refresh leads), read as a stream; of anything else none. Whether it
-   * is HTML its Content-Type says, or, without one, its first byte. @throws ContentError
+   * Links of an HTML page (a, area, iframe, frame, and the target of a refresh), read as a stream; none for anything else. Content-Type
+   * decides whether it is HTML, or, without one, the first byte. @throws ContentError
    */
   async links(): Promise<Link[]> {
     const type = contentTypeOf(this.#fields) ?? null
@@ -90,7 +90,7 @@ export class Content {
     return (await this.#readLinks(await this.#record(), type, base))?.end() ?? []
   }
 
-  /** @param base  of the page, where an earlier reading has found it behind links. @returns undefined: it is no HTML */
+  /** @param base  of the page, if an earlier reading found it behind links. @returns undefined: it is no HTML */
   async #readLinks(record: PageRecord, type: string | null, base?: string): Promise<LinkReader | undefined> {
     const { encodingOf, LinkReader, looksLikeHtml, textOf } = await forReading()
     const atOnce = this.#atOnce(record)
@@ -122,7 +122,7 @@ export class Content {
     return codingsOf(this.#fields)
   }
 
-  /** A small body in one call, which takes a third of the time of a stream; undefined: it is not small. */
+  /** Decodes a small body in one call, which takes a third of a stream's time; undefined: the body is not small. */
   #atOnce({ body }: PageRecord): Uint8Array | undefined {
     return Array.isArray(body) ? decodedAtOnce(body, this.#codings(), this.#maxBytes) : undefined
   }
@@ -138,7 +138,7 @@ function headersOf(fields: ContentHead['headers']): Headers {
     try {
       headers.append(name, value)
     } catch {
-      // not a field by the standard (a blank in its name, a NUL in its value)
+      // no valid field (a blank in its name, a NUL in its value)
     }
   }
   return headers

@@ -1,10 +1,10 @@
-/** The body of a kept page without its content codings, bounded: a few kilobytes can hold gigabytes. */
+/** Decodes the body of a kept page within a limit: a few kilobytes can decode to gigabytes. */
 import * as zlib from 'node:zlib'
 import { type Pieces, unpacked } from './coding/unpack.ts'
 import { ContentError } from './errors.ts'
 
 /**
- * @param complete  false: the fetcher stopped reading, so what can be read of it is all there is
+ * @param complete  false: the fetcher stopped reading, so the readable part is all there is
  * @throws ContentError `undecodable`, `too-large` with the first byte beyond `maxBytes`; what `source` throws
  */
 export async function* decoded(
@@ -24,7 +24,7 @@ export async function* decoded(
   }
 }
 
-/** In one call, for a body that is in memory; undefined: it takes a stream. */
+/** Decodes a body in memory in one call; undefined: it needs a stream. */
 export function decodedAtOnce(
   body: readonly Uint8Array[],
   codings: string[],
@@ -41,7 +41,7 @@ export function decodedAtOnce(
   try {
     return zlib.gunzipSync(only, { maxOutputLength: Math.min(maxBytes, AT_ONCE_MAX_BYTES) })
   } catch {
-    return undefined // the stream says what is wrong, or unpacks more
+    return undefined // the stream reports the fault, or decodes more
   }
 }
 const AT_ONCE_MAX_BYTES = 1024 * 1024

@@ -1,21 +1,21 @@
 /** Every reason why content cannot be read, as one error with a code; the message says what to do next. */
 
 export type ContentErrorCode =
-  /** not a reference that a fetcher writes; nothing was opened */
+  /** the reference was not written by a fetcher; nothing was opened */
   | 'bad-reference'
-  /** it is no longer kept: removed when the archive was full, or the archive is in another folder now */
+  /** the page is no longer kept: removed when the archive was full, or the archive has moved to another folder */
   | 'gone'
-  /** kept on another machine, without an address that reaches it */
+  /** kept on another machine, and no address that reaches it is configured */
   | 'elsewhere'
-  /** the process that keeps it does not answer; asking again may help */
+  /** the process that keeps the page does not answer; a retry may help */
   | 'unavailable'
   /** the process that keeps it requires another token */
   | 'forbidden'
-  /** what lies there is not the record of a page: cut off, overwritten, or written by something else */
+  /** the bytes at that place are not the record of a page: cut off, overwritten, or written by another program */
   | 'damaged'
   /** more bytes than `maxBytes` */
   | 'too-large'
-  /** the body is not what its Content-Encoding or its charset says */
+  /** the body does not match its Content-Encoding or its charset */
   | 'undecodable'
 
 export class ContentError extends Error {

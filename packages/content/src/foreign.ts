@@ -1,31 +1,31 @@
 /**
- * Whether a tag is one of SVG or MathML, by the tags before it (HTML standard, 13.2.6.5): there `<title/>` ends at once and a script is
- * markup, so a reader that does not know would take the rest of the page for text. No tree is built: elements that are closed out of
- * order count as a browser would count them most of the time.
+ * Decides from the tags before it whether a tag belongs to SVG or MathML (HTML standard, 13.2.6.5): there `<title/>` ends at once and
+ * a script is markup; a reader without this check would take the rest of the page for text. No tree is built: for elements that are
+ * closed out of order the result is the browser's most of the time.
  */
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '))
 
 const FOREIGN = words('svg math')
-/** In them stands HTML again. */
+/** Inside these elements HTML begins again. */
 const INTEGRATION = words('foreignobject desc title annotation-xml mi mo mn ms mtext')
-/** HTML elements that end all that is foreign around them. */
+/** HTML elements that end all foreign content around them. */
 const BREAKING_OUT = words(
   'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
 )
-/** Deeper ones are not counted. */
+/** Deeper elements are not counted. */
 const MOST_DEEP = 64
 
 export class ForeignElements {
   /** names of open elements that begin foreign content, or HTML in it */
   readonly #open: string[] = []
-  /** the last tag began one */
+  /** the last tag began one of these */
   #began = false
 
-  /** Of the element whose start tag is read, and of what follows it. */
+  /** Whether the element whose start tag is being read is foreign, and the text behind it. */
   isInside = false
 
-  /** Nothing that has to be closed is open. */
+  /** No open element has to be closed. */
   get isEmpty(): boolean {
     return this.#open.length === 0
   }
@@ -43,7 +43,7 @@ export class ForeignElements {
     this.#look()
   }
 
-  /** The tag that was opened last ended with `/>`. */
+  /** Called when the latest start tag ended with `/>`. */
   closeItself(): void {
     if (this.#began) this.#pop()
     this.#began = false

@@ -1,7 +1,7 @@
 /**
- * The tags at the start of an HTML page, from text that has come so far (HTML standard, 13.2.5). Every page that is fetched goes through
- * here, and most of its head is passed over: the tokenizer of htmlparser2, which tags.ts uses, takes three times as long
- * (docs/decisions/0013-what-a-page-costs.md). A test holds the two against each other.
+ * The tags at the start of an HTML page, from the text that has arrived (HTML standard, 13.2.5). Every fetched page goes through
+ * this reader, and most of its head is skipped: htmlparser2's tokenizer, which tags.ts uses, takes three times as long
+ * (docs/decisions/0013-what-a-page-costs.md). A test compares the two.
  */
 import { decodeHTMLAttribute } from 'entities/decode'
 
@@ -18,7 +18,7 @@ const EQUALS = 61
 const GREATER = 62
 const QUESTION = 63
 
-/** What they contain is text until their end tag. */
+/** Elements whose content is text until their end tag. */
 const TEXT_ONLY: ReadonlySet<string> = new Set(
   'script style title textarea iframe noembed noframes xmp plaintext'.split(' '),
 )
@@ -29,10 +29,10 @@ const endsName = (c: number): boolean => c === GREATER || c === SLASH || isSpace
 const isLetter = (c: number): boolean => (c >= 97 && c <= 122) || (c >= 65 && c <= 90)
 
 /**
- * Passes on every tag from `at` on that is whole; one whose content is text, when that is whole, too.
- * @param onTag  false: nothing behind this tag is read
+ * Passes on every complete tag from `at` on; a tag whose content is text is passed on when the content is complete, too.
+ * @param onTag  returns false to stop behind this tag
  * @param isXml  `<script/>` ends at once, and there is CDATA
- * @returns      where to go on when more of the text is there, at what is not whole yet; -1 when nothing more is to be read
+ * @returns      where to continue when more text has arrived, at the first incomplete tag; -1 when reading has ended
  */
 export function readTags(text: string, at: number, onTag: (tag: HeadTag) => boolean, isXml = false): number {
   for (let open = text.indexOf('<', at); open >= 0; open = text.indexOf('<', at)) {
@@ -58,7 +58,7 @@ export function readTags(text: string, at: number, onTag: (tag: HeadTag) => bool
 }
 
 export class HeadTag {
-  /** where its name begins */
+  /** where the tag's name begins */
   readonly at: number
   readonly isClosing: boolean
   /** in lower case */
@@ -76,13 +76,13 @@ export class HeadTag {
     this.#nameEnd = end
   }
 
-  /** Behind its `>`; 0 when that is not there yet. */
+  /** Position behind the tag's `>`; 0 when that has not arrived. */
   end(): number {
     for (let at = this.#nameEnd; readAttribute(this.#text, at);) at = found.end
     return found.end
   }
 
-  /** The first of that name. @param name  in lower case. @param toText  of the value as it stands in the text */
+  /** The first attribute of that name. @param name  in lower case. @param toText  converts the raw value to text */
   attribute(name: string, toText = AS_IT_IS): string | undefined {
     const text = this.#text
     for (let at = this.#nameEnd; readAttribute(text, at); at = found.end) {
@@ -93,7 +93,7 @@ export class HeadTag {
     return undefined
   }
 
-  /** All of them, by name in lower case. */
+  /** All attributes by name, in lower case. */
   attributes(): ReadonlyMap<string, string> {
     const all = new Map<string, string>()
     const text = this.#text
@@ -106,17 +106,17 @@ export class HeadTag {
   }
 }
 
-/** Where the attribute that was read last stands. One for all: an object for each takes as long as reading it. */
+/** Position of the attribute read last. One shared object: making one per attribute takes as long as reading it. */
 const found = { nameAt: 0, nameEnd: 0, valueAt: 0, valueEnd: 0, end: 0 }
 
-/** @returns false: there is none; `found.end` is behind the `>` of the tag then, or 0 when that is not there yet */
+/** @returns false: no more attributes; then `found.end` is behind the tag's `>`, or 0 when that has not arrived */
 function readAttribute(text: string, at: number): boolean {
   found.end = 0
   let c = text.charCodeAt(at)
   while (isSpace(c) || c === SLASH) c = text.charCodeAt(++at)
   if (c === GREATER) found.end = at + 1
   if (c === GREATER || at >= text.length) return false
-  found.nameAt = at++ // whatever it is, '=' as well
+  found.nameAt = at++ // any first character belongs to the name, even '='
   for (c = text.charCodeAt(at); c !== EQUALS && !endsName(c) && at < text.length;) c = text.charCodeAt(++at)
   found.nameEnd = at
   while (isSpace(c)) c = text.charCodeAt(++at)
@@ -145,18 +145,18 @@ function readAttribute(text: string, at: number): boolean {
 const AS_IT_IS = (raw: string): string => raw
 const decoded = (raw: string): string => (raw.includes('&') ? decodeHTMLAttribute(raw) : raw)
 
-/** Behind the next `what`; 0 when there is none. */
+/** Position behind the next `what`; 0 when there is none. */
 function after(text: string, what: string, at: number): number {
   const found = text.indexOf(what, at)
   return found < 0 ? 0 : found + what.length
 }
 
-/** Behind a comment, a doctype, or what counts as a comment; `at` is behind `<!`. */
+/** Position behind a comment, a doctype, or what counts as a comment; `at` is behind `<!`. */
 function endOfMarkup(text: string, at: number): number {
   if (!text.startsWith('--', at)) return text.startsWith('-', at) && at + 1 === text.length ? 0 : after(text, '>', at)
   if (text.startsWith('>', at + 2)) return at + 3
   if (text.startsWith('->', at + 2)) return at + 4
-  // One search for both ends: a search for each would go through the whole rest of the text for every comment that ends with the other
+  // One search for both ends: separate searches would scan the whole rest of the text for every comment that has only one of them.
   for (let dashes = text.indexOf('--', at + 2); dashes >= 0; dashes = text.indexOf('--', dashes + 1)) {
     if (text.startsWith('>', dashes + 2)) return dashes + 3
     if (text.startsWith('!>', dashes + 2)) return dashes + 4
@@ -164,7 +164,7 @@ function endOfMarkup(text: string, at: number): number {
   return 0
 }
 
-/** Behind the text that such an element contains, at its end tag; 0 when that is not there yet. */
+/** Position of the end tag of such an element; 0 when it has not arrived. */
 function endOfText(text: string, name: string, at: number): number {
   if (name === 'plaintext') return 0
   for (let end = text.indexOf('</', at); end >= 0; end = text.indexOf('</', end + 2)) {

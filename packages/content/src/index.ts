@@ -1,4 +1,4 @@
-/** Reads the content of a page by the reference in its outcome. Start at `openContent`; `@decorum/client` hands out the same. */
+/** Reads the content of a page by the reference in its outcome. Start at `openContent`; `@decorum/client` exports it as well. */
 export { Content, type ContentHead } from './content.ts'
 export { ContentError, type ContentErrorCode } from './errors.ts'
 export type { Link } from './links.ts'

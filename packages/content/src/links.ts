@@ -1,4 +1,4 @@
-/** Links of an HTML page: absolute, each once, in the order of the page. */
+/** Links of an HTML page: absolute, without duplicates, in page order. */
 import { parseRobotsMeta } from '@decorum/robots/meta'
 import { absolute, baseOf } from './absolute.ts'
 import { refreshTarget } from './refresh.ts'
@@ -13,22 +13,22 @@ export type Link = {
 
 /** A page with more links than this is not a useful source of links. */
 export const MAX_LINKS = 100_000
-/** The same for their addresses together, characters: a base of 8,192 makes a page of short links a large answer. */
+/** The limit for their addresses together, characters: a base of 8,192 would turn a page of short links into a large answer. */
 const MAX_LINK_CHARS = 32 * 1024 * 1024
 
 /** The attribute that holds the address, per element. */
 const LINKING: Record<string, string> = { a: 'href', area: 'href', iframe: 'src', frame: 'src' }
 const WANTED: ReadonlySet<string> = new Set([...Object.keys(LINKING), 'base', 'meta'])
-/** Relations are separated by blanks; Google reads commas as well, and so do the sites that write them. */
+/** Relations are separated by whitespace; Google also accepts the commas that some sites write. */
 const NOFOLLOW = /(^|[\s,])nofollow([\s,]|$)/i
 
 export type LinkOptions = {
-  /** of the page, in which the queries of its links are sent */
+  /** the encoding of the page, in which the queries of its links are sent */
   encoding?: string
   isXml?: boolean
-  /** the value of that header */
+  /** the value of X-Robots-Tag */
   refresh?: string | null
-  /** what an earlier reader has found to be the base of the page */
+  /** the base of the page, if an earlier reading found it */
   base?: string
 }
 
@@ -65,8 +65,8 @@ export class LinkReader {
   }
 
   /**
-   * A base that stands behind the first links counts for these as well. Nothing more is read then: the page is to be read
-   * again with it, because keeping the links as they were written would keep the page in memory.
+   * A base behind the first links applies to those links as well. Reading stops there: the page must be read again with the base,
+   * because keeping the unresolved links would keep the page in memory.
    */
   get lateBase(): string | undefined {
     return this.#lateBase
@@ -81,7 +81,7 @@ export class LinkReader {
     return this.#found.size < MAX_LINKS && this.#chars < MAX_LINK_CHARS
   }
 
-  /** The first one that has an address counts. */
+  /** The first base that has an address counts. */
   #setBase(href: string | undefined): void {
     if (href === undefined || this.#hasBase) return
     this.#hasBase = true

@@ -8,13 +8,13 @@ import { thisHost } from './reference.ts'
 export type OpenMember = { handle: FileHandle; offset: number; length: number }
 
 /**
- * The finished file, or the one that is being written: it is renamed once, so that after `.open` the finished one is tried again.
- * @throws ContentError `gone`, `elsewhere` (a file of another machine is not here), `damaged` (the file ends before)
+ * Opens the finished file, or the one still being written (`.open`): it is renamed once, so the finished name is tried again after it.
+ * @throws ContentError `gone`, `elsewhere` (the file is on another machine), `damaged` (the file is too short)
  */
 export async function openMember(
   folder: string,
   reference: Pick<Reference, 'kind' | 'name' | 'offset' | 'length'> & { host?: string },
-  { isRead = false }: { /** by readMember, which notices an early end by itself */ isRead?: boolean } = {},
+  { isRead = false }: { /** for readMember, which detects an early end itself */ isRead?: boolean } = {},
 ): Promise<OpenMember> {
   const { name, offset, length } = reference
   const path = join(folder, name)
@@ -51,7 +51,7 @@ async function openIf(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** All of it; for members that are small. */
+/** Reads the whole member; for small members. */
 export async function readMember({ handle, offset, length }: OpenMember): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length)
   for (let at = 0; at < length;) {

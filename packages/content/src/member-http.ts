@@ -14,7 +14,7 @@ export type Keeper = {
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** A process that sends nothing for this long is given up. */
+/** A process that sends nothing for this long counts as unreachable. */
 const SILENT_MS = 30_000
 const MAX_PROBLEM_BYTES = 4_096
 
@@ -64,7 +64,7 @@ export async function* fetchMember(
   }
 }
 
-/** What a process of the fleet can answer by itself. */
+/** Errors that a process of the fleet may answer with. */
 const TOLD: readonly unknown[] = [
   'bad-reference',
   'gone',
@@ -86,7 +86,7 @@ async function problemOf(response: Response, base: string): Promise<ContentError
   try {
     problem = JSON.parse(text) as typeof problem
   } catch {
-    // the answer is not from a process of the fleet; only its status is known
+    // the answer is not from a process of the fleet; only its status can be reported
   }
   const code = TOLD.includes(problem.type)
     ? (problem.type as ContentErrorCode)

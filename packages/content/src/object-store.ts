@@ -1,4 +1,4 @@
-/** An S3-compatible store: whole objects in, ranges of them out. Requests are signed by aws4fetch; addresses are path-style. */
+/** Client of an S3-compatible store: writes whole objects, reads ranges. aws4fetch signs the requests; addresses are path-style. */
 import { type Clock, systemClock } from '@decorum/protocol/time'
 import { AwsClient } from 'aws4fetch'
 import { startOf } from './answer-start.ts'
@@ -13,7 +13,7 @@ export type StoreAccess = {
 }
 export type ObjectPlace = { bucket: string /** without a leading slash */; key: string }
 
-/** An error answer of the store, or no answer. Trying again is safe. */
+/** The store answered with an error, or not at all. A retry is safe. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
   readonly code = 'STORE'
@@ -27,26 +27,26 @@ export class StoreError extends Error {
 
 export type ObjectStore = {
   /**
-   * Stores an object as a whole: half of one is never to be seen, and storing the same again changes nothing.
-   * @param body  opened for each try. @param sha256  of all of it, hex: the store refuses what was damaged on the way
+   * Stores an object as a whole: a partial object is never visible, and storing the same object again changes nothing.
+   * @param body  opened for each try. @param sha256  of the whole body, hex: the store refuses a body damaged on the way
    * @throws StoreError
    */
   put(place: ObjectPlace, body: () => ReadableStream, bytes: number, sha256: string, signal: AbortSignal): Promise<void>
-  /** Its length; undefined: there is no such object. @throws StoreError */
+  /** Length of an object; undefined: there is no such object. @throws StoreError */
   size(place: ObjectPlace, signal: AbortSignal): Promise<number | undefined>
-  /** A range of it. @throws ContentError `gone` when there is no such object, else `unavailable` */
+  /** Reads a range. @throws ContentError `gone` when there is no such object, else `unavailable` */
   range(place: ObjectPlace, offset: number, length: number): AsyncGenerator<Uint8Array>
 }
 
 const ANSWER_WITHIN_MS = 10_000
-/** A store that sends nothing for this long is given up. */
+/** A store that sends nothing for this long counts as unreachable. */
 const SILENT_MS = 30_000
 const MAX_PROBLEM_BYTES = 4_096
 const MAX_PROBLEM_CHARS = 300
 
 const stores = new WeakMap<StoreAccess, ObjectStore>()
 
-/** One per access: its signing key is made once a day. */
+/** One signer per access: its signing key is made once a day. */
 export function storeAt(access: StoreAccess, clock: Clock = systemClock): ObjectStore {
   const store = stores.get(access) ?? openStore(access, clock)
   stores.set(access, store)
@@ -126,7 +126,7 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
   }
 }
 
-/** Without anything that was sent: an error of a store may repeat the request, but never its signature's secret. */
+/** The error without the request: an error message of a store may repeat the request, but never the secret key. */
 async function refused(answer: Response, base: string): Promise<StoreError> {
   const text = await startOf(answer, MAX_PROBLEM_BYTES)
   const said = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)

@@ -1,4 +1,4 @@
-/** From a reference to the page that it names. */
+/** Opens the page that a reference names. */
 import type { Clock } from '@decorum/protocol/time'
 import { Content, type ContentHead } from './content.ts'
 import { ContentError } from './errors.ts'
@@ -9,26 +9,26 @@ import { type PageRecord, readLarge, readSmall } from './record.ts'
 import { type Reference, readReference } from './reference.ts'
 
 export type ContentOptions = {
-  /** the console's address, with user and password as in a URL: asked for all that is not in a folder of this machine */
+  /** the console's address, with user and password as in a URL: used for everything outside the folders of this machine */
   via?: string
-  /** CONTENT_TOKEN of the fleet, which its fetchers want to see */
+  /** CONTENT_TOKEN of the fleet, which its fetchers require */
   token?: string
-  /** addresses of fetchers, such as http://crawler-1:9000, which alone are asked; `openFrontier` knows those that run in its fleet */
+  /** addresses of fetchers, such as http://crawler-1:9000; no other address is used. `openFrontier` finds those of its fleet */
   fetchers?: readonly string[]
-  /** the S3-compatible store of the fleet, for `warc+s3:` references; without it they are asked for `via` the console */
+  /** the fleet's S3-compatible store, for `warc+s3:` references; without it they are read through the console (`via`) */
   s3?: StoreAccess
-  /** bytes of a decoded body at most; default 64 MiB */
+  /** most bytes of a decoded body; default 64 MiB */
   maxBytes?: number
 }
 
-/** What `openFrontier` adds: its clock, and whether an address is that of a fetcher of the fleet. @throws when that cannot be found out */
+/** Added by `openFrontier`: its clock, and the check whether an address is a fetcher of the fleet. @throws when the check fails */
 export type FleetOptions = ContentOptions & { isFetcher?: (base: string) => Promise<boolean>; clock?: Clock }
 
-/** Members of this size are read in one call; what is larger, and what a small one unpacks to beyond 1 MiB, is streamed. */
+/** Members up to this size are read in one call; larger ones, and output beyond 1 MiB of a small one, are streamed. */
 const SMALL_BYTES = 256 * 1024
 
 /**
- * The content of a reference alone, e.g. of an outcome that was written to a file.
+ * Opens content by reference alone, e.g. from an outcome in a file.
  * @throws ContentError · TypeError for wrong options
  */
 export async function openContent(reference: string, options: ContentOptions = {}): Promise<Content> {
@@ -43,9 +43,9 @@ export async function openContent(reference: string, options: ContentOptions = {
   return new Content(record, open, options.maxBytes)
 }
 
-/** The content of an outcome, whose head is known: nothing is opened before it is asked for. */
+/** Opens content by an outcome, whose head is known; nothing is read before the first call. */
 export function contentOf(head: ContentHead, reference: string, options: FleetOptions = {}): Content {
-  // Asked now as well, because the frontier may be closed when the content is read
+  // Looked up now, because the frontier may be closed when the content is read.
   const base = options.isFetcher === undefined || options.via !== undefined ? undefined : keeperIn(reference)
   if (base !== undefined) void options.isFetcher?.(base).catch(() => undefined)
   return new Content(head, () => readRecord(reference, options), options.maxBytes)
@@ -93,8 +93,8 @@ async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): 
 }
 
 /**
- * A record of a store. Until its object is complete the fetcher has it, so both are asked: the folder, if it is here; the store;
- * the fetcher; and the store once more, because the object may have been completed between the last two.
+ * Reads a record from a store. Until the object is complete the fetcher has the record, so the order is: the folder, if it is on this
+ * machine; the store; the fetcher; the store again, because the object may have been completed in between.
  */
 async function readStored(
   reference: Extract<Reference, { kind: 's3' }>,
@@ -118,7 +118,7 @@ async function readStored(
       return await way()
     } catch (error) {
       if (!(error instanceof ContentError) || error.code === 'damaged') throw error
-      // One that may have it and does not answer matters more than others that do not have it
+      // An unreachable place that may have the record is reported before places that do not have it.
       if (last?.code !== 'unavailable') last = error
     }
   }
@@ -144,7 +144,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Anybody can write a reference, a worker with a limited token as well, so no request goes to an address that a reference alone names.
+ * Anybody, also a worker with a limited token, can write a reference, so a reference alone never decides which address is contacted.
  * @throws ContentError
  */
 async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {

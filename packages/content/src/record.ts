@@ -1,6 +1,6 @@
 /**
- * One `response` record: its two heads, and the body as it came over the wire, piece by piece. Small records are unpacked in
- * one call (measured: a fifth of the time), large ones as a stream, so that a record costs no more memory than its pieces.
+ * One `response` record: its two heads, and the body as received, piece by piece. A small record is unpacked in one call
+ * (measured: a fifth of the time), a large one as a stream, so memory use stays that of single pieces.
  */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
@@ -17,13 +17,13 @@ export type PageRecord = {
   body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
 }
 
-/** Of the record and of the answer, each: the fetcher reads at most 256 KiB of an answer's head, and may give fields longer names. */
+/** Limit for each of the two heads: the fetcher reads at most 256 KiB of an answer's head, and may write longer field names. */
 const HEAD_MAX_BYTES = 512 * 1024
-/** Records that come out of one call at most this large; what is larger is read as a stream. */
+/** Largest record unpacked in one call; larger ones are streamed. */
 const AT_ONCE_MAX_BYTES = 1024 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** @returns undefined when it is larger than what is unpacked in one call. @throws ContentError `damaged` */
+/** @returns undefined when the record is too large for one call. @throws ContentError `damaged` */
 export function readSmall(member: Uint8Array): PageRecord | undefined {
   let bytes: Buffer
   try {
@@ -39,7 +39,7 @@ export function readSmall(member: Uint8Array): PageRecord | undefined {
   return { ...heads.about, body: body.length === 0 ? [] : [body] }
 }
 
-/** @throws ContentError `damaged`, also while the body is read; whatever `member` throws */
+/** @throws ContentError `damaged`, also while the body is read; any error of `member` */
 export async function readLarge(member: AsyncIterable<Uint8Array>): Promise<PageRecord & { close(): void }> {
   let elsewhere: { error: unknown } | undefined
   const source = (async function* () {
@@ -51,7 +51,7 @@ export async function readLarge(member: AsyncIterable<Uint8Array>): Promise<Page
     }
   })()
   const gunzip = createGunzip()
-  pipeline(Readable.from(source, { objectMode: false }), gunzip, () => undefined) // errors arrive through the iteration
+  pipeline(Readable.from(source, { objectMode: false }), gunzip, () => undefined) // errors are thrown by the iteration
   const chunks = gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const next = async (): Promise<Buffer | undefined> => {
     try {
@@ -81,7 +81,7 @@ export async function readLarge(member: AsyncIterable<Uint8Array>): Promise<Page
   }
 }
 
-/** Read to the end of the member, whose check sum comes last; what does not end soon after the body is no record of ours. */
+/** Reads to the end of the member, whose check sum comes last; a record that continues long after the body was not written by a fetcher. */
 async function* bodyOf(
   first: Buffer,
   bytes: number,
@@ -139,7 +139,7 @@ function endOfHead(bytes: Buffer, from: number): number | undefined {
   return at < 0 ? undefined : at + HEAD_END.length
 }
 
-/** The lines behind the first one. */
+/** The lines after the first one. */
 function fieldsOf(bytes: Buffer, from: number, to: number): [string, string][] {
   const fields: [string, string][] = []
   for (const line of bytes.toString('latin1', from, to).split('\r\n').slice(1)) {

@@ -1,20 +1,20 @@
 /**
- * Where the record of a page lies, as one line of text:
+ * The place where the record of a page is stored, as one line of text:
  *
  *     warc+file://crawler-1/var/lib/decorum/pages/decorum-….warc.gz?offset=5120&length=2043
  *     warc+http://crawler-1:9000/decorum-….warc.gz?offset=5120&length=2043
  *     warc+s3://bucket/prefix/decorum-….warc.gz?offset=5120&length=2043&until=file%3A%2F%2Fcrawler-1%2Fvar%2Flib%2Fdecorum%2Fpages
  *
- * Offset and length are those of one gzip member. The name is that of the finished file: while the file is written it has
- * `.open` behind its name, which readers try as well. An object appears in the store when its file is complete; before that,
- * `until` names where its records are: a folder of the fetcher, or the fetcher itself.
+ * Offset and length are those of one gzip member. The name is that of the finished file: while the file is written its name ends in
+ * `.open`, which readers try as well. An object appears in the store when its file is complete; until then, `until` names the place
+ * of its records: a folder of the fetcher, or the fetcher's address.
  */
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ContentError } from './errors.ts'
 
-/** Where a fetcher keeps records: a folder of a machine, or what it answers over HTTP. */
+/** Where a fetcher keeps records: a folder of a machine, or an address that serves them over HTTP. */
 export type Kept =
   | { kind: 'file' /** of the machine that wrote it */; host: string /** absolute */; folder: string }
   | { kind: 'http' /** scheme, host and port */; base: string }
@@ -22,23 +22,23 @@ export type Bucket = { bucket: string /** '' or ending with a slash */; prefix: 
 type Place = { name: string; offset: number; length: number }
 export type Reference = (Kept | ({ kind: 's3'; until: Kept } & Bucket)) & Place
 
-/** Names that archives are given; no separators, so that a name never leaves its folder. */
+/** Names of archives. Separators are not allowed, so a name cannot leave its folder. */
 const NAME = /^[\w-][\w.-]{0,200}\.warc\.gz$/
 export const MAX_REFERENCE_CHARS = 4_096
 
-/** Where what a reference names is asked for, at a fetcher and at the console alike. */
+/** Path under which fetchers and the console serve a reference. */
 export const CONTENT_PATH = '/v1/content'
 export const isContentPath = (url: string | undefined): boolean => (url ?? '').split('?', 1)[0] === CONTENT_PATH
 
-/** Characters that may stand in the host part of a URL, in lower case, so that there is one way to write it. */
+/** Characters allowed in the host part of a URL, in lower case, so that each host has only one spelling. */
 export const thisHost = (): string =>
   hostname()
     .toLowerCase()
     .replace(/[^a-z0-9.-]/g, '-')
 
 /**
- * @param archive  a folder of this machine, or the base URL at which its keeper is reached from others
- * @param store    where the file goes when it is complete
+ * @param archive  a folder of this machine, or the base URL at which other machines reach its keeper
+ * @param store    where the finished file goes
  */
 export function writeReference(archive: string, { name, offset, length }: Place, store?: Bucket): string {
   const isFolder = /^https?:/.exec(archive) === null
@@ -57,7 +57,7 @@ function format(reference: Reference): string {
   return `warc+s3://${bucket}/${prefix}${name}?${range}&until=${encodeURIComponent(keptUrl(until))}`
 }
 
-/** @param name  of the file; without it, of the folder */
+/** @param name  of the file; without it, the folder's reference */
 function keptUrl(kept: Kept, name?: string): string {
   if (kept.kind === 'http') return name === undefined ? kept.base : `${kept.base}/${name}`
   const path = name === undefined ? kept.folder : join(kept.folder, name)
@@ -67,7 +67,7 @@ function keptUrl(kept: Kept, name?: string): string {
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const PREFIX = /^([\w-][\w.-]{0,100}\/){0,8}$/
 
-/** @returns why a store cannot be called so, or undefined */
+/** @returns why a store cannot have this name, or undefined */
 export function wrongBucket({ bucket, prefix }: Bucket): string | undefined {
   if (!BUCKET.test(bucket)) return 'a bucket has 3 to 63 lower-case letters, digits, dots and hyphens'
   return PREFIX.test(prefix) ? undefined : 'a prefix is made of names that end with a slash each, such as crawl/pages/'
@@ -117,10 +117,10 @@ function parse(text: string): Reference | undefined {
   }
 }
 
-/** @throws TypeError for what is no URL */
+/** @throws TypeError when it is no URL */
 function parseKept(text: string): Kept | undefined {
   if (/^https?:/.test(text)) return { kind: 'http', base: new URL(text).origin }
-  // The host is read from the text: of a `file:` URL the parser drops 'localhost', and fileURLToPath takes none.
+  // The host is read from the text: for `file:` URLs the parser removes 'localhost', and fileURLToPath accepts no host.
   const host = /^file:\/\/([a-z0-9.-]*)\//.exec(text)?.[1]
   return host === undefined
     ? undefined

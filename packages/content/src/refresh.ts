@@ -1,9 +1,9 @@
-/** Where a page sends its readers on: `<meta http-equiv=refresh>` and the header Refresh (HTML standard, "shared declarative refresh steps"). */
+/** The target of a refresh: `<meta http-equiv=refresh>` and the header Refresh (HTML standard, "shared declarative refresh steps"). */
 
 const REFRESH =
   /^[\t\n\f\r ]*(?:\d|(?=\.))[\d.]*(?:[\t\n\f\r ]*[;,]|[\t\n\f\r ])[\t\n\f\r ]*(?:url[\t\n\f\r ]*=[\t\n\f\r ]*)?(.*)$/is
 
-/** @returns the address as it is written; undefined: the page itself is loaded again, or nothing is */
+/** @returns the address as written; undefined: the refresh reloads the page, or there is none */
 export function refreshTarget(content: string): string | undefined {
   const [, text = ''] = REFRESH.exec(content.slice(0, 8_192)) ?? []
   const quote = text[0] === '"' || text[0] === "'" ? text[0] : undefined

@@ -1,7 +1,7 @@
 /**
- * What a site says about a page: in its headers and, of an HTML page, in its head, of which at most the first 64 KiB are read.
- * Where the two differ, the stricter robots rules count, the canonical URL of the header, and the language of the page. All of it
- * runs for each page that is fetched (docs/decisions/0013-what-a-page-costs.md).
+ * Statements of a site about a page: in its headers and, for HTML, in the first 64 KiB of its head. Where the two differ, the
+ * stricter robots rules count, the canonical URL of the header, and the language of the page. This code runs for each fetched
+ * page (docs/decisions/0013-what-a-page-costs.md).
  */
 import {
   contentTypeOf,
@@ -19,25 +19,25 @@ import { absolute, baseOf } from './absolute.ts'
 import { declaredEncoding, encodingOf, latin1, looksLikeHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
-/** Decoded bytes of an HTML page that are looked at. */
+/** Most decoded bytes of an HTML page that are read. */
 export const HEAD_BYTES = SAMPLE_BYTES
-/** Looked at first. */
+/** Bytes read first. */
 const FIRST_BYTES = 1_024
-/** Of the longest byte order mark. */
+/** Length of the longest byte order mark. */
 const BOM_BYTES = 3
 
 const LANGUAGE = /^[a-z]{1,8}(-[a-z0-9]{1,8}){0,7}$/i
-/** Elements after which a head may go on; any other one begins the body, also where no `body` is written (HTML standard, 13.2.6.4.4). */
+/** Elements that keep a head open; any other element begins the body, even without `<body>` (HTML standard, 13.2.6.4.4). */
 const IN_HEAD: ReadonlySet<string> = new Set(
   'html head base basefont bgsound link meta noframes noscript script style template title'.split(' '),
 )
 
-/** Whether the body of an answer with these headers says more than they do; undefined: its first bytes show it. */
+/** Whether the body may add to these headers; undefined: its first bytes decide. */
 export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(mediaTypeOf(contentTypeOf(headers)))
 
 /**
  * @param headers  as received
- * @param names    product tokens of the agent, in lower case: rules for others are left out
+ * @param start    first pieces of the body without its content coding; empty when it is no HTML
  * @param start    of the body without its content coding, in pieces; empty when it is no HTML
  */
 export function readSaid(
@@ -66,7 +66,7 @@ export function readSaid(
 }
 const CHARSET = /^[\w.:+-]{1,40}$/
 
-/** A page without a media type: what its first bytes show. */
+/** Whether a page without a media type is HTML, by its first bytes. */
 const startsAsHtml = (start: readonly Uint8Array[]): boolean => looksLikeHtml(prefixOf(start, FIRST_BYTES))
 
 function readHead(
@@ -88,7 +88,7 @@ function readHead(
     const { name, isClosing } = tag
     if (name === 'noscript' || name === 'template') apart = Math.max(0, apart + (isClosing ? -1 : 1))
     if (isClosing) return true
-    // behind any other element stands what readers see; what these two contain is no part of the head, and ends none
+    // Any other element belongs to the visible page; the content of these two is not part of the head and does not end it.
     if (apart === 0 && !IN_HEAD.has(name)) return false
     if (name === 'meta') {
       if (isMeant(tag.attribute('name', toText)?.trim().toLowerCase() ?? '', names))
@@ -112,12 +112,12 @@ function readHead(
   }
 }
 
-/** Encodings whose bytes below 128 are not always ASCII: the markup shows when the text is decoded. */
+/** Encodings in which bytes below 128 are not always ASCII: the text must be decoded before markup can be found. */
 const NOT_BY_BYTES: ReadonlySet<string> = new Set(['UTF-16LE', 'UTF-16BE', 'ISO-2022-JP'])
 
 /**
- * Most heads are short, so little is read at first, and then four times as much as before. Markup is ASCII: it is looked for in the
- * bytes as they are, and only values that are wanted are decoded.
+ * Most heads are short, so few bytes are read first, then four times as many. Markup is ASCII: it is searched in the raw bytes, and
+ * only the values that are needed are decoded.
  */
 function readHeadTags(
   start: readonly Uint8Array[],
@@ -151,7 +151,7 @@ const EMPTY = new Uint8Array()
 const isMeant = (agent: string, names: readonly string[]): boolean =>
   agent === '*' || agent === 'robots' || names.includes(agent)
 
-/** Flags without those that only repeat the default; `none` is what it stands for. */
+/** Flags without those that only repeat the default; `none` is expanded. */
 function wordsOf(rules: readonly RobotsMeta[]): string[] {
   if (rules.length === 0) return []
   const words = new Set<string>()
@@ -163,7 +163,7 @@ function wordsOf(rules: readonly RobotsMeta[]): string[] {
   return [...words].sort()
 }
 
-/** The first `rel=canonical` of Link headers (RFC 8288). Octets beyond ASCII are those of the URL, as in a Location. */
+/** The first `rel=canonical` of Link headers (RFC 8288). Octets beyond ASCII are kept as in a Location header. */
 function canonicalIn(links: readonly string[], url: string): string | undefined {
   for (const link of links)
     for (const [, href = '', parameters = ''] of link.slice(0, 16_384).matchAll(/<([^<>]*)>([^<>]*)/g))
@@ -178,11 +178,11 @@ const isCanonical = (relations: string): boolean =>
 function pageUrl(href: string, base: string, encoding?: string): string | undefined {
   const url = absolute(href, base, encoding)
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined
-  if (url.href.includes('#')) url.hash = '' // setting it costs as much as reading the address
+  if (url.href.includes('#')) url.hash = '' // setting the hash costs as much as parsing the URL
   return url.href
 }
 
-/** One language, perhaps said twice; a list is about several audiences and not about the text. */
+/** A single language, which may be repeated; a list describes several audiences, not the language of the text. */
 function languageIn(values: readonly string[]): string | undefined {
   const [language, ...others] = new Set(values.map((value) => value.trim().toLowerCase()))
   return language !== undefined && others.length === 0 && LANGUAGE.test(language) ? language : undefined

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/content?ref=`: the bytes of one record, for a fetcher's health server and the console. What was written never
- * changes, so it may be cached for ever and asked for in ranges.
+ * `GET /v1/content?ref=`: the bytes of one record, for a fetcher's health server and the console. A written record never changes,
+ * so answers may be cached for ever and requested in ranges.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -20,9 +20,9 @@ export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './objec
 export { type Bucket, CONTENT_PATH, type Reference, readReference, writeReference, wrongBucket } from './reference.ts'
 
 export type ContentServerOptions = {
-  /** folders whose archives may be read, absolute; asked for each request */
+  /** folders whose archives may be read, absolute; evaluated for each request */
   folders: () => Promise<readonly string[]>
-  /** CONTENT_TOKEN; undefined: only this machine is answered, by its loopback address */
+  /** CONTENT_TOKEN; undefined: only this machine may read, at its loopback address */
   token: string | undefined
 }
 
@@ -37,7 +37,7 @@ const STATUS: Record<ContentErrorCode, number> = {
   undecodable: 422,
 }
 
-/** A request handler of `node:http`. It answers whatever comes, and never throws. */
+/** A request handler for `node:http`. It answers every request, and never throws. */
 export function contentServer({ folders, token }: ContentServerOptions) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
@@ -61,9 +61,9 @@ function referenceIn(url: string): Reference {
   return readReference(ref)
 }
 
-/** @throws ContentError `gone`, also for folders that are not archives of the fleet, whatever is there */
+/** @throws ContentError `gone`, also for existing files in folders that are not archives of the fleet */
 export async function findMember(reference: Reference, folders: readonly string[]): Promise<OpenMember> {
-  // Names are never given twice, so that a name alone is enough where a reference does not say the folder
+  // Names are never reused, so the name is enough where a reference has no folder.
   const own = reference.kind === 'file' ? folders.filter((folder) => folder === reference.folder) : folders
   let last: Error | undefined
   for (const folder of own) {
@@ -77,7 +77,7 @@ export async function findMember(reference: Reference, folders: readonly string[
   throw last ?? new ContentError('gone', `${reference.name} is in none of the folders that are kept here`)
 }
 
-/** Answers a request that has been let in: whole or a range, or 304. Closes the member. */
+/** Answers an authorised request: whole, a range, or 304. Closes the member. */
 export async function sendMember(
   { handle, offset, length }: OpenMember,
   request: IncomingMessage,
@@ -92,7 +92,7 @@ export async function sendMember(
   }
 }
 
-/** The bytes of a member that has still to be found. @throws what `find` throws, before the first piece */
+/** The bytes of a member that is found on the first read. @throws what `find` throws, before the first piece */
 export async function* readMemberPieces(find: () => Promise<OpenMember>): AsyncGenerator<Uint8Array> {
   const { handle, offset, length } = await find()
   try {
@@ -103,9 +103,8 @@ export async function* readMemberPieces(find: () => Promise<OpenMember>): AsyncG
 }
 
 /**
- * Answers with the body of a page, without its content coding, for programs that read no WARC. It is written by a stranger, so no
- * browser is to show or run it.
- * @throws ContentError before anything is answered; an answer that breaks off later is cut
+ * Answers with the body of a page, without its content coding, for programs that do not read WARC. The body is untrusted, so headers
+ * keep browsers from showing or running it.
  */
 export async function sendBody(
   member: AsyncIterable<Uint8Array>,
@@ -132,12 +131,12 @@ export async function sendBody(
   }
 }
 
-/** What was written never changes. */
+/** A written record never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 
 /**
- * The same for bytes from anywhere.
- * @param read  from and to, both included. @throws what it throws before its first piece
+ * Answers in the same way with bytes from any source.
+ * @param read  from and to, both included. @throws its error before the first piece
  */
 export async function sendBytes(
   length: number,
@@ -155,7 +154,7 @@ export async function sendBytes(
   const [from, to] = range === undefined || range === 'outside' ? [0, length - 1] : range
   const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
   const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
-  const first = await pieces?.next() // an error is answered as one while the head has not been sent
+  const first = await pieces?.next() // an error can be answered as such until the head is sent
   response.setHeader('etag', tag)
   response.setHeader('cache-control', IMMUTABLE)
   response.setHeader('accept-ranges', 'bytes')
@@ -176,7 +175,7 @@ export async function sendBytes(
   }, response)
 }
 
-/** One range. Several ranges, or a header that cannot be read, are answered with the whole record (RFC 9110 §14.2). */
+/** Parses one range. Several ranges, or an unreadable header, are answered with the whole record (RFC 9110 §14.2). */
 function rangeOf(header: string | undefined, length: number): [number, number] | 'outside' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
   if (first === '' && last === '') return undefined
@@ -187,8 +186,8 @@ function rangeOf(header: string | undefined, length: number): [number, number] |
 }
 
 /**
- * With a token everybody who sends it. Without one only programs of this machine that use a loopback name: a web page could send
- * requests too, but only under another name or with headers that show it.
+ * With a token, everybody who sends it may read. Without one, only programs on this machine that use a loopback name: a web page could
+ * send requests too, but only under another name or with headers that reveal it.
  */
 function mayRead(
   { headers, socket }: IncomingMessage,

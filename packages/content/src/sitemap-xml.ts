@@ -1,6 +1,6 @@
 /**
- * What an XML sitemap or a feed names (sitemaps.org; RSS 0.9 to 2.0; Atom 0.3 and 1.0, RFC 4287), whatever prefixes its elements
- * have and whatever stands before it. Only tags are looked at, so memory does not grow with what the file holds.
+ * The URLs in an XML sitemap or a feed (sitemaps.org; RSS 0.9 to 2.0; Atom 0.3 and 1.0, RFC 4287), with any element prefixes and
+ * anything in front. Only tags are read, so memory does not grow with the file.
  */
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { decodeXML } from 'entities/decode'
@@ -11,29 +11,29 @@ export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
 
 /** The outermost element of each form. */
 const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'rdf', 'feed'])
-/** What names one URL, and the element in it that does. */
+/** The element that stands for one URL, and its child that holds the URL. */
 const ENTRIES: Record<string, string> = { url: 'loc', sitemap: 'loc', item: 'link', entry: 'link' }
 const WANTED: ReadonlySet<string> = new Set([...ROOTS, ...Object.keys(ENTRIES), 'loc', 'link', 'guid', 'source'])
 
 export class XmlReader {
   readonly #tags: TagReader
-  /** of the file: what an address of a feed is relative to */
+  /** the URL of the file: addresses in a feed are relative to it */
   readonly #url: string | undefined
   #base: string | undefined
   #found: SitemapEntry[] = []
-  /** the entry that is open: its name, the prefix of its elements, whether it has named its URL */
+  /** the open entry: its name, the prefix of its elements, whether its URL was found */
   #entry = ''
   #prefix = ''
   #isNamed = false
-  /** of an item without a link */
+  /** the id of an item, in case it has no link */
   #guid = ''
-  /** an entry of a feed holds what it was taken from, with links of its own */
+  /** an Atom entry may contain its source feed, which has links that are not the entry's */
   #isInSource = false
-  /** the element whose text is read, and that text */
+  /** the element whose text is being read, and that text */
   #field = ''
   #text = ''
 
-  /** It is a sitemap or a feed, also when it names nothing. */
+  /** Whether the file is a sitemap or a feed, even one without URLs. */
   isKnown = false
 
   constructor(url: string | undefined) {
@@ -95,7 +95,7 @@ export class XmlReader {
     else this.#add(text)
   }
 
-  /** Atom. */
+  /** Reads an Atom link. */
   #link(attributes: ReadonlyMap<string, string>): void {
     const rel = attributes.get('rel')?.trim().toLowerCase() ?? 'alternate'
     const href = attributes.get('href')?.trim()
@@ -137,7 +137,7 @@ function partsOf(element: string): [prefix: string, name: string] {
   return [element.slice(0, colon + 1), element.slice(colon + 1)]
 }
 
-/** Of an absolute http or https URL; undefined: it is none. */
+/** An absolute http or https URL; undefined: the text is none. */
 export function entryOf(kind: SitemapEntry['kind'], text: string): SitemapEntry | undefined {
   const url = text.length > MAX_URL_CHARS ? null : URL.parse(text.trim())
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined

@@ -13,25 +13,25 @@ import { entryOf, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
 export type SitemapSource = {
   /** Content-Type as received */
   type?: string | null
-  /** of the file itself: what relative addresses of an Atom feed are relative to */
+  /** the URL of the file: relative addresses of an Atom feed are resolved against it */
   url?: string
-  /** the body is known to be cut, so that its last line may be half of one */
+  /** the body is known to be cut, so that its last line may be incomplete */
   isCut?: boolean
 }
 
-/** What came is no sitemap; the message says what it is. */
+/** The body is no sitemap; the message says what it is. */
 export class SitemapError extends Error {
   override readonly name = 'SitemapError'
 }
 
-/** What the protocol allows one file to have: 50 MB and 50,000 URLs; what is beyond is not read. */
+/** Limits of the protocol for one file: 50 MB and 50,000 URLs; the rest is not read. */
 export const SITEMAP_MAX_BYTES = 52_428_800
 export const SITEMAP_MAX_ENTRIES = 50_000
-/** A packed file that is served packed once more. */
+/** How often a file may be packed: some servers compress a packed file once more. */
 const MOST_LAYERS = 2
 
 /**
- * What came before an error is read, and then it is thrown.
+ * Entries before an error are yielded, then the error is thrown.
  * @param body  without its content coding; a file that is itself packed with gzip is unpacked
  * @throws SitemapError, ContentError `damaged` when it is cut off inside gzip; what `body` throws
  */
@@ -62,7 +62,7 @@ export async function* readSitemap(
   if (entries === 0 && reader?.isKnown !== true) throw new SitemapError(whatElse(start))
 }
 
-/** A declaration counts also where something stands before it, as a warning of PHP does. */
+/** An XML declaration counts even when other text precedes it, such as a PHP warning. */
 function encodingIn(sample: Uint8Array, type: string | null): string {
   const at = latin1(sample).indexOf('<?xml')
   return encodingOf(at > 0 ? sample.subarray(at) : sample, type)
@@ -80,9 +80,9 @@ function whatElse(start: string): string {
     : 'this is no sitemap: neither XML nor a text with one URL per line'
 }
 
-/** The first bytes of a file, as many as are read; they end also where the file cannot be read further. */
+/** The first bytes of a file, up to the limit or to the first error. */
 class Bounded {
-  /** there was more */
+  /** the file continues */
   isCut = false
   failure: { error: unknown } | undefined
   readonly #source: AsyncIterable<Uint8Array>
@@ -106,7 +106,7 @@ class Bounded {
   }
 }
 
-/** By its first bytes, because servers name such files in every way. What browsers overlook at the end of gzip is overlooked. */
+/** Whether it is gzip, by its first bytes, because file names prove nothing. Trailing faults are ignored, as browsers do. */
 async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const input = new OctetsIn(body)
   try {
@@ -131,5 +131,5 @@ class TextReader {
   }
 }
 
-/** Without what stands behind it: another column, or a comment. The parser of URLs would join either to the address. */
+/** The line without a second column or a comment, which the URL parser would join to the address. */
 const urlIn = (line: string): string => line.trim().split(/\t|\s#/, 1)[0] as string

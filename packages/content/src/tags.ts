@@ -1,22 +1,22 @@
 /**
- * The tags of a page with the attributes that are wanted, as a stream, and text where it is wanted. The tokenizer of htmlparser2
- * alone: a parser that keeps the open elements takes seconds for a page of unclosed ones.
+ * Streams the tags of a page with selected attributes, and selected text. Only htmlparser2's tokenizer is used: its parser, which
+ * tracks open elements, takes seconds for a page of unclosed ones.
  */
 import { decodeHTMLAttribute } from 'entities/decode'
 import { Tokenizer } from 'htmlparser2'
 import { MAX_VALUE_CHARS } from './absolute.ts'
 import { ForeignElements } from './foreign.ts'
 
-/** Longest name of an element and of an attribute that can be wanted, characters. */
+/** Longest selectable name of an element or attribute, characters. */
 const MAX_ELEMENT_CHARS = 32
 const MAX_ATTRIBUTE_CHARS = 16
 
 export type TagEvents = {
   /** @param attributes  by name in lower case; the first of each name. @param isForeign  of SVG or MathML */
   onTag(element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): void
-  /** an element has ended, also one that was never open */
+  /** called at each end tag, even of an element that was never open */
   onEnd?(element: string): void
-  /** where `wantsText` is set: as it stands there, and CDATA as it would stand there without */
+  /** called where `wantsText` is set: the raw text, and CDATA escaped like other text */
   onText?(text: string): void
 }
 export type TagOptions = {
@@ -31,7 +31,7 @@ export class TagReader {
   readonly #isXml: boolean
   readonly #foreign: ForeignElements | undefined
   readonly #tokenizer: Tokenizer
-  /** text that has not been dealt with yet, and where it begins in the whole */
+  /** text not yet processed, and its position in the whole */
   #window = ''
   #windowAt = 0
   #dealtWith = 0
@@ -88,7 +88,7 @@ export class TagReader {
         this.#dealtWith = end
         if (this.#value.length <= MAX_VALUE_CHARS) this.#value += part
       },
-      onattribentity: () => undefined, // the tokenizer takes twice as long when it looks for them itself
+      onattribentity: () => undefined, // the tokenizer takes twice as long when it decodes entities itself
       onattribend: (_quote, end) => {
         this.#dealtWith = end
         if (this.#attribute !== '' && !this.#attributes.has(this.#attribute))

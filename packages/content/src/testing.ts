@@ -1,4 +1,4 @@
-/** The parts of this package that tests use one by one. */
+/** Parts of this package for unit tests. */
 export { encodingOf, SAMPLE_BYTES } from './charset.ts'
 export { HeadTag, readTags } from './head-tags.ts'
 export { type Link, type LinkOptions, LinkReader, MAX_LINKS } from './links.ts'

@@ -1,23 +1,23 @@
 /**
- * What TypeScript and the scripts say to each other: the arguments of every verb, the items that follow them, and the parts of the
- * replies, each named once. In a script `ARG.limit` is the place of that argument, `ARG.items` the place of the first item, and
- * `START_ITEM.fence` how far the fence is from where its item begins.
+ * How TypeScript and the scripts exchange data: the arguments of every verb, the items that follow them, and the parts of the replies, each
+ * named once. In a script `ARG.limit` is the place of that argument, `ARG.items` the place of the first item, and `START_ITEM.fence` the
+ * distance of the fence from the beginning of its item.
  */
 import { places } from './layout.ts'
 
 export type Arg = string | number | Buffer
 
 /**
- * In front of the arguments of every verb.
+ * Arguments that precede those of every verb.
  * time: the latest time of the ledger that the caller is sure of, ms: the last one that it saw, plus what has passed on its own monotonic
- * clock since; '' from a process that has only just started. '/time/excess' while the clock of Redis runs faster than the caller's:
- * the share of its time that has not passed (redis-clock.ts). Tests: 'now/time' or 'now/time/excess', and now stands for the clock of Redis.
+ * clock since; '' from a process that has only just started. '/time/excess' while the clock of Redis runs faster than the caller's: the
+ * share of its time that has not passed (redis-clock.ts). Tests: 'now/time' or 'now/time/excess', where now replaces the clock of Redis.
  * holdMs: how long nothing is granted after Redis forgot or its clock leapt: lease + quarantine; longestLeaseMs: the first of these.
  * knownEpoch: the epoch that the caller knows, '' from a process that has just started.
  */
 export const EVERY_CALL = ['time', 'holdMs', 'longestLeaseMs', 'knownEpoch'] as const
 
-/** The arguments of every verb, which its script in lua/verbs/ explains. A verb is in this list or does not exist. */
+/** The arguments of every verb; its script in lua/verbs/ explains them. A verb that is not in this list does not exist. */
 export const ARGS = {
   store: ['laneLimit', 'outcomesLimit', 'markBy', 'markName', 'chunk', 'markLifeMs', 'beyondMs', 'singles'],
   reserve: ['limit', 'aheadMs', 'reserveMs', 'inFlightLimit', 'outcomesLimit', 'peek', 'lane', 'list'],
@@ -56,7 +56,7 @@ function item<const Name extends string>(...names: Name[]): Item<Name> {
   return { at: places(names, 0), write: (parts) => names.map((name) => parts[name]) }
 }
 
-/** Parts of a reply that stand together. */
+/** Parts of a reply that are read together. */
 export type Row<Name extends string> = {
   at: Record<Name | 'size', number>
   read(texts: string[], from?: number): Record<Name, string>
@@ -72,7 +72,7 @@ export function row<const Name extends string>(...names: Name[]): Row<Name> {
   }
 }
 
-/** A row that is one text: `FACT.joined` in a script is the text of the locals with these names. */
+/** A row that is one text: in a script, `FACT.joined` joins the locals that have these names. */
 function joined<const Name extends string>(...names: Name[]) {
   const { at, read } = row(...names)
   return { at: { ...at, joined: { lua: names.join(" .. '|' .. ") } }, read }
@@ -86,29 +86,31 @@ export const START_ITEM = item('lane', 'fence', 'kind', 'version', 'delayMs', 'p
 export const CONFIRM_ITEM = item('lane', 'fence', 'version')
 export const GRANT_ITEM = item('lane', 'paceLane', 'version', 'delayMs', 'leaseMs', 'requester')
 export const COMPLETION = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'load', 'leaving')
-/** As long as COMPLETION, and without items behind it: most completions need three arguments fewer by this. */
+/** Has as many parts as COMPLETION, but no items follow it: most completions need three arguments fewer this way. */
 export const DONE = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs', 'json', 'kind')
-/** The beginning of COMPLETION: the end of a secondary lease after which nothing is to be said about the site. */
+/** The first parts of COMPLETION: the end of a secondary lease when there is nothing to report about the site. */
 export const OVER = item('lane', 'fence', 'ending', 'delayMs', 'elapsedMs')
 export const RESTORE_ITEM = item('lane', 'endedAt', 'delayMs', 'load')
 export const RESOLUTION = item('lane', 'fence', 'next', 'till', 'gate', 'leaving')
-/** `json`, `kind` and `id` are an item of LEAVING, of which `leaving.lua` says what they hold. */
+/** `json`, `kind` and `id` are an item of LEAVING; `leaving.lua` says what they hold. */
 export const CANCEL_ITEM = item('url', 'json', 'kind', 'id')
 export const LEAVING = item('json', 'kind', 'id')
 export const DELAY_ITEM = item('agent', 'delayMs', 'clampedFrom')
 export const LEAST_DELAY_ITEM = item('agent', 'delayMs')
 export const POLICY_ITEM = item('site', 'policy')
-/** reason: of an outcome that others of its kind are counted with, ''; backOff: '1' where the note is of the back-off that followed */
+/**
+ * reason: the reason of the outcome for which the note is an example, or ''; backOff: '1' when the note is about the back-off that followed
+ */
 export const NOTE_ITEM = item('origin', 'reason', 'text', 'backOff')
 export const STOP_ITEM = item('name', 'till')
 
-/** The beginning of a reply of reserve, with what stands in front of every reply. */
+/** The beginning of a reply of reserve, behind the parts that begin every reply. */
 export const REPLY = row('epoch', 'now', 'kind', 'more')
-/** What reserve returns of a lane, joined by '|': one text costs less than many. */
+/** The facts that reserve returns about a lane, joined by '|': one text costs less than many. */
 export const FACT = joined('fence', 'notBefore', 'attempts', 'list', 'version', 'urlCount', 'delayMs')
-/** The same of closed gates, behind it where there are any. `blocked` is a '.' and the reason, which may hold a '|'. */
+/** The facts about closed gates, which follow FACT when a gate is closed. `blocked` is a '.' and the reason, which may hold a '|'. */
 export const CLOSED_FACT = joined('heldBy', 'closedUntil', 'fetchFence', 'fetchUntil', 'refetch', 'blocked')
-/** A reply of start to one order. */
+/** The reply of start to one order. */
 export const START_ANSWER = joined('answer', 'waitMs', 'paceFence', 'paceDelayMs')
 export const ACQUIRED = row('answer', 'value', 'delayMs', 'lane', 'paceFence', 'paceDelayMs')
 export const NEXT_ANSWER = row('answer', 'waitMs', 'gate', 'turn', 'endedAt')

@@ -1,18 +1,18 @@
-/** Ends leases whose holder did not come back, for every service that reaps. */
+/** Ends leases that have expired, for every service that reaps. */
 import { step } from '@decorum/robots'
 import type { Ledger } from './ledger.ts'
 import type { Reaped } from './types.ts'
 
 export type EndingLeases = {
-  /** after each call that ended leases or looked for them */
+  /** called after each call that ended leases or searched for them */
   onReaped?: (reaped: Reaped) => void
-  /** before the end of each robots fetch is recorded */
+  /** called before the end of each robots fetch is recorded */
   onRobotsFetch?: () => void
 }
 
 /**
- * Ends the leases of a partition whose time is over. A robots fetch that ended this way is recorded as a timeout.
- * @throws LedgerUnavailableError; what was not recorded by then ends by its own time
+ * Ends the expired leases of a partition. A robots fetch that ended this way is recorded as a timeout.
+ * @throws LedgerUnavailableError; what was not recorded by then expires
  */
 export async function endLeases(
   ledger: Pick<Ledger, 'reap' | 'record' | 'now' | 'clock'>,

@@ -1,7 +1,7 @@
-/** Errors that interrupt the work. Ordinary refusals are values. */
+/** Errors that interrupt the work. Ordinary refusals are values, not errors. */
 import { explainRefusal } from '@decorum/protocol/redis-refusal'
 
-/** Redis did not answer a ledger command. Nothing was granted, so nothing may be fetched; asking again is safe. */
+/** Redis did not answer a ledger command. Nothing was granted, so nothing may be fetched; repeating the call is safe. */
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError'
   readonly code = 'LEDGER_UNAVAILABLE'

@@ -1,4 +1,4 @@
-/** Checks once, at start, that this Redis can keep the promises; errors and warnings are for the person who set it up. */
+/** Checks once, at start, that this Redis can keep the promises. Errors and warnings address the person who set it up. */
 import type { Deadline } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { Redis } from 'ioredis'
@@ -6,12 +6,12 @@ import { LedgerUnfitError } from './errors.ts'
 import { infoField } from './info.ts'
 import { mastersOf, type RedisLink } from './link.ts'
 
-/** Its major version: `redis_version` of INFO, which Valkey has as well. The one place that says so. */
+/** The oldest supported major version: `redis_version` of INFO, which Valkey has as well. No other place has this number. */
 export const OLDEST_REDIS = 7
 
 /**
- * In a cluster each master is checked; one that does not answer is left out, as long as another one does.
- * @returns warnings: what works but weakens a promise. @throws LedgerUnfitError naming what is wrong and the way out
+ * In a cluster each master is checked; a master that does not answer is skipped as long as another one answers.
+ * @returns warnings: settings that work but weaken a promise. @throws LedgerUnfitError that says what is wrong and how to repair it
  */
 export async function checkRedis(redis: RedisLink, { clock, ms }: Deadline): Promise<string[]> {
   const asked = mastersOf(redis).map((server) => within(clock, checkServer(server, redis.isCluster), ms))
@@ -49,7 +49,7 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<string[]> 
   return warnings
 }
 
-/** @param info  what INFO says */
+/** @param info  the reply of INFO */
 const isNode = (info: string): boolean => info.includes('cluster_enabled:1')
 const ONE_NODE =
   'this Redis is a node of a cluster: write ?cluster behind REDIS_URL, or name several of its nodes, separated by commas'
@@ -65,20 +65,20 @@ async function coverage(redis: Redis): Promise<string | undefined> {
   return (answer as string[])[1]
 }
 
-/** Commands that could have removed a ledger since the server was started, by their names in INFO. */
+/** Commands that could have removed a ledger since the server started, by their names in INFO. */
 const TAKES_AWAY =
   /^cmdstat_(?:del|unlink|flush\w+|swapdb|rename\w*|move|migrate|restore\w*|replicaof|slaveof|debug\S*|config\|resetstat|cluster\S*):/m
 
 /**
- * A server without a ledger from which nothing was removed since it was started has held none in all that time: the leases of an
- * earlier one have had so long to end.
- * @param info  INFO everything, of a Redis without a ledger
- * @returns     ms; undefined when it may have held one since
+ * How long a server without a ledger has certainly held none: its uptime, if nothing was removed since it started. Leases of an earlier
+ * ledger have had that long to end.
+ * @param info  the reply of `INFO everything`, of a Redis without a ledger
+ * @returns     ms; undefined when the server may have held a ledger since
  */
 export function emptySinceMs(info: string): number | undefined {
   const field = (name: string): string => infoField(info, name)
   const hasServed = field('role') === 'master' && /^0*$/.test(field('master_replid2'))
   const uptime = field('uptime_in_seconds')
   if (!hasServed || !/^\d+$/.test(uptime) || !info.includes('# Commandstats') || TAKES_AWAY.test(info)) return undefined
-  return Math.max(0, Number(uptime) - 1) * 1_000 // the difference of two instants in whole seconds: up to one too long
+  return Math.max(0, Number(uptime) - 1) * 1_000 // uptime is in whole seconds, so it may be 1 s too long
 }

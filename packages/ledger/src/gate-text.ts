@@ -1,6 +1,6 @@
 /**
- * The functions of lua/lib/gates.lua that are made when the scripts are loaded: one for each kind of request and moment that a script asks
- * for, in which the readers of the gates that count stand one after the other. Nothing is interpreted at run time.
+ * Makes the functions of lua/lib/gates.lua when the scripts are loaded: one for each kind of request and moment that a script uses, which
+ * calls the readers of the gates that count one after the other. Nothing is interpreted at run time.
  */
 import {
   GATE_TABLE,
@@ -17,7 +17,7 @@ import type { Verbatim } from './layout.ts'
 
 export type GateTable = Record<LedgerGate, GateRow>
 
-/** `GATES.pageGrant` in a script, and `GATES.pageGrantEach`. */
+/** A function that a script uses: `GATES.pageGrant`, or `GATES.pageGrantEach`. */
 type Asked = { name: string; what: What; moment: Moment; each: boolean }
 const capital = (text: string): string => text[0]?.toUpperCase() + text.slice(1)
 const ALL_ASKED: Asked[] = (Object.keys(WHATS) as What[]).flatMap((what) =>
@@ -25,7 +25,7 @@ const ALL_ASKED: Asked[] = (Object.keys(WHATS) as What[]).flatMap((what) =>
     [false, true].map((each) => ({ name: `${what}${capital(moment)}${each ? 'Each' : ''}`, what, moment, each })),
   ),
 )
-/** What `GATES.…` in a script stands for: the name of a local function. */
+/** Replaces `GATES.…` in a script by the name of a local function. */
 export const GATES: Record<string, Verbatim> = Object.fromEntries(
   ALL_ASKED.map(({ name }) => [name, { lua: `gates_${name}` }]),
 )
@@ -35,7 +35,7 @@ const READER = /^--- @reader ([\w-]+)(?: when (.+?))? = (.+)$/gm
 type Reader = { guard: string | undefined; expression: string }
 
 /**
- * @param text  of lua/lib/gates.lua, its names replaced
+ * @param text  lua/lib/gates.lua, with its names replaced
  * @throws Error  for a gate without a reader, or a reader without a gate
  */
 export function readersOf(text: string): Map<LedgerGate, Reader> {
@@ -52,7 +52,7 @@ export function readersOf(text: string): Map<LedgerGate, Reader> {
 
 /**
  * @param script  the rest of the script, with its names replaced
- * @param table   tests only: the table with cells of their own
+ * @param table   tests only: a changed table
  */
 export function gateFunctions(script: string, readers: Map<LedgerGate, Reader>, table: GateTable = GATE_TABLE): string {
   checkTable(table)
@@ -109,7 +109,7 @@ function checkTable(table: GateTable): void {
       }
 }
 
-/** Fields of an origin or a crawl by which a gate or a delay is judged: lua/lib/gates.lua and the parts beside it read them for all. */
+/** Fields of an origin or a crawl that decide a gate or a delay: only lua/lib/gates.lua and the parts beside it read them. */
 const JUDGED_FIELDS = [
   ...[
     'FIELD.version',
@@ -131,12 +131,12 @@ const JUDGED_FIELDS = [
   ],
 ]
 const READ_CALL = /call\('(?:HGET|HMGET|HEXISTS|HVALS|HGETALL)'((?:[^()]|\([^()]*\))*)\)/g
-/** lib/epoch reads the epoch's record, which each call does first, and view shows what is stored. */
+/** lib/epoch reads the epoch's record at the beginning of each call, and view shows what is stored. */
 const MAY_READ = new Set(['lib/gates', 'lib/epoch', 'lib/view'])
 
 /**
  * @param file  below lua/, such as `verbs/start`
- * @throws Error  for a gate's field that is read outside of the part that answers for all
+ * @throws Error  for a gate's field that is read outside of lib/gates
  */
 export function refuseOtherReaders(file: string, text: string): void {
   if (MAY_READ.has(file) || file.startsWith('gates/')) return

@@ -1,10 +1,10 @@
-/** Turns of redirects that lead the robots fetches of other hosts to one host: one in so long, whichever fetchers of the fleet make them. */
+/** Limits how often redirects lead robots fetches of other hosts to one host: one turn per interval for the whole fleet. */
 import type { Deadline } from '@decorum/protocol'
 import type { Keys } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { withDeadline } from './scripts.ts'
 
-/** @param name  the host, and whose turns these are · @returns 0: the turn is taken; else ms until the next one */
+/** @param name  the host, and the kind of turn · @returns 0: the turn is taken; else ms until the next one */
 export async function takeHopTurn(
   redis: RedisLink,
   keys: Keys,
@@ -17,7 +17,7 @@ export async function takeHopTurn(
   return isTaken === null ? Math.max(1, await withDeadline(redis.pttl(key), deadline, 'hopTurn')) : 0
 }
 
-/** The turn that was taken lasts for so long from now on. */
+/** Sets how long the turn that was taken lasts, from now. */
 export async function keepHopTurn(
   redis: RedisLink,
   keys: Keys,

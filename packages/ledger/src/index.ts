@@ -1,7 +1,7 @@
 /**
- * What the fleet shares, in Redis: lanes with their URLs and leases, what is known of origins, and outcomes. Start at `openLedger`
- * (ledger.ts); its functions are in ledger/. What changes a lane or an origin is a verb: one Lua script in lua/verbs/ and one codec of
- * the same name in verbs/. layout.ts names all that is stored, calls.ts all that passes between codecs and scripts.
+ * The state that the fleet shares, in Redis: lanes with their URLs and leases, facts about origins, and outcomes. Start at `openLedger`
+ * (ledger.ts); its functions are in ledger/. Every change of a lane or an origin is a verb: one Lua script in lua/verbs/ and one codec of
+ * the same name in verbs/. layout.ts names everything that is stored, calls.ts everything that codecs and scripts exchange.
  */
 
 export type { CrawlBook } from './crawls/book.ts'

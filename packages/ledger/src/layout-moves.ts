@@ -1,32 +1,32 @@
 /**
- * What becomes of all that a ledger stores when its number of partitions changes: hosts whose partition is another one afterwards move
- * there, and nothing that was held back or counted for them may stay behind. Each key of the layout, and each field of the records in it,
- * has an answer here or does not compile; packages/ledger/src/move carries the answers out.
+ * What a change of the number of partitions does with everything that a ledger stores. Hosts whose partition changes move there, and
+ * nothing that held them back or was counted for them may stay behind. Each key of the layout, and each field of its records, has an entry
+ * here; without one the code does not compile. packages/ledger/src/move carries the moves out.
  */
 import type { CRAWL, EPOCH, FIELD, KEY, MEMORY } from './layout.ts'
 
-/** What the entries of a key, or the name behind its colon, say where they belong: the partition of that host. */
+/** Whose partition decides where an entry of a key, or the name behind its colon, belongs. */
 export type Owner = 'lane' | 'origin' | 'host'
 
 export type KeyMove =
-  /** goes along with a lane or an origin, in one step with all of it: move-lane.ts, move-origin.ts */
+  /** moves with a lane or an origin, in the same step: move-lane.ts, move-origin.ts */
   | { with: 'lane' | 'origin' }
-  /** the key belongs to one lane or origin, which is named behind it, and goes as it is, with the life it has left */
+  /** the key belongs to one lane or origin, which is named behind it, and moves unchanged, with its remaining time to live */
   | { key: 'lane' | 'origin' }
   /**
-   * entries of a hash, set or sorted set, each named after what it belongs to; `instants`: scores on the ledger's clock, or values of a
-   * hash that begin with such an instant, packed
+   * entries of a hash, set or sorted set, each named after its owner; `instants`: scores on the ledger's clock, or values of a hash that
+   * begin with such an instant, packed
    */
   | { entries: Owner; in: 'hash' | 'set' | 'zset'; instants?: true }
-  /** has the same content in every partition: those that come get it before they are opened */
+  /** has the same content in every partition: new partitions get it before they are opened */
   | { everywhere: string }
-  /** what counts is the sum of all partitions: that of one that retires goes on in the first one */
+  /** only the sum over all partitions counts: the first partition adds the number of one that retires */
   | { sum: string }
-  /** has fields with answers of their own */
+  /** each field has its own entry, below */
   | { fields: 'epoch' | 'crawl' }
-  /** nothing of it counts once the fleet stands still: why */
+  /** is dropped: it does not count once the fleet stands still; the text says why */
   | { ends: string }
-  /** belongs to the partition, not to the hosts in it: why */
+  /** belongs to the partition, not to its hosts; the text says why */
   | { stays: string }
 
 const LANE = { with: 'lane' } as const
@@ -42,7 +42,7 @@ export const KEY_MOVES = {
   slotless: LEASES_END,
   queues: { ends: 'those that wait are processes, and none runs; what their lanes remember goes along' },
   leases: LEASES_END,
-  /** by its name and not with the lane: a delay runs in a lane without URLs, too */
+  /** moved by name and not with the lane, because a delay also runs in a lane without URLs */
   ended: { entries: 'lane', in: 'hash', instants: true },
   lanes: LANE,
   normal: LANE,
@@ -53,7 +53,7 @@ export const KEY_MOVES = {
   crawl: { fields: 'crawl' },
   forgotten: { stays: 'what was forgotten is read from all partitions together, and the first one never retires' },
   lanesOf: LANE,
-  /** a domain ('@…') counts in all partitions, retired ones too, so its entries stay */
+  /** a domain ('@…') counts in all partitions, including retired ones, so its entries stay */
   hostsOf: { entries: 'host', in: 'hash' },
   origin: { with: 'origin' },
   changed: { ends: 'only a reservation relies on it' },
@@ -87,15 +87,15 @@ export const KEY_MOVES = {
 } as const satisfies Record<keyof typeof KEY, KeyMove>
 
 export type EpochMove =
-  /** the latest version is in force in every partition before it opens */
+  /** the latest version is set in every partition before it opens */
   | 'everywhere'
-  /** instants, the latest of all partitions: lanes of any of them may come */
+  /** the latest instant of all partitions, because lanes of any of them may move here */
   | 'latest'
-  /** the highest one of all partitions */
+  /** the highest number of all partitions */
   | 'highest'
-  /** the change of partitions writes it */
+  /** the change of partitions writes this field */
   | 'change'
-  /** of one partition and the Redis that it lies in */
+  /** belongs to one partition and its Redis */
   | 'stays'
 
 export const EPOCH_MOVES = {
@@ -105,12 +105,12 @@ export const EPOCH_MOVES = {
   keptUntil: 'stays',
   why: 'stays',
   now: 'stays',
-  /** waited for before hosts move */
+  /** the change waits until the hold has ended before hosts move */
   holdUntil: 'stays',
-  /** instants that move are made those of their new partition: server-clocks.ts */
+  /** instants that move are converted to the time of their new partition: server-clocks.ts */
   shift: 'stays',
   doubt: 'stays',
-  /** of one server's clock, and of a minute: processes measure it anew */
+  /** describes one server's clock for a minute: processes measure it again */
   excess: 'stays',
   lost: 'latest',
   fence: 'highest',
@@ -126,16 +126,16 @@ export const EPOCH_MOVES = {
 } as const satisfies Record<keyof typeof EPOCH, EpochMove>
 
 export type CrawlMove =
-  /** of the record: the latest version is in force in every partition before it opens */
+  /** part of the record: the latest version is set in every partition before it opens */
   | 'everywhere'
-  /** a share of a limit, dealt anew */
+  /** a share of a limit, which is divided again */
   | 'share'
-  /** what counts is the sum of all partitions: that of one that retires goes on in the first one */
+  /** only the sum over all partitions counts: the first partition adds the number of one that retires */
   | 'sum'
-  /** which day was counted, and how many: likewise, of the latest day */
+  /** a day and a count: summed for the latest day */
   | 'day'
 
-/** Counts of outcomes by kind, which have no name in CRAWL, are sums. */
+/** Counts of outcomes by kind have no name in CRAWL; they are summed. */
 export const CRAWL_MOVES = {
   record: 'everywhere',
   version: 'everywhere',
@@ -148,12 +148,12 @@ export const CRAWL_MOVES = {
   day: 'day',
   today: 'day',
   bytes: 'sum',
-  /** what is pending of it goes along with its lanes before */
+  /** the pending URLs of the crawl have already moved with their lanes */
   storedEver: 'sum',
   left: 'sum',
 } as const satisfies Record<keyof typeof CRAWL, CrawlMove>
 
-/** Which fields of an origin, and of what a lane remembers, are instants on the clock of their partition. */
+/** The fields of an origin, and of the memory of a lane, that are instants on the clock of their partition. */
 export const ORIGIN_INSTANTS = {
   robotsState: false,
   robotsStateEnds: true,

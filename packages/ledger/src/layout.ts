@@ -1,23 +1,23 @@
 /**
- * The stored form of a ledger: every key, hash field and record, each named once. TypeScript imports the names; in the scripts
- * `KEY.due` or `LEASE.fence` is replaced by what stands here when they are loaded (script-text.ts). lua/lib/keys.lua says what
- * each key holds.
+ * The stored form of a ledger: every key, hash field and record, each named once. TypeScript imports the names; in the scripts names such
+ * as `KEY.due` or `LEASE.fence` are replaced by these values at load time (script-text.ts). lua/lib/keys.lua describes the content of each
+ * key.
  */
 import { CANDIDATES, DEFAULT_CRAWL, FOREVER, tagName } from '@decorum/protocol'
 import type { GateName } from '@decorum/protocol/gates'
 import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
 
 /**
- * The number of this layout. A ledger with another number is neither read nor written; `3>5` is one that is being upgraded. Raise it
- * with every change that an earlier or later process would misread. `decorum ledger upgrade` takes one step, from the layout of the release
- * before: write it in packages/ledger/src/move/upgrade.ts and the scripts in lua/upgrade beside it, in place of the step before it, and
- * the fixture of the new layout by test/ledger/layouts/write.ts.
+ * The number of this layout. A ledger with another number is neither read nor written; `3>5` is one that is being upgraded. Raise the
+ * number with every change that an earlier or later process would misread. `decorum ledger upgrade` takes one step, from the layout of the
+ * previous release. Write that step in packages/ledger/src/move/upgrade.ts and the scripts in lua/upgrade beside it, replacing the previous
+ * step, and write the fixture of the new layout with test/ledger/layouts/write.ts.
  */
 export const LAYOUT = {
   version: '5',
   /**
-   * Of a ledger that has, or has had, other crawls than the default one: a process that does not know crawls would pass their URLs over.
-   * It differs in nothing else, and a ledger with the default crawl alone stays as it is.
+   * The layout of a ledger that has, or has had, crawls beside the default one: a process that does not support crawls would ignore their
+   * URLs. It differs in nothing else, and a ledger with the default crawl alone keeps `version`.
    */
   withCrawls: '6',
 } as const
@@ -26,12 +26,12 @@ export const LAYOUT_VERSION = LAYOUT.version
 
 /** Keys of a partition, behind its tag. Those with a colon are followed by a name. */
 export const KEY = {
-  /** the key that every script declares: it routes the call to the partition's slot */
+  /** every script declares this key: it routes the call to the partition's slot */
   epoch: 'epoch',
   /**
-   * Declared beside it, with the number of partitions that the caller knows of behind it, and never stored: while a slot moves
-   * from one node of a cluster to another, Redis runs no script that names a key which exists and one which does not (TRYAGAIN).
-   * So a script never works on half of a partition.
+   * Every script declares this key too, followed by the number of partitions that the caller knows. It is never stored: while a slot moves
+   * from one node of a cluster to another, Redis refuses a script that names an existing key and a missing one (TRYAGAIN). So a script
+   * never works on half of a partition.
    */
   partitions: 'of:',
   due: 'due',
@@ -42,21 +42,23 @@ export const KEY = {
   slotless: 'slotless',
   queues: 'queues',
   leases: 'leases',
-  /** when the last exchange of a lane ended, and what it owes: LAST (lib/owed.lua) */
+  /** when the last exchange of a lane ended, and the delay owed from then on: LAST (lib/owed.lua) */
   ended: 'ended',
   lanes: 'lanes',
   normal: 'q:',
   high: 'h:',
-  /** of a lane that holds URLs of another crawl than the default one: whose turn it is (lib/turns.lua) */
+  /** the turns of the crawls of a lane, when it holds URLs of a crawl beside the default one (lib/turns.lua) */
   turns: 't:',
-  /** of a lane in which crawls ask for permits: their turns (lib/permit-turns.lua) */
+  /** the turns of the crawls that ask for permits in a lane (lib/permit-turns.lua) */
   permitTurns: 'pt:',
-  /** the names of the crawls, with the version of their records; followed by a name: what is known of it; and the lanes with its URLs */
+  /**
+   * the names of the crawls, with the versions of their records; followed by a name, the record of that crawl; and the lanes with its URLs
+   */
   crawls: 'crawls',
   crawl: 'crawl:',
   lanesOf: 'in:',
   hostsOf: 'hosts:',
-  /** crawls that were forgotten, for an hour (lua/record/crawl-forget.lua) */
+  /** forgotten crawls, for an hour (lua/record/crawl-forget.lua) */
   forgotten: 'forgotten',
   origin: 'o:',
   changed: 'changed',
@@ -68,86 +70,89 @@ export const KEY = {
   spentUnclaimed: 'spent-unclaimed',
   outcomes: 'outcomes',
   outbox: 'outbox',
-  /** candidates that a redirect asked to wait: they enter the outbox when they are due */
+  /** redirect targets that must wait before they enter the outbox */
   later: 'later',
   operations: 'operations',
   stops: 'stops',
   policies: 'policies',
-  /** followed by a day, counted from 1970 */
+  /** followed by a day, as days since 1970 */
   requests: 'requests:',
   heldByPolicy: 'closed',
   waking: 'waking',
   counts: 'counts',
   fleet: 'fleet',
   pool: 'pool:',
-  /** followed by a host: a robots fetch of another one was redirected to it lately (hop-turns.ts) */
+  /** followed by a host: a robots fetch of another host was recently redirected to it (hop-turns.ts) */
   hopTurn: 'hop:',
   wake: 'wake',
-  /** what an operator may want to see later: bounded, and each ends by itself (lib/notes.lua) */
+  /** notes for operators: bounded, and each expires (lib/notes.lua) */
   notes: 'n:',
   noted: 'noted',
   examples: 'f:',
   ring: 'ring',
   closedIndex: 'shut:',
-  /** lanes that have come to this partition while the number of partitions is changed */
+  /** lanes that have moved to this partition while the number of partitions is changed */
   moved: 'moved',
-  /** BullMQ's job of candidates; the marks of its chunks are fields of it */
+  /** BullMQ's job of candidates; the marks of its chunks are fields of the job */
   candidateJob: `${CANDIDATES}:`,
 } as const
 
 /** Fields of the hash `epoch`. */
 export const EPOCH = {
-  /** the run of Redis that the epoch began in */
+  /** the run of Redis in which the epoch began */
   run: 'run',
   id: 'id',
   previousId: 'prev',
-  /** the ledger's time at the latest call of the epoch before, of which all that was written since is lost */
+  /** the ledger's time at the latest call of the previous epoch; everything written after that call is lost */
   keptUntil: 'kept',
-  /** what began it: why-held.ts */
+  /** why the epoch began: why-held.ts */
   why: 'why',
   /** the ledger's time at the latest call */
   now: 'now',
-  /** nothing is granted before */
+  /** nothing is granted before this instant */
   holdUntil: 'hold',
-  /** ms that the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
+  /** ms by which the ledger's time is ahead of Redis's clock, and a stretch of time that no process has seen pass: clock.lua */
   shift: 'shift',
   doubt: 'doubt',
-  /** the share of the time on Redis's clock that has not passed, while that clock is slewed: clock.lua */
+  /** while Redis's clock is slewed, the share of its time that has not passed: clock.lua */
   excess: 'excess',
-  /** when Redis lost its latest writes, and when every request of then has ended: lib/owed.lua */
+  /** when Redis lost its latest writes, and when every request of that time has ended: lib/owed.lua */
   lost: 'lost',
-  /** the latest fence handed out */
+  /** the latest fence that was handed out */
   fence: 'fence',
   /** ANNOUNCED */
   restartAnnounced: 'planned',
-  /** how many partitions there are, or `2>6` while that is being changed */
+  /** the number of partitions, or `2>6` while it is being changed */
   partitions: 'of',
-  /** number of the change of partitions that may write here; and which change is past its checks */
+  /** number of the change of partitions that may write here; and the change that is past its checks */
   change: 'change',
   moving: 'moving',
-  /** the least delays of the fleet's configuration, LEAST_DELAY; its version is that of the policies, too */
+  /** the least delays of the fleet's configuration, LEAST_DELAY; the version is also that of the policies */
   leastDelays: 'leastDelays',
   /** the emergency stops in force: lib/stops.lua */
   stops: 'stops',
   /** the policies of sites: lib/site-policy.lua */
   policies: 'policies',
   layout: 'layout',
-  /** the latest upgrade from an earlier layout, `3>5` and the instant by Redis's clock, ms */
+  /** the latest upgrade from an earlier layout: `3>5`, and the instant on Redis's clock, ms */
   upgraded: 'upgraded',
 } as const
 
 /**
- * The field `leastDelays`: the version of the configuration, then of each agent its name, its least delay, and when that was changed
+ * The field `leastDelays`: the version of the configuration, then for each agent its name, its least delay, and when that was changed
  * (lib/owed.lua).
  */
 export const LEAST_DELAY = { pattern: ';(%S+) (%d+) ([%d.]+)', format: ';%s %d %s' } as const
 
-/** In the hash `ended`, packed: when the last exchange ended, the delay owed from then on, and the lane whose request it was, '' for its own. */
+/**
+ * An entry of the hash `ended`, packed: when the last exchange ended, the delay owed from then on, and the lane that made the request ('':
+ * this one).
+ */
 export const LAST = { format: '<dds' } as const
 
 /**
- * In the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a day, each
- * '-' where there is none, and the policy as JSON. `dropped` stands for all of that in a site that has a policy no longer.
+ * An entry of the hash `policies`: when it was changed, then delay (ms), '1' for consent, visiting hours (from, to, in minutes), requests a
+ * day, each '-' where there is none, and the policy as JSON. `dropped` replaces all of that when the site has no policy any more.
  */
 export const POLICY = {
   pattern: '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (.*)$',
@@ -155,34 +160,37 @@ export const POLICY = {
   dropped: 'gone - - - - {}',
 } as const
 
-/** In the hash `stops`: the field of the whole record, which no host can be called, and the end of a stop that has none. */
+/** The hash `stops`: the field of the whole record (no host can have this name), and the end of a stop that does not expire. */
 export const STOPS = { record: ':record', never: 'never', forever: FOREVER } as const
 
 /**
- * Fields of the hash of an origin. Those of nearly all origins are stored under one letter, because Redis keeps them for a hundred
+ * Fields of the hash of an origin. Fields that nearly all origins have are stored under one letter, because Redis keeps them for a hundred
  * million origins (docs/scale.md).
  */
 export const FIELD = {
-  /** state-text.ts; and when it ends, where that is before the hash does */
+  /** state-text.ts; and when the state ends, if that is before the hash ends */
   robotsState: 's',
   robotsStateEnds: 'robotsStateEnds',
-  /** of the rules: rises with each answer that was recorded */
+  /** version of the rules: rises with each recorded answer */
   version: 'v',
-  /** '1' while no gate is closed: markChanged in origin.lua ends it */
+  /** '1' while no gate is closed: markChanged in origin.lua removes it */
   allOpen: 'p',
-  /** followed by an agent: its delay in ms, and the seconds as written where it was clamped */
+  /** followed by an agent: its delay in ms, and the seconds as written if they were clamped */
   delayOf: 'g:',
   clampedOf: 'w:',
   /** the robots fetch in flight */
   fetchFence: 'fetchFence',
   fetchUntil: 'fetchUntil',
   backOffUntil: 'backOffUntil',
-  /** in a row: times that the origin asked for less, and connections that failed */
+  /** consecutive counts: how often the origin asked for less, and how many connections failed */
   incidents: 'incidents',
   failures: 'failures',
-  /** set by operators */
+  /** operations, set by operators */
   pausedUntil: 'pausedUntil',
-  /** in the record of a host's `https:` origin: another scheme or port of the host is paused; and, followed by that origin, until when each is */
+  /**
+   * in the record of a host's `https:` origin: another scheme or port of the host is paused; and, followed by that origin, until when it is
+   * paused
+   */
   hostPausedUntil: 'hostPausedUntil',
   pauseOf: 'hp:',
   pauseReason: 'pauseReason',
@@ -191,14 +199,14 @@ export const FIELD = {
   overrideDelay: 'overrideDelay',
   overrideUntil: 'overrideUntil',
   overrideReason: 'overrideReason',
-  /** the version at which a new robots fetch was asked for */
+  /** the version for which a new robots fetch was requested */
   refetchVersion: 'refetchVersion',
-  /** not stored: the views show them with the others. The policy of its site, behind the site; and the requests to its host today */
+  /** not stored, but shown by views: the policy of the origin's site, behind the site; and the requests to its host today */
   policy: 'policy',
   requestsToday: 'requestsToday',
 } as const
 
-/** Fields of an entry of `operations`. */
+/** Fields of an entry in `operations`. */
 export const OPERATION = {
   at: 'at',
   by: 'by',
@@ -207,38 +215,38 @@ export const OPERATION = {
   value: 'value',
   till: 'until',
   reason: 'reason',
-  /** of `forget-reader`, which concerns no origin */
+  /** the crawl of a `forget-reader`, which concerns no origin */
   crawl: 'crawl',
   group: 'group',
 } as const
 
 /**
- * Bounds of what is kept for an operator to see later. Of a partition that is at most 10,000 origins × 30 notes of some 300 bytes,
- * 40 reasons × 10 examples, and a ring of 720 samples: about 100 MB where all of it is full.
+ * Bounds of the records that are kept for operators. One partition holds at most 10,000 origins × 30 notes of some 300 bytes, 40 reasons ×
+ * 10 examples, and a ring of 720 samples: about 100 MB when all of it is full.
  */
 export const KEPT = {
-  /** notes of one origin, origins that have some, and how long they are kept after the latest one, ms */
+  /** notes of one origin, origins that have notes, and how long notes are kept after the latest one, ms */
   notes: 30,
   origins: 10_000,
   notesMs: 259_200_000,
-  /** examples of one reason, and how long they are kept after the latest one, ms */
+  /** examples of one reason, and how long examples are kept after the latest one, ms */
   examples: 10,
   examplesMs: 86_400_000,
-  /** samples of the ring, the least time between two of them, and how long it is kept after the latest one, ms */
+  /** samples in the ring, the least time between two of them, and how long the ring is kept after the latest one, ms */
   samples: 720,
   sampleMs: 30_000,
   ringMs: 86_400_000,
-  /** origins that one gate holds, of which the index has those that are held longest */
+  /** origins in the index of one gate: those that are held longest */
   closedIndex: 10_000,
 } as const
 
-/** A date in a Retry-After counts for no longer than a length may. */
+/** A Retry-After that is a date counts for at most as long as one that is a number of seconds. */
 export const RETRY_AFTER = { longestMs: MAX_RETRY_AFTER_MS } as const
 
-/** What a body of a robots.txt takes up in Redis beside its bytes, about: lib/body-budget.lua. */
+/** Approximate memory that Redis uses for a robots.txt body beside its bytes: lib/body-budget.lua. */
 export const BODY = { besideBytes: 100 } as const
 
-/** The lists of a lane: of the default crawl by their names alone, of another one with '@' and its name behind. */
+/** The lists of a lane: those of the default crawl have these names; those of another crawl have '@' and the crawl behind. */
 export const LIST = { normal: 'q', high: 'h' } as const
 type Base = (typeof LIST)[keyof typeof LIST]
 export type List = Base | `${Base}@${string}`
@@ -249,48 +257,53 @@ export const listOf = (priority: 'high' | 'normal' | undefined, crawl = DEFAULT_
 }
 export const crawlOf = (list: List): string => (list.length > 1 ? list.slice(2) : DEFAULT_CRAWL)
 export const priorityOf = (list: List): 'high' | 'normal' => (list.startsWith(LIST.high) ? 'high' : 'normal')
-/** Both lists of a crawl, in the order in which they are fetched. */
+/** Both lists of a crawl, in the order in which their URLs are fetched. */
 export const listsOf = (crawl: string): [List, List] => [listOf('high', crawl), listOf('normal', crawl)]
 
 /**
- * Why no lease is left. plain: every one had ended before Redis was stopped, or Redis is known to be new. unknown: it is new, and nobody
- * but who made it knows its address and password yet.
+ * Why no lease is left. plain: every lease had ended before Redis was stopped, or Redis is known to be new. unknown: Redis is new, and only
+ * the process that made it knows its address and password.
  */
 export const ANNOUNCED = { plain: '1', unknown: '2' } as const
 
-/** What `hasHigh` says of the lists beside the one whose first URL stands in the record: there may be URLs of priority high, or of other crawls. */
+/**
+ * `hasHigh` says that the lane has other lists than the one whose first URL is in the record: URLs of priority high, or of other crawls.
+ */
 export const OTHERS = { high: '1', crawls: '2' } as const
 
-/** Its name among the turns of a lane. */
+/** The name of the default crawl among the turns of a lane. */
 export const CRAWLS = { default: DEFAULT_CRAWL } as const
 
-/** The place in `due` of the first turn in a line. */
+/** The score in `due` of the first turn in a line. */
 export const LINE = { first: -1e11 } as const
 
-/** Fields of what is known of a crawl in one partition. Beside them: how many of its outcomes there were, by kind. */
+/** Fields of a crawl in one partition. The hash also counts its outcomes by kind. */
 export const CRAWL = {
-  /** JSON: crawls/record.ts */
+  /** the record as JSON: crawls/record.ts */
   record: 'record',
   version: 'version',
   weight: 'weight',
-  /** '1': none of its URLs goes out */
+  /** '1': none of its URLs is sent */
   held: 'held',
-  /** how many of its URLs this partition may hold, may take in today, and may take in of a host or registrable domain; absent: as many as come */
+  /**
+   * how many of its URLs this partition may hold, may take in today, and may take in from one host or registrable domain; absent: any
+   * number
+   */
   stored: 'stored',
   perDay: 'perDay',
   perHost: 'perHost',
   perDomain: 'perDomain',
-  /** the latest day, counted from 1970 UTC, on which URLs came in, and how many; counted while `perDay` is set */
+  /** the latest day (since 1970, UTC) on which URLs came in, and how many; counted while `perDay` is set */
   day: 'day',
   today: 'today',
-  /** of the bodies of its pages, on the wire */
+  /** bytes of the bodies of its pages, on the wire */
   bytes: 'bytes',
-  /** URLs that were stored, and that have left, since the beginning */
+  /** how many URLs were stored, and how many have left, since the crawl began */
   storedEver: 'parked',
   left: 'left',
 } as const
 
-/** What a lease is for; of what leaves with a completion, `candidate` is a redirect's target. */
+/** The purpose of a lease; in an item that leaves with a completion, `candidate` is a redirect's target. */
 export const KIND = {
   page: 'page',
   robots: 'robots',
@@ -322,41 +335,41 @@ export const GATE = {
   pool: 'pool',
 } as const satisfies Record<string, GateName>
 
-/** A lease, in order: s is a text, d a number, as struct.pack has them. A text that is missing is '', a number 0. */
+/** The fields of a lease, in order: s is a text, d a number, as struct.pack has them. A missing text is '', a missing number 0. */
 const LEASE_TYPES = {
   fence: 's',
   list: 's',
-  /** KIND; '' of a reservation */
+  /** KIND; '' for a reservation */
   kind: 's',
-  /** failures in a row before it, '' for none */
+  /** failures in a row before this lease, '' for none */
   failures: 's',
-  /** of the rules, when every gate was open at the reservation: start then relies on it */
+  /** version of the rules, when every gate was open at the reservation: start then relies on it */
   version: 's',
-  /** of a secondary lease: the lane whose request it is, '' for its own */
+  /** secondary lease: the lane that makes the request, '' for this one */
   of: 's',
   notBefore: 'd',
   startedAt: 'd',
   delayMs: 'd',
-  /** the delay that an operator had set when it was granted; a later one is found when it ends (lib/owed.lua) */
+  /** the delay that an operator had set when the lease was granted; a later delay is read when the lease ends (lib/owed.lua) */
   leastDelayMs: 'd',
-  /** from when on the latest request under it may be sent; 0 for the first one of a lane's own */
+  /** when the latest request under the lease may be sent; 0 for the first request of the lane itself */
   requestAt: 'd',
   ends: 'd',
-  /** of a secondary lease: how many wait before the lane's own URLs */
+  /** secondary lease: how many requests wait before the lane's own URLs */
   turnsAhead: 'd',
 } as const
 
-/** What a lane remembers, in order: a text each, '' when there is none. */
+/** The memory of a lane, in order: each a text, '' when missing. */
 const MEMORY_NAMES = [
-  'attempts', // made for the first URL, and the list it is in
+  'attempts', // requests made for the first URL, and its list
   'list',
-  'ownDue', //   the lane's own due time, while a gate holds the lane longer; and which gate
+  'ownDue', // while a gate holds the lane beyond its due time: that due time, and the gate
   'heldBy',
   'hasHigh', //  OTHERS
 ] as const
 type MemoryName = (typeof MEMORY_NAMES)[number]
 
-/** A list of values that stands in a script as it is. */
+/** Lua code that is copied into a script unchanged. */
 export type Verbatim = { lua: string }
 function verbatim(values: string[]): Verbatim {
   return { lua: values.join(', ') }
@@ -366,18 +379,18 @@ export const LEASE = {
   ...places(Object.keys(LEASE_TYPES) as (keyof typeof LEASE_TYPES)[], 1),
   format: `<${Object.values(LEASE_TYPES).join('')}`,
   none: verbatim(Object.values(LEASE_TYPES).map((type) => (type === 's' ? "''" : '0'))),
-  /** the names, which LEASE_FIELDS in a script stands for */
+  /** replaces LEASE_FIELDS in a script */
   fields: verbatim(Object.keys(LEASE_TYPES)),
 }
 
-/** The record of a lane: `|attempts|list|ownDue|heldBy|hasHigh|`, left out when all are '', and its first URL (lane.lua). */
+/** The record of a lane: `|attempts|list|ownDue|heldBy|hasHigh|`, omitted when all are '', and its first URL (lane.lua). */
 export const MEMORY = {
   ...places(MEMORY_NAMES, 1),
   pattern: `^|${'([^|]*)|'.repeat(MEMORY_NAMES.length)}(.*)$`,
   none: verbatim(MEMORY_NAMES.map(() => "''")),
 }
 
-/** What is read of an origin to judge its gates and delays, in order (lib/gates.lua); the delay of the lane's agent comes last. */
+/** The fields of an origin that decide its gates and delays, in order (lib/gates.lua); the delay of the lane's agent comes last. */
 const FACT_FIELDS = [
   'version',
   'backOffUntil',
@@ -404,7 +417,7 @@ export type LaneRecord = {
   memory: Record<MemoryName, string> | undefined
   /** '' when there is none */
   first: string
-  /** more URLs may stand in the list q */
+  /** whether the list q may hold more URLs */
   more: boolean
 }
 
@@ -426,7 +439,7 @@ export function writeLaneRecord({ memory, first, more }: LaneRecord): string {
   return `${text}${more ? '+' : ''}${first}`
 }
 
-/** Names with their places, and how many there are. */
+/** Names with their places, and the number of names. */
 export function places<Name extends string>(
   names: readonly Name[],
   first: 0 | 1,
@@ -479,27 +492,30 @@ export const keysOf = (tag: string) => ({
   body: (hash: string) => `${tag}:${KEY.body}${hash}`,
   origin: (origin: string) => `${tag}:${KEY.origin}${origin}`,
   ids: (bucket: string) => `${tag}:${KEY.ids}${bucket}`,
-  /** what came in by another partition's queue, once it is stored */
+  /** marks a chunk that came in through another partition's queue, once it is stored */
   mark: (name: string) => `${tag}:${KEY.mark}${name}`,
 })
 export type Keys = ReturnType<typeof keysOf>
 
-/** The partitions' tags in order: a list. */
+/** The list of the partitions' tags, in order. */
 export const PARTITIONS_KEY = 'decorum:partitions'
-/** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still lie there. */
+/** Tags from before the number was lowered: no host lives there any more, but outcomes and candidates may still be stored there. */
 export const RETIRED_KEY = '{decorum:partitions}:retired'
-/** Set when an operator or a command says that this Redis has never held a ledger, so nothing can be on the wire: ANNOUNCED. The first process that opens a ledger drops it. */
+/**
+ * Set when an operator or a command declares that this Redis has never held a ledger, so no request can be on the wire: ANNOUNCED. The
+ * first process that opens a ledger deletes it.
+ */
 export const NEW_KEY = '{decorum:partitions}:new'
-/** The lock of a change of partitions, and how many changes have begun. */
+/** The lock of a change of partitions, and the number of changes that have begun. */
 export const CHANGE_LOCK_KEY = '{decorum:partitions}:changing'
 export const CHANGES_KEY = '{decorum:partitions}:changes'
-/** Lives for a minute: a fetcher serves the pages that it keeps at this address (scheme, host, port). */
+/** Expires after a minute: a fetcher serves the pages that it keeps at this address (scheme, host, port). */
 export const contentKey = (base: string): string => `decorum:content:${base}`
 
-/** The mark of an outbox entry's candidate that was stored, in whichever partition its host lives. */
+/** The mark of an outbox entry whose candidate was stored, in whichever partition its host lives. */
 export const outboxMark = (tag: string, entry: string): string => `outbox:${tagName(tag)}:${entry}`
 
-/** A lane's name in Redis. Agent keys hold no blank, so the first one parts them. */
+/** A lane's name in Redis. Agent keys hold no blank, so the first blank separates agent and origin. */
 export const laneName = (agent: string, origin: string): string => `${agent} ${origin}`
 
 export function readLaneName(name: string): { agent: string; origin: string } {

@@ -1,7 +1,7 @@
 /**
- * The life of a lease, as a table: its states, and what may befall it. lua/lib/lease.lua asks it whether an event may befall a lease that
- * its holder names by the fence (`LIFE.done(…)`, made when the scripts are loaded); docs/leases.md is printed from it, and the model
- * plays it.
+ * The life of a lease, as a table: its states and events. lua/lib/lease.lua uses it to check whether an event may happen to a lease that
+ * its holder names by the fence (`LIFE.done(…)`, made when the scripts are loaded). docs/leases.md is printed from it, and the model plays
+ * it.
  */
 import { KIND, type Verbatim } from './layout.ts'
 
@@ -12,7 +12,7 @@ export const LEASE_STATES = {
 } as const
 export type LeaseState = keyof typeof LEASE_STATES
 
-/** What a lease is of: KIND in layout.ts. A reservation is of none yet. */
+/** The purpose of a lease: KIND in layout.ts. A reservation has none yet. */
 export type LeaseKind = Exclude<(typeof KIND)[keyof typeof KIND], 'candidate'>
 const PAGES: readonly LeaseKind[] = [KIND.page, KIND.robotsPage]
 const OWN: readonly LeaseKind[] = [...PAGES, KIND.robots]
@@ -23,14 +23,14 @@ export const LEASE_KINDS: readonly LeaseKind[] = ANY
 export type LeaseEvent = {
   means: string
   by: string
-  /** from which states, and of which kinds once it is started */
+  /** the states from which the event may happen, and for started leases, the kinds */
   from: { none?: true; reserved?: true; started?: readonly LeaseKind[] }
   to: LeaseState
-  /** what becomes of the lane, or what changes */
+  /** the effect on the lane, or what changes */
   lane: string
-  /** The holder names the lease by its fence: LIFE in the scripts. Without it, the script itself has found the lease. */
+  /** The holder names the lease by its fence: LIFE in the scripts. Otherwise the script itself has found the lease. */
   isHeld?: true
-  /** Not once its time is over, whether or not it has been reaped. */
+  /** The event may not happen after the lease has expired, whether or not it has been reaped. */
   whileItLasts?: true
 }
 
@@ -199,22 +199,22 @@ const EVENTS = {
 
 export type LeaseEventName = keyof typeof EVENTS
 export const LEASE_EVENTS: Readonly<Record<LeaseEventName, LeaseEvent>> = EVENTS
-/** Those by which a holder names its lease. */
+/** The events by which a holder names its lease. */
 export const HELD_EVENTS = (Object.keys(EVENTS) as LeaseEventName[]).filter((name) => LEASE_EVENTS[name].isHeld)
 
-/** What `LIFE.done` stands for in a script. */
+/** Replaces `LIFE.done` in a script. */
 export const LIFE: Record<string, Verbatim> = Object.fromEntries(
   HELD_EVENTS.map((name) => [name, { lua: `life_${name}` }]),
 )
 const PARAMETERS = 'fence, startedAt, kind, ends, asked'
 
-/** Under which conditions an event may befall a lease, in Lua; the first is that its holder names it. */
+/** The conditions under which an event may happen to a lease, in Lua; the first is that its holder names it. */
 export function conditionsOf(name: LeaseEventName): string[] {
   const { from, whileItLasts } = LEASE_EVENTS[name]
   return ['fence == asked', stateText(from), ...(whileItLasts ? ['ends > now'] : [])]
 }
 
-/** In a script: `LIFE.done(fence, startedAt, kind, ends, asked)`, of a lease and of the fence that its holder names. */
+/** In a script: `LIFE.done(fence, startedAt, kind, ends, asked)`, with the fields of a lease and the fence that its holder names. */
 export const lifeFunctions = (): string =>
   HELD_EVENTS.map(
     (name) => `local function life_${name}(${PARAMETERS}) return ${conditionsOf(name).join(' and ')} end`,

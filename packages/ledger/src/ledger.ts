@@ -1,6 +1,6 @@
 /**
- * `openLedger`: all that the fleet shares, one function per call. The calls are in ledger/, by what they are about: `journey.ts` has those
- * that carry a URL, `crawls.ts` and `fleet.ts` what concerns all partitions.
+ * `openLedger`: the state that the fleet shares, one function per call. The calls are in ledger/, by subject: `journey.ts` has those that
+ * carry a URL, `crawls.ts` and `fleet.ts` those that concern all partitions.
  */
 import { type Clock, type Deadline, systemClock } from '@decorum/protocol'
 import { type CrawlBook, crawlBook } from './crawls/book.ts'
@@ -16,47 +16,47 @@ import type { LedgerOptions, LiveLimits } from './settings.ts'
 import type { StopKeeper } from './stops/keeper.ts'
 import { followWakes, type Wakes } from './wakes.ts'
 
-/** Calls as they are defined in ledger/, and what belongs to the ledger as a whole. */
+/** The calls that are defined in ledger/, and the members of the ledger as a whole. */
 export type Ledger = ReturnType<typeof journeyCalls> &
   ReturnType<typeof crawlCalls> &
   ReturnType<typeof fleetCalls> & {
-    /** of the process that has opened it: whatever has the ledger takes its time, timers and chance from here */
+    /** the clock of the process that opened the ledger: time, timers and random numbers of everything that uses the ledger */
     readonly clock: Clock
     readonly tags: string[]
     /**
-     * Tags from before the number of partitions was changed, counted on behind the others: no host lives there any more, but
-     * candidates may come in by their queues, and outcomes lie in their streams
+     * Tags from before the number of partitions was changed, numbered after the others: no host lives there any more, but candidates may
+     * come in through their queues, and their streams hold outcomes
      */
     readonly retired: string[]
-    /** what works but weakens a promise, for the log */
+    /** warnings for the log: settings that work but weaken a promise */
     readonly warnings: string[]
     partitionOf(origin: string): number
-    /** the records of crawls as a gateway keeps them; `look` brings them up to date */
+    /** the records of crawls as a gateway keeps them; `look` updates them */
     readonly crawlBook: CrawlBook
-    /** the stops as this process knows them: as of the latest reply of a partition */
+    /** the stops as of the latest reply of a partition */
     readonly stops: Pick<StopKeeper, 'latest' | 'why' | 'hasAddresses'>
     /**
-     * The ledger's time, ms: never ahead of it; while its partition has not answered yet, the furthest of the others. It is
-     * Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md): instants of the ledger are in this time.
+     * The ledger's time, ms, never ahead of the true one; while its partition has not answered yet, the latest time of the others. It
+     * equals Redis's clock until that leaps (docs/decisions/0014-a-clock-that-leaps.md). Instants of the ledger are in this time.
      */
     now(partition?: number): number
-    /** Redis's own clock, ms: for instants that come from elsewhere, such as an expiry or the date in a Retry-After */
+    /** Redis's own clock, ms: for instants from outside the ledger, such as an expiry or the date in a Retry-After */
     wall(partition?: number): number
-    /** calls back when a lane becomes due before all others */
+    /** calls the listener when a lane becomes due before all others */
     onWake(listener: (partition: number) => void): Promise<void>
-    /** other limits from the next call on */
+    /** sets other limits from the next call on */
     setLimits(limits: LiveLimits): void
     isReady(): boolean
     close(): Promise<void>
   }
 
-/** Commands fail at once rather than queue, and are not sent again by themselves. */
+/** Commands fail at once rather than queue, and are not sent again automatically. */
 const CONNECTION: LinkOptions = { away: 'fail', lazyConnect: true }
 
-/** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when there is none */
+/** @throws LedgerUnfitError when this Redis cannot keep the promises · LedgerUnavailableError when Redis does not answer */
 export const openLedger = (options: LedgerOptions): Promise<Ledger> => openLedgerWith(options, () => ({}))
 
-/** Calls of another package, over the same partitions. `notes`: undefined where none are written */
+/** Adds calls of another package, over the same partitions. `notes`: undefined when no notes are written */
 export type MoreCalls<More> = (partitions: Partitions, notes: Notes | undefined) => More
 
 export async function openLedgerWith<More extends object>(
@@ -83,7 +83,7 @@ async function compose<More extends object>(
   const partitions = await openPartitions(redis, options, deadline)
   const { tags, retired, warnings, all, of, placeOf, settings, stops, now, wall } = partitions
   const book = crawlBook(crawlPlaces(partitions))
-  // With virtual time the test writes the notes that it needs itself.
+  // With virtual time the test writes its own notes.
   const isVirtual = options.nowMs !== undefined
   const notes = isVirtual
     ? undefined

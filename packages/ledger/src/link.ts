@@ -1,16 +1,16 @@
-/** Connections to the fleet's Redis, whatever REDIS_URL names: one server, a cluster, or what Sentinel calls the master. */
+/** Connections to the fleet's Redis, whatever REDIS_URL names: one server, a cluster, or the master that Sentinel reports. */
 import { readFileSync } from 'node:fs'
 import { type Deadline, type RedisAddress, RedisAddressError, type RedisTls, readRedisAddress } from '@decorum/protocol'
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { MasterConnector } from './sentinel-master.ts'
 
-/** What a connection is used through: a cluster knows the same commands, and finds the node by the key. */
+/** A connection. A cluster has the same commands, and finds the node by the key. */
 export type RedisLink = Redis | Cluster
 
 export type LinkOptions = Pick<RedisOptions, 'lazyConnect' | 'connectTimeout'> & {
   /**
-   * fail: a command that cannot be sent or whose answer is lost fails at once, and is not sent again by itself.
-   * wait: commands wait until Redis is back, without a limit.
+   * fail: a command that cannot be sent or whose answer is lost fails at once, and is not sent again automatically.
+   * wait: commands wait until Redis answers again, without a limit.
    */
   away: 'fail' | 'wait'
   retryMs?: number
@@ -19,31 +19,33 @@ export type LinkOptions = Pick<RedisOptions, 'lazyConnect' | 'connectTimeout'> &
 }
 
 /**
- * A connection that owes an answer and has brought nothing for so long is made anew. A network that has forgotten it (a firewall that
- * was restarted, an address that moved to another host) does not say so: TCP gives up after a quarter of an hour, or after two hours
- * when the command itself got through. Longer than any command blocks: 5 s for a reader of outcomes, 10 s at most for BullMQ.
+ * A connection that owes an answer and has received nothing for this time is replaced. A network that has dropped the connection (a
+ * firewall that was restarted, an address that moved to another host) does not report that: TCP gives up after a quarter of an hour, or
+ * after two hours when the command itself got through. Longer than any command blocks: 5 s for a reader of outcomes, 10 s at most for
+ * BullMQ.
  */
 const SILENT_MS = 15_000
 
 /**
- * Followed for one command: MOVED and ASK (it was not run) or TRYAGAIN (its slot is on the move, it was not run). Three
- * tries are 0.3 s, well inside the deadline of a call.
+ * Redirections followed for one command: MOVED and ASK (the command did not run) or TRYAGAIN (its slot is moving, the command did not run).
+ * Three tries are 0.3 s, well inside the deadline of a call.
  */
 const REDIRECTIONS = 4
 
 /**
- * Errors that only another connection cures: this one leads to a server that is no master any more, or that may not write. After a failover
- * that closes no connection, a name or a proxy leads new connections to the new master. Inside a script they stand behind the script's own words.
+ * Errors that only another connection cures: this one leads to a server that is no longer a master, or that may not write. After a failover
+ * that closes no connection, a name or a proxy leads new connections to the new master. In an error of a script they follow the script's
+ * own text.
  */
 const OF_THIS_SERVER = /^(?:ERR [^\n]*-)?(READONLY|MASTERDOWN|UNBLOCKED|NOREPLICAS|LOADING) /
-/** The command itself fails: ioredis would send one of a transaction again without the others. */
+/** Reconnects without repeating the command: ioredis would repeat a command of a transaction without the others. */
 const reconnectOnError = ({ message }: Error): boolean => OF_THIS_SERVER.test(message)
 
-/** What a connection was made from, to look there when it fails. */
+/** The address of a connection, for a diagnosis when it fails. */
 const ADDRESSES = new WeakMap<RedisLink, RedisAddress>()
 export const addressOf = (link: RedisLink): RedisAddress | undefined => ADDRESSES.get(link)
 
-/** @throws RedisAddressError for an address that is none, and for a file of it that cannot be read */
+/** @throws RedisAddressError for an invalid address, and for a file in it that cannot be read */
 export function linkTo(address: string | RedisAddress, options: LinkOptions): RedisLink {
   const at = typeof address === 'string' ? readRedisAddress(address) : address
   const link = linkAt(at, options)
@@ -77,7 +79,7 @@ function linkAt(at: RedisAddress, options: LinkOptions): RedisLink {
     case 'cluster':
       return new Cluster(at.nodes, {
         ...clusterOptions(options, secure),
-        // ioredis would connect to the address that it has looked up, which no certificate names
+        // ioredis would connect to the resolved address, which no certificate names
         ...(tls === undefined ? {} : { dnsLookup: (host, found) => found(null, host) }),
       })
     default:
@@ -108,7 +110,7 @@ export function another(link: RedisLink, options: LinkOptions): RedisLink {
   return one
 }
 
-/** Where a connection leads, for messages. */
+/** The address of a connection, for messages. */
 export function placesOf(link: RedisLink): string {
   if (link.isCluster) return 'any node of the cluster'
   const { sentinels, path, host, port } = (link as Redis).options
@@ -118,7 +120,7 @@ export function placesOf(link: RedisLink): string {
 
 /**
  * Connects; in a cluster to every master, because a first command to one that is still connecting would fail.
- * @param deadline  how long masters are waited for; the partitions of one that does not answer fail later
+ * @param deadline  how long to wait for masters; partitions of a master that does not answer fail later
  */
 export async function connectLink(link: RedisLink, { clock, ms }: Deadline): Promise<void> {
   if (link.status === 'wait') await link.connect()
@@ -135,7 +137,7 @@ function serverOptions({ away, retryMs, silentMs = SILENT_MS, ...rest }: LinkOpt
   return {
     ...rest,
     socketTimeout: silentMs,
-    // ioredis would do it with a promise that nobody handles: a connection that ends before the answer would end the process.
+    // With ioredis's own, nobody handles its promise: a connection that ends before the answer would end the process.
     autoResubscribe: false,
     reconnectOnError,
     enableOfflineQueue: away === 'wait',
@@ -153,14 +155,14 @@ function clusterOptions(
   return {
     lazyConnect,
     enableOfflineQueue: wait,
-    enableReadyCheck: false, // it would ask one node, which may be the one that hangs
+    enableReadyCheck: false, // the check would use one node, which may be the one that hangs
     maxRedirections: wait ? 16 : REDIRECTIONS,
-    retryDelayOnFailover: wait ? 100 : 0, //    0: the caller repeats a command that was cut off
+    retryDelayOnFailover: wait ? 100 : 0, // 0: the caller repeats a command that was cut off
     retryDelayOnClusterDown: wait ? 100 : 0,
     ...(retryMs === undefined ? {} : { clusterRetryStrategy: () => retryMs }),
     redisOptions: {
       ...node,
-      replyMapping: 'legacy' as const, // as it is by default; its type wants it said
+      replyMapping: 'legacy' as const, // the default; its type requires it
       socketTimeout: silentMs,
       reconnectOnError,
       ...(connectTimeout === undefined ? {} : { connectTimeout }),

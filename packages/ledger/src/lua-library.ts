@@ -1,6 +1,6 @@
 /**
- * Lua scripts in files of their own. A script may include parts by a line `--- @include "lib/lane"`, each once; names such as `KEY.due` and
- * `ARG.limit` in it are replaced by what they stand for when it is loaded, so a stored name can be short and looking it up costs nothing.
+ * Lua scripts in separate files. A script may include parts with a line `--- @include "lib/lane"`, each once. Names such as `KEY.due` and
+ * `ARG.limit` are replaced by their values at load time, so a stored name can be short and a lookup costs nothing.
  */
 import { readFileSync } from 'node:fs'
 import type { Arg } from './calls.ts'
@@ -10,46 +10,46 @@ import type { RedisLink } from './link.ts'
 export type Constants = Record<string, Record<string, string | number | Verbatim>>
 
 /**
- * First line of a script that runs in a Redis which has reached its maxmemory: leases must be able to end there too, or their requests
- * would be made again; pages must be fetched, or no memory would become free; and an operator must still be able to look and pause. The
- * slots of the fleet and the unread outcomes that are allowed then (memory.ts) bound how much that writes.
+ * First line of a script that also runs in a Redis which has reached its maxmemory. Leases must be able to end there, or their requests
+ * would be made again; pages must be fetched, or no memory would become free; and an operator must still be able to view and pause. The
+ * slots of the fleet and the unread outcomes that are then allowed (memory.ts) bound how much that writes.
  */
 export const ALLOWED_WHEN_FULL = '#!lua flags=allow-oom'
 
 export type Library = {
   readonly constants: Constants
-  /** a part as it is to be taken apart; a library that has this one for its base goes by it, too */
+  /** prepares a part; a library that has this one as its base uses this function, too */
   prepare(file: string, text: string): string
-  /** @param file  below the folder, without its end: `lib/clock` */
+  /** @param file  below the folder, without its extension: `lib/clock` */
   read(file: string): string
   /**
-   * @param args  names of the script's arguments, in order: `ARG.name` is the place of one, `ARG.items` of what follows them
-   * @param read  tests only: a part as it is to be
-   * @throws Error  naming the file, for a name that stands for nothing
+   * @param args  names of the script's arguments, in order: `ARG.name` is the place of one, `ARG.items` of the items behind them
+   * @param read  tests only: replaces the text of a part
+   * @throws Error  with the file, for an unknown name
    */
   text(file: string, args: readonly string[], read?: (file: string) => string): string
-  /** A script that says itself which keys it is given. It is read when it is first run. */
+  /** A script that declares its own keys. It is read when it is first run. */
   script<const Name extends string>(file: string, args: readonly Name[], how?: { whenFull?: boolean }): Script<Name>
 }
 
 export type Script<Name extends string> = {
   readonly file: string
   readonly args: readonly Name[]
-  /** tests put another one in its place */
+  /** tests replace it */
   text: string
   run(redis: RedisLink, keys: readonly string[], args: Record<Name, Arg>, items?: readonly Arg[]): Promise<unknown>
 }
 
-/** Allowed in a Redis that is full. */
+/** A script that may run in a Redis that is full. */
 export const whenFull = (text: string): string => `${ALLOWED_WHEN_FULL}\n${text}`
 
 type Source = {
-  /** or texts by the names of their files, where a bundle holds them */
+  /** or texts by file name, in a bundle */
   folder: URL | Readonly<Record<string, string>>
   constants?: Constants
-  /** a part as it is to be taken apart: refuses it, or puts a mark of its own where a comment stands */
+  /** prepares a part: refuses it, or replaces a comment by a mark */
   prepare?(file: string, text: string): string
-  /** where a part is looked for that the folder does not have; its names count here, too */
+  /** the library for parts that the folder does not have; its names are known here, too */
   base?: Library
 }
 
@@ -68,7 +68,7 @@ export function libraryOf({
     texts.set(file, text)
     return text
   }
-  /** Scripts share most of their parts: each is taken apart once. */
+  /** Scripts share most of their parts: each part is parsed once. */
   const piecesIn = (file: string, text: string): readonly Piece[] => {
     const known = pieces.get(text) ?? takeApart(file, prepare(file, text), names)
     pieces.set(text, known)
@@ -126,10 +126,10 @@ function placesOf(args: readonly string[]): Record<string, number> {
   return { ...Object.fromEntries(args.map((name, n) => [name, n + 1])), items: args.length + 1 }
 }
 
-/** Code as every script has it; code that names places of arguments, which differ from script to script; or another part. */
+/** Code that is the same in every script; code that names places of arguments, which differ from script to script; or another part. */
 type Piece = string | { own: string } | { include: string }
 
-/** A part without its comments, and with the names in it replaced, but for those that differ from script to script. */
+/** A part without comments, with the names in it replaced, except those that differ from script to script. */
 function takeApart(file: string, text: string, constants: Constants): readonly Piece[] {
   const pieces: Piece[] = []
   for (const line of text.replace(BLOCK_COMMENT, '').split('\n')) {
@@ -146,7 +146,7 @@ function takeApart(file: string, text: string, constants: Constants): readonly P
 }
 
 const INCLUDE = /^--- @include "([\w/-]+)"$/
-/** No text in the scripts holds two hyphens. */
+/** No text in the scripts contains two hyphens. */
 const BLOCK_COMMENT = /--\[\[[\s\S]*?\]\]/g
 const LINE_COMMENT = /--.*$/
 

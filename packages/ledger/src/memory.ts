@@ -1,6 +1,6 @@
 /**
- * How full Redis is, and what is kept free. From HEADROOM.intake on no URLs are taken in, so that there is room for the work that frees
- * memory: a page that is fetched frees its URL, and an outcome that is read frees itself.
+ * How full Redis is, and how much of it is kept free. From HEADROOM.intake on no URLs are taken in, so that there is room for the work that
+ * frees memory: fetching a page frees its URL, and reading an outcome frees that outcome.
  */
 import type { Deadline } from '@decorum/protocol'
 import { infoField } from './info.ts'
@@ -9,13 +9,13 @@ import { withDeadline } from './scripts.ts'
 
 /**
  * Shares of maxmemory. `shares`: a crawl with more than its share of the stored URLs is refused (crawls/shares.ts) when this much is used,
- * or will be, so that a frontier that pours leaves room for those of others. `intake`: frontiers are refused, no robots.txt is fetched that no URL waits for, and gateways take in only what
- * keeps fetchers busy. `outcomes`: crawls whose outcomes are not read wait early. `over`: nothing is taken in at all; jobs that are on
- * their way when Redis is full are stored beyond its maxmemory.
+ * or will be, so that one frontier leaves room for the others. `intake`: frontiers are refused, no robots.txt is fetched unless a URL waits
+ * for it, and gateways take in only enough to keep fetchers busy. `outcomes`: crawls whose outcomes are not read wait early. `over`:
+ * nothing is taken in at all; jobs that are on their way when Redis is full are stored beyond its maxmemory.
  */
 export const HEADROOM = { shares: 0.72, intake: 0.8, outcomes: 0.85, over: 1.05 } as const
 
-/** In bytes; `most` is maxmemory, 0 where there is none. Of several masters, that which is fullest. */
+/** In bytes; `most` is maxmemory, 0 if unlimited. With several masters, the fullest one. */
 export type RedisMemory = { used: number; most: number; share: number }
 
 /** @throws LedgerUnavailableError when no master answers */
@@ -29,7 +29,7 @@ export async function memoryOf(redis: RedisLink, deadline: Deadline): Promise<Re
   return { used: 0, most: 0, share: 0 }
 }
 
-/** As Redis itself compares them: what replicas and the append-only file have in their buffers does not count. */
+/** The same comparison as Redis makes: buffers of replicas and the append-only file do not count. */
 export function readMemory(info: string): RedisMemory {
   const field = (name: string): number => Number(infoField(info, name))
   const most = field('maxmemory')
@@ -37,12 +37,12 @@ export function readMemory(info: string): RedisMemory {
   return { used, most, share: most > 0 ? used / most : 0 }
 }
 
-/** What unread outcomes may take up while little is left, and what one takes about. */
+/** The share of memory that unread outcomes may use while little is left, and the approximate size of one outcome. */
 const UNREAD_SHARE = 0.02
 const OUTCOME_BYTES = 2_048
 const LEAST_UNREAD = 100
 
-/** Unread outcomes at which a crawl waits: in each partition as many as `usual`, and fewer while little memory is left. */
+/** Number of unread outcomes at which a crawl waits: `usual` in each partition, and fewer while little memory is left. */
 export const outcomesAllowed = (usual: number, { share, most }: RedisMemory, partitions: number): number =>
   share < HEADROOM.outcomes
     ? usual

@@ -1,7 +1,7 @@
 /**
- * What an operator may want to see later: what happened to each origin, and examples of outcomes by reason. Notes are gathered here and
- * written once a second, a bounded number of them, those of trouble first: a crawl of ten thousand pages a second costs no more
- * than one of a hundred, and only a sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
+ * Records for operators: recent events of each origin, and examples of outcomes by reason. Notes are gathered here and written once a
+ * second, a bounded number of them, trouble first: a crawl of ten thousand pages a second costs no more than one of a hundred, and only a
+ * sample of it is noted. Nothing is decided by a note, so a process that dies may lose its last second of them.
  */
 import { type Clock, type Outcome, printable, type Timer, type Tolerated } from '@decorum/protocol'
 import type { RetryAfter, RobotsState } from '@decorum/robots'
@@ -9,18 +9,18 @@ import type { SiteLoad } from './types.ts'
 import type { NoteItem, Tallies } from './verbs/note.ts'
 
 const EVERY_MS = 1_000
-/** Notes of one partition that are written at once: about a millisecond of Redis. */
+/** Number of trouble notes of one partition that are written at once: about a millisecond of Redis. */
 const TROUBLES = 100
 const USUAL = 50
-/** Usual outcomes of one origin that are written at once. */
+/** Number of usual outcomes of one origin that are written at once. */
 const USUAL_OF_ONE = 3
-/** Of a text that is noted, such as a URL. */
+/** Longest text in a note, such as a URL. */
 export const NOTED_CHARS = 300
 
-/** One exchange in its lane, by Redis's clock: it lasted from `endedAt - ms` to `endedAt`, and the lane owed `owedMs` from then on. */
+/** One exchange in its lane, on Redis's clock: it lasted from `endedAt - ms` to `endedAt`, and the lane owed `owedMs` from then on. */
 export type NotedExchange = { agent: string; endedAt: number; ms: number; owedMs: number }
 
-/** As it is stored, JSON. Instants: ms since 1970 UTC. `exchange`: of which the note is, where one was made. */
+/** A note as stored, in JSON. Instants: ms since 1970 UTC. `exchange`: the exchange that the note is about, if there was one. */
 export type Note = { at: number; exchange?: NotedExchange } & (
   | {
       what: 'outcome'
@@ -33,36 +33,36 @@ export type Note = { at: number; exchange?: NotedExchange } & (
       detail?: string
       /** faults of the answer that were overlooked */
       tolerated?: Tolerated[]
-      /** what decided a disallowed one */
+      /** the rule that disallowed the URL */
       rule?: string
       line?: number
     }
-  /** the origin asked for less or to wait, turned a request away, or did not answer; what it came to */
+  /** the origin asked for less or to wait, turned a request away, or did not answer; and the resulting back-off */
   | {
       what: 'back-off'
       cause: 'asked-for-less' | 'asked-to-wait' | 'turned-away' | 'no-answer'
       agent: string
       retryAfterMs?: number
-      /** a Retry-After that could not be read, as the site wrote it */
+      /** a Retry-After that could not be parsed, as the site wrote it */
       retryAfterUnread?: string
       until?: number
       incidents?: number
       failures?: number
     }
-  /** its robots.txt was answered, or was unreachable */
+  /** the robots.txt was answered, or was unreachable */
   | { what: 'robots'; answer: string; status?: number; reason?: string; detail?: string; tolerated?: Tolerated[] }
-  /** of a request under a permit or through the proxy no more is known than when it was made */
+  /** a request under a permit or through the proxy: only its time is known */
   | { what: 'request' }
-  /** an operator's act */
+  /** an operation of an operator */
   | { what: 'act'; action: string; by: string; reason: string; value: string; until: number }
 )
 
 export type Notes = {
-  /** @param known  its origin, where the caller has it */
+  /** @param known  the origin, if the caller has it */
   outcome(outcome: Outcome, known?: string, exchange?: NotedExchange): void
   backOff(origin: string, agent: string, load: Exclude<SiteLoad, { kind: 'normal' }>, exchange?: NotedExchange): void
   request(origin: string, exchange: NotedExchange): void
-  /** @param found  what of the answer was overlooked, and why some of its file may not do what its site meant */
+  /** @param found  overlooked faults of the answer, and why parts of the file may not mean what the site intended */
   robots(
     origin: string,
     answer: NonNullable<RobotsState['answer']>,
@@ -72,7 +72,7 @@ export type Notes = {
   close(): void
 }
 
-/** How an outcome is counted: its kind, and behind it the reason where there is one. */
+/** The name under which an outcome is counted: its kind, followed by the reason if there is one. */
 export const countedAs = (outcome: Outcome): string =>
   'reason' in outcome ? `${outcome.kind}/${outcome.reason}` : outcome.kind
 
@@ -84,23 +84,23 @@ export function toleratedIn(notes: readonly Note[]): [mark: Tolerated, times: nu
   return [...times].sort(([a, n], [b, m]) => m - n || a.localeCompare(b))
 }
 
-/** Codes that are counted one by one; others by their class, because a site may send any. */
+/** Codes that are counted one by one; others are counted by class, because a site may send any code. */
 const STATUSES: ReadonlySet<number> = new Set([
   ...[200, 203, 204, 206, 301, 302, 303, 304, 307, 308],
   ...[400, 401, 403, 404, 405, 406, 410, 429, 451, 500, 502, 503, 504],
 ])
-/** Under which name a status code is counted: `status/404`, `status/4xx`. */
+/** The name under which a status code is counted: `status/404`, `status/4xx`. */
 const statusTally = (status: number): string =>
   `status/${STATUSES.has(status) ? status : `${Math.floor(status / 100)}xx`}`
-/** Exchanges are counted by how long they took at most, ms; those that took longer under the last. */
+/** Upper bounds of the buckets in which exchanges are counted by duration, ms; the last one has no upper bound. */
 export const TOOK_AT_MOST = [25, 50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200] as const
 const tookTally = (ms: number): string => `ms/${TOOK_AT_MOST.find((most) => ms <= most) ?? TOOK_AT_MOST.at(-1)}`
 
 type Gathered = { troubles: NoteItem[]; usual: NoteItem[]; ofOrigin: Map<string, number>; tallies: Tallies }
 
 /**
- * @param write  what was gathered for one partition; it may fail, and is not tried again
- * @param wall   Redis's clock, which the instant of a Retry-After is of
+ * @param write  writes the notes gathered for one partition; a failure is not retried
+ * @param wall   Redis's clock: the instant of a Retry-After is on it
  */
 export function notesOf(
   clock: Clock,
@@ -143,7 +143,7 @@ export function notesOf(
   return {
     outcome(outcome, known, exchange) {
       const at = known ?? URL.parse(outcome.url)?.origin ?? ''
-      const origin = at === 'null' ? '' : at // what is no URL is an example of its reason all the same
+      const origin = at === 'null' ? '' : at // text that is no URL is still an example of its reason
       const status = 'status' in outcome && outcome.status !== undefined ? [statusTally(outcome.status)] : []
       tally(origin, [...status, ...(exchange === undefined ? [] : [tookTally(exchange.ms)])])
       if ('reason' in outcome) trouble(origin, noteOf(outcome, exchange), { reason: countedAs(outcome) })

@@ -1,4 +1,4 @@
-/** What is read of origins without a script. */
+/** Reads about origins that need no script. */
 import type { Deadline } from '@decorum/protocol'
 import type { RobotsState } from '@decorum/robots'
 import { FIELD, type Keys } from './layout.ts'
@@ -22,7 +22,7 @@ const STATE_FIELDS = [
   FIELD.robotsStateEnds,
 ] as const
 
-/** Of origins of one partition, in order. */
+/** The robots states of origins of one partition, in order. */
 export async function robotsStatesOf(
   redis: RedisLink,
   keys: Keys,
@@ -30,7 +30,7 @@ export async function robotsStatesOf(
   origins: string[],
   deadline: Deadline,
 ): Promise<{ version: number; state: RobotsState }[]> {
-  // Not a pipeline: ioredis gives each one a property for every script that its client has.
+  // Not a pipeline: ioredis gives each pipeline a property for every script of its client.
   const answers = Promise.all(origins.map((origin) => redis.hmget(keys.origin(origin), ...STATE_FIELDS)))
   return (await withDeadline(answers, deadline, 'states')).map(([state, version, fence, until, ends]) => {
     const now = scripts.now()

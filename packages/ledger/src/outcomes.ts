@@ -1,13 +1,13 @@
-/** The stream of outcomes of one partition, for readers in groups; and its trimming, for housekeeping. */
+/** The stream of outcomes of one partition: for readers in groups, and its trimming by housekeeping. */
 import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
 import { type Keys, keysOf } from './layout.ts'
 import type { RedisLink } from './link.ts'
 import { createGroup } from './stream-scripts.ts'
 
 /**
- * Makes a group at every stream that lacks it; where it exists it is left alone.
- * @param from  'now': outcomes that are stored already are left out. But if the group exists at one of these streams, a stream that
- *              lacks it is a new partition's, and all that lies there came after the group's beginning.
+ * Makes a group at every stream that lacks it; an existing group is left unchanged.
+ * @param from  'now': skips outcomes that are already stored. But if the group exists at one of these streams, a stream that lacks it
+ * belongs to a new partition, and everything there is newer than the group.
  */
 export async function makeGroup(
   redis: RedisLink,
@@ -28,8 +28,8 @@ export async function makeGroup(
 }
 
 /**
- * Makes the groups of the present partitions at the future ones, before anything is written there. Otherwise a reader that is away
- * just now would miss outcomes that the other readers acknowledged and trimming dropped.
+ * Makes the groups of the present partitions at the future ones, before anything is written there. Otherwise a reader that is currently
+ * offline would miss outcomes that the other readers acknowledged and trimming dropped.
  */
 export async function carryGroups(redis: RedisLink, before: readonly string[], tags: readonly string[]): Promise<void> {
   for (const crawl of [DEFAULT_CRAWL, ...(await crawlsIn(redis, before))]) {
@@ -42,7 +42,7 @@ export async function carryGroups(redis: RedisLink, before: readonly string[], t
 /** The crawl of a stream, '' for the default one. */
 const crawlOfStream = (stream: string): string => /:outcomes:([a-z0-9-]+)$/.exec(stream)?.[1] ?? ''
 
-/** The crawls that these partitions know beside the default one. */
+/** The names of the crawls, beside the default one, in these partitions. */
 export async function crawlsIn(redis: RedisLink, tags: readonly string[]): Promise<string[]> {
   const names = await Promise.all(tags.map((tag) => redis.hkeys(keysOf(tag).crawls)))
   return [...new Set(names.flat())].filter((name) => name !== DEFAULT_CRAWL)
@@ -53,8 +53,8 @@ async function hasGroup(redis: RedisLink, stream: string, group: string): Promis
 }
 
 /**
- * Instant of the oldest entry that is still stored at any stream of these partitions, by Redis's clock, ms; undefined: there is none.
- * @throws what Redis throws for any of them: nothing is known of a stream that does not answer
+ * Instant of the oldest entry in any stream of these partitions, on Redis's clock, ms; undefined: there is none.
+ * @throws any error of Redis: without an answer a stream's entries are unknown
  */
 export async function oldestOutcome(redis: RedisLink, tags: readonly string[]): Promise<number | undefined> {
   const streams = await Promise.all(
@@ -69,9 +69,9 @@ export async function oldestOutcome(redis: RedisLink, tags: readonly string[]): 
 }
 
 /**
- * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not acknowledged.
- * Without a group nothing was read, so nothing is dropped. Groups only ever move on, so what one command saw still holds for the
- * next; a group that is made in between begins with what is still stored.
+ * Drops what every group has acknowledged: everything before the oldest entry that some group has not read or not acknowledged. Without a
+ * group nothing was read, so nothing is dropped. Groups only move forward, so a result of one command still holds for the next; a group
+ * that is made in between begins with the entries that are still stored.
  */
 export async function trimOutcomes(redis: RedisLink, { tag }: Keys, crawl = DEFAULT_CRAWL): Promise<void> {
   const stream = outcomesKey(tag, crawl)
@@ -82,12 +82,12 @@ export async function trimOutcomes(redis: RedisLink, { tag }: Keys, crawl = DEFA
     unread.push(pending > 0 ? await oldestPending(redis, stream, name, delivered) : after(delivered))
   }
   const oldest = unread.reduce(earlier)
-  // By whole nodes first, a bounded number of them; then to the entry: a limit on unread outcomes may be a small number
+  // First by whole nodes, a bounded number; then exactly, because the limit of unread outcomes may be small
   const gone = await redis.xtrim(stream, 'MINID', '~', oldest)
   if (gone < NODES_BOUND) await redis.xtrim(stream, 'MINID', '=', oldest)
 }
 
-/** Redis drops about 100 nodes of 100 entries per approximate call; with fewer gone, less than a node is left to drop. */
+/** Redis drops about 100 nodes of 100 entries per approximate call; after fewer, less than a node is left to drop. */
 const NODES_BOUND = 5_000
 
 type Group = { name: string; pending: number; delivered: string }
@@ -112,7 +112,7 @@ async function oldestPending(redis: RedisLink, stream: string, group: string, de
   return summary[1] ?? after(delivered)
 }
 
-/** The next id: MINID keeps an entry of an equal id. */
+/** The next id, because MINID keeps an entry with an equal id. */
 function after(id: string): string {
   const [time, sequence] = id.split('-')
   return `${time}-${BigInt(sequence ?? 0) + 1n}`

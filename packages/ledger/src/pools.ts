@@ -1,6 +1,6 @@
 /**
- * Orders on their way to the workers of a pool: a list in each partition. The process that takes an order starts its lease by the fence in it, so
- * an order that is lost here, or taken by a process that dies, comes again when its reservation has ended.
+ * Orders that wait for the workers of a pool: a list in each partition. The process that takes an order starts its lease by the fence in
+ * it, so an order that is lost here, or taken by a process that dies, is made again when its reservation has expired.
  */
 import type { Deadline } from '@decorum/protocol'
 import type { Keys, List } from './layout.ts'
@@ -10,14 +10,14 @@ import { answersOf, withDeadline } from './scripts.ts'
 import type { LaneRef, Pending } from './types.ts'
 
 export type PoolLists = {
-  /** puts orders behind those that wait */
+  /** adds orders behind those that wait */
   offer(orders: readonly string[]): Promise<void>
   take(most: number): Promise<string[]>
-  /** how many wait */
+  /** number of waiting orders */
   waiting(): Promise<number>
 }
 
-/** @param lifeMs  of a reservation: an order that has waited for longer cannot be started any more */
+/** @param lifeMs  life of a reservation: an order that has waited longer cannot be started any more */
 export function poolLists(
   redis: RedisLink,
   keys: Keys,

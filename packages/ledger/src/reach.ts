@@ -1,4 +1,4 @@
-/** Connects to Redis, and says why that fails in words for the person who wrote REDIS_URL. */
+/** Connects to Redis; when that fails, explains why to the person who wrote REDIS_URL. */
 import type { Deadline } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import { LedgerUnavailableError, LedgerUnfitError } from './errors.ts'
@@ -6,18 +6,18 @@ import { addressOf, connectLink, placesOf, type RedisLink } from './link.ts'
 import { whyRefused } from './refusal.ts'
 
 /**
- * A refusal is an error at once. A server that does not answer yet, or this machine, may be busy: it has until its connection has failed by the
- * defaults of ioredis (10 s), and longer where one was made and the first answer is missing.
+ * A refusal is an error at once. A server that does not answer yet, or this machine, may be busy: the deadline is the time after which its
+ * connection fails by the defaults of ioredis (10 s), and more for a connection whose first answer is missing.
  */
 const CONNECT_MS = 15_000
 
-/** Of a cluster whose nodes are none, and of a database that there is not: the next attempt would end alike. */
+/** Errors that a retry cannot cure: the nodes belong to no cluster, or the database does not exist. */
 const UNFIT = /cluster support disabled|DB index is out of range/
 
 /**
- * Connects, and does what needs the connection.
- * @param isOwn  the connection ends when this fails
- * @throws LedgerUnfitError when this Redis cannot be used · LedgerUnavailableError when there is none
+ * Connects, and runs the work that needs the connection.
+ * @param isOwn  the connection is closed when this fails
+ * @throws LedgerUnfitError when this Redis cannot be used · LedgerUnavailableError when it does not answer
  */
 export async function reachRedis<T>(
   redis: RedisLink,
@@ -35,12 +35,12 @@ export async function reachRedis<T>(
 }
 
 async function reach(redis: RedisLink, deadline: Deadline): Promise<void> {
-  const errors: Error[] = [] // why a connection ended (password, host, port), which the error of `connect` does not say
+  const errors: Error[] = [] // why a connection ended (password, host, port); the error of `connect` does not contain it
   const { promise: refused, reject: refuse } = Promise.withResolvers<never>()
   refused.catch(() => undefined)
   redis.on('error', (error: Error) => {
     errors[Math.min(errors.length, MOST)] = error // calls have their own errors; without a listener the process would end
-    if (error.message.startsWith('All sentinels are unreachable')) refuse(error) // which ioredis asks for ever
+    if (error.message.startsWith('All sentinels are unreachable')) refuse(error) // ioredis would retry for ever
   })
   redis.on('node error', (error: Error) => {
     errors[Math.min(errors.length, MOST)] = error
@@ -58,5 +58,5 @@ async function reach(redis: RedisLink, deadline: Deadline): Promise<void> {
   throw new LedgerUnavailableError('connect', new Error(why, { cause: failure }))
 }
 
-/** As many errors as are kept of one start, the last one besides. */
+/** Number of errors kept of one start, beside the last one. */
 const MOST = 8

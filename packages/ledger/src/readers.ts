@@ -1,6 +1,6 @@
 /**
- * Who reads the outcomes of a crawl: each consumer group, what it has not acknowledged and for how long, and its consumers. And how a
- * group is forgotten, because what any group has not acknowledged stays stored, and at OUTCOMES_LIMIT that stops the crawl.
+ * The readers of a crawl's outcomes: each consumer group, what it has not acknowledged and for how long, and its consumers. Groups can be
+ * removed, because outcomes that any group has not acknowledged stay stored, and at OUTCOMES_LIMIT that stops the crawl.
  */
 import { outcomesKey } from '@decorum/protocol'
 import { keysOf } from './layout.ts'
@@ -11,26 +11,26 @@ import { thatAnswer } from './that-answer.ts'
 export type Reader = {
   crawl: string
   group: string
-  /** outcomes that it has not been handed */
+  /** outcomes that were not handed to the group */
   lag: number
   /** true: there are more, but Redis does not know how many */
   lagIsLeast: boolean
-  /** handed out and not acknowledged */
+  /** outcomes handed out and not acknowledged */
   pending: number
-  /** the oldest that it has not acknowledged: its entry in the stream, the candidate's id where it can be read */
+  /** the oldest unacknowledged outcome: its entry in the stream, and the candidate's id if it can be read */
   oldest?: { entry: string; id?: string; ageMs: number }
-  /** how long none of its consumers has given a sign of life; absent: it has no consumer */
+  /** time since any of its consumers was active; absent: it has no consumer */
   idleMs?: number
-  /** those that hold most, first; at most CONSUMERS_SHOWN */
+  /** the consumers that hold most, first; at most CONSUMERS_SHOWN */
   consumers: Consumer[]
   consumerCount: number
 }
 export type Consumer = { name: string; idleMs: number; pending: number }
 
-/** Groups and consumers that are listed of one crawl: those with most to read. */
+/** Number of groups and consumers listed for one crawl: those with most to read. */
 export const READERS_SHOWN = READERS.shown
 const CONSUMERS_SHOWN = 20
-/** A reader that gives no sign of life for so long counts as dead: others take over what it holds. */
+/** A reader that is inactive for this long counts as dead: others take over its entries. */
 export const READER_DEAD_AFTER_MS = 60_000
 
 type GroupFacts = {
@@ -41,13 +41,13 @@ type GroupFacts = {
   lag: number
   least: 0 | 1
   pending: number
-  /** Lua has one empty table for both */
+  /** Lua has one empty table for both arrays and objects */
   consumers: Consumer[] | Record<string, never>
 }
 
 /**
- * The groups that read a crawl, those with most to read first, as the partitions that answer have them.
- * @param tags  retired ones too: outcomes lie in their streams
+ * The groups that read a crawl, those with most to read first, from the partitions that answer.
+ * @param tags  including retired ones, whose streams hold outcomes
  */
 export async function readersOf(redis: RedisLink, tags: readonly string[], crawl: string): Promise<Reader[]> {
   const answers = await thatAnswer(
@@ -90,7 +90,7 @@ function readerOf(crawl: string, group: string, groups: GroupFacts[]): Reader {
   }
 }
 
-/** Of all partitions, one for each name. */
+/** The consumers of all partitions, one for each name. */
 function consumersOf(groups: GroupFacts[]): Consumer[] {
   const all = groups.flatMap(({ consumers }) => (Array.isArray(consumers) ? consumers : []))
   const byName = Map.groupBy(all, ({ name }) => name)
@@ -108,7 +108,7 @@ export type Forgetting = {
   group: string
   by: string
   reason: string
-  /** a group of which a consumer has given a sign of life within so long stays */
+  /** a group stays if one of its consumers was active within this time */
   silentForMs: number
 }
 /** `unread`: how many outcomes it had not acknowledged */
@@ -117,8 +117,8 @@ export type Forgotten = { kind: 'forgotten'; unread: number } | { kind: 'absent'
 const MAX_TEXT = 512
 
 /**
- * Forgets a group in every partition. Who did it and why is written down where it had something to read, and at least once.
- * @throws what Redis throws where a partition does not answer: the others have forgotten it, and asking again is safe
+ * Forgets a group in every partition. The person and the reason are recorded where the group had something to read, and at least once.
+ * @throws any error of Redis, if a partition does not answer: the others have forgotten the group, and repeating the call is safe
  */
 export async function forgetReader(
   redis: RedisLink,
@@ -153,5 +153,5 @@ export function readerInTheWay(
   return first !== undefined && first.lag + first.pending > 0 ? first : undefined
 }
 
-/** Whether a reader is active under this name at present. */
+/** Whether a reader is active under this name now. */
 export const isRead = ({ idleMs }: Reader): boolean => idleMs !== undefined && idleMs < READER_DEAD_AFTER_MS

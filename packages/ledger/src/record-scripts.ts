@@ -1,4 +1,4 @@
-/** The scripts of shared records that are no verbs: they read neither the epoch nor the ledger's time. A full Redis takes them. */
+/** The scripts of shared records that are not verbs: they read neither the epoch nor the ledger's time. A full Redis runs them. */
 import { CRAWL, EPOCH, KEY } from './layout.ts'
 import { libraryOf } from './lua-library.ts'
 

@@ -1,12 +1,12 @@
 /**
- * The ledger's time as a process knows it, bounded from both sides, from the times in replies and the process's own monotonic clock.
- * A reply was written after it was asked for and before it was read, so the offset between the two clocks lies between two numbers then.
- * A bound that is kept holds until a reply shows that it cannot be right; then the reply's own bound takes its place.
+ * The ledger's time in one process, bounded from both sides, from the times in replies and the process's own monotonic clock. A reply was
+ * written after its request and before it was read, so the offset between the two clocks is then between two numbers. A bound is kept until
+ * a reply disproves it; then the reply's own bound replaces it.
  */
 
 import type { Clock } from '@decorum/protocol'
 
-/** How fast two clocks may drift apart: a bound loosens by this share of the time since it was seen (NTP slews by 0.05 %). */
+/** How fast two clocks may drift apart: a bound loosens by this share of the time since it was measured (NTP slews by 0.05 %). */
 const DRIFT = 0.001
 /**
  * A process that has known the ledger for less than this does not confirm its time: after a leap of the clock, the ledger relies on
@@ -18,11 +18,11 @@ export type RedisClock = {
   /** @param askedAt  when the call was made, on the monotonic clock */
   seen(redisMs: number, askedAt: number): void
   /**
-   * Not ahead of the ledger's time; ahead of it where this process's clock runs fast, by no more than that since the latest reply and
-   * what the call took to reach Redis.
+   * Not ahead of the ledger's time, except where this process's clock runs fast: then by no more than its gain since the latest reply and
+   * the time the call took to reach Redis.
    */
   now(): number
-  /** never behind it, as long as its clock does not leap; undefined for a process that has only just started */
+  /** never behind the ledger's time, unless that leaps; undefined for a process that has just started */
   most(): number | undefined
 }
 
@@ -56,11 +56,11 @@ export function redisClock(clock: Pick<Clock, 'monotonic'>): RedisClock {
   }
 }
 
-/** How long two readings are apart at least, so that what they say of a clock's rate is more than its reading, ms. */
+/** The least distance between two compared readings, ms: the rate must be larger than the error of a reading. */
 const SPAN_MS = 5_000
-/** Two readings are compared when they show the rate as exactly as this. */
+/** Two readings are compared when their rate is at least this exact. */
 const EXACT = 0.01
-/** A clock that runs faster than another by no more than this is not noticed: clocks that nobody slews differ by up to 0.05 %. */
+/** A difference in rate up to this is ignored: unslewed clocks differ by up to 0.05 %. */
 const TOLERATED = 0.002
 
 type Reading = { at: number; least: number; most: number }
@@ -68,13 +68,13 @@ const width = ({ least, most }: Reading): number => most - least
 
 export type ClockRate = {
   seen(redisMs: number, askedAt: number): void
-  /** The share of the time on Redis's clock that has not passed on this process's own: 0.074 while that clock runs 8 % fast; 0 mostly. */
+  /** The share of the time on Redis's clock that has not passed on this process's own: 0.074 while that clock runs 8 % fast; usually 0. */
   excess(): number
 }
 
 /**
- * How much faster Redis's clock runs than the process's monotonic one. Only what the replies prove counts, so one that comes late shows
- * nothing. Two stretches in a row have to show it, because a clock that steps once looks fast in one of them.
+ * How much faster Redis's clock runs than the process's monotonic one. Only differences that the replies prove count, so a late reply has
+ * no effect. Two consecutive stretches have to show it, because a clock that steps once looks fast in one of them.
  */
 export function clockRate(clock: Pick<Clock, 'monotonic'>): ClockRate {
   let from: Reading | undefined
@@ -92,7 +92,7 @@ export function clockRate(clock: Pick<Clock, 'monotonic'>): ClockRate {
       if (span < SPAN_MS || width(reading) + width(from) > span * EXACT) return
       before = latest
       const isFast = reading.least - from.most > span * TOLERATED
-      const gained = isFast ? reading.most - from.least : 0 // at most, of what it is certain to have gained
+      const gained = isFast ? reading.most - from.least : 0 // the largest certain gain
       latest = gained / (span + gained)
       from = reading
     },

@@ -1,6 +1,7 @@
 /**
- * Why no connection to Redis was made, for the person who wrote REDIS_URL. A server that refuses a connection at its first octet (too many
- * clients, protected mode, TLS and none) ends it before the library has read why: then this machine connects once more and reads what stands there.
+ * Finds out why no connection to Redis was made, for the person who wrote REDIS_URL. A server that refuses a connection at its first byte
+ * (too many clients, protected mode, missing TLS) closes it before the library has read the reason: then this machine connects once more
+ * and reads it.
  */
 import { connect, type Socket } from 'node:net'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
@@ -8,13 +9,13 @@ import { placeName, type RedisAddress, type RedisPlace, redisPlaces, systemClock
 import { explainRefusal, isExplained } from '@decorum/protocol/redis-refusal'
 
 const CONNECT_MS = 2_000
-/** What a server says unasked, it says at once. */
+/** A server that sends text unasked sends it at once. */
 const GREETING_MS = 300
 const ANSWER_MS = 1_000
 
 /**
  * @param errors   of the attempt, in order
- * @param address  undefined for a connection that was not made from one: then nobody looks
+ * @param address  undefined for a connection without one: then no second connection is made
  */
 export async function whyRefused(errors: readonly Error[], address: RedisAddress | undefined): Promise<string> {
   const told = errors
@@ -23,7 +24,7 @@ export async function whyRefused(errors: readonly Error[], address: RedisAddress
   const places = address === undefined ? [] : redisPlaces(address)
   const [first] = places
   const name = first === undefined ? undefined : placeName(first)
-  const words = told.find((message) => isExplained(message) && !message.includes('ETIMEDOUT')) // which is the library's own time
+  const words = told.find((message) => isExplained(message) && !message.includes('ETIMEDOUT')) // ETIMEDOUT is the library's own timeout
   if (words !== undefined) return explainRefusal(words, name)
   for (const place of places) {
     const seen = await look(place, address?.login.tls !== undefined)
@@ -32,12 +33,12 @@ export async function whyRefused(errors: readonly Error[], address: RedisAddress
   return explainRefusal(told.findLast((message) => message !== '') ?? 'no answer', name)
 }
 
-/** @returns a refusal in the words of Redis, TLS or the network; undefined where a server answers as it should */
+/** @returns the refusal in the words of Redis, TLS or the network; undefined when a server answers normally */
 async function look(place: RedisPlace, isTls: boolean): Promise<string | undefined> {
   const plain = await spoken(connect(place), 'connect')
   if (/^(connect|getaddrinfo) /.test(plain)) return plain
   if (/^[-+]/.test(plain)) {
-    if (isTls) return 'wrong version number' // the words of TLS for a server that speaks none
+    if (isTls) return 'wrong version number' // the error text of TLS for a server without TLS
     return plain.startsWith('-') ? plain.slice(1) : undefined
   }
   if (plain.startsWith('HTTP/')) return 'Unknown RESP type'
@@ -48,7 +49,7 @@ async function look(place: RedisPlace, isTls: boolean): Promise<string | undefin
   return plain === '' ? `no answer from ${placeName(place)}, which accepts connections` : undefined
 }
 
-/** The first line that the other side says by itself or to PING, or the error; '' when it says nothing. */
+/** The first line that the server sends, unasked or as the reply to PING, or the error; '' when it sends nothing. */
 function spoken(socket: Socket | TLSSocket, connected: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

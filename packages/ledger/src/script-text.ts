@@ -1,4 +1,4 @@
-/** The scripts of the verbs: each with the parts that it includes, and the names of layout.ts and calls.ts in it. */
+/** The scripts of the verbs: each with the parts that it includes, and with the names of layout.ts and calls.ts replaced. */
 import * as calls from './calls.ts'
 import { ARGS, EVERY_CALL, type Verb } from './calls.ts'
 import { GATES, type GateTable, gateFunctions, readersOf, refuseOtherReaders } from './gate-text.ts'
@@ -46,7 +46,7 @@ const CONSTANTS: Constants = {
   ...Object.fromEntries(Object.entries(parts).map(([name, { at }]) => [name, at])),
 }
 
-/** Where the functions of the gates stand, which are made from their table: `--- @gates` in lua/lib/gates.lua. */
+/** The mark that the functions of the gates replace, made from their table: `--- @gates` in lua/lib/gates.lua. */
 const GATES_PLACE = "'gates'"
 
 export const LEDGER_LUA = libraryOf({
@@ -62,9 +62,9 @@ export const LEDGER_LUA = libraryOf({
 export const readPart = LEDGER_LUA.read
 
 /**
- * @param read   tests only: a part as it is to be
- * @param table  tests only: the table of gates as it is to be
- * @throws Error  naming the file, for a name that layout.ts and calls.ts do not have, or for a gate that it reads by itself
+ * @param read   tests only: replaces a part
+ * @param table  tests only: replaces the table of gates
+ * @throws Error  with the file, for an unknown name, or for a gate's field that it reads outside of lib/gates
  */
 export function scriptText(verb: Verb, read = readPart, table?: GateTable): string {
   if (read !== readPart || table !== undefined) return textAnew(verb, read, table)
@@ -73,25 +73,25 @@ export function scriptText(verb: Verb, read = readPart, table?: GateTable): stri
   return text
 }
 
-/** As they stand: a process may open several ledgers. */
+/** A cache: a process may open several ledgers. */
 const texts = new Map<Verb, string>()
 
 function textAnew(verb: Verb, read: typeof readPart, table: GateTable | undefined): string {
-  // Fetching frees memory, so everything that it takes is done in a full Redis, too: memory.ts says who is refused before.
+  // Fetching frees memory, so all its scripts also run in a full Redis: memory.ts decides who is refused before.
   return whenFull(finished(LEDGER_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read, table))
 }
 
-/** A script with the functions that are made of the table of gates, and without those that it does not use. */
+/** A script with the functions made from the table of gates, and without functions that it does not use. */
 export const finished = (script: string, read = readPart, table?: GateTable): string =>
   closed(withoutUnused(script.includes(GATES_PLACE) ? withGates(script, read(GATES_PART), table) : script))
 
-/** lua/lib/epoch.lua opens the function that is the rest of the script. */
+/** Closes the function that lua/lib/epoch.lua opens around the rest of the script. */
 const closed = (script: string): string => (/^return \(function\(\)$/m.test(script) ? `${script}\nend)()` : script)
 
 /** `local function name(…)` at the beginning of a line, up to its `end`: on that line, or alone on a later one. */
 const FUNCTION = /^local function (\w+)\((?:.*\bend[ \t]*$|.*(?:\n(?!end[ \t]*$).*)*\nend[ \t]*$)/gm
 const WORD = /[A-Za-z_]\w*/g
-/** Names in a text. Most functions stand in many scripts as they are: each is read once. */
+/** Returns the names in a text. Most functions stand unchanged in many scripts, so each text is read once. */
 function wordsIn(text: string): ReadonlySet<string> {
   const words = wordsOf.get(text) ?? new Set(text.match(WORD))
   wordsOf.set(text, words)
@@ -99,12 +99,12 @@ function wordsIn(text: string): ReadonlySet<string> {
 }
 const wordsOf = new Map<string, ReadonlySet<string>>()
 
-/** A script without the functions that it does not use: Lua allows 200 locals, and parts are shared by many verbs. */
+/** Removes functions that a script does not use: Lua allows 200 locals, and parts are shared by many verbs. */
 function withoutUnused(script: string): string {
   const functions = [...script.matchAll(FUNCTION)].map(([text, name = '']) => ({ text, name }))
   const used = new Set(script.replace(FUNCTION, '').match(WORD))
   const unused = new Set<string>()
-  // What a function of Lua uses stands before it.
+  // A Lua function uses only names that stand before it.
   for (const { text, name } of functions.toReversed())
     if (!used.has(name)) unused.add(name)
     else for (const word of wordsIn(text)) used.add(word)

@@ -1,4 +1,4 @@
-/** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time in its reply are remembered. */
+/** Calls the scripts: each is loaded once and called with a deadline, and the epoch and time of its reply are remembered. */
 import { type Clock, type Deadline, systemClock } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
 import type { ChainableCommander } from 'ioredis'
@@ -18,49 +18,49 @@ export type Reply = {
 
 /** Runs verbs in one partition. */
 export type Scripts = {
-  /** @param items  what follows the arguments that every call of the verb has */
+  /** @param items  arguments behind those that every call of the verb has */
   call<V extends Verb>(verb: V, args: ArgsOf<V>, items?: Arg[]): Promise<Reply>
-  /** The same for a verb of another package: all of its arguments, in order. */
+  /** The same for a verb of another package, with all arguments in order. */
   send(verb: string, args: readonly Arg[]): Promise<Reply>
-  /** the ledger's time as far as it is known here, ms: as near as redis-clock.ts says, and behind by no more than a round trip */
+  /** the ledger's time in this process, ms: as exact as redis-clock.ts says, and behind by no more than a round trip */
   now(): number
   /** how far the ledger's time is ahead of Redis's clock, ms: 0 until that clock leaps or is slewed */
   aheadMs(): number
 }
 
 export type ScriptSettings = {
-  /** how many partitions the caller knows of; 1 */
+  /** number of partitions that the caller knows; default 1 */
   partitions?: number | string
   holdMs: number
   /** the longest lease: part of `holdMs` */
   longestLeaseMs: number
   callDeadlineMs: number
-  /** of the process; default: the real one */
+  /** clock of the process; default: the real one */
   clock?: Clock
-  /** another epoch has begun since the last answer: Redis was started again, forgot, or its clock leapt */
+  /** called when another epoch has begun since the last reply: Redis was restarted, forgot, or its clock leapt */
   onEpoch?: (() => void) | undefined
   onCall?: OnCall | undefined
-  /** the records that this process follows: `report` is called when a reply has other versions of them than `versions` */
+  /** the records that this process follows: `report` is called when a reply has versions other than `versions` */
   records?: { readonly versions: string; report(versions: string): void } | undefined
   /** tests only: virtual time in place of Redis's clock */
   nowMs?: (() => number) | undefined
-  /** tests only, with `nowMs`: the time that the caller can vouch for; as it comes, all of it */
+  /** tests only, with `nowMs`: the time that the caller can vouch for; default: all of it */
   mostMs?: (() => number | undefined) | undefined
-  /** tests only, with `nowMs`: `excess` of redis-clock.ts; 0 */
+  /** tests only, with `nowMs`: `excess` of redis-clock.ts; default 0 */
   excess?: (() => number) | undefined
 }
 
-/** What a reply has behind its epoch (`reply` in lua/lib/epoch.lua): the versions of the stops and the rates, and what an absent part stands for. */
+/** The text behind the epoch in a reply (`reply` in lua/lib/epoch.lua): the versions of the stops and the rates. */
 export const versionsText = (stops: number, rates: number): string => `${stops},${rates}`
 const NO_VERSIONS = versionsText(0, 0)
 
 type Command = (epoch: string, count: string, ...args: Arg[]) => Promise<string[]>
 
-/** Keys that every verb declares: `epoch` and `partitions` (layout.ts). */
+/** Number of keys that every verb declares: `epoch` and `partitions` (layout.ts). */
 const KEYS = 2
 
 /**
- * Teaches a connection the verbs.
+ * Defines the verbs as commands of a connection.
  * @param textOf  tests only: the text of a verb
  */
 export function defineVerbs(redis: RedisLink, textOf: (verb: Verb) => string = scriptText): void {
@@ -139,14 +139,14 @@ async function observed<T>(work: Promise<T>, verb: string, clock: Clock, askedAt
 export const argsInOrder = <Name extends string>(names: readonly Name[], args: Record<Name, Arg>): Arg[] =>
   names.map((name) => args[name])
 
-/** @param count  how many partitions there are, as epoch.lua says it: `6`, or `2>6` while that is being changed */
+/** @param count  the number of partitions from epoch.lua: `6`, or `2>6` while it is being changed */
 const otherCount = (count: string): string =>
   count.includes('>')
     ? `the number of partitions is being changed (${count}): 'decorum ledger partitions ${count.split('>')[1]}' has not ended yet`
     : `this Redis holds ${count} partitions now: start again with DECORUM_PARTITIONS=${count}`
 
 /**
- * Nothing is read or written then, because this version would misread it.
+ * The error for another layout. Nothing was read or written, because this version would misread it.
  * @param layout  of that ledger; `2>3` while it is being upgraded
  */
 function otherLayout(layout: string): string {
@@ -157,8 +157,8 @@ function otherLayout(layout: string): string {
 }
 
 /**
- * A reply that comes too late is treated as none.
- * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger is another version's
+ * A late reply counts as none.
+ * @throws LedgerUnavailableError · LedgerUnfitError when hosts have moved to other partitions, or the ledger belongs to another version
  */
 export async function withDeadline<T>(work: Promise<T>, { clock, ms }: Deadline, what: string): Promise<T> {
   try {
@@ -171,27 +171,27 @@ export async function withDeadline<T>(work: Promise<T>, { clock, ms }: Deadline,
   }
 }
 
-/** Errors of a server that does not hold the key now, or may not write; the command was not run. */
+/** Errors of a server that does not hold the key now, or may not write; the command did not run. */
 const NOT_HERE = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|MASTERDOWN|NOREPLICAS|LOADING) /
 
 /**
  * The answers of a pipeline in order.
- * @throws LedgerUnavailableError also when the connection was lost, of which each command of a pipeline gets an error of its own ·
- *         the first error that Redis answered a command with
+ * @throws LedgerUnavailableError, also when the connection was lost, which gives each command of a pipeline its own error · the first error
+ * with which Redis answered a command
  */
 export async function answersOf(pipeline: ChainableCommander, deadline: Deadline, what: string): Promise<unknown[]> {
   const asked = pipeline.length
   const answers = await withDeadline(pipeline.exec(), deadline, what)
-  // Of commands that a cluster redirects too often, ioredis 6.0.0 loses the errors: its answer is empty.
+  // For commands that a cluster redirects too often, ioredis 6.0.0 loses the errors: its answer is empty.
   if (asked > 0 && answers?.length === 0)
     throw new LedgerUnavailableError(what, 'its slot is on its way to another server')
   return valuesOf(answers, what)
 }
 
 /**
- * The values in what `exec()` answered, for callers whose deadline is around more than this pipeline. Without it a command that failed
+ * The values in the answer of `exec()`, for callers whose deadline covers more than this pipeline. Without this check a failed command
  * looks like one that found nothing.
- * @param answers  `null`: a transaction that Redis did not run, because a key it watched has changed; nothing here watches one
+ * @param answers  `null`: a transaction that Redis did not run, because a watched key has changed; nothing here watches keys
  * @throws as answersOf
  */
 export function valuesOf(answers: [error: Error | null, value: unknown][] | null, what: string): unknown[] {

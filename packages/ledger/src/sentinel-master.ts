@@ -1,7 +1,7 @@
 /**
- * Connections to the master that Sentinel names, which end when it names another one. A master that was taken over from is made a replica
- * only ten seconds later; what it took until then is lost, and it grants what the new master grants as well. ioredis follows by itself
- * with `failoverDetector`, but a connection that is being made meanwhile ends for good (6.0.0: "Connection is closed.").
+ * Connections to the master that Sentinel names; they end when it names another. A master that was replaced becomes a replica only ten
+ * seconds later; its writes until then are lost, and it grants what the new master grants as well. ioredis follows the master with
+ * `failoverDetector`, but a connection that is being made meanwhile ends for good (6.0.0: "Connection is closed.").
  */
 import { systemClock } from '@decorum/protocol'
 import { Redis, SentinelConnector } from 'ioredis'
@@ -9,7 +9,7 @@ import { Redis, SentinelConnector } from 'ioredis'
 type Options = SentinelConnector['options']
 type Stream = Awaited<ReturnType<SentinelConnector['connect']>>
 
-/** How often one Sentinel is asked, by each process. */
+/** How often each process queries one Sentinel. */
 const LOOK_MS = 250
 const ANSWER_MS = 2_000
 
@@ -35,8 +35,8 @@ function watchOf(options: Options): MasterWatch {
 }
 
 /**
- * Of one master: asks the Sentinels in turn, as long as there are connections to it. What was named last is remembered when all of them
- * have ended, as they do together when a master dies: one that was asked for before then may still lead to it.
+ * Watches one master: queries the Sentinels in turn, while there are connections to it. The last answer is remembered when all connections
+ * have ended, as they do together when a master dies: an address requested before that may still lead to it.
  */
 class MasterWatch {
   readonly #options: Options
@@ -44,7 +44,7 @@ class MasterWatch {
   #sentinel: Redis | undefined
   #turn = 0
   #master: string | undefined
-  /** when another one was named, by `systemClock.monotonic()` */
+  /** when another master was named, by `systemClock.monotonic()` */
   #changedAt = Number.NEGATIVE_INFINITY
   #isLooking = false
 
@@ -52,14 +52,14 @@ class MasterWatch {
     this.#options = options
   }
 
-  /** @param askedAt  when it was asked where the master is */
+  /** @param askedAt  when the address of the master was requested */
   add(stream: Stream, askedAt: number): void {
     this.#streams.add(stream)
     stream.once('close', () => {
       this.#streams.delete(stream)
       if (this.#streams.size === 0) this.#hangUp() // nothing keeps the process running
     })
-    if (askedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // it may have been told of the one before
+    if (askedAt <= this.#changedAt) systemClock.soon(() => stream.destroy()) // its address may be that of the previous master
     if (!this.#isLooking) void this.#look()
   }
 
@@ -77,7 +77,7 @@ class MasterWatch {
     this.#isLooking = false
   }
 
-  /** @returns undefined: this Sentinel does not answer, or knows of none */
+  /** @returns undefined: this Sentinel does not answer, or has no master of that name */
   async #ask(): Promise<string | undefined> {
     try {
       this.#sentinel ??= this.#nextSentinel()
@@ -102,7 +102,7 @@ class MasterWatch {
       retryStrategy: () => null,
       enableReadyCheck: false,
       commandTimeout: ANSWER_MS,
-    }).on('error', () => undefined) // the call says so
+    }).on('error', () => undefined) // the call itself reports the error
   }
 
   #hangUp(): void {

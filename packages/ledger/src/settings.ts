@@ -1,40 +1,42 @@
-/** The settings of a ledger, and what holds without them. */
+/** Options of a ledger, with their defaults. */
 import { type Clock, systemClock } from '@decorum/protocol'
 import type { RedisLink } from './link.ts'
 
 export type OnCall = (verb: string, seconds: number, isAnswered: boolean) => void
 
 export type LedgerOptions = {
-  /** REDIS_URL, or a connection that is lent */
+  /** REDIS_URL, or an existing connection */
   redis: string | RedisLink
   partitions: number
   leaseMs?: number
   quarantineMs?: number
   /** start grants a lane that is due this soon; the caller waits for the rest (StartAnswer.waitMs) */
   grantAheadMs?: number
-  /** the longest that the end of an exchange waits for others, to be completed together with them (`complete`); none */
+  /** the longest that the end of an exchange waits, to be completed together with others (`complete`); default: it does not wait */
   gatherMs?: number
-  /** a reservation that is not started ends after this; 30 s, or the lease where that is shorter */
+  /** a reservation that is not started ends after this; default 30 s, or the lease if that is shorter */
   reserveMs?: number
   laneLimit?: number
   outcomesLimit?: number
-  /** first back-off after 429 or 503 without Retry-After, ms; doubles per incident up to `backOffMaxMs`, forgotten after `backOffQuietMs` */
+  /**
+   * first back-off after 429 or 503 without Retry-After, ms; doubles per incident up to `backOffMaxMs`, forgotten after `backOffQuietMs`
+   */
   backOffMs?: number
   backOffMaxMs?: number
   backOffQuietMs?: number
-  /** what robots.txt bodies may take up */
+  /** the memory that robots.txt bodies may use */
   bodies?: Partial<BodyBudget>
-  /** Redis answers within this or the call fails with LedgerUnavailableError */
+  /** a call fails with LedgerUnavailableError unless Redis answers within this time */
   callDeadlineMs?: number
-  /** called with a sentence for the operator: why nothing is granted for a while */
+  /** called with a sentence for the operator that says why nothing is granted for a while */
   onNotice?: (sentence: string) => void
   /** called after each call of a script: its verb, how long it took, s, and whether Redis answered */
   onCall?: OnCall | undefined
-  /** the caller vouches that this Redis has never held a ledger (`announceNew`); with virtual time that is assumed */
+  /** the caller vouches that this Redis has never held a ledger (`announceNew`); assumed with virtual time */
   isNew?: boolean
   /** tests only: virtual time in place of Redis's clock, ms */
   nowMs?: () => number
-  /** tests only, with `nowMs`: the time that this process can vouch for; by default all of it */
+  /** tests only, with `nowMs`: the time that this process can vouch for; default: all of it */
   mostMs?: () => number | undefined
   /** tests only, with `nowMs`: the share of the time on Redis's clock that has not passed on this process's (redis-clock.ts) */
   excess?: () => number
@@ -42,23 +44,26 @@ export type LedgerOptions = {
   clock?: Clock
 }
 
-/** What robots.txt bodies may take up in one partition. Each life that a body is given counts, so what is stored at once is at most twice a budget. */
+/**
+ * The memory that robots.txt bodies may use in one partition. Each life given to a body counts, so at most twice a budget is stored at
+ * once.
+ */
 export type BodyBudget = {
-  /** of the origins of one registrable domain, bytes; and as much again for short lives */
+  /** for the origins of one registrable domain, bytes; and the same again for short lives */
   domainBytes: number
-  /** of all, bytes; likewise */
+  /** for all origins, bytes; likewise */
   allBytes: number
-  /** life beyond the budget, ms */
+  /** life of a body beyond the budget, ms */
   beyondLifeMs: number
 }
 
 /** Limits that may change while the ledger is open. */
-/** Of a site that goes on answering 429 or 503 and says nothing of how long. */
+/** The longest back-off of a site that keeps answering 429 or 503 without Retry-After. */
 export const LONGEST_BACK_OFF_MS = 3_600_000
 
 export type LiveLimits = Pick<LedgerOptions, 'laneLimit' | 'outcomesLimit' | 'backOffMs' | 'bodies'>
 
-/** What the verbs need to know. */
+/** Settings of the verbs. */
 export type VerbSettings = {
   clock: Clock
   leaseMs: number
@@ -72,13 +77,14 @@ export type VerbSettings = {
   backOffMaxMs: number
   backOffQuietMs: number
   bodies: BodyBudget
-  /** the share of itself that a back-off is lengthened by, [0, 1) in thousandths: sites of one fleet do not come back in step */
+  /** the share by which a back-off is lengthened, [0, 1) in thousandths: sites of one fleet do not return all at once */
   jitter: () => number
 }
 
 /**
- * A domain: sixteen files of the largest size that is read, even if they do not deflate. All: what a Redis of a few GB can spare.
- * Beyond, an origin is asked again after an hour, which RFC 9309 §2.4 allows; what comes in within that hour is bounded as well.
+ * For a domain: sixteen files of the largest size that is read, even if they do not deflate. For all: the amount that a Redis of a few GB
+ * can spare. Beyond, an origin's robots.txt is fetched again after an hour, which RFC 9309 §2.4 allows; bodies that arrive within that hour
+ * are bounded as well.
  */
 const BODIES: BodyBudget = { domainBytes: 8 * 1024 * 1024, allBytes: 512 * 1024 * 1024, beyondLifeMs: 3_600_000 }
 
@@ -89,7 +95,7 @@ export function verbSettings(options: Omit<LedgerOptions, 'redis' | 'partitions'
     quarantineMs: options.quarantineMs ?? 10_000,
     grantAheadMs: options.grantAheadMs ?? 0,
     gatherMs: options.gatherMs ?? 0,
-    // start leaves the instant in `inflight` alone, so a reservation must not outlast the lease that it becomes
+    // start leaves the instant in `inflight` unchanged, so a reservation must not outlast the lease that it becomes
     reserveMs: Math.min(options.reserveMs ?? 30_000, leaseMs),
     laneLimit: options.laneLimit ?? 100_000,
     outcomesLimit: options.outcomesLimit ?? 1_000_000,

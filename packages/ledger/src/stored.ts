@@ -1,5 +1,6 @@
 /**
- * The stored form of a ledger and what runs scripts on it, for what changes all of a ledger (move/). What a process of the fleet needs is in index.ts.
+ * The stored form of a ledger and the functions that run scripts on it, for changes of a whole ledger (move/). Processes of the fleet use
+ * index.ts.
  */
 export { type Arg, EVERY_CALL, row } from './calls.ts'
 export { sharesOf } from './crawls/limits.ts'

@@ -1,8 +1,8 @@
-/** The scripts of streams of outcomes. The bundle of the client holds the texts of this folder, and of no other. */
+/** The scripts of streams of outcomes. The client's bundle contains the texts of this folder only. */
 import { KEY, OPERATION } from './layout.ts'
 import { libraryOf } from './lua-library.ts'
 
-/** Groups that are listed of one crawl, those with most to read; and entries counted where Redis does not know a group's lag. */
+/** Number of groups listed for one crawl, those with most to read; and of entries counted if Redis does not know a group's lag. */
 export const READERS = { shown: 100, counted: 200 } as const
 
 const lua = libraryOf({

@@ -1,4 +1,4 @@
-/** The parts behind the face, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
+/** Internal parts, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
 export { ARGS, COMPLETION, LEAVING, OVER, RESOLUTION, START_ITEM, VERBS, type Verb } from './calls.ts'
 export { emptySinceMs } from './fit.ts'
 export * from './lease-life.ts'

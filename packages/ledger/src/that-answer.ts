@@ -1,10 +1,10 @@
-/** Calls to all partitions: one unavailable master of a cluster must not fail them. */
+/** Calls to all partitions that succeed when some answer: one unavailable master of a cluster must not fail them. */
 
 import { LedgerUnfitError } from './errors.ts'
 
 /**
  * The replies of the partitions that answered, in order.
- * @throws LedgerUnfitError of any of them; the error of the first when none answered
+ * @throws LedgerUnfitError if any call throws it; the first error when none answered
  */
 export async function thatAnswer<T>(asked: Promise<T>[]): Promise<T[]> {
   const answers = await Promise.allSettled(asked)

@@ -1,6 +1,6 @@
 /**
- * The verbs of one partition. Each has a script in lua/verbs/, its arguments in calls.ts, and a codec of the same name, which is
- * called here: a verb without a codec does not compile.
+ * The verbs of one partition. Each has a script in lua/verbs/, its arguments in calls.ts, and a codec of the same name, which is called
+ * here: a verb without a codec does not compile.
  */
 import type { RobotsState } from '@decorum/robots'
 import type { Verb } from './calls.ts'

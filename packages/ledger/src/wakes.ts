@@ -1,6 +1,6 @@
 /**
- * Wake-ups, followed on a connection of their own. A process that only listens does not notice when the network has dropped the connection, so
- * it subscribes again and again; when no answer comes, it makes another connection.
+ * Follows wake-ups on a separate connection. A process that only listens does not notice when the network has dropped the connection, so it
+ * subscribes again at intervals; when no answer comes, it makes another connection.
  */
 import type { Deadline } from '@decorum/protocol'
 import type { RedisLink } from './link.ts'
@@ -17,7 +17,7 @@ export type Wakes = {
 
 /**
  * @param open      a new connection that reconnects by itself
- * @param listener  is called with the channel that was rung
+ * @param listener  called with the channel of each wake-up
  */
 export function followWakes(
   open: () => RedisLink,
@@ -32,7 +32,7 @@ export function followWakes(
     return own
       .on('error', () => {})
       .on('message', listener)
-      .on('ready', () => void own.subscribe(...channels).catch(() => {})) // after each reconnect; `listen` looks whether it worked
+      .on('ready', () => void own.subscribe(...channels).catch(() => {})) // after each reconnect; `listen` checks whether it worked
   }
   let link = opened()
   const listen = async (): Promise<void> => {

@@ -1,16 +1,16 @@
-/** Why a partition grants nothing for a while, as a sentence for the operator. */
+/** Explains to the operator, in a sentence, why a partition grants nothing for a while. */
 import type { Instant } from '@decorum/protocol'
 
 const ANNOUNCED_RESTART =
   "a restart that is announced costs nothing: stop the fleet, 'decorum ledger partitions --restart', restart Redis (docs/operating.md)"
 
-/** A shorter hold is not worth a line: the second of a new ledger, an announced restart. */
+/** A shorter hold is not logged: the second of a new ledger, an announced restart. */
 const WORTH_SAYING_MS = 1_500
 
 /**
  * @param why     what began the epoch (epoch.lua)
- * @param leftMs  of the hold
- * @param tag     of the partition, or '' where there is only one
+ * @param leftMs  remaining time of the hold
+ * @param tag     of the partition, or '' if there is only one
  * @param now     by the clock of the log, ms since 1970
  */
 export function whyHeld(why: string, leftMs: number, tag: string, now: Instant): string | undefined {

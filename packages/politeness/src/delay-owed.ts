@@ -1,21 +1,21 @@
-/** The delay of a lane as the ledger knows it, and what decided it. Pages, commands and the API all ask here. */
+/** The delay of a lane as the ledger knows it, and its source. Pages, commands and the API all use this file. */
 import type { AdaptiveDelay, Agent } from '@decorum/config'
 import type { PolicyOfSite } from './site-policy.ts'
 
 export type DelayOwed = {
   delayMs: number
   /**
-   * floor: the agent's own · crawl-delay: the site's · cap: the site asked for more · operator: set by hand · policy: of the site ·
-   * consent: the same, where the site has consented to it
+   * floor: the agent's own · crawl-delay: the site's · cap: the site asked for more · operator: set by an operator · policy: of the site ·
+   * consent: the policy of a site that has consented to it
    */
   from: 'floor' | 'crawl-delay' | 'cap' | 'operator' | 'policy' | 'consent'
-  /** the site's crawl-delay, seconds, when the cap cut it */
+  /** the site's crawl-delay, seconds, when it was reduced to the maximum */
   clampedFrom?: number
-  /** after a slow answer the delay is longer: factor × what the answer took, within [floorMs, capMs] */
+  /** after a slow answer the delay is longer: factor × the duration of the exchange, within [floorMs, capMs] */
   adaptive?: AdaptiveDelay
 }
 
-/** What the ledger knows of an origin, as far as delays are concerned. */
+/** The ledger's facts about the delays of an origin. */
 export type KnownDelays = {
   delays: readonly { agent: string; delayMs: number; clampedFrom?: number }[]
   override?: { delayMs: number; reason: string }
@@ -24,8 +24,8 @@ export type KnownDelays = {
 }
 
 /**
- * What was recorded from the rules in force, or the agent's own least delay where that is longer. A delay of the site's policy and one that
- * an operator has set count where they are longer. What the site has consented to takes the place of all but the operator's.
+ * The delay of the rules in force, or the agent's own least delay if that is longer. A delay of the site's policy and one that an operator
+ * has set count if they are longer. A policy with consent replaces all but the operator's delay.
  */
 export function delayOwed(
   { delays, override, policy }: Pick<KnownDelays, 'delays' | 'override' | 'policy'>,
@@ -39,7 +39,7 @@ export function delayOwed(
       ? { delayMs: policy.delayMs, from: 'consent', ...clamped }
       : { delayMs: byHandMs, from: 'operator', ...clamped }
   const adaptive = agent.adaptiveDelay === undefined ? {} : { adaptive: agent.adaptiveDelay }
-  // What was recorded comes from the rules. The agent's own delay is owed as it is now, whatever it was when they were recorded.
+  // The recorded delay is that of the rules. The agent's own delay is the present one, not the one at the time of recording.
   const byRulesMs = recorded?.delayMs ?? 0
   const delayMs = Math.max(byRulesMs, agent.minDelayMs)
   const byPolicyMs = policy?.delayMs ?? 0
@@ -50,7 +50,7 @@ export function delayOwed(
   return { delayMs, from: byRulesMs > agent.minDelayMs ? 'crawl-delay' : 'floor', ...adaptive }
 }
 
-/** The delay and what decided it, for people. @param length  how the reader's page or command writes a length of time */
+/** The delay and its source, for people. @param length  formats a length of time for the page or command */
 export function delaySentence(delay: DelayOwed, known: KnownDelays, length: (ms: number) => string): string {
   const { adaptive } = delay
   const more =

@@ -1,8 +1,8 @@
 /**
- * How long a lane waits after each exchange, what decided it, and which lanes share a delay. Everything in these files is pure; nothing
- * else computes a delay. Start at `effectiveDelay` (what an agent owes under given rules); `delayOwed` says what the ledger
- * knows of a lane, `loadPaceGroups` which lanes share a delay, and `Shares` who may take the next of some slots. Whether a URL may be
- * visited at all is judged in admission/, which reads the ledger and has an entry of its own.
+ * Computes how long a lane waits after each exchange, the source of that delay, and which lanes share a delay. Everything in these files is
+ * pure, and no other code computes a delay. Start at `effectiveDelay` (the delay of an agent under given rules). `delayOwed` returns the
+ * delay of a lane by the ledger's facts, `loadPaceGroups` which lanes share a delay, and `Shares` distributes slots. admission/, which
+ * reads the ledger and has its own entry, decides whether a URL may be fetched at all.
  */
 export { type DelayOwed, delayOwed, delaySentence } from './delay-owed.ts'
 export { type Delay, delayAfter, delayByRules, effectiveDelay, tokensOf } from './effective-delay.ts'

@@ -1,38 +1,38 @@
 /**
- * Pace groups: lanes that share a delay beside their own, because their hosts are one machine. A request goes out only when
- * the delays of all its groups are over. By default all origins of one host (http, https, any port) share the host's delay.
+ * Pace groups: lanes that share a delay beside their own, because their hosts are one machine. A request is sent only when the delays of
+ * all its groups are over. By default all origins of one host (http, https, any port) share the host's delay.
  */
 
 import { type PaceGroupSettings, readPaceGroups } from '@decorum/config'
 import { hostOf, registrableDomain } from '@decorum/protocol'
 
-/** The delay that a group shares, as lanes of the ledger: one of these places must be free. All are of one partition. */
+/** The delay that a group shares, as lanes of the ledger: one of these places must be free. All are in one partition. */
 export type PaceLanes = {
   lanes: { agent: string; origin: string }[]
-  /** ms; undefined: what the request itself owes */
+  /** ms; undefined: the delay of the request itself */
   delayMs: number | undefined
 }
 
 export type PaceGroups = {
   /**
-   * The lane that keeps the host's delay, where that is another lane: `https://` and the host. Both are always of one
-   * partition, so both leases are started in one step.
+   * The lane that keeps the host's delay, if that is another lane: `https://` and the host. Both are always in one partition, so both
+   * leases are started in one step.
    */
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
-  /** All other groups, in the order in which their leases are started. @param address  where the request will go */
+  /** All other groups, in the order in which their leases are started. @param address  target of the request */
   above(agent: string, origin: string, address: string | undefined): PaceLanes[]
-  /** hosts alone share a delay: `above` returns nothing */
+  /** whether only hosts share a delay: then `above` returns nothing */
   hostsAlone: boolean
-  /** `above` needs the address */
+  /** whether `above` needs the address */
   needsAddress: boolean
 }
 
-/** The agent of groups that all agents share; no product token is `*`. */
+/** The agent name of groups that all agents share; no product token is `*`. */
 const EVERYBODY = '*'
 
 /**
- * @param text  path of a JSON file, or inline JSON; empty: hosts alone share a delay
- * @throws      Error with a message for people when it cannot be read or does not hold what it should
+ * @param text  path of a JSON file, or inline JSON; empty: only hosts share a delay
+ * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export const loadPaceGroups = (text: string | undefined): PaceGroups => paceGroups(readPaceGroups(text))
 
@@ -74,7 +74,7 @@ function paceLanesOf(agent: string, kind: string, name: string, group: Group): P
 
 type List = PaceGroupSettings['lists'][number]
 
-/** Lists of a host, by exact name and by each name above it. */
+/** Finds the lists of a host, by its exact name and by each name above it. */
 function listFinder(lists: List[]): (host: string) => List[] {
   const exact = new Map<string, Set<List>>()
   const below = new Map<string, Set<List>>()

@@ -1,22 +1,22 @@
-/** The policies of sites over time, for the auditor, which judges by the version that was in force. */
+/** The policies of sites over time, for the auditor, which applies the version that was in force. */
 import { readHours, type SitePolicies, type SitePolicy } from '@decorum/config'
 import { delayUnder, opensAt, policyOf } from './site-policy.ts'
 
-/** `at`: from when on, ms since 1970 UTC. */
+/** `at`: the beginning of the version, ms since 1970 UTC. */
 export type PolicyVersion = { at: number; policies: SitePolicies }
 
-/** What a version says of one host. */
+/** The policy of one host in one version. */
 export type PolicyThen = {
   site: string
-  /** @param owedMs  what agent and robots.txt ask */
+  /** @param owedMs  the delay that agent and robots.txt ask for */
   delayMs(owedMs: number): number
   isOpenAt(at: number): boolean
   requestsPerDay: number | undefined
 }
 
 /**
- * @returns what counted for a host at any time of a stretch of time; undefined where it had no policy. Before the first version there was
- *          none.
+ * @returns the policies of a host that were in force at any time within a stretch; undefined when it had none. Before the first version
+ * there were none.
  */
 export function policyHistory(
   versions: readonly PolicyVersion[],

@@ -1,28 +1,28 @@
 /**
- * Who may take the next of some slots, so that nobody takes all of them for long. Each request counts for one group in each of several
- * ways (who asked, which domain it goes to …), and may take a slot when it may in all of them. Pure, but for the clock that it is given.
+ * Distributes slots among groups, so that no group has all of them for long. Each request counts for one group in each of several ways (who
+ * asked, which domain it goes to …), and may take a slot when it may in all of them. Pure, except for the clock that is passed in.
  *
- * A group is within its share while it holds less than `size / groups`, those of the last seconds, and never less than one slot: then it
- * takes any free slot. A group beyond its share takes what is idle, as long as so many slots stay free as the others, each within its
- * share, lately needed at once. So what is idle is used, and whoever comes back finds a slot; a group that holds its slots for long (sites
- * that accept a connection and never answer) ends up with the slots that nobody else needs.
+ * A group is within its share while it holds less than `size / groups` (groups of the last seconds count), and never less than one slot:
+ * then it takes any free slot. A group beyond its share takes idle slots, as long as the number that stays free is what the others, each
+ * within its share, recently needed at once. So idle slots are used, and a returning group finds a slot; a group that holds its slots for
+ * long (sites that accept a connection and never answer) ends up with the slots that no other group needs.
  *
- * Not taken: equal quotas, which leave most of a quiet fleet unused, and taking slots away, which would break requests off. Who comes for
- * the first time gets the next slot that becomes free.
+ * Not taken: equal quotas, which leave most of a quiet fleet unused, and taking slots away, which would break off requests. A new group
+ * gets the next slot that becomes free.
  */
 
 import type { Clock } from '@decorum/protocol/time'
 
-/** A group that neither held a slot nor waited for so long is counted no more. */
+/** A group that neither held a slot nor waited for this long no longer counts. */
 const FORGET_MS = 10_000
-/** How fast the slots that were lately needed are forgotten: halved in this time, and forgotten below LEAST. */
+/** How fast the recent demand for slots decays: halved in this time, and dropped below LEAST. */
 const HALF_MS = 4_000
 const LEAST = 1 / 64
 
 type Group = { held: number; waiting: number; seenAt: number }
 /** The groups of one request, one in each way of grouping, always in the same order. */
 export type Groups = readonly string[]
-/** Slots that a group holds. */
+/** Number of slots that a group holds. */
 export type Share = { group: string; held: number }
 
 export class Shares {
@@ -47,7 +47,7 @@ export class Shares {
     return this.#taken
   }
 
-  /** @returns the first of its groups that holds its share already while others need the slots that are left; undefined: it may take one */
+  /** @returns the first of its groups that already holds its share while others need the free slots; undefined: it may take one */
   beyond(groups: Groups): string | undefined {
     const now = this.#clock.monotonic()
     const left = this.#size - this.#taken - 1
@@ -62,12 +62,12 @@ export class Shares {
     this.#taken--
     this.#change(groups, -1, 0)
   }
-  /** A request waits for a slot from here on; `by`: or does no longer. */
+  /** A request begins to wait for a slot (1), or stops waiting (-1). */
   wait(groups: Groups, by: 1 | -1 = 1): void {
     this.#change(groups, 0, by)
   }
 
-  /** The groups that hold most slots, of those that the test picks. */
+  /** The groups with most slots, among those that the predicate accepts. */
   most(count: number, isWanted: (group: string) => boolean = () => true): Share[] {
     return this.#ways
       .flatMap((way) => way.held())
@@ -92,12 +92,12 @@ export class Shares {
 class Way {
   readonly #groups = new Map<string, Group>()
   #size: number
-  /** of one group */
+  /** share of one group */
   #share: number
-  /** slots of the groups within their shares, and the same with what waits */
+  /** slots of the groups within their shares; and the same with waiting requests */
   #within = 0
   #wanted = 0
-  /** the most of `wanted` lately, as it was at `peakAt` */
+  /** the recent maximum of `wanted`, as of `peakAt` */
   #peak = 0
   #peakAt = 0
   #sweptAt = 0
@@ -141,7 +141,7 @@ class Way {
     return [...this.#groups].flatMap(([group, { held }]) => (held > 0 ? [{ group, held }] : []))
   }
 
-  /** Groups beyond their share do not count: what they need is not kept for them. */
+  /** Groups beyond their share do not count: no slots are kept for their demand. */
   #count({ held, waiting }: Group, by: 1 | -1): void {
     if (held > this.#share) return
     this.#within += by * held
@@ -169,6 +169,6 @@ class Way {
     this.#within = 0
     this.#wanted = 0
     for (const group of this.#groups.values()) this.#count(group, 1)
-    this.#peak = this.#wanted + beyond // what one group alone has held is nothing that others need
+    this.#peak = this.#wanted + beyond // slots that one group alone has held are not needed by others
   }
 }

@@ -1,16 +1,16 @@
-/** Which policy counts for a host, and what it says. The ledger's lib/site-policy.lua finds the same ones in Redis. */
+/** Decides which policy applies to a host, and its effect. The ledger's lib/site-policy.lua makes the same choice in Redis. */
 import type { Hours, SitePolicies, SitePolicy } from '@decorum/config'
 
-/** The policy that counts for an origin, and under which name it stands in SITE_POLICIES. */
+/** The policy that applies to an origin, and its name in SITE_POLICIES. */
 export type PolicyOfSite = SitePolicy & {
   site: string
-  /** to the host today (UTC), where there is a budget */
+  /** requests to the host today (UTC), if there is a budget */
   requestsToday?: number
 }
 
 /**
- * Under which names a host may have a policy, the most specific first: the host itself; then name by name above it, what is below a
- * name before the registrable domain with everything below. One policy counts, as a whole: nothing is added from another.
+ * The names under which a host may have a policy, most specific first: the host itself; then for each name above it, "below the name"
+ * before the registrable domain with everything below. One policy applies, as a whole: policies are not combined.
  */
 export function sitesOf(host: string): string[] {
   const names = host.startsWith('[') ? [host] : host.split('.').map((_, at, labels) => labels.slice(at).join('.'))
@@ -24,8 +24,8 @@ export function policyOf(policies: SitePolicies, host: string): PolicyOfSite | u
 }
 
 /**
- * The delay of a lane under a policy: longer where the policy has a longer one, and whatever the site has consented to.
- * @param owedMs  what agent, robots.txt and the exchange ask
+ * The delay of a lane under a policy: the policy's if it is longer, or if the site has consented to it.
+ * @param owedMs  the delay that agent, robots.txt and the exchange ask for
  */
 export function delayUnder({ delayMs, consent }: SitePolicy, owedMs: number): number {
   if (delayMs === undefined) return owedMs
@@ -36,10 +36,10 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
 /**
- * When a site may be visited that is visited at certain hours: now, or the next time that its hours begin. Hours begin with their first
- * minute and end before their last one.
+ * When a site with visiting hours may be requested: now, or when its hours next begin. Hours begin with their first minute and end before
+ * their last one.
  * @param at       wall clock, ms
- * @param spareMs  how long before the end nothing is begun any more
+ * @param spareMs  nothing begins within this time before the end
  * @returns        an instant of the wall clock, never before `at`
  */
 export function opensAt({ from, to }: Hours, at: number, spareMs = 0): number {
@@ -47,11 +47,11 @@ export function opensAt({ from, to }: Hours, at: number, spareMs = 0): number {
   const begins = from * MINUTE_MS
   const lasts = (to * MINUTE_MS - begins + DAY_MS) % DAY_MS
   if (lasts === 0) return at // the whole day
-  const since = (at - midnight - begins + DAY_MS) % DAY_MS // since they last began
+  const since = (at - midnight - begins + DAY_MS) % DAY_MS // since the hours last began
   return since < Math.max(MINUTE_MS / 2, lasts - spareMs) && since < lasts ? at : at - since + DAY_MS
 }
 
-/** What a policy says, for people. @param length  how the reader's page or command writes a length of time */
+/** A policy in words, for people. @param length  formats a length of time for the page or command */
 export function policySentence(policy: PolicyOfSite, length: (ms: number) => string): string {
   const { site, delayMs, consent, hours, requestsPerDay, requestsToday } = policy
   const parts = [

@@ -1,6 +1,6 @@
 /** RFC 4648 base32, as archives write digests: 160 bits need no padding. */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
-/** Two characters at a time, since each page has a digest. */
+/** Two characters at a time, for speed: each page has a digest. */
 const PAIRS = Array.from({ length: 1_024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`)
 
 /** @param bytes  their number is a multiple of five */

@@ -1,14 +1,14 @@
 /**
- * BullMQ's queue, worker and errors, without the rest of it. Its index also loads a store in PostgreSQL, flows, relays and processors in
- * processes of their own: 30 ms of CPU and 6 MB at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are BullMQ's own:
- * test/runtime/unit/deep-imports.test.ts names one that has moved.
+ * BullMQ's queue, worker and errors only. Its index also loads a store in PostgreSQL, flows, relays and sandboxed processors: 30 ms of CPU
+ * and 6 MB at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are internal to BullMQ, so its version is pinned, like
+ * all versions.
  */
 import { createRequire } from 'node:module'
 import type * as BullMQ from 'bullmq'
 
 const require = createRequire(import.meta.url)
 
-// Whole names, which the bundler of the client's package can follow
+// Literal names, so that the bundler of the client's package can follow them
 export const { Queue } = require('bullmq/dist/cjs/classes/queue.js') as Pick<typeof BullMQ, 'Queue'>
 export type Queue = BullMQ.Queue
 export const { Worker } = require('bullmq/dist/cjs/classes/worker.js') as Pick<typeof BullMQ, 'Worker'>
@@ -26,8 +26,8 @@ export type { ConnectionOptions, Job } from 'bullmq'
 type Commands = { defineCommand(name: string, definition: { lua: string; numberOfKeys?: number }): void }
 
 /**
- * Lets BullMQ's scripts run on this connection in a Redis that has reached its maxmemory: with orders and the end of jobs the memory of
- * URLs becomes free. Not for those who add candidates.
+ * Lets BullMQ's scripts run on this connection in a Redis that has reached its maxmemory: sending orders and ending jobs frees the memory
+ * of URLs. Not for connections that add candidates.
  */
 export function servingWhenFull<Link extends Commands>(link: Link): Link {
   const define = link.defineCommand.bind(link)
@@ -37,9 +37,9 @@ export function servingWhenFull<Link extends Commands>(link: Link): Link {
 }
 
 /**
- * Adds jobs to a queue: they are there when it resolves.
- * @throws what Redis answers, and when it has not given each job its id: of commands that a cluster redirects too often, ioredis 6.0.0 loses the
- *         errors, and BullMQ takes the empty answer for success
+ * Adds jobs to a queue; they are stored when it resolves.
+ * @throws any error of Redis, and an error when a job has no id: for commands that a cluster redirects too often, ioredis 6.0.0 loses the
+ * errors, and BullMQ takes the empty answer for success
  */
 export async function addJobs(queue: Queue, jobs: Parameters<Queue['addBulk']>[0]): Promise<void> {
   const added = await queue.addBulk(jobs)

@@ -21,24 +21,24 @@ export const MAX_ID_CHARS = 128
 /** Largest meta, as JSON in UTF-8, bytes. */
 export const MAX_META_BYTES = 4_096
 
-/** What ids begin with that a gateway has assigned. Each is assigned once, so no check is needed whether it is stored. */
+/** The prefix of ids that a gateway has assigned. Each is assigned once, so no check is needed whether it is stored. */
 const ASSIGNED = '#:'
 export const isAssigned = (id: string): boolean => id.startsWith(ASSIGNED)
-/** Whether an id has a form that only the fleet assigns, so that its candidates are never taken for those of a frontier. */
+/** Whether an id has a form that only the fleet assigns, so that its candidates are never taken for a frontier's. */
 const isReserved = (id: string, hops?: unknown): boolean =>
   isAssigned(id) || (hopsOf(id) !== undefined && hopsOf(id) !== hops)
 
-/** A job id that is used once: BullMQ's own numbers, and those of a frontier's run. */
+/** Job ids that are never reused: BullMQ's own numbers, and those of a frontier's run. */
 const SERIAL = /^\d{1,16}$/
 const FRONTIER_JOB = /^f[0-9a-f]{16}-\d{1,10}$/
 export const isFrontierJob = (jobId: string): boolean => FRONTIER_JOB.test(jobId)
-/** @param run  16 hex digits, random: one per open frontier. @param serial  of the job within it */
+/** @param run  16 hex digits, random: one per open frontier. @param serial  number of the job within the run */
 export const frontierJob = (run: string, serial: number): string => `f${run}-${serial}`
 
 /**
- * The id of a candidate that has none: made of its job and its place in it. A name that its producer gave to the job
- * may come again with other candidates, so the id names the job's own time as well.
- * @param queue  tagName of the partition whose queue the job came by
+ * The id of a candidate that has none: made of its job and its index there. A producer may reuse the name of a job for other candidates, so
+ * the id also contains the job's time.
+ * @param queue  tagName of the partition whose queue brought the job
  * @param job    its id, and the instant at which it was added, ms
  */
 export function assignedId(queue: string, job: { id: string; timestamp: number }, index: number): string {
@@ -56,12 +56,12 @@ export const Candidate = z.strictObject({
   url: z.string(),
   id: z.string().min(1).max(MAX_ID_CHARS).refine(isWellFormed, NOT_WELL_FORMED).optional(),
   agent: z.string().max(64).refine(isWellFormed, NOT_WELL_FORMED).optional(),
-  /** whose URL it is: its outcome comes in that crawl's stream, and its id is unique within it. Absent: the crawl `default` */
+  /** the crawl of the URL: the outcome is written to that crawl's stream, and the id is unique within it. Absent: the crawl `default` */
   crawl: CrawlName.optional(),
   priority: z.enum(['high', 'normal']).optional(),
   expiresAt: z.number(INSTANT).min(0, INSTANT).max(LAST_INSTANT, INSTANT).optional(),
   meta: jsonObject.optional(),
-  /** How many redirects led here; a frontier that enqueues the target of a redirect again repeats it (hop-id.ts). */
+  /** Number of redirects that led here; a frontier that enqueues the target of a redirect again repeats it (hop-id.ts). */
   hops: z.number().int().min(0).max(10).optional(),
   ...REQUEST_FIELDS,
 })
@@ -81,8 +81,8 @@ export type ReadCandidate =
     }
 
 /**
- * One candidate from untrusted JSON. Never throws: what cannot be used says why, with whatever of id and
- * url could be saved for the `invalid` outcome.
+ * Reads one candidate from untrusted JSON. Never throws: an unusable candidate gives the reason, and the id and url, if they can be read,
+ * for the `invalid` outcome.
  */
 export function readCandidate(data: unknown): ReadCandidate {
   const parsed = Candidate.safeParse(data)
@@ -114,7 +114,7 @@ export function readCandidate(data: unknown): ReadCandidate {
 /** Members that a frontier may write. */
 const MEMBERS = Object.keys(Candidate.shape).filter((name) => name !== 'hops')
 
-/** What is wrong, in a sentence: a misspelt member first, because it explains a missing one. */
+/** Describes the error in a sentence: a misspelt member first, because it explains a missing one. */
 function detailOf(issues: z.core.$ZodIssue[]): string {
   const unknown = issues.find((issue) => issue.code === 'unrecognized_keys')
   if (unknown === undefined) return `${issues[0]?.path.join('.') || 'candidate'}: ${issues[0]?.message}`
@@ -123,7 +123,7 @@ function detailOf(issues: z.core.$ZodIssue[]): string {
   return `${quotable(name)}: there is no such member; ${meant === undefined ? `there are ${MEMBERS.join(', ')}` : `did you mean ${meant}?`}`
 }
 
-/** The name of a member from untrusted JSON, cut and without control characters. */
+/** The name of a member from untrusted JSON, shortened and without control characters. */
 const quotable = (name: string): string => printable(name.slice(0, 64).toWellFormed())
 
 function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
@@ -142,18 +142,18 @@ function refuse(data: unknown, refusal: CandidateRefusal): ReadCandidate {
 }
 
 /**
- * Whether a value takes at most MAX_META_BYTES as JSON. JSON.stringify takes time in the square of how deep a value is nested, and
- * writes all of it, so it is given only what has few enough members and short enough text to be small.
+ * Whether a value takes at most MAX_META_BYTES as JSON. JSON.stringify takes time in the square of the nesting depth, and writes all of the
+ * value, so it is called only for values with few members and short text.
  */
 function isSmall(value: object): boolean {
   try {
     return mayBeSmall(value) && Buffer.byteLength(JSON.stringify(value)) <= MAX_META_BYTES
   } catch {
-    return false // an object that a program has made may hold what JSON does not know, or throw when it is read
+    return false // an object made by a program may hold values that JSON does not support, or throw when it is read
   }
 }
 
-/** False: MAX_META_BYTES do not suffice, at two octets for each member and one for each character. Ends where that is known. */
+/** False: MAX_META_BYTES do not suffice, at two bytes for each member and one for each character. Stops as soon as that is certain. */
 function mayBeSmall(value: object): boolean {
   let room = MAX_META_BYTES
   const nested: object[] = [value]
@@ -171,20 +171,22 @@ function mayBeSmall(value: object): boolean {
   return true
 }
 
-/** The crawl of those candidates of a job that name none. */
+/** The crawl of a job's candidates that name none. */
 export function crawlOfJob(data: unknown): string | undefined {
   const named = isRecord(data) && 'candidates' in data ? CrawlName.safeParse(data.crawl) : undefined
   return named?.success ? named.data : undefined
 }
 
-/** What is wrong with what stands beside the candidates of a job, in a sentence; undefined: nothing. */
+/** Describes errors in the members of a job beside its candidates, in a sentence; undefined: none. */
 export function wrongEnvelope(data: object): string | undefined {
   const other = Object.keys(data).find((name) => name !== 'candidates' && name !== 'crawl')
   if (other !== undefined) return `${quotable(other)}: a job with candidates has no other member than crawl`
   return 'crawl' in data && !CrawlName.safeParse(data.crawl).success ? `crawl: ${CRAWL_NAME}` : undefined
 }
 
-/** The members of one job: a single candidate, or `{ candidates: [ … ] }`, perhaps with `crawl`. Unreadable jobs yield one refusal. */
+/**
+ * The members of one job: a single candidate, or `{ candidates: [ … ] }`, optionally with `crawl`. An unreadable job yields one refusal.
+ */
 export function candidatesOf(data: unknown): unknown[] | CandidateRefusal {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     return { reason: 'bad-job', detail: 'a job carries one candidate or { candidates: [ … ] }' }

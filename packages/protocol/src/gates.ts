@@ -1,13 +1,13 @@
 /**
- * The rule that the project exists for, as a table: may a request be sent now, and if not, which gate holds it, until when, what becomes of
- * its lane, and who wakes it. One part of the ledger (lua/lib/gates.lua) answers the ledger's gates from this table, and one file of the
- * sender (packages/politeness/src/admission/sender-gates.ts) those of a robots.txt that only a sender knows. docs/gates.md is printed from here; `why`, the console,
- * `check` and the model read it too. The judge of the recording sites is written by hand, without it.
+ * The central rule of the project, as a table: whether a request may be sent now, and if not, which gate holds it, until when, what becomes
+ * of its lane, and who wakes it. One part of the ledger (lua/lib/gates.lua) judges the ledger's gates by this table, and one file of the
+ * sender (packages/politeness/src/admission/sender-gates.ts) those of a robots.txt, which only a sender can judge. docs/gates.md is printed
+ * from it; `why`, the console, `check` and the model read it too. The judge of the recording sites is written by hand, without it.
  *
  * A cell without an answer, or a gate without a reader, is an error when the scripts are loaded.
  */
 
-/** What a request is, or which other lane it holds. */
+/** The kinds of request, and of other lanes that a request holds. */
 export const WHATS = {
   page: 'a page: a stored URL that a fetcher or a worker of a pool requests',
   robots: 'a robots fetch that the next URL of a lane needs, or a page whose URL is a robots.txt',
@@ -32,14 +32,14 @@ export type Moment = keyof typeof MOMENTS
 /** How far a gate reaches. */
 export type Scope = 'fleet' | 'domain' | 'host' | 'origin' | 'lane' | 'crawl' | 'URL'
 
-/** true: the gate counts. A text: it does not, and why. */
+/** true: the gate counts. A text: it does not count, for this reason. */
 export type Cell = true | string
 export type Cells = Readonly<Record<What, Cell>>
 
 /**
  * ends: the request is refused for good, whatever other gate is closed.
- * waits: until an instant; of several the one that opens last is named.
- * again: everything else is open, and the request is judged once more, at once.
+ * waits: until an instant; of several the gate that opens last is named.
+ * again: all other gates are open, and the request is judged once more, at once.
  */
 export type Manner = 'ends' | 'waits' | 'again'
 
@@ -48,30 +48,30 @@ export type GateRow = {
   knownBy: 'ledger' | 'sender'
   scope: Scope
   manner: Manner
-  /** what becomes of the lane, or of the request where that holds no lane */
+  /** what becomes of the lane, or of a request without a lane */
   lane: string
-  /** who wakes the lane when the gate opens before its time */
+  /** who wakes the lane when the gate opens early */
   wakes: string
 } & Readonly<Record<Moment, Cells>>
 
 const whats = Object.keys(WHATS) as What[]
 const fill = (cell: Cell): Record<What, Cell> =>
   Object.fromEntries(whats.map((what) => [what, cell])) as Record<What, Cell>
-/** Counts for every kind of request but these. */
+/** Counts for every kind of request except these. */
 const all = (but: Partial<Record<What, string>> = {}): Cells => ({ ...fill(true), ...but })
-/** Counts for none but these. */
+/** Counts for no kind of request except these. */
 const none = (because: string, but: Partial<Record<What, Cell>> = {}): Cells => ({ ...fill(because), ...but })
 
 const NOT_RESERVED = 'it is not reserved: it asks for its lease at once'
-/** Before a reservation, which pages, robots fetches and permits' robots fetches alone have. */
+/** At a reservation, which only pages, robots fetches and permits' robots fetches have. */
 const reserved = (page: Cell, permitRobots: Cell = page): Cells =>
   none(NOT_RESERVED, { page, permitRobots, robots: 'reserved as a page; which of the two it is, the gateway decides' })
 
 const STARTED_AS_ROBOTS = 'its order is started as any robots fetch'
-/** What a grant is asked for. */
+/** At a grant. */
 const granted = (but: Partial<Record<What, Cell>> = {}): Cells =>
   all({ permitRobots: STARTED_AS_ROBOTS, ...but } as Record<What, string>)
-/** Before the first byte, a lease is looked at by its kind. */
+/** Before the first byte, when a lease is checked by its kind. */
 const sent = (but: Partial<Record<What, string>> = {}): Cells =>
   all({
     permitRobots: STARTED_AS_ROBOTS,
@@ -88,7 +88,7 @@ const NEVER_EXTENDED = 'its holder, a fetcher, never extends it: the request end
 const underWay = (page: Cell, others: Partial<Record<What, Cell>> = {}): Cells =>
   none(NEVER_EXTENDED, { page, permit: page, further: 'its order is extended as a page', ...others })
 
-/** The gates whose readers are in lua/lib/gates.lua, in the order in which ties are decided: the first is named. */
+/** The gates whose readers are in lua/lib/gates.lua; when two open at the same instant, the first in this order is named. */
 const LEDGER_GATES = {
   'startup-hold': {
     means: 'Redis has forgotten, or its clock is in doubt: requests that nobody knows of any more may be under way.',
@@ -253,7 +253,7 @@ const AT_EACH_CALL = 'each call looks at it'
 const BY_LEASE = 'the lease of the lane is held by then'
 const PASSED = 'it was passed when the lease was granted'
 
-/** Gates of a lane, and of a process that reserves: also read in lua/lib/gates.lua and the parts that it names, one by one. */
+/** Gates of a lane, and of a process that reserves: also read in lua/lib/gates.lua and the parts that it includes, one by one. */
 const LANE_GATES = {
   'lane-busy': {
     means: 'Another request of the lane is under way, or the lane is reserved for one.',
@@ -335,7 +335,7 @@ const LANE_GATES = {
 
 const JUDGED = 'judged before the reservation is kept; the version of the rules says whether that still holds'
 
-/** Gates that only a sender knows: what is in a robots.txt, which address a name has, which agents and egress a process has. */
+/** Gates that only a sender can judge: from a robots.txt, the address of a name, or the agents and egress of a process. */
 const SENDER_GATES = {
   'robots-unreachable': {
     means: 'The rules of the origin are unknown or too old, and its robots.txt is unreachable.',
@@ -435,14 +435,14 @@ const SENDER_GATES = {
 
 export const GATE_TABLE = { ...LEDGER_GATES, ...LANE_GATES, ...SENDER_GATES } satisfies Record<string, GateRow>
 export type GateName = keyof typeof GATE_TABLE
-/** Gates that lua/lib/gates.lua has a reader of. */
+/** Gates with a reader in lua/lib/gates.lua. */
 export const READ_GATES = Object.keys(LEDGER_GATES) as LedgerGate[]
 
 export const cellOf = (gate: GateName, what: What, moment: Moment): Cell => (GATE_TABLE[gate] as GateRow)[moment][what]
 
 /**
  * The gates that count for a request at a moment, in the order of the table.
- * @param table  tests only: the table with cells of their own
+ * @param table  tests only: a changed table
  */
 export function gatesThatCount(
   what: What,

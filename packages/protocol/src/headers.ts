@@ -1,11 +1,11 @@
 /**
- * Header fields of an answer as they were meant, read in one place for fetchers, workers of pools and readers of kept pages. Fields come
- * as received: lines in order, names in any case, bytes as Latin-1. A list may stand in one line or in several (RFC 9110 §5.3), and empty
- * members count for nothing (§5.6.1). Runs several times for each page: a name of another length is not compared.
+ * Parses header fields of an answer by their meaning, in one place for fetchers, workers of pools and readers of kept pages. Fields come as
+ * received: lines in order, names in any case, bytes as Latin-1. A list may be in one line or in several (RFC 9110 §5.3), and empty members
+ * do not count (§5.6.1). Runs several times for each page, so names of another length are not compared.
  */
 export type Fields = readonly (readonly [string, string])[]
 
-/** The lines of a field, without the blanks around them. @param name  in lower case */
+/** The lines of a field, without surrounding blanks. @param name  in lower case */
 export function linesOf(fields: Fields, name: string): string[] {
   const lines: string[] = []
   for (const [given, value] of fields)
@@ -13,10 +13,10 @@ export function linesOf(fields: Fields, name: string): string[] {
   return lines
 }
 
-/** As RFC 9110 §5.6.3 has blanks. `trim` takes the octet 0xa0 for one, with which `à` ends in UTF-8. */
+/** Blanks as defined in RFC 9110 §5.6.3. `trim` would also remove the byte 0xa0, with which `à` ends in UTF-8. */
 export const trimBlanks = (text: string): string => trimmedPart(text, 0, text.length)
 
-/** Part of a text, without the blanks around it. A regular expression would take time in the square of a run of them. */
+/** Part of a text, without surrounding blanks. A regular expression would take time in the square of their number. */
 export function trimmedPart(text: string, start: number, end: number): string {
   let from = start
   let to = end
@@ -26,13 +26,13 @@ export function trimmedPart(text: string, start: number, end: number): string {
 }
 export const isBlank = (octet: number): boolean => octet === 0x20 || octet === 0x09
 
-/** The value of a field that may be given once; `undefined` when absent, `null` when given with two different values. */
+/** The value of a field that may occur once; `undefined` when absent, `null` when given with two different values. */
 export function single(fields: Fields, name: string): string | undefined | null {
   const [first, ...others] = linesOf(fields, name)
   return others.every((other) => other === first) ? first : null
 }
 
-/** The members of a list, whatever lines they came in; a comma within a quoted string is part of it. @param name  in lower case */
+/** The members of a list, from one or several lines; a comma within a quoted string does not separate. @param name  in lower case */
 export function membersOf(fields: Fields, name: string): string[] {
   const members: string[] = []
   for (const line of linesOf(fields, name))
@@ -44,8 +44,8 @@ export function membersOf(fields: Fields, name: string): string[] {
 }
 
 /**
- * At commas outside of quoted strings. A quotation mark without another one behind it is a character like any other, and so are all that
- * follow it: looking for the end of each would take time in the square of the line.
+ * Splits at commas outside of quoted strings. A quotation mark without a closing one is an ordinary character, and so are all that follow
+ * it: searching for the end of each would take time in the square of the line.
  */
 function split(line: string): string[] {
   const parts: string[] = []
@@ -66,15 +66,15 @@ function split(line: string): string[] {
   return parts
 }
 
-/** Content-Type as `mediaTypeOf` reads it: its lines as one list; undefined when absent. */
+/** Content-Type in the form that `mediaTypeOf` reads: its lines as one list; undefined when absent. */
 export function contentTypeOf(fields: Fields): string | undefined {
   const [only, ...more] = linesOf(fields, 'content-type')
   return more.length === 0 ? only : [only, ...more].join(', ')
 }
 
 /**
- * The content codings of a body, in the order in which they were applied: `x-gzip` is gzip (RFC 9110 §8.4.1.3), `identity` is none, and
- * what is written behind a ';' or as a quoted string counts as it is meant. Words that are no coding are among them.
+ * The content codings of a body, in the order in which they were applied: `x-gzip` is gzip (RFC 9110 §8.4.1.3), `identity` is none;
+ * parameters behind a ';' are dropped and quoted strings are unquoted. Unknown words are included.
  */
 export function codingsOf(fields: Fields): string[] {
   const members = membersOf(fields, 'content-encoding')
@@ -92,8 +92,8 @@ export function codingsOf(fields: Fields): string[] {
 
 export { isHtmlType, isXmlType, type MediaType, mediaTypeOf } from './media-type.ts'
 /**
- * Each octet beyond ASCII is percent-encoded by itself, as the Fetch standard decodes a Location ("isomorphic decode"): what a server wrote in
- * Latin-1 or in UTF-8 comes back to it as it was written. Text with other characters was decoded by who handed it over, a worker of a pool.
+ * Percent-encodes each byte beyond ASCII separately, as the Fetch standard decodes a Location ("isomorphic decode"): a server that wrote
+ * Latin-1 or UTF-8 gets back the same bytes. Text with other characters was already decoded by a worker of a pool.
  */
 export const octetsEncoded = (value: string): string =>
   /[\u0100-\uffff]/.test(value)

@@ -1,17 +1,17 @@
 /**
- * What a redirect's target is called: `a` leads to `a~1~<fence>`, that to `a~2~<fence>`. The fence of the exchange makes
- * the id unique, also when `a` is enqueued again. A frontier may enqueue such a target again, with its id and its `hops`; any
- * other candidate with an id of this form is refused, so that no target is ever taken for a candidate of a frontier's own.
+ * The id of a redirect's target: `a` leads to `a~1~<fence>`, that to `a~2~<fence>`. The fence of the exchange makes the id unique, even
+ * when `a` is enqueued again. A frontier may enqueue such a target again, with its id and its `hops`; any other candidate with an id of
+ * this form is refused, so that no target is ever taken for a frontier's own candidate.
  */
 import { hash } from 'node:crypto'
 
-/** How such an id ends, for texts that people read. */
+/** The suffix of such an id, for texts that people read. */
 export const HOP_EXAMPLE = '~1~0000abcdef'
 const HOP = /~(\d{1,2})~[0-9a-z]{10,12}$/
 /** Room for the longest suffix: `~10~` and twelve digits. */
 const MAX_ROOT_CHARS = 128 - 16
 
-/** How many redirects led to the candidate of this id; undefined when the id is not of a redirect's target. */
+/** How many redirects led to the candidate of this id; undefined when it is not the id of a redirect's target. */
 export function hopsOf(id: string): number | undefined {
   const number = HOP.exec(id)?.[1]
   return number === undefined ? undefined : Number(number)
@@ -19,7 +19,7 @@ export function hopsOf(id: string): number | undefined {
 
 /**
  * @param id     of the candidate that was redirected
- * @param hops   how many redirects led to it
+ * @param hops   number of redirects that led to it
  * @param fence  of the exchange that was redirected
  */
 export function hopId(id: string, hops: number, fence: number): string {

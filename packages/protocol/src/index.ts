@@ -1,7 +1,7 @@
 /**
- * What crosses a process border, and nothing else. Start at a candidate (①, candidate.ts), the order that a gateway makes of
- * it (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins,
- * partitions, queues, the address of Redis.
+ * The data that crosses a process border, and nothing else. Start at a candidate (①, candidate.ts), the order that a gateway makes of it
+ * (④, order.ts) and the outcome (⑥, outcome.ts; its closed lists are in reasons.ts). The rest says where they go: origins, partitions,
+ * queues, the address of Redis.
  */
 export { aborted } from './aborted.ts'
 export { base32 } from './base32.ts'

@@ -1,28 +1,28 @@
-/** What crosses a border as JSON and has to come out as it went in. */
+/** JSON that crosses a border and must be passed on unchanged. */
 import { z } from 'zod'
 
 export const NOT_WELL_FORMED = 'text with half of a surrogate pair: only well-formed Unicode is kept'
 
-/** An object with members, as JSON means it. */
+/** Whether a value is an object with members, in the sense of JSON. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Checked and handed on as it is: z.record copies, and a copy loses a member that is called `__proto__`. */
+/** Checked but passed on unchanged: z.record copies, and a copy loses a member that is called `__proto__`. */
 export const jsonObject = z
   .unknown()
   .refine(isRecord, 'an object is needed')
   .meta({ type: 'object', additionalProperties: {} }) as unknown as z.ZodType<Record<string, unknown>>
 
-/** Beyond this an integer is more likely meant as a floating-point number than as an identifier of 64 bits. */
+/** A larger integer is more likely a floating-point number than a 64-bit identifier. */
 const MAX_UINT64 = 2 ** 64
 
-/** How deep JSON that is handed on may be nested. What reads it recurses, and each reader has another room on its stack. */
+/** Largest nesting depth of JSON that is passed on. Readers recurse, and their stacks differ in size. */
 const MAX_NESTING = 64
 
 /**
- * Why a value would not come out of JSON as it went in, or undefined when it would.
- * @param value  out of JSON.parse
- * @param depth  how many arrays and objects it stands in
+ * Why a value would change when written as JSON and read again, or undefined when it would not.
+ * @param value  result of JSON.parse
+ * @param depth  number of arrays and objects around it
  */
 export function lostInJson(value: unknown, depth = 0): string | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? undefined : NOT_WELL_FORMED

@@ -1,20 +1,20 @@
-/** Content-Type as browsers read it (Fetch standard, "extract a MIME type"): a list, of which the last media type counts. */
+/** Parses Content-Type as browsers do (Fetch standard, "extract a MIME type"): a list, of which the last media type counts. */
 
 export type MediaType = {
   /** in lower case; undefined: the header is absent, or names no media type */
   essence: string | undefined
-  /** the label as it was sent, without quotes */
+  /** the label as sent, without quotes */
   charset: string | undefined
 }
 
-/** Servers send few different values, and each page is asked for several. */
+/** A cache: servers send few different values, and each page needs several of their properties. */
 const known = new Map<string, MediaType>()
 const MOST_KNOWN = 256
 const MOST_KNOWN_CHARS = 128
-/** More of a header than this is not looked at, characters. */
+/** Longer headers are not parsed beyond this, characters. */
 const MOST_CHARS = 4_096
 
-/** @param header  the value as received; of several lines their values, joined by commas */
+/** @param header  the value as received; several lines joined by commas */
 export function mediaTypeOf(header: string | null | undefined): MediaType {
   if (header === null || header === undefined) return NO_TYPE
   const before = known.get(header)
@@ -31,7 +31,7 @@ const NO_TYPE: MediaType = { essence: undefined, charset: undefined }
 const MEMBER = /(?:"[^"]*"?|[^,"])+/g
 const ESSENCE = /^[ \t]*([\w!#$&^.+-]+\/[\w!#$&^.+-]+)(?=[ \t;(]|$)/
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"?|([^\s;]+))/i
-/** What servers write that do not know (MIME sniffing standard, 7). */
+/** Values of servers that do not know the type (MIME sniffing standard, 7). */
 const UNKNOWN = new Set(['unknown/unknown', 'application/unknown'])
 
 function readMediaType(header: string): MediaType {
@@ -46,11 +46,11 @@ function readMediaType(header: string): MediaType {
   return { essence: essence === undefined || UNKNOWN.has(essence) ? undefined : essence, charset }
 }
 
-/** undefined: the header does not say, and the first bytes of the body decide */
+/** undefined: the header is unclear, and the first bytes of the body decide */
 export const isHtmlType = ({ essence }: MediaType): boolean | undefined =>
   essence === undefined ? undefined : essence === 'text/html' || essence === XHTML
 
-/** Read as XML, as browsers do: `<script/>` ends at once there. */
+/** Whether the body is parsed as XML, as browsers do: `<script/>` ends at once there. */
 export const isXmlType = ({ essence = '' }: MediaType): boolean => essence.endsWith('/xml') || essence.endsWith('+xml')
 
 const XHTML = 'application/xhtml+xml'

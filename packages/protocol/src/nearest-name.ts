@@ -1,12 +1,12 @@
 /**
- * The name that a misspelt one was probably meant to be. Written by hand because it is this small, and because the packages
- * made for it count swapped letters (`expriesAt`), the most frequent slip, as two mistakes.
+ * Finds the name that a misspelt one was probably meant to be. Written by hand because it is small, and because packages for this purpose
+ * count swapped letters (`expriesAt`), the most frequent slip, as two mistakes.
  */
 
-/** Of a name that is meant all the same. */
+/** Largest number of slips in a name that is still recognized. */
 const MOST_SLIPS = 2
 
-/** @returns the nearest of `names`, when it is near enough to be meant: one slip, or two in a name of 12 letters and more */
+/** @returns the nearest of `names`, if it is near enough: one slip, or two in a name of 12 or more letters */
 export function nearestName<T extends string>(given: string, names: readonly T[]): T | undefined {
   const wanted = given.slice(0, 64).toLowerCase()
   const letters = lettersOf(wanted)
@@ -22,8 +22,8 @@ export function nearestName<T extends string>(given: string, names: readonly T[]
 }
 
 /**
- * Which characters occur in a text, a bit each; some share a bit. A slip changes two bits at most, so this tells most pairs of names apart
- * without counting their slips: each process compares all of its environment with all settings at its start.
+ * The set of characters in a text, one bit each; some share a bit. A slip changes at most two bits, so this excludes most pairs of names
+ * without counting their slips: each process compares its whole environment with all settings when it starts.
  */
 function lettersOf(text: string): number {
   let letters = 0
@@ -38,8 +38,8 @@ function differing(a: number, b: number): number {
 }
 
 /**
- * Letters added, left out, changed, or swapped with their neighbour (optimal string alignment); Infinity when they are known to be more
- * than could be meant.
+ * Number of letters added, left out, changed, or swapped with their neighbour (optimal string alignment); Infinity as soon as it must
+ * exceed MOST_SLIPS.
  */
 function slipsBetween(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]
@@ -59,7 +59,7 @@ function slipsBetween(a: string, b: string): number {
         ),
       )
     }
-    // A row is at most one above the row before, so both are beyond what the rest could lead back from.
+    // A row is at most one above the previous row, so from here both exceed the limit to the end.
     if (Math.min(...row) > MOST_SLIPS + 1) return Infinity
   }
   return at(a.length, b.length)

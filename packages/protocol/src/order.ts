@@ -1,4 +1,4 @@
-/** ④ Leave to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
+/** ④ Permission to make one request. Internal to the fleet: written by a gateway, read by a fetcher (queue `orders`). */
 
 import { z } from 'zod'
 import { CrawlName } from './crawl.ts'
@@ -6,7 +6,7 @@ import { DEFAULT_CRAWL } from './crawl-name.ts'
 import { isRecord, jsonObject } from './json.ts'
 import { OrderedShape } from './request-fields.ts'
 
-/** Most orders in one job, each of another lane: beyond 20 the saving is small (measured: docs/decisions/0008-what-a-url-costs.md). */
+/** Most orders in one job, each for another lane: beyond 20 the saving is small (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ORDERS_PER_JOB = 20
 
 const Order = z.object({
@@ -18,35 +18,35 @@ const Order = z.object({
   path: z.string(),
   /** token of the lease: every call to the ledger about it carries it */
   fence: z.number(),
-  /** version of the robots rules that the order was judged by: `start` refuses when another is in force */
+  /** version of the robots rules that judged the order: `start` refuses when another is in force */
   version: z.number().int(),
   /** delay after this request, ms */
   delayMs: z.number(),
-  /** instant on Redis's clock before which `start` will refuse: the fetcher waits for it in its slot. 0: the lane was due already */
+  /** instant on Redis's clock before which `start` refuses: the fetcher waits for it in its slot. 0: the lane was already due */
   notBefore: z.number().default(0),
-  /** the candidate at the head of the lane; for kind robots it only waits */
+  /** the first candidate of the lane; for kind robots it only waits */
   id: z.string(),
-  /** whose candidate it is */
+  /** the crawl of the candidate */
   crawl: CrawlName.default(DEFAULT_CRAWL),
-  /** the permit token whose holder asked for this robots fetch; absent: the crawl did */
+  /** the permit token that asked for this robots fetch; absent: a crawl did */
   by: z.string().optional(),
-  /** of a robots fetch: nobody is known to have a permit or a URL of the origin */
+  /** for a robots fetch: no permit and no URL of the origin is known */
   isUnclaimed: z.boolean().optional(),
   /** the registrable domain or host whose redirect led here */
   from: z.string().optional(),
   /** 1 for the first try */
   attempt: z.number().int().default(1),
   hops: z.number().int().default(0),
-  /** requests for its candidate, where its crawl wants fewer than MAX_ATTEMPTS */
+  /** most requests for its candidate, if its crawl allows fewer than MAX_ATTEMPTS */
   maxAttempts: z.number().int().min(1).optional(),
   expiresAt: z.number().optional(),
   priority: z.enum(['high', 'normal']).default('normal'),
   meta: jsonObject.optional(),
-  /** of a page: how the frontier wants it asked for */
+  /** for a page: the frontier's shape of the request */
   request: OrderedShape.optional(),
 })
 export type Order = z.infer<typeof Order>
-/** An order as its job carries it: what is left out holds its default. */
+/** An order as its job carries it: omitted members have their defaults. */
 export type WrittenOrder = z.input<typeof Order>
 
 const Lane = Order.pick({ agent: true, origin: true, fence: true, id: true }).extend({
@@ -55,14 +55,14 @@ const Lane = Order.pick({ agent: true, origin: true, fence: true, id: true }).ex
   attempt: z.number().int().min(1).catch(1),
   meta: Order.shape.meta.catch(undefined),
 })
-/** What could be read of an order that cannot be carried out: all that is needed to end its candidate. */
+/** The readable part of an order that cannot be carried out: enough to end its candidate. */
 export type UnreadableOrder = z.output<typeof Lane>
 export type ReadOrder =
   | { ok: true; order: Order }
-  /** `lane` is absent when not even the lane, its fence and the candidate can be read: that reservation ends by itself */
+  /** `lane` is absent when lane, fence or candidate cannot be read: that reservation expires */
   | { ok: false; why: string; lane?: UnreadableOrder }
 
-/** The orders of a job, each read by itself; undefined when the job holds no orders. Never throws. */
+/** The orders of a job, each parsed separately; undefined when the job holds no orders. Never throws. */
 export function ordersIn(job: unknown): ReadOrder[] | undefined {
   if (!isRecord(job) || !Array.isArray(job.orders) || job.orders.length === 0) return undefined
   return job.orders.map(readOrder)
@@ -78,9 +78,9 @@ function readOrder(data: unknown): ReadOrder {
 }
 
 /**
- * An order as its job carries it: without members that hold their default. Every byte of a job passes through Redis's
- * scripts three times; most orders are a third shorter so.
- * @param now  Redis's clock, ms: a due time in the past is left out
+ * An order as its job carries it: without members that hold their default. Every byte of a job passes through Redis's scripts three times;
+ * most orders become a third shorter.
+ * @param now  Redis's clock, ms: a due time in the past is omitted
  */
 export function writtenOrder(order: Order, now: number): WrittenOrder {
   const { agent, origin, path, fence, version, delayMs, id, by, from, expiresAt, meta, request } = order

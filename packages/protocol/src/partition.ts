@@ -1,12 +1,12 @@
 /**
- * Slices of all hosts, each with its own hash tag. Everything about a host lives in one partition, so a script
- * touches one slot of a Redis Cluster. Tags are chosen so that their slots are spread evenly, whatever the
- * number: `{p0}…{p5}` would put four of six on one of three masters (measured: docs/decisions/0008-what-a-url-costs.md).
+ * Slices of all hosts, each with its own hash tag. All data about a host is in one partition, so a script touches one slot of a Redis
+ * Cluster. Tags are chosen so that their slots are spread evenly, for any number: `{p0}…{p5}` would put four of six on one of three masters
+ * (measured: docs/decisions/0008-what-a-url-costs.md).
  */
 import { hash } from 'node:crypto'
 
 const SLOTS = 16_384
-/** With more, each would have fewer than 16 hash slots. */
+/** With more partitions, each would have fewer than 16 hash slots. */
 export const MAX_PARTITIONS = 1_024
 
 /** Redis's key slot: CRC16 (XMODEM) of the tag, modulo 16384 (Redis Cluster specification, "Key distribution model"). */
@@ -19,14 +19,14 @@ export function slotOf(tag: string): number {
   return crc % SLOTS
 }
 
-/** The tag of partition 0, whatever the number. */
+/** The tag of partition 0, for any number of partitions. */
 const FIRST = '{decorum:0}'
-/** How far from its place in the ring a tag's slot may be: found among about a thousand names. */
+/** Largest distance of a tag's slot from its place in the ring: found among about a thousand names. */
 const TOLERANCE = 8
 
 /**
  * The hash tags, braces included, of `count` partitions, in order. Partition 0 is always `{decorum:0}`.
- * @param there  tags in use: those that lie well for the new number stay, in their order, before new ones
+ * @param there  tags in use: those that are placed well for the new number stay, in their order, before new ones
  */
 export function partitionTags(count: number, there: readonly string[] = [FIRST]): string[] {
   const first = slotOf(bare(FIRST))
@@ -50,14 +50,14 @@ function nearestTag(index: number, place: number, tolerance: number): string {
 const bare = (tag: string): string => tag.slice(1, -1)
 
 /**
- * The name of a partition in ids and marks: its tag without what all tags share. After a change of their number another partition
+ * The name of a partition in ids and marks: its tag without the part that all tags share. After a change of the number another partition
  * may have its index, but never its tag.
  */
 export const tagName = (tag: string): string => bare(tag).replace(/^decorum:/, '')
-/** Of the first partition, whatever the number. */
+/** The name of the first partition, for any number of partitions. */
 export const FIRST_NAME = tagName(FIRST)
 
-/** Round the ring, in slots. */
+/** Distance on the ring, in slots. */
 function distance(a: number, b: number): number {
   const away = Math.abs(a - b)
   return Math.min(away, SLOTS - away)

@@ -1,13 +1,13 @@
 /**
- * Untrusted text on a terminal, in a log or on a page. URLs, header fields, rules, agents, reasons and error messages may
- * hold control characters that move a cursor, turns of direction that make a line read as another, and line breaks that
- * make one line two: they are shown as escapes, never obeyed.
+ * Makes untrusted text safe on a terminal, in a log or on a page. URLs, header fields, rules, agents, reasons and error messages may hold
+ * control characters that move a cursor, direction marks that make a line read as another, and line breaks that split a line: they are
+ * shown as escapes.
  */
 
 /** C0, DEL and C1 controls; format characters (bidi, zero width, tags); lone surrogates; the two separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 
-/** One line that a terminal shows as it stands: each unprintable character as `\u001b`, or `\u{e0041}` beyond four digits. */
+/** One line that a terminal shows unchanged: each unprintable character as `\u001b`, or `\u{e0041}` beyond four digits. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => {
     const hex = (character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')
@@ -23,17 +23,17 @@ export function printableAll<T>(value: T): T {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [printable(name), printableAll(one)])) as T
 }
 
-/** JSON.stringify escapes C0 and lone surrogates already; here the rest. Parsing it gives the same value. */
+/** JSON.stringify already escapes C0 and lone surrogates; this escapes the rest. Parsing it gives the same value. */
 export function printableJson(value: unknown, space?: number): string {
   return escapeJson(JSON.stringify(value, undefined, space))
 }
 
-/** The same for JSON that is text already, such as a line of a log. */
+/** The same for JSON text, such as a line of a log. */
 function escapeJson(json: string): string {
   return json.replace(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (character) =>
     character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 
-/** Options of pino: lines of a log are read on terminals too, and hold URLs and error messages that strangers wrote. */
+/** Options of pino: lines of a log are also read on terminals, and hold URLs and error messages from outside. */
 export const printableLog = { hooks: { streamWrite: escapeJson } }

@@ -1,4 +1,4 @@
-/** Why a request over HTTP was not done, as RFC 9457 has it: `type` for programs, `detail` for people. */
+/** Why a request over HTTP was not carried out, in the format of RFC 9457: `type` for programs, `detail` for people. */
 export const PROBLEM_TYPE = 'application/problem+json'
 
 export type ProblemBody = { type: string; title: string; status: number; detail: string }

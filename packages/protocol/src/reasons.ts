@@ -1,6 +1,6 @@
 /**
- * Every closed list of reasons, once: its members, what each means, and what to do about it. docs/outcomes.md is printed from
- * here. A new reason is one entry; until the other places know it, they do not compile, or their tests fail.
+ * Every closed list of reasons: its members, their meanings, and what to do about each. docs/outcomes.md is printed from this file. A new
+ * reason is one entry; other places that lack it do not compile, or their tests fail.
  */
 import { HOP_EXAMPLE } from './hop-id.ts'
 import { MAX_PATH_BYTES, MAX_URL_CHARS } from './origin.ts'
@@ -14,7 +14,7 @@ export type Explained = {
 const explained = <K extends string>(table: Record<K, Explained>): Readonly<Record<K, Explained>> => table
 const namesOf = <K extends string>(table: Readonly<Record<K, Explained>>) => Object.keys(table) as [K, ...K[]]
 
-/** Why no answer could be had. Each is reachable, none is 'other'. */
+/** Why there was no answer. Each can occur, none is 'other'. */
 export const FAILURES = explained({
   dns: {
     means: 'The host name has no address, or no name server answered in time.',
@@ -63,7 +63,7 @@ export const FAILURES = explained({
 export type FailureReason = keyof typeof FAILURES
 export const FAILURE_REASONS = namesOf(FAILURES)
 
-/** Which gate held a candidate: of a pending lane why it waits, of an expired candidate why it never went out. */
+/** The gate that held a candidate: why a pending lane waits, or why an expired candidate was never requested. */
 export const HOLDING_GATES = explained({
   'robots-unreachable': {
     means: 'Its robots.txt is unreachable, so nothing of the origin may be fetched.',
@@ -123,7 +123,7 @@ export const HOLDING_GATES = explained({
 export type Gate = keyof typeof HOLDING_GATES
 export const GATES = namesOf(HOLDING_GATES)
 
-/** Why a candidate that could be read was not accepted, or was dropped. */
+/** Why a readable candidate was not accepted, or was dropped. */
 export const REFUSALS = explained({
   'lane-full': {
     means: 'LANE_LIMIT URLs are pending in its lane already.',
@@ -170,7 +170,7 @@ export const REFUSALS = explained({
 export type RefusedReason = keyof typeof REFUSALS
 export const REFUSED_REASONS = namesOf(REFUSALS)
 
-/** Why something that came in is no candidate. */
+/** Why an input is no candidate. */
 export const INVALIDS = explained({
   'bad-job': {
     means: 'The job holds neither one candidate nor `{ candidates: [ … ] }` with 1 to 1,000 of them.',
@@ -223,7 +223,7 @@ export const INVALIDS = explained({
 export type InvalidReason = keyof typeof INVALIDS
 export const INVALID_REASONS = namesOf(INVALIDS)
 
-/** What can become of a candidate, in the order of docs/spec/design.md §5. */
+/** The kinds of outcome, in the order of docs/spec/design.md §5. */
 export const KINDS = explained({
   fetched: {
     means:

@@ -1,4 +1,4 @@
-/** What a status means for a page, where its answer points (the Location header as browsers read it), and the candidate that this becomes. */
+/** The meaning of a status for a page, the target of its Location header as browsers read it, and the candidate made of that target. */
 import type { Candidate } from './candidate.ts'
 import { crawlField } from './crawl.ts'
 import { octetsEncoded, single } from './headers.ts'
@@ -7,12 +7,12 @@ import type { Order } from './order.ts'
 import { type CrawlUrl, domainOf, MAX_URL_CHARS, printableUrl, readUrl } from './origin.ts'
 import { shapeOfTarget } from './request-shape.ts'
 
-/** Redirects of a page, each a request of its own (docs/spec/design.md §5). */
+/** Most redirects of a page; each is a separate request (docs/spec/design.md §5). */
 export const PAGE_MAX_HOPS = 10
 
 export type Meaning = 'asked-for-less' | 'redirect' | 'fetched'
 
-/** What a status means for a page: a request for less, a redirect, or any other answer. */
+/** The meaning of a status for a page: a request for less, a redirect, or any other answer. */
 export function meaningOf(status: number): Meaning {
   if (status === 429 || status === 503) return 'asked-for-less'
   return isRedirect(status) ? 'redirect' : 'fetched'
@@ -43,7 +43,7 @@ export function targetOf(headers: readonly [string, string][], base: string): Ta
   return { kind: 'target', at, url: at.origin + at.path }
 }
 
-/** What a redirect's target takes over from the order that was redirected. */
+/** The members of an order that a redirect's target inherits. */
 export type RedirectedOrder = Pick<
   Order,
   'from' | 'origin' | 'id' | 'hops' | 'fence' | 'priority' | 'expiresAt' | 'meta' | 'request'
@@ -51,10 +51,10 @@ export type RedirectedOrder = Pick<
   crawl?: string | undefined
 }
 
-/** `from`: the domain that chose where the redirects lead, which no frontier says. */
+/** `from`: the domain whose redirects led here; a frontier never sets it. */
 export type RedirectTarget = Candidate & { id: string; from?: string }
 
-/** The candidate that a redirect's target becomes: like the one that was redirected, one hop further. */
+/** The candidate of a redirect's target: like the redirected one, one hop further. */
 export function candidateOf(order: RedirectedOrder, agent: string, at: CrawlUrl): RedirectTarget {
   const own = domainOf(order.origin)
   const from = order.from ?? (domainOf(at.origin) === own ? undefined : own)

@@ -1,7 +1,7 @@
 /**
- * REDIS_URL: where the fleet's Redis is. One address is one server, or with `?cluster` the one name of a Redis Cluster; several, separated
- * by commas, are nodes of one cluster, and any of them that answers names the rest; `sentinel://` asks Redis Sentinel for the address of
- * the master; `unix://` is a socket of this machine. The forms are listed in docs/cluster.md.
+ * Parses REDIS_URL, the address of the fleet's Redis. One address is one server, or with `?cluster` the one name of a Redis Cluster;
+ * several, separated by commas, are nodes of one cluster, and any of them that answers names the rest; `sentinel://` gets the address of
+ * the master from Redis Sentinel; `unix://` is a socket of this machine. The forms are listed in docs/cluster.md.
  */
 
 export type RedisAddress =
@@ -9,16 +9,16 @@ export type RedisAddress =
   | { kind: 'socket'; path: string; db: number; login: RedisLogin }
   /** the same login for every node */
   | { kind: 'cluster'; nodes: RedisNode[]; login: RedisLogin }
-  /** `login`: the master's; `ofSentinels`: theirs, with TLS where the master has it */
+  /** `login`: for the master; `ofSentinels`: for the Sentinels, with TLS if the master has it */
   | { kind: 'sentinel'; sentinels: RedisNode[]; master: string; db: number; login: RedisLogin; ofSentinels: RedisLogin }
 export type RedisNode = { host: string; port: number }
 export type RedisLogin = { username?: string; password?: string; tls?: RedisTls }
-/** paths of PEM files, and the name that the certificate must have where that is not the host's */
+/** paths of PEM files, and the name in the certificate if it differs from the host */
 export type RedisTls = { ca?: string; cert?: string; key?: string; servername?: string }
 
 const FORMS =
   'redis://host:6379, several of those separated by commas for a cluster, sentinel://host:26379/master, or unix:///path'
-/** What the query may hold, and for which addresses. */
+/** The parameters of the query, and the addresses that allow them. */
 const OF_TLS = ['ca', 'cert', 'key', 'servername'] as const
 const OF_QUERY: Record<Kind, readonly string[]> = {
   server: ['db', 'cluster', ...OF_TLS],
@@ -28,13 +28,13 @@ const OF_QUERY: Record<Kind, readonly string[]> = {
 }
 type Kind = RedisAddress['kind']
 
-/** Why an address is none. Never repeats it: it may hold a password. */
+/** Why an address is invalid. Never quotes it: it may hold a password. */
 export class RedisAddressError extends Error {
   override readonly name = 'RedisAddressError'
   readonly code = 'REDIS_ADDRESS'
 }
 
-/** How user and password are written. */
+/** How to write user and password. */
 export const ENCODE =
   'user and password stand percent-encoded in REDIS_URL (@ as %40, : as %3A, / as %2F, # as %23, ? as %3F, comma as %2C, % as %25)'
 
@@ -55,7 +55,7 @@ export function readRedisAddress(text: string): RedisAddress {
     return url
   })
   const [first, ...others] = urls as [URL, ...URL[]]
-  const fields = new URLSearchParams(query.replaceAll('+', '%2B')) // a form's way to write a space, which a password does not mean
+  const fields = new URLSearchParams(query.replaceAll('+', '%2B')) // in forms '+' means a space, but in a password it does not
   if (query.includes('@') || query.includes('#')) throw new RedisAddressError(ENCODE)
   const isCluster = others.length > 0 || fields.has('cluster')
   const kind = scheme === 'unix' ? 'socket' : isSentinel ? 'sentinel' : isCluster ? 'cluster' : 'server'
@@ -102,7 +102,7 @@ const SENTINELS = 'an address such as sentinel://host:26379,other:26379/name-of-
 /** A URL has no user and password without a host. */
 const hosted = (part: string): string => part.replace(/^(unix:\/\/[^/]*@)\//, '$1localhost/')
 
-/** An address that cannot be read, and in which an @ stands, most often holds a password as it is. */
+/** An invalid address that contains an @ usually holds an unencoded password. */
 const wrong = (text: string, message: string): RedisAddressError =>
   new RedisAddressError(text.includes('@') && message !== ONE_SCHEME ? `${message}; ${ENCODE}` : message)
 
@@ -111,7 +111,7 @@ const nodeOf = (url: URL, port: number): RedisNode => ({
   port: Number(url.port || port),
 })
 
-/** @throws RedisAddressError where a % is no part of an encoded character */
+/** @throws RedisAddressError when a % does not begin an encoded character */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -144,7 +144,7 @@ function number(text: string | null): number {
   return Number(text ?? 0)
 }
 
-/** For `connect` of node:net, and for people: no user, no password. */
+/** An address for `connect` of node:net, and for people: without user and password. */
 export type RedisPlace = RedisNode | { path: string }
 
 export function redisPlaces(address: RedisAddress): RedisPlace[] {
@@ -155,7 +155,7 @@ export function redisPlaces(address: RedisAddress): RedisPlace[] {
 
 export const placeName = (place: RedisPlace): string => ('path' in place ? place.path : `${place.host}:${place.port}`)
 
-/** An address that can be read, without users and passwords: for messages and files. */
+/** A valid address without users and passwords: for messages and files. */
 export function withoutLogin(address: string): string {
   const [places = '', query = ''] = address.trim().split(/\?(.*)/s)
   const bare = places.split(',').map((part) => part.trim().replace(/\/\/.*@/, '//'))

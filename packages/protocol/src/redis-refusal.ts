@@ -1,4 +1,4 @@
-/** What a refusal of Redis, of TLS or of the network means for the person who set the fleet up: the reason as it was given, and what to do. */
+/** Explains a refusal by Redis, TLS or the network to the person who set the fleet up: the original reason, and what to do. */
 import { ENCODE } from './redis-address.ts'
 
 type Rule = { of: RegExp; says?: string; todo: (place: string) => string }
@@ -8,7 +8,7 @@ const LOGIN = (place: string): string =>
 
 const ARROW = ' → '
 
-/** The first that fits counts. `says` stands in place of a reason that is long or of the library. */
+/** The first match counts. `says` replaces a reason that is long or comes from the library. */
 const RULES: readonly Rule[] = [
   { of: /^NOAUTH/, says: 'NOAUTH Authentication required', todo: LOGIN },
   { of: /^WRONGPASS/, todo: LOGIN },
@@ -86,14 +86,14 @@ const RULES: readonly Rule[] = [
 ]
 
 /**
- * The reason, and behind it what to do where that is known.
- * @param place  host:port, for what REDIS_URL should be
+ * The reason, followed by what to do if that is known.
+ * @param place  host:port, for a corrected REDIS_URL
  */
 export function explainRefusal(message: string, place = 'host:6379'): string {
-  if (message.includes(ARROW)) return message // explained already
+  if (message.includes(ARROW)) return message // already explained
   const rule = RULES.find(({ of }) => of.test(message))
   return rule === undefined ? message : `${rule.says ?? message.trim().replace(/\.$/, '')}${ARROW}${rule.todo(place)}`
 }
 
-/** Whether there is more to say of it than it says. */
+/** Whether there is an explanation of a message. */
 export const isExplained = (message: string): boolean => RULES.some(({ of }) => of.test(message))

@@ -1,4 +1,4 @@
-/** The fields of a request's shape as a candidate and an order are read (request-shape.ts). */
+/** The fields of a request's shape in the form in which candidates and orders are parsed (request-shape.ts). */
 
 import { z } from 'zod'
 import {
@@ -17,7 +17,7 @@ const TRACEPARENT = 'a traceparent of W3C Trace Context, version 00, is needed'
 const TYPE = 'a media type in lower case, such as text/html or image/*, without parameters'
 const ONE_PART = "[a-z0-9!#$&^_.+'-]{1,64}"
 
-/** Checked and handed on as it is: z.record copies, and a copy loses a member that is called `__proto__`. */
+/** Checked but passed on unchanged: z.record copies, and a copy loses a member that is called `__proto__`. */
 const headers = z
   .unknown()
   .superRefine((value, context) => {

@@ -1,30 +1,30 @@
 /**
- * How a frontier may shape the request for its candidate. One closed list: a candidate has these fields beside its own, the
- * lane's entry and the order carry them together as `request`. Requests for robots.txt that the fleet makes for itself are never
- * shaped. What a frontier asks for can only make a request smaller: limits of the fleet stay in force.
+ * How a frontier may shape the request for its candidate. One closed list: a candidate has these fields beside its own, the lane's entry
+ * and the order carry them together as `request`. The fleet's own requests for robots.txt are never shaped. A shape can only make a request
+ * smaller: limits of the fleet stay in force.
  */
 
 import { mediaTypeOf } from './media-type.ts'
 export type RequestShape = {
   /** default GET */
   method?: 'GET' | 'HEAD' | undefined
-  /** further headers, by name; none that say who asks, what is asked for or how it is framed */
+  /** further headers, by name; none that identify the sender, the target or the framing */
   headers?: Record<string, string> | undefined
-  /** the ETag of the copy at hand: 304 ends as `unchanged` */
+  /** the ETag of the existing copy: 304 ends as `unchanged` */
   ifNoneMatch?: string | undefined
-  /** the Last-Modified of the copy at hand: 304 ends as `unchanged` */
+  /** the Last-Modified of the existing copy: 304 ends as `unchanged` */
   ifModifiedSince?: string | undefined
-  /** the `digest` of the outcome of the copy at hand: the same bytes end as `unchanged` */
+  /** the `digest` in the outcome of the existing copy: the same bytes end as `unchanged` */
   knownDigest?: string | undefined
-  /** bytes of the body on the wire; never more than PAGE_MAX_BYTES */
+  /** limit of the body on the wire, bytes; never more than PAGE_MAX_BYTES */
   maxBytes?: number | undefined
-  /** from the start of the exchange to its last byte; never more than FETCH_DEADLINE_MS */
+  /** limit from the start of the exchange to its last byte, ms; never more than FETCH_DEADLINE_MS */
   deadlineMs?: number | undefined
-  /** media types that are wanted (`text/html`, `image/*`): the body of another is not read (`truncated: 'type'`) */
+  /** wanted media types (`text/html`, `image/*`): the body of another type is not read (`truncated: 'type'`) */
   accept?: string[] | undefined
   /** report: a redirect ends as `fetched` with `to`, and its target does not become a candidate. Default: follow */
   redirects?: 'follow' | 'report' | undefined
-  /** the trace that the fleet's spans for this URL belong to (W3C Trace Context); never sent to a site */
+  /** the trace for the fleet's spans of this URL (W3C Trace Context); never sent to a site */
   traceparent?: string | undefined
 }
 
@@ -34,7 +34,7 @@ export const MAX_HEADERS = 16
 export const MAX_HEADER_CHARS = 1_024
 export const MAX_ACCEPTED_TYPES = 16
 
-/** What a field says when it is absent; such a value is not stored. */
+/** The defaults of absent fields; a field with its default is not stored. */
 const USUAL: { [F in keyof Required<RequestShape>]: RequestShape[F] } = {
   method: 'GET',
   headers: undefined,
@@ -61,17 +61,17 @@ export function shapeOf(candidate: RequestShape): RequestShape | undefined {
   return shape
 }
 
-/** The shape that the target of a redirect is asked for with: the validators and the digest are those of another URL. */
+/** The shape for the target of a redirect, without validators and digest, which belong to another URL. */
 export function shapeOfTarget(shape: RequestShape | undefined): RequestShape | undefined {
   if (shape === undefined) return undefined
   return shapeOf({ ...shape, ifNoneMatch: undefined, ifModifiedSince: undefined, knownDigest: undefined })
 }
 
-/** What of a shape a robots fetch for the URL has: its trace alone. */
+/** The part of a shape that applies to a robots fetch for the URL: only its trace. */
 export const traceOf = (shape: RequestShape | undefined): Pick<RequestShape, 'traceparent'> | undefined =>
   shape?.traceparent === undefined ? undefined : { traceparent: shape.traceparent }
 
-/** A shape that asks whether a page has changed. */
+/** Whether a shape asks if a page has changed. */
 export const isConditional = (shape: RequestShape | undefined): boolean =>
   shape?.ifNoneMatch !== undefined || shape?.ifModifiedSince !== undefined
 
@@ -102,10 +102,10 @@ const RESERVED: readonly [names: RegExp, why: string][] = [
   [/^if-modified-since$/, 'use the field `ifModifiedSince`'],
 ]
 const NAME = /^[a-z][a-z0-9-]{0,63}$/
-/** Printable ASCII or Latin-1, no blank at either end. */
+/** Printable ASCII or Latin-1, without a blank at either end. */
 export const HEADER_VALUE = /^[\x21-\x7e\xa1-\xff]([\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
-/** What is wrong with headers, in a sentence; undefined: nothing. */
+/** Describes an error in headers, in a sentence; undefined: none. */
 export function wrongHeaders(headers: unknown): string | undefined {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return 'an object is needed'
   const entries = Object.entries(headers)
@@ -124,7 +124,7 @@ export function wrongHeaders(headers: unknown): string | undefined {
   return undefined
 }
 
-/** Whether `accept` wants an answer of this Content-Type. Without one it is of no type that is wanted. */
+/** Whether `accept` allows an answer with this Content-Type. An answer without one is not accepted. */
 export function isAccepted(accept: readonly string[], contentType: string | null | undefined): boolean {
   const type = mediaTypeOf(contentType).essence
   if (type === undefined) return false

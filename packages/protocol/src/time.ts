@@ -11,23 +11,23 @@ export interface Timer {
 }
 
 /**
- * Time, timers and chance as one process sees them. A process takes them from here alone (the linter refuses `Date.now`, `setTimeout`
- * and the like), so that a test can run a whole fleet on a clock and from a seed of its own. Whoever opens a ledger hands the clock in,
- * and what has the ledger takes it from there (`ledger.clock`); everything else gets it as an argument.
+ * Time, timers and random numbers of one process. All code uses this interface (the linter refuses `Date.now`, `setTimeout` and the like),
+ * so that a test can run a whole fleet with its own clock and seed. The caller that opens a ledger passes the clock in, and code that has
+ * the ledger uses `ledger.clock`; all other code gets the clock as an argument.
  */
 export interface Clock {
   /**
-   * The clock of this machine, for people, traces and what never leaves the machine. An instant that is stored, sent, or compared with
-   * one that was, is of Redis's clock (`ledger.wall()`): clocks of machines differ by hours.
+   * The clock of this machine, for people, traces and values that never leave the machine. An instant that is stored, sent, or compared
+   * with such an instant must be from Redis's clock (`ledger.wall()`): clocks of machines differ by hours.
    */
   machine(): Instant
-  /** Only goes forward, from a start of its own, ms; stands still while the machine is suspended. */
+  /** Only goes forward, from an arbitrary start, ms; stands still while the machine is suspended. */
   monotonic(): number
-  /** Calls `act` once, after `ms`: whole milliseconds, a fraction is cut off. */
+  /** Calls `act` once, after `ms`: whole milliseconds, a fraction is dropped. */
   timeout(act: () => void, ms: number): Timer
   /** Calls `act` every `ms`. */
   interval(act: () => void, ms: number): Timer
-  /** Calls `act` when everything that is ready by now has been worked on, sockets included. */
+  /** Calls `act` when all events that are ready by now have been handled, including sockets. */
   soon(act: () => void): void
   cancel(timer: Timer | undefined): void
   /**
@@ -35,11 +35,11 @@ export interface Clock {
    * @param options.ref  false: the process may end meanwhile
    */
   sleep(ms: number, options?: { signal?: AbortSignal; ref?: false }): Promise<void>
-  /** [0, 1), for jitter: not for anything that nobody may guess */
+  /** [0, 1), for jitter: not for values that must be hard to guess */
   random(): number
 }
 
-/** The real one. Each function reads what Node has at that moment, so that a test may replace one of them. */
+/** The real clock. Each function looks up Node's function at the call, so that a test may replace it. */
 export const systemClock: Clock = {
   machine: () => Date.now(),
   monotonic: () => performance.now(),
@@ -54,7 +54,7 @@ export const systemClock: Clock = {
   random: () => Math.random(),
 }
 
-/** How long a call may take, and by which clock. */
+/** The time limit of a call, and the clock that measures it. */
 export type Deadline = { clock: Clock; ms: number }
 
 /** A signal that aborts after `ms`. The process may end meanwhile. */
@@ -66,10 +66,10 @@ export function abortAfter(clock: Clock, ms: number): AbortSignal {
   return late.signal
 }
 
-/** The last instant that is understood: the last one that a Date can hold, in the year 275760. */
+/** The last valid instant: the last one that a Date can hold, in the year 275760. */
 export const LAST_INSTANT: Instant = 8_640_000_000_000_000
 
-/** Means "until an operator ends it": the year 2100. Pauses, blocks and delays by hand without an end have it. */
+/** Means "until an operator ends it": the year 2100. Pauses, blocks and operators' delays without an end have it. */
 export const FOREVER: Instant = 4_102_444_800_000
 export const isForever = (until: Instant): boolean => until >= FOREVER
 

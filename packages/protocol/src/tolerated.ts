@@ -1,6 +1,6 @@
 /**
- * Faults of an answer that browsers overlook, and Decorum as well. An outcome lists those that were met, so that a frontier can be
- * stricter; the notes of the origin count them. Which are overlooked and which are refused: docs/decisions/0031-a-second-reader.md.
+ * Faults of an answer that browsers and Decorum overlook. An outcome lists those that occurred, so that a frontier can be stricter; the
+ * notes of the origin count them. docs/decisions/0031-a-second-reader.md says which are overlooked and which are refused.
  */
 export const TOLERATED = {
   'before-status': 'Blank lines or up to four other octets stand before the status line.',

@@ -1,10 +1,10 @@
-/** The deadline of a wait for another process. It is here because every package that waits for one depends on this package. */
+/** The deadline of a wait for another process; in this package because every package that waits depends on it. */
 import type { Clock } from './time.ts'
 
 /**
- * Settles as `work` does, or fails after `ms` with the error that `late` returns; `work` itself goes on. When this process has stood
- * still for as long, the answer may be there already: timers are looked at before sockets, so sockets are read once more.
- * @param late  called only when it is too late
+ * Settles as `work` does, or fails after `ms` with the error that `late` returns; `work` itself continues. If this process has been
+ * suspended for that long, the answer may have arrived: timers run before sockets, so sockets are read once more.
+ * @param late  called only after the deadline
  */
 export async function within<T>(
   clock: Clock,

@@ -1,4 +1,4 @@
-/** Finds the group of an agent, and its rules: one file as one policy reads it. Both views of a file use this. */
+/** Finds the group of an agent, and its rules, in one file under one policy. Both views of a file use this. */
 import { type Agent, sameAgent, tokensOf } from './agent.ts'
 import { delaySeconds } from './fields.ts'
 import { allows, GroupRules } from './group-rules.ts'
@@ -20,19 +20,19 @@ import {
 } from './robots-file.ts'
 import type { Verdict } from './robots-txt.ts'
 
-/** The path of the question at hand; used again for the next one, so that a verdict allocates nothing. */
+/** The path of the current question; reused for the next one, so that a verdict allocates nothing. */
 const path = /* @__PURE__ */ new Path()
 
-/** Agents whose groups are remembered; a crawler has one or a few. */
+/** Number of agents whose groups are cached; a crawler has one or a few. */
 const MAX_REMEMBERED = 64
 
-/** The group that an agent falls under. */
+/** The group that applies to an agent. */
 export interface Chosen {
-  /** A copy, since a caller's list may change. */
+  /** A copy, since the caller's list may change. */
   readonly agent: Agent
-  /** '' when there is none, not even for everybody. */
+  /** '' when there is none, not even for '*'. */
   readonly token: string
-  /** Its blocks, as entries of the file: [ranges[0], ranges[1]), [ranges[2], ranges[3]) … */
+  /** The blocks of the group, as entries of the file: [ranges[0], ranges[1]), [ranges[2], ranges[3]) … */
   readonly ranges: readonly number[]
   readonly rules: GroupRules
   /** null: not looked up yet. */
@@ -42,7 +42,7 @@ export interface Chosen {
 export interface FoundDelay {
   readonly seconds: number
   readonly entry: number
-  /** Where its block begins. */
+  /** The entry where the block of the delay begins. */
   readonly first: number
 }
 
@@ -84,7 +84,7 @@ export class AgentGroups {
     }
   }
 
-  /** The crawl-delay of an agent: the largest that binds its token. */
+  /** The crawl-delay of an agent: the largest that applies to its token. */
   delayOf(agent: Agent): FoundDelay | undefined {
     const chosen = this.choose(agent)
     if (chosen.delay === null) chosen.delay = this.#findDelay(chosen)
@@ -101,7 +101,7 @@ export class AgentGroups {
       for (let entry = first; entry < (ranges[i + 1] as number); entry++) {
         const kind = kindOf(file, entry)
         if (kind === AGENT) {
-          // A delay closes the lines above itself, for delays only.
+          // A delay ends the user-agent lines above it, for delays only.
           binds = nameMeans(file, entry, token) || (binds && !closed)
           closed = false
         } else if (kind === DELAY) {
@@ -114,14 +114,14 @@ export class AgentGroups {
     return largest
   }
 
-  /** The path of a URL as the patterns are compared with it, until the next one is read. */
+  /** Converts a URL to the path that patterns are compared with; valid until the next call. */
   read(url: string): Path {
     path.read(url, this.reading.encoding)
     startPath()
     return path
   }
 
-  /** The group of an agent: its own, of the most specific name that has one, or else everybody's. */
+  /** The group of an agent: that of its most specific name that has one, or else the group for '*'. */
   choose(agent: Agent): Chosen {
     if (this.#last !== undefined && sameAgent(this.#last.agent, agent)) return this.#last
     let chosen = this.#remembered.find((one) => sameAgent(one.agent, agent))
@@ -141,7 +141,7 @@ export class AgentGroups {
     let best = none
     let ranges: number[] = []
     let first = 0
-    /** Which of the tokens the block names. */
+    /** The token that the block names. */
     let named = none
     for (let entry = 0; entry <= entries; entry++) {
       if (entry === entries || isFirst(file, entry)) {
@@ -157,7 +157,7 @@ export class AgentGroups {
         for (let i = 0; i < named; i++) if (nameMeans(file, entry, tokens[i] as string)) named = i
     }
     const token = tokens[best] ?? ''
-    // Two names that lead to the same blocks share their index.
+    // Two names with the same blocks share their index.
     const other = this.#remembered.find((one) => String(one.ranges) === String(ranges))
     this.#patterns ??= normalised(file, reading)
     const rules = other?.rules ?? new GroupRules(this.#patterns, reading, ranges)

@@ -1,7 +1,7 @@
 /**
- * robots.txt fetched and kept for you: `await robotsCache({ userAgent }).isAllowed(url)`. One request per origin at a time,
- * answers and outages kept as the profile says, at most `maxOrigins` of them. It delays only its own requests: the caller
- * has to keep the delay between pages.
+ * Fetches and caches robots.txt: `await robotsCache({ userAgent }).isAllowed(url)`. One request per origin at a time; answers and outages
+ * are kept as the profile says, for at most `maxOrigins` origins. It delays only its own requests: the caller must keep the delay between
+ * pages.
  */
 import { productToken } from './agent.ts'
 import { type Judgement, judge, needsRules } from './judge.ts'
@@ -26,9 +26,9 @@ export interface RobotsCacheOptions {
 }
 
 export interface RobotsCache {
-  /** May this URL be fetched? False as well while its robots.txt is unreachable: nothing is allowed because something failed. */
+  /** Whether this URL may be fetched. Also false while its robots.txt is unreachable: a failure allows nothing. */
   isAllowed(url: string | URL): Promise<boolean>
-  /** The same with its reason; `wait` says until when. */
+  /** The same with its reason; `wait` has the end of the wait. */
   judge(url: string | URL): Promise<Exclude<Judgement, { kind: 'ask' }>>
   /** The rules in force for the origin of a URL, if there are any. */
   rules(url: string | URL): Promise<RobotsTxt | undefined>
@@ -56,7 +56,7 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
   }
   const known = async (origin: string): Promise<Kept> => {
     const kept = origins.get(origin) ?? { state: unknownOrigin, files: new Map<string, RobotsTxt>() }
-    origins.delete(origin) // the oldest stands first
+    origins.delete(origin) // the oldest entry is first
     origins.set(origin, kept)
     for (const oldest of origins.keys()) {
       if (origins.size <= maxOrigins) break
@@ -93,7 +93,7 @@ export function robotsCache(options: RobotsCacheOptions): RobotsCache {
 const MAX_REDIRECTS = 5
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 
-/** One question and up to five redirects. Never rejects: what fails is an event too. */
+/** One robots fetch with up to five redirects. Never rejects: a failure is an event too. */
 async function request(
   origin: string,
   userAgent: string,
@@ -145,7 +145,7 @@ async function request(
   }
 }
 
-/** One octet more than the limit is enough. */
+/** One byte more than the limit is enough. */
 async function bodyOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader()
   const chunks: Uint8Array[] = []

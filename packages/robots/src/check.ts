@@ -8,30 +8,30 @@ import type { DelayExplanation, Explanation, OtherRecord, Rule, Warning } from '
 export type CheckQuestion = {
   /** absolute URL */
   url: string
-  /** the file as received; an empty one is a site without rules */
+  /** the file as received; an empty file has no rules */
   robots: Uint8Array | string
-  /** was `robots` cut by its reader? Its last line is dropped then, unless it is ended */
+  /** whether `robots` was cut by its reader: then its last line is dropped, unless it has a line end */
   truncated?: boolean
   agent: Agent
   profiles: readonly ProfileName[]
-  /** floor and cap of the delay, ms */
+  /** minimum and maximum of the delay, ms */
   floorMs: number
   capMs: number
-  /** keep crawl-delay under a profile that does not know it */
+  /** obey crawl-delay under a profile that ignores it */
   honourCrawlDelay?: boolean
-  /** the delay that is in force, where something beside these rules decides it; undefined: they do */
+  /** the delay in force, when something beside these rules decides it; undefined: the rules decide */
   inForce?: (byRules: CheckedDelay) => Pick<CheckedDelay, 'delayMs' | 'decidedBy' | 'sentence'> | undefined
 }
 
-/** The delay that is owed after a request, and what decided it. */
+/** The delay owed after a request, and its source. */
 export type CheckedDelay = {
   delayMs: number
   decidedBy: 'crawl-delay' | 'floor' | 'cap' | 'operator' | 'policy' | 'consent'
-  /** with the last three: the delay and what decided it, for people */
+  /** with the last three: the delay and its source, for people */
   sentence?: string
-  /** what the site wrote, if anything */
+  /** the site's own value, if any */
   site?: DelayExplanation
-  /** false: the profile does not know crawl-delay */
+  /** false: the profile ignores crawl-delay */
   honoured: boolean
 }
 
@@ -41,7 +41,7 @@ export type CheckExplanation = {
   url: string
   agent: readonly string[]
   verdicts: CheckVerdict[]
-  /** do the profiles asked for disagree on the verdict, the rule or the delay? */
+  /** whether the requested profiles disagree on the verdict, the rule or the delay */
   differ: boolean
   sitemaps: string[]
   records: OtherRecord[]
@@ -77,12 +77,12 @@ function delayOf(site: DelayExplanation | undefined, honoured: boolean, floorMs:
   return { delayMs, decidedBy, ...(site ? { site } : {}), honoured }
 }
 
-/** What two profiles may disagree on. */
+/** The members on which two profiles may disagree. */
 function substance({ allowed, rule, token, delay }: CheckVerdict): string {
   return JSON.stringify([allowed, rule?.line, token, delay.delayMs, delay.decidedBy])
 }
 
-/** The explanation for people: the verdict first, then why, then what the owner of the site should know. */
+/** The explanation for people: the verdict first, then the reason, then advice for the owner of the site. */
 export function printCheck(explained: CheckExplanation, shown: (line: string) => string = visible): string {
   const lines: string[] = []
   const told = new Map<string, CheckVerdict[]>()
@@ -149,7 +149,7 @@ function printWarning({ line, kind, text }: Warning): string {
   return `  ${line > 0 ? `line ${line}, ` : ''}${kind}: ${text}`
 }
 
-/** A line of a stranger's file as a terminal may show it: control and direction characters become escapes. */
+/** A line of an untrusted file, safe for a terminal: control and direction characters become escapes. */
 function visible(line: string): string {
   return line.replaceAll(
     /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,

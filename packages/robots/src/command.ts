@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `robots check|lint|diff`: what a robots.txt says about a URL, what is wrong with it, and what has changed in it. */
+/** `robots check|lint|diff`: applies a robots.txt to a URL, lists its mistakes, and compares two versions. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
@@ -105,7 +105,7 @@ async function lint(file: string | undefined): Promise<number> {
   return warnings.length > 0 ? 1 : 0
 }
 
-/** Each rule, delay and sitemap of a file as one line that does not depend on where it stands. */
+/** Each rule, delay and sitemap of a file as one line that does not depend on its position. */
 function statements(robots: RobotsTxt): Set<string> {
   const all = new Set(robots.sitemaps.map((url) => `sitemap: ${url}`))
   for (const { agents, rules } of robots.groups())

@@ -1,11 +1,11 @@
-/** Whether the first octets of a file look like something else than a robots.txt. */
+/** Recognizes files that are not a robots.txt by their first bytes. */
 import { bytesOf, standsAt } from './fields.ts'
 import { isBlank, isLineEnd } from './line.ts'
 import { IMAGE, LOOKS_LIKE_HTML } from './notes.ts'
 
 const HTML = /* @__PURE__ */ ['<!doctype', '<html', '<head', '<?xml', '<!--'].map(bytesOf)
 
-/** What the first octets say about the whole, if it is something else: an image, a page of HTML. */
+/** Recognizes another kind of file by its first bytes: an image, a page of HTML. */
 export function contentOf(octets: Uint8Array, at: number, end: number): number | undefined {
   const a = octets[at] as number
   const b = octets[at + 1] as number

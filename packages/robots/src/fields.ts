@@ -1,16 +1,15 @@
 /**
- * What stands before the colon: which record a line is (RFC 9309 §2.2, and the misspellings that google/robotstxt forgives).
- * Works on octets, since a hostile file has a hundred thousand such lines and most of them deserve no string.
+ * Parses the text before the colon: the kind of a record (RFC 9309 §2.2, and the misspellings that google/robotstxt accepts). Works on
+ * bytes, since a hostile file has a hundred thousand such lines and most of them need no string.
  */
 
 export type Field = 'user-agent' | 'allow' | 'disallow' | 'sitemap' | 'crawl-delay' | 'other'
 
-/** Fields by number. These numbers are also the kinds of the entries that they become (robots-file.ts). */
+/** Fields by number. These numbers are also the kinds of their entries (robots-file.ts). */
 export const FIELDS: readonly Field[] = ['disallow', 'allow', 'user-agent', 'sitemap', 'crawl-delay', 'other']
 
 /**
- * Spellings of each field, in the same order, the right one first. Of the last field all are right: these records are
- * reported, and no more than that.
+ * Spellings of each field, in the same order, the correct one first. For the last field all are correct: these records are only reported.
  */
 const SPELLINGS = [
   'disallow,dissallow,dissalow,disalow,diasllow,disallaw',
@@ -21,7 +20,7 @@ const SPELLINGS = [
   'request-rate,visit-time,host,clean-param,content-signal,content-usage',
 ]
 
-/** Fields below this number are known by how a key begins, to google/robotstxt: `disallowed:` disallows. */
+/** For fields below this number google/robotstxt compares only the beginning of a key: `disallowed:` disallows. */
 export const KNOWN_WHOLE = 4
 
 export interface Spelling {
@@ -30,7 +29,7 @@ export interface Spelling {
   readonly right: boolean
 }
 
-/** Octets of a word, in lower case. */
+/** The bytes of a word, in lower case. */
 export function bytesOf(word: string): number[] {
   return [...word].map((letter) => letter.charCodeAt(0))
 }
@@ -48,7 +47,7 @@ function byFirstLetter(): Spelling[][] {
   return table
 }
 
-/** Does `word` (lower case) stand at `at`? Letters compare without case, everything else exactly. */
+/** Whether `word` (lower case) is at `at`. Letters compare without case, everything else exactly. */
 export function standsAt(octets: Uint8Array, at: number, word: readonly number[]): boolean {
   for (let i = 0; i < word.length; i++) {
     const wanted = word[i] as number
@@ -57,7 +56,7 @@ export function standsAt(octets: Uint8Array, at: number, word: readonly number[]
   return true
 }
 
-/** The known field name that stands at `at`, whatever follows it. */
+/** The known field name at `at`, whatever follows it. */
 export function spellingAt(octets: Uint8Array, at: number): Spelling | undefined {
   const candidates = spellings[(octets[at] as number) | 32] as Spelling[]
   for (let i = 0; i < candidates.length; i++) {
@@ -68,14 +67,14 @@ export function spellingAt(octets: Uint8Array, at: number): Spelling | undefined
 }
 
 /**
- * Seconds of a crawl-delay: digits with or without decimals, `.5` too. NaN for anything else: negative, a comma, a unit,
- * hexadecimal, an exponent. Infinity for more than a number can hold.
+ * Seconds of a crawl-delay: digits with or without decimals, also `.5`. NaN for anything else: negative, a comma, a unit, hexadecimal, an
+ * exponent. Infinity for more than a number can hold.
  */
 export function delaySeconds(text: string): number {
   return /^(?:\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Does an absolute http(s) URL with a host stand at `at`? Where it points is its reader's business. */
+/** Whether an absolute http(s) URL with a host is at `at`. Its target is not checked. */
 export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boolean {
   const after = ((octets[at + 4] as number) | 32) === 115 ? at + 5 : at + 4
   const first = octets[after + 3] as number
@@ -90,7 +89,7 @@ export function isSitemapUrl(octets: Uint8Array, at: number, end: number): boole
   )
 }
 
-/** Does a URL without a scheme stand at `at`: anything, unless a colon comes before the first '/', '?' or '#'? */
+/** Whether a URL without a scheme is at `at`: anything, unless a colon precedes the first '/', '?' or '#'. */
 export function isRelativeUrl(octets: Uint8Array, at: number, end: number): boolean {
   if (at >= end) return false
   for (let octet = octets[at]; at < end && octet !== 47 && octet !== 63 && octet !== 35; octet = octets[++at])

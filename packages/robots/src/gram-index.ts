@@ -1,34 +1,33 @@
 /**
- * Rules by the rarest pair of neighbouring octets in their patterns.
+ * Indexes rules by the rarest pair of neighbouring bytes in their patterns.
  *
- * Whatever a star stands for, the literal octets of a pattern stand in the path as they stand in the pattern. So each
- * pattern is filed under one pair of them, one that few patterns hold, and a path looks only into the files of the pairs
- * that it holds: of 17,000 patterns a few dozen, mostly none. A second pair is asked for before the pattern is tried.
- * Patterns that hold no pair at all (`/*a*b`) are tried always.
+ * Whatever a star matches, the literal bytes of a pattern occur in the path as in the pattern. So each pattern is filed under one of its
+ * pairs, one that few patterns contain, and a path is compared only with the patterns filed under its own pairs: of 17,000 patterns a few
+ * dozen, usually none. A second pair is checked before the pattern is tried. Patterns without any pair (`/*a*b`) are always tried.
  */
 import type { Path } from './path.ts'
 import type { Patterns } from './patterns.ts'
 import { sortedBy } from './sorted-by.ts'
 
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+// Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const STAR = 42
 
 /** Numbers per rule in the table: the rule, which is an entry below 2^16 (limits.ts), and its two pairs. */
 const STRIDE = 3
 
 /**
- * Pairs are told apart by 12 bits: rarely two share a number, and then a pattern is tried in vain. The last number is that
- * of patterns without a pair, and every path holds it.
+ * A pair is reduced to 12 bits: rarely two pairs share a number, and then a pattern is tried in vain. The last number is for patterns
+ * without a pair, and every path has it.
  */
 const NO_PAIR = 4096
 
-/** Which pairs the path at hand holds: those with the current stamp. Nothing is ever cleared. */
+/** The pairs of the current path: those with the current stamp. Nothing is ever cleared. */
 const stamps = /* @__PURE__ */ new Uint32Array(NO_PAIR + 1)
 let stamp = 0
-/** The same as a list, each once. */
+/** The same as a list without duplicates. */
 const held = /* @__PURE__ */ new Uint16Array(NO_PAIR + 1)
 
-/** How many of the patterns so far hold a pair; zero between two builds. */
+/** Number of patterns so far that contain each pair; zero between two builds. */
 const holders = /* @__PURE__ */ new Uint32Array(NO_PAIR)
 
 function pairOf(a: number, b: number): number {
@@ -38,7 +37,7 @@ function pairOf(a: number, b: number): number {
 export interface GramIndex {
   /** STRIDE numbers per rule, file by file. */
   readonly table: Uint16Array
-  /** File f: rules [files[f], files[f+1]) of the table. There are as many as a power of two, and one more of rules without a pair. */
+  /** File f: rules [files[f], files[f+1]) of the table. The number of files is a power of two, plus one for rules without a pair. */
   readonly files: Uint16Array
 }
 
@@ -47,7 +46,7 @@ function fileOf({ files }: GramIndex, pair: number): number {
   return pair === NO_PAIR ? last : pair & (last - 1)
 }
 
-/** @param endOf  behind the octets of a rule's pattern that a path must hold */
+/** @param endOf  end of the bytes in a rule's pattern that a path must contain */
 export function indexByPairs(
   { octets, marks }: Patterns,
   rules: readonly number[],
@@ -61,8 +60,7 @@ export function indexByPairs(
   const firsts = new Uint16Array(count)
   const seconds = new Uint16Array(count)
   rules.forEach((rule, i) => {
-    // Of the pairs those count that the patterns before hold least, and of equals the last: what stands further behind
-    // is more a pattern's own.
+    // Chooses the pairs that the fewest earlier patterns contain, and the last of equals: later bytes are more specific to a pattern.
     let first = NO_PAIR
     let second = NO_PAIR
     let fewest = Infinity
@@ -102,7 +100,7 @@ export function indexByPairs(
     table[i * STRIDE + 2] = seconds[each] as number
     files[fileOf(index, first) + 1] = i + 1
   })
-  // A file without rules ends where the one before it does.
+  // A file without rules ends where the previous one does.
   for (let f = 1; f < files.length; f++) files[f] = Math.max(files[f] as number, files[f - 1] as number)
   return index
 }

@@ -1,8 +1,8 @@
 /**
  * The rules of one group under one policy: which of them decides about a path (RFC 9309 §2.2.2).
  *
- * The first questions are answered by trying every rule, since many files are asked once. Then a few rules are told from
- * most paths by a mask of octets each, and many are indexed by pairs of octets (gram-index.ts).
+ * The first questions try every rule, since many files are used only once. Later, a few rules are filtered by a mask of bytes each, and
+ * many are indexed by pairs of bytes (gram-index.ts).
  */
 import { type GramIndex, indexByPairs, searchPairs } from './gram-index.ts'
 import { matches, staysOpen } from './match.ts'
@@ -12,18 +12,18 @@ import type { Patterns } from './patterns.ts'
 import type { Reading } from './readings.ts'
 import { ALLOW, kindOf } from './robots-file.ts'
 
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+// Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const DOLLAR = 36
 const STAR = 42
 const INDEX = [105, 110, 100, 101, 120, 46, 104, 116, 109] // 'index.htm'
 
-/** Up to here looking at a mask of each rule is as fast as an index, and needs less memory. */
+/** Up to this number a mask of each rule is as fast as an index, and needs less memory. */
 const FEW_RULES = 24
 
-/** Masks and an index take as long as several tries of all rules. */
+/** Making masks and an index takes as long as trying all rules several times. */
 const FIRST_QUESTIONS = 4
 
-/** The best rule so far, -1 for none, and its weight. Used again for each question: a verdict allocates nothing. */
+/** The best rule so far, -1 for none, and its weight. Reused for each question: a verdict allocates nothing. */
 let best = -1
 let bestWeight = 0
 
@@ -33,7 +33,7 @@ export class GroupRules {
   /** Entries [ranges[0], ranges[1]), [ranges[2], ranges[3]) …: all blocks of the group. */
   readonly ranges: readonly number[]
   #asked = 0
-  /** Rules and their masks by turns; none when there is an index. */
+  /** Alternating rules and masks; none when there is an index. */
   #masks: number[] | undefined
   #index: GramIndex | undefined
   #empty: number | undefined
@@ -50,7 +50,7 @@ export class GroupRules {
     bestWeight = 0
     const masks = this.#masks
     if (masks === undefined) {
-      // The question that prepares is answered without it: so no single one costs more than it must.
+      // The question that prepares the index does not use it, so that no single question costs more than necessary.
       if (++this.#asked === FIRST_QUESTIONS) this.#masks = this.#prepared()
       this.each((rule) => attempt(this, rule, path))
       return best
@@ -71,7 +71,7 @@ export class GroupRules {
     return []
   }
 
-  /** The rule without a pattern that google/robotstxt names when nothing else matched: an allow before a disallow; or -1. */
+  /** The rule without a pattern that google/robotstxt names when no other rule matched: an allow before a disallow; or -1. */
   empty(): number {
     if (this.#empty === undefined) {
       let found = -1
@@ -96,7 +96,7 @@ export function allows({ patterns }: GroupRules, rule: number): boolean {
   return kindOf(patterns, rule) === ALLOW
 }
 
-/** What a rule weighs when it matches the path, else 0. Where that stays open, a disallow matches and an allow does not. */
+/** The weight of a rule that matches the path, else 0. When the match is undecided, a disallow matches and an allow does not. */
 export function weightIfMatching(group: GroupRules, rule: number, path: Path): number {
   const { octets, marks } = group.patterns
   const start = marks[2 * rule] as number
@@ -106,14 +106,14 @@ export function weightIfMatching(group: GroupRules, rule: number, path: Path): n
   const last = anchored ? end - 1 : end
   if (matches(octets, start, last, anchored, path) || (staysOpen(last) && !allows(group, rule)))
     return weightOf(group, rule)
-  // The folder, with an end anchor.
+  // The folder of the index file, with an end anchor.
   const folder = folderEnd(group, rule)
   return folder > 0 && matches(octets, start, folder, true, path) ? folder - start + 1 : 0
 }
 
 /**
- * What a pattern weighs: its octets as compared, without trailing stars unless the policy counts them. At least 1, since
- * `*` alone is a pattern that matches; 0 for the empty one, which never does.
+ * The weight of a pattern: its length in bytes as compared, without trailing stars unless the policy counts them. At least 1, since `*`
+ * alone is a pattern that matches; 0 for the empty pattern, which never matches.
  */
 function weightOf({ patterns: { octets, marks }, reading }: GroupRules, rule: number): number {
   const start = marks[2 * rule] as number
@@ -122,7 +122,7 @@ function weightOf({ patterns: { octets, marks }, reading }: GroupRules, rule: nu
   return end - start
 }
 
-/** `allow: …/index.htm[l]` stands for its folder too, under google: the index behind the folder's slash; or -1. */
+/** Under google, `allow: …/index.htm[l]` also means its folder: the index behind the folder's slash; or -1. */
 function folderEnd(group: GroupRules, rule: number): number {
   if (!group.reading.indexOpensFolder || !allows(group, rule)) return -1
   const { octets, marks } = group.patterns
@@ -134,7 +134,7 @@ function folderEnd(group: GroupRules, rule: number): number {
     : -1
 }
 
-/** The rule with more octets decides; of equals allow; of equals the line above (RFC 9309 §2.2.2). */
+/** The longer rule decides; if equal, allow; if still equal, the earlier line (RFC 9309 §2.2.2). */
 function wins(group: GroupRules, rule: number, weight: number): boolean {
   if (weight !== bestWeight || weight === 0) return weight > bestWeight
   return allows(group, rule) === allows(group, best) ? rule < best : allows(group, rule)
@@ -148,7 +148,7 @@ function attempt(group: GroupRules, rule: number, path: Path): void {
   bestWeight = weight
 }
 
-/** Behind the octets that a path must hold for any match: those of the folder, or all but an end anchor. */
+/** The end of the bytes that a path must contain for any match: those of the folder, or all but an end anchor. */
 function neededEnd(group: GroupRules, rule: number): number {
   const { octets, marks } = group.patterns
   const end = marks[2 * rule + 2] as number
@@ -156,7 +156,7 @@ function neededEnd(group: GroupRules, rule: number): number {
   return folder > 0 ? folder : end > (marks[2 * rule] as number) && octets[end - 1] === DOLLAR ? end - 1 : end
 }
 
-/** The octets that a rule needs, by their low five bits. */
+/** The bytes that a rule requires, by their low five bits. */
 function maskOf(group: GroupRules, rule: number): number {
   const { octets, marks } = group.patterns
   const end = neededEnd(group, rule)

@@ -1,4 +1,7 @@
-/** Exact robots.txt: parse, match, explain, and keep what is known of one origin. Pure: no I/O, no clock, no dependency. Start at `parseRobots`; `step` and `judge` are the origin state machine. */
+/**
+ * Exact robots.txt: parses, matches, explains, and keeps the facts about one origin. Pure: no I/O, no clock, no dependency. Start at
+ * `parseRobots`; `step` and `judge` are the origin state machine.
+ */
 export type { Agent } from './agent.ts'
 export { productToken } from './agent.ts'
 export type { AllowedReason, Judgement } from './judge.ts'

@@ -1,10 +1,10 @@
 /**
- * Gzip and deflate (RFC 1952, RFC 1951), for a robots.txt that is packed without saying so. Here because the package has no dependency
- * and reads at once, which no browser's own unpacker does. Bounded in what it writes and in what it reads; never throws. Huffman codes are
- * decoded canonically, bit by bit: a robots.txt is small.
+ * Unpacks gzip and deflate (RFC 1952, RFC 1951), for a robots.txt that is packed without a Content-Encoding. Written here because the
+ * package has no dependency and parses synchronously, which no browser's own decompressor does. Bounded in input and output; never throws.
+ * Huffman codes are decoded canonically, bit by bit: a robots.txt is small.
  */
 
-/** How many blocks are read: each may cost a table and bring no octet. A robots.txt has one or a few. */
+/** Number of blocks that are read: each may cost a table and produce no byte. A robots.txt has one or a few. */
 const MAX_BLOCKS = 4_096
 
 const GZIP_HEADER = 10
@@ -14,12 +14,12 @@ const FLAG_EXTRA = 4
 const FLAG_NAME = 8
 const FLAG_COMMENT = 16
 
-/** Lengths and distances: the base of each symbol, and how many further bits count above it (RFC 1951 §3.2.5). */
+/** Lengths and distances: the base of each symbol, and its number of extra bits (RFC 1951 §3.2.5). */
 const LENGTH_BITS = /* @__PURE__ */ [...'0000000011112222333344445550'].map(Number)
 const DISTANCE_BITS = /* @__PURE__ */ Array.from({ length: 30 }, (_, symbol) => Math.max(0, (symbol >> 1) - 1))
 const LENGTHS = /* @__PURE__ */ [...bases(LENGTH_BITS, 3).slice(0, 28), 258]
 const DISTANCES = /* @__PURE__ */ bases(DISTANCE_BITS, 1)
-/** In which order the lengths of the codes for code lengths are given (RFC 1951 §3.2.7). */
+/** The order of the lengths of the codes for code lengths (RFC 1951 §3.2.7). */
 const ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
 function bases(bits: readonly number[], first: number): number[] {
@@ -31,7 +31,7 @@ function bases(bits: readonly number[], first: number): number[] {
   return all
 }
 
-/** A canonical code: how many codes there are of each length, and the symbols in their order. */
+/** A canonical code: the number of codes of each length, and the symbols in their order. */
 type Code = { readonly counts: Uint16Array; readonly symbols: Uint16Array }
 
 function codeOf(lengths: ArrayLike<number>, from: number, end: number): Code {
@@ -55,16 +55,16 @@ export interface Inflated {
   readonly whole: boolean
 }
 
-/** @param most  octets that are wanted; what is behind them is not unpacked, and counts as whole */
+/** @param most  bytes that are wanted; later ones are not unpacked, and the file then counts as whole */
 export function gunzip(packed: Uint8Array, most: number): Inflated {
   let out = new Uint8Array(Math.min(most, Math.max(1_024, packed.length * 4)))
   let written = 0
   let at = 0
   let bitsLeft = 0
   let bitsHeld = 0
-  /** The input ended: what is read from then on is zeros, and nothing more is written. */
+  /** The input has ended: from then on zeros are read, and nothing more is written. */
   let ended = false
-  /** where what this member unpacks to begins */
+  /** where the output of this member begins */
   let memberStart = 0
 
   const bits = (count: number): number => {
@@ -78,7 +78,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     bitsHeld -= count
     return value
   }
-  /** The next symbol; -1: no code begins so. */
+  /** The next symbol; -1: no code matches. */
   const symbol = ({ counts, symbols }: Code): number => {
     let code = 0
     let first = 0
@@ -101,7 +101,7 @@ export function gunzip(packed: Uint8Array, most: number): Inflated {
     }
     out[written++] = octet
   }
-  /** False: what follows cannot be read. */
+  /** False: the rest cannot be read. */
   const stored = (): boolean => {
     at -= bitsHeld >> 3
     bitsLeft = bitsHeld = 0
@@ -174,13 +174,13 @@ const FIXED: readonly [Code, Code] = /* @__PURE__ */ (() => {
   return [codeOf(lengths, 0, 288), codeOf(new Uint8Array(30).fill(5), 0, 30)] as const
 })()
 
-/** Does another member begin there (RFC 1952 §2.2)? One of which too little came to tell counts: it is not whole. */
+/** Whether another member begins there (RFC 1952 §2.2). A beginning too short to be certain counts: it is not whole. */
 function isMember(packed: Uint8Array, at: number): boolean {
   if (packed[at] !== 0x1f || packed[at + 1] !== 0x8b) return false
   return at + GZIP_HEADER > packed.length || (packed[at + 2] === 8 && ((packed[at + 3] as number) & 0xe0) === 0)
 }
 
-/** Behind the header of the gzip member that begins at `start` (RFC 1952 §2.3). */
+/** The end of the header of the gzip member that begins at `start` (RFC 1952 §2.3). */
 function headerEnd(packed: Uint8Array, start: number): number {
   const flags = packed[start + 3] ?? 0
   let at = start + GZIP_HEADER

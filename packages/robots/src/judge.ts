@@ -1,8 +1,8 @@
 /**
- * Facts read under a policy: may this URL be fetched now? (RFC 9309 §2.3, §2.4; docs/spec/robots.md §6, §7)
+ * Decides, from facts and a policy, whether a URL may be fetched now (RFC 9309 §2.3, §2.4; docs/spec/robots.md §6, §7).
  *
- * `consult` finds what is in force, in this order: an answer that is still fresh, else the window of the outage. `judge`
- * puts the URL to it. When the rules are unknown, expired or in doubt, the verdict is ask or wait, never allow.
+ * `consult` finds the rules in force, in this order: an answer that is still fresh, else the window of the outage. `judge` applies them to
+ * the URL. When the rules are unknown, expired or in doubt, the verdict is ask or wait, never allow.
  */
 import type { Agent } from './agent.ts'
 import type { Copy, Heard, Instant, RobotsState } from './origin-state.ts'
@@ -14,7 +14,7 @@ export type AllowedReason =
   | 'robots.txt' // /robots.txt itself
   | 'rule' // an allow rule won
   | 'no-match' // no rule of the group matches
-  | 'empty-rule' // none matches, and one of them is without a pattern
+  | 'empty-rule' // none matches, and one of them has no pattern
   | 'no-group' // no group names the agent, and none is for '*'
   | 'unavailable' // the site has no robots.txt: no restriction
   | 'outage-without-copy' // unreachable, and the policy opens the site
@@ -25,7 +25,7 @@ export type Judgement =
   | { kind: 'wait'; until: Instant; why: 'robots-in-flight' | 'unreachable' }
   | { kind: 'ask' }
 
-/** What is in force: a copy, no restriction, or nothing yet. */
+/** The rules in force: a copy, no restriction, or nothing yet. */
 type InForce =
   | { kind: 'copy'; copy: Copy; refresh: boolean; stale: boolean }
   | { kind: 'open'; why: 'unavailable' | 'outage-without-copy'; refresh: boolean }
@@ -34,7 +34,7 @@ type InForce =
 /**
  * The verdict for one URL.
  * @param state   the facts, with the compiled rules of `needsRules(state, policy, now)` when that names a hash
- * @returns       allowed or refused (with `refresh` when one paced order should ask again meanwhile), wait, or ask
+ * @returns       allowed or refused (with `refresh` when one paced order should fetch robots.txt again meanwhile), wait, or ask
  * @throws Error  rules are needed and were not supplied: the caller's bug
  */
 export function judge(
@@ -70,7 +70,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
 
   if (policy.answers[answer.kind] !== 'unreachable') {
     const freshForMs = freshnessMs(policy, answer.freshForMs)
-    // Told not to ask, we may keep what we have: Retry-After beside a definite answer is rare, and one day at most.
+    // A site that asked for no requests lets the present answer stay: Retry-After with a definite answer is rare, and one day at most.
     if (now < Math.max(answer.at + freshForMs, patience)) {
       const refresh = !asked && now >= Math.max(answer.at + freshForMs * policy.refreshAtShare, patience)
       const copy = copyOf(state, answer.kind, policy)
@@ -86,7 +86,7 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
   const copy = outage.before && copyOf(state, outage.before, policy)
   const open = { kind: 'open', why: 'outage-without-copy', refresh: due } as const
 
-  // A file, or its absence, rules while it is fresh, whatever an early refresh met.
+  // A file, or its absence, is in force while it is fresh, whatever the result of an early refresh.
   if (outage.last && now < outage.last.at + freshnessMs(policy, outage.last.freshForMs)) {
     if (copy) return { kind: 'copy', copy, refresh: due, stale: false }
     if (outage.before === 'missing' || outage.before === 'forbidden')
@@ -107,15 +107,15 @@ function consult(state: RobotsState, policy: Policy, now: Instant): InForce {
     if (policy.withoutCopy === 'open') return open
   }
   if (due) return { kind: 'ask' }
-  // The answer may change when the question ends, when the next one is due, or when a window does.
+  // The verdict may change when the robots fetch ends, when the next one is due, or when a window ends.
   const windows = [outage.since + policy.denyForMs, outage.since + policy.staleForMs].filter((end) => end > now)
   const until = Math.min(asked ? asked.until : dueAt, ...windows)
   return { kind: 'wait', until, why: asked ? 'robots-in-flight' : 'unreachable' }
 }
 
 /**
- * The outage under this policy: it began with the answer that followed the last one which is no failure to it.
- * `last` is that last one, `before` its kind. `since` orders kinds even when two answers share a millisecond.
+ * The outage under this policy: it began with the answer after the last one that the policy does not call a failure. `last` is that last
+ * answer, `before` its kind. `since` orders kinds even when two answers share a millisecond.
  */
 function outageOf(
   state: RobotsState,
@@ -132,19 +132,19 @@ function outageOf(
   return { since: state.first?.at ?? 0, failures: state.first?.count ?? 1 }
 }
 
-/** How long an answer is fresh: as its cache headers said, within the bounds of the policy. */
+/** How long an answer is fresh: by its cache headers, within the bounds of the policy. */
 function freshnessMs(policy: Policy, said: number | undefined): number {
   return Math.min(Math.max(said ?? policy.mostFreshMs, policy.leastFreshMs), policy.mostFreshMs)
 }
 
-/** The good copy that an answer of this kind stands for. A policy that calls the answer 'open' has none: there was no file. */
+/** The good copy for an answer of this kind. A policy that treats the answer as 'open' has none: there was no file. */
 function copyOf(state: RobotsState, kind: AnswerKind, policy: Policy): Copy | undefined {
   if (policy.answers[kind] !== 'obey') return undefined
   if (state.copy?.kind === kind) return state.copy
   return kind === 'ok' || kind === 'success' || kind === 'partial' ? state.olderCopies?.[kind] : undefined
 }
 
-/** How long after the k-th failure the next question is due; jitter only lengthens. */
+/** How long after the k-th failure the next robots fetch is due; jitter only lengthens it. */
 function retryMs(policy: Policy, kind: AnswerKind, failures: number, jitter: number): number {
   const busy = kind === 'busy'
   const first = busy ? Math.min(policy.firstBusyRetryMs, policy.firstRetryMs) : policy.firstRetryMs

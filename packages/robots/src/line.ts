@@ -1,24 +1,24 @@
 /**
- * One line by the letter of google/robotstxt: comment cut, blanks trimmed, a colon or exactly two words. This is the
- * definition; the parser's short path for lines written the usual way must not differ from it.
+ * Parses one line exactly as google/robotstxt does: comment cut, blanks trimmed, a colon or exactly two words. This is the definition; the
+ * parser's short path for usual lines must give the same result.
  */
 import { KNOWN_WHOLE, spellingAt } from './fields.ts'
 import { COLON, CR, FF, HASH, LF, NUL, SPACE, TAB, VT } from './octets.ts'
 
-/** How lines are read: by the grammar of RFC 9309, or exactly as google/robotstxt reads them. */
+/** The grammar of lines: RFC 9309, or exactly that of google/robotstxt. */
 export type Grammar = 'rfc9309' | 'google'
 
-/** What a line turned out to be. What is not of a record stands in [nameAt, valueEnd), which is empty for an empty line. */
+/** The parts of a line. Text that is no record is in [nameAt, valueEnd), which is empty for an empty line. */
 export interface LineParts {
-  /** Is it a record: a name and a value? */
+  /** Whether it is a record: a name and a value. */
   record: boolean
   comment: boolean
   missingColon: boolean
-  /** Of a record, the number of its field (fields.ts); -1: not a field that is known here. */
+  /** For a record, the number of its field (fields.ts); -1: an unknown field. */
   field: number
-  /** Is the field name spelt as it should be? */
+  /** Whether the field name is spelt correctly. */
   right: boolean
-  /** Would the other grammar read this line differently? It may say so of a line that both read alike. */
+  /** Whether the other grammar might parse this line differently. May also be true when both agree. */
   disputed: boolean
   nameAt: number
   nameEnd: number
@@ -26,7 +26,7 @@ export interface LineParts {
   valueEnd: number
 }
 
-/** Used again for each line. */
+/** Reused for each line. */
 const parts: LineParts = {
   record: false,
   comment: false,
@@ -41,9 +41,9 @@ const parts: LineParts = {
 }
 
 /**
- * Reads the line [start, end): `end` is its line end, or where the line limit cuts it.
- * Under 'google' a NUL ends the line as it ends a C string, and VT and FF are blanks.
- * @returns  what it is, until the next call
+ * Parses the line [start, end): `end` is its line end, or where the line limit cuts it. Under 'google' a NUL ends the line, as it ends a C
+ * string, and VT and FF are blanks.
+ * @returns  the parts, valid until the next call
  */
 export function readLine(octets: Uint8Array, start: number, end: number, grammar: Grammar): Readonly<LineParts> {
   const google = grammar === 'google'
@@ -72,7 +72,7 @@ export function readLine(octets: Uint8Array, start: number, end: number, grammar
 
   let valueAt = colon + 1
   if (colon < 0) {
-    // Only a space or a tab parts two words, also under 'google'.
+    // Only a space or a tab separates two words, also under 'google'.
     colon = start
     while (colon < stop && !isBlank(octets[colon])) colon++
     valueAt = colon

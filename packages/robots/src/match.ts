@@ -1,62 +1,61 @@
 /**
- * One pattern × one path (RFC 9309 §2.2.3). No regular expression, no backtracking: both are untrusted.
+ * Matches one pattern against one path (RFC 9309 §2.2.3). No regular expression, no backtracking: both are untrusted.
  *
- * A pattern is the octets [start, end) of a store: `*` any octets, anything else itself; `anchored` says whether a `$`
- * followed, so that it must match the path to its end. Segments between stars are sought from left to right, each as early
- * as possible; the last segment of an anchored pattern is compared at the end of the path, so `/*.cgi$` matches
- * /a.cgi/b.cgi.
+ * A pattern is the bytes [start, end) of a buffer: `*` matches any bytes, anything else itself; `anchored` means that a `$` followed, so
+ * that it must match the path to its end. Segments between stars are searched from left to right, each as early as possible; the last
+ * segment of an anchored pattern is compared at the end of the path, so `/*.cgi$` matches /a.cgi/b.cgi.
  */
 import { type EndOfNext, MAX_INDEXED_PATH, occurrencesIn } from './occurrences.ts'
 import type { Path } from './path.ts'
 
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+// Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const STAR = 42
 
-/** Steps of plain search per path before an index of its substrings is worth its making (about 0.2 ms). */
+/** Steps of plain search per path before an index of its substrings is worth the time to make it (about 0.2 ms). */
 const PLAIN_STEPS = 100_000
 
 /**
- * The same for a path that is too long for an index: then whether a pattern matches stays open (about 0.1 s). A path of 2,000 patterns that
- * are each sought in 24 KiB of it is still decided.
+ * The same for a path that is too long for an index: beyond it, the match is undecided (about 0.1 s). A path with 2,000 patterns, each
+ * searched in 24 KiB of it, is still decided.
  */
 const MOST_STEPS = 50_000_000
 
 let steps = 0
 let indexed: EndOfNext | undefined
-/** Where the pattern ends that was not sought to the end. */
+/** The end of the pattern whose search was stopped. */
 let open = -1
 
-/** To be called when a new path was read. */
+/** To be called for each new path. */
 export function startPath(): void {
   steps = 0
   indexed = undefined
   open = -1
 }
 
-/** Octets looked at for the path at hand: what a test holds against a bound, since times depend on the machine. */
+/** Number of bytes compared for the current path: tests check this against a bound, since times depend on the machine. */
 export function stepsTaken(): number {
   return steps
 }
 
-/** Was the pattern with this end, the one that was tried last, not sought to the end because MOST_STEPS were spent? */
+/** Whether the search of the last pattern, which has this end, was stopped because MOST_STEPS were used up. */
 export function staysOpen(end: number): boolean {
   return open === end
 }
 
-/** Does the pattern match the whole path from its first octet? */
+/** Whether the pattern matches the whole path from its first byte. */
 export function matches(octets: Uint8Array, start: number, end: number, anchored: boolean, path: Path): boolean {
   const target = path.octets
   let at = 0
   for (; start < end; start++, at++) {
     const octet = octets[start] as number
-    // First the star: under 'as-written' a path may hold one too, and the pattern's is still a wildcard.
+    // The star comes first: under 'as-written' a path may contain one too, and the pattern's is still a wildcard.
     if (octet === STAR) return matchesFromStar(octets, start, end, anchored, path, at)
     if (octet !== target[at]) return false
   }
   return !anchored || at === path.length
 }
 
-/** The rest of a pattern, which starts with a star, against the path from `at`. */
+/** Matches the rest of a pattern, which starts with a star, against the path from `at`. */
 function matchesFromStar(
   octets: Uint8Array,
   start: number,
@@ -89,7 +88,7 @@ function matchesFromStar(
   }
 }
 
-/** MOST_STEPS are spent. */
+/** MOST_STEPS are used up. */
 const UNKNOWN = -2
 
 /** The index behind the first occurrence of a segment within [at, limit), or -1, or UNKNOWN. */

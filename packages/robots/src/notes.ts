@@ -14,11 +14,11 @@ export const LINE_TOO_LONG = 10
 export const OVER_LIMIT = 11
 export const TOO_MANY_RULES = 12
 export const LOOKS_LIKE_HTML = 13
-/** Octets that are no UTF-8 text: UTF-16, gzip, an image. */
+/** Bytes that are not UTF-8 text: UTF-16, gzip, an image. */
 export const UTF_16 = 14
 export const GZIP = 15
 export const IMAGE = 16
 export const PATTERN_NOT_ENCODED = 17
 export const SITEMAP_RELATIVE = 18
-/** The line begins with no known field name; whether it has a colon is looked up when somebody asks. */
+/** The line begins with no known field name; whether it has a colon is checked when the warning is read. */
 export const NO_FIELD = 19

@@ -1,19 +1,19 @@
 /**
- * Finds where a segment occurs next, for paths and files that were written to make matching slow.
+ * Finds the next occurrence of a segment, for paths and files that were written to make matching slow.
  *
- * A suffix automaton of the path: each of its states stands for all substrings that end at the same set of places. A
- * segment is walked in as many steps as it has octets, however often it occurs; the next place after a given one is then
- * read from a bitmap of all its ends. A pattern goes through the path once, so it costs O(its octets) and at most one pass
- * over such bitmaps; 500 KiB of patterns against 2 KB of path stay within a few milliseconds, where a plain search takes
- * seconds. Ordinary files never get here: `match.ts` searches plainly until a budget is spent.
+ * It uses a suffix automaton of the path: each state represents all substrings that end at the same set of places. Walking a segment takes
+ * as many steps as it has bytes, however often it occurs; the next place after a given one is then read from a bitmap of all its ends. A
+ * pattern passes through the path once, so it costs O(its bytes) and at most one pass over such bitmaps; 500 KiB of patterns against 2 KB
+ * of path stay within a few milliseconds, where a plain search takes seconds. Ordinary files never get here: `match.ts` uses a plain search
+ * until a budget is spent.
  */
 import { sortedBy } from './sorted-by.ts'
 
 const ROOT = 1
 
 /**
- * Longer paths would need more room than a verdict is worth (states × bitmap, 17 MB at this length); they are searched plainly, for so
- * many steps. A URL of 8,192 octets becomes longer where it holds octets that are compared encoded, such as '|'.
+ * Longer paths would need more memory than a verdict is worth (states × bitmap, 17 MB at this length); they use the plain search, with its
+ * limit of steps. A URL of 8,192 bytes becomes longer if it contains bytes that are compared encoded, such as '|'.
  */
 export const MAX_INDEXED_PATH = 8_192
 
@@ -31,7 +31,7 @@ export function occurrencesIn(path: Uint8Array, length: number): EndOfNext {
   const next = new Uint16Array(most * symbols) // state × symbol → state, 0 for none
   const link = new Int32Array(most)
   const size = new Int32Array(most)
-  const own = new Int32Array(most) // the end that a state brings itself; 0 for a clone
+  const own = new Int32Array(most) // the end that a state adds; 0 for a clone
   let states = ROOT + 1
   let last = ROOT
   for (let at = 0; at < length; at++) {
@@ -59,10 +59,10 @@ export function occurrencesIn(path: Uint8Array, length: number): EndOfNext {
     last = state
   }
 
-  // Per state a bitmap of its ends.
+  // For each state a bitmap of its ends.
   const words = (length >> 5) + 1
   const bits = new Int32Array(states * words)
-  // The largest first: each hands its ends up to its link, which is smaller.
+  // Largest state first: each passes its ends to its link, which is smaller.
   const order = sortedBy(
     Uint16Array.from(size.subarray(0, states), (each) => length - each),
     length + 1,

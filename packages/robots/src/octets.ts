@@ -1,4 +1,4 @@
-/** Octets by name, and the two tables that reading needs. */
+/** Bytes by name, and the two tables that the parser needs. */
 
 export const NUL = 0
 export const TAB = 9
@@ -15,7 +15,7 @@ export const SLASH = 47
 export const COLON = 58
 export const QUERY = 63
 
-/** Value of a hexadecimal digit, -1 for any other octet. */
+/** Value of a hexadecimal digit, -1 for any other byte. */
 export function hexValue(code: number | undefined): number {
   if (code === undefined) return -1
   if (code >= 48 && code <= 57) return code - 48
@@ -23,21 +23,21 @@ export function hexValue(code: number | undefined): number {
   return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }
 
-/** What a product token is made of: letters, '-' and '_' (RFC 9309 §2.2.1). */
+/** The characters of a product token: letters, '-' and '_' (RFC 9309 §2.2.1). */
 export function isTokenOctet(code: number): boolean {
   const letter = code | 32
   return (letter >= 97 && letter <= 122) || code === 45 || code === 95
 }
 
-/** ALPHA, DIGIT, '-', '.', '_', '~': these mean the same encoded or not (RFC 3986 §2.3). */
+/** ALPHA, DIGIT, '-', '.', '_', '~': the encoded form is equivalent (RFC 3986 §2.3). */
 export function isUnreserved(code: number): boolean {
   return isTokenOctet(code) || (code >= 48 && code <= 57) || code === 46 || code === 126
 }
 
 /**
- * By octet, 1: stands for itself in the path and the query of a URI. Those are the unreserved and reserved octets of RFC 3986, less `[`, `]`
- * and `#`, which have no place there (§3.3, §3.4), and less `'`, which a URL holds encoded in its query (WHATWG). All others can only be
- * meant encoded, so under 'unreserved' both sides of a comparison write them so.
+ * By byte, 1: may occur unencoded in the path and the query of a URI. These are the unreserved and reserved characters of RFC 3986, less
+ * `[`, `]` and `#`, which may not occur there (§3.3, §3.4), and less `'`, which a URL encodes in its query (WHATWG). All others can only be
+ * meant encoded, so under 'unreserved' both sides of a comparison encode them.
  */
 export const PLAIN: Uint8Array = /* @__PURE__ */ plainOctets()
 
@@ -55,7 +55,7 @@ export function hexDigit(value: number): number {
 
 const utf8 = /* @__PURE__ */ new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Octets as text: UTF-8 where they are UTF-8; otherwise each octet ≥ 0x80 as %XX, which a pattern means just as well. */
+/** Bytes as text: UTF-8 if they are valid; otherwise each byte ≥ 0x80 as %XX, which a pattern treats alike. */
 export function textOf(octets: Uint8Array, start: number, end: number): string {
   try {
     return utf8.decode(octets.subarray(start, end))

@@ -1,10 +1,10 @@
 /**
- * One origin's robots.txt over time: facts only, no policy, no clock, no name (RFC 9309 §2.3, §2.4; docs/spec/robots.md §7).
+ * The history of one origin's robots.txt: facts only, no policy, no clock, no name (RFC 9309 §2.3, §2.4; docs/spec/robots.md §7).
  *
- * Agents with different policies share one origin, and they disagree on what a failure is (429, 206, 5xx under coccoc).
- * So nothing here says 'outage'. Of each kind of answer it keeps when it was last heard, when the next answer of another
- * kind came, and how many came since. Any policy then finds its own outage exactly: it began with the answer that
- * followed the last one which that policy does not call a failure. At most twelve short records, whatever is sent.
+ * Agents with different policies share one origin, and their policies disagree on what is a failure (429, 206, 5xx under coccoc). So the
+ * state has no 'outage'. For each kind of answer it keeps when it last came, when the next answer of another kind came, and how many came
+ * since. Any policy can then compute its own outage exactly: it began with the answer after the last one which that policy does not call a
+ * failure. At most twelve short records, whatever is sent.
  */
 import { MAX_RETRY_AFTER_MS } from './limits.ts'
 import type { AnswerKind } from './policies.ts'
@@ -24,17 +24,17 @@ export type UnansweredReason =
   | 'decoding'
   | 'too-many-redirects'
   | 'redirect-loop'
-  | 'blocked-address' // of the origin itself
+  | 'blocked-address' // the address of the origin itself
   | 'blocked-port'
-  | 'blocked-scheme' // where a redirect leads
-  | 'blocked-hop' //    the address, port or origin where a redirect leads, or a URL that its rules forbid
-  | 'no-contact' //     where a redirect leads; the asker's own lack, so it never opens anything
-  | 'no-room' //        a body that could not be kept; likewise
+  | 'blocked-scheme' // of a redirect's target
+  | 'blocked-hop' // the address, port or origin of a redirect's target, or a URL that its rules forbid
+  | 'no-contact' // for a redirect's target; a fault of the agent, so it never opens anything
+  | 'no-room' // a body that could not be stored; likewise
 
-/** Answers that bring a body. */
+/** Answers with a body. */
 type GoodKind = 'ok' | 'success' | 'partial'
 
-/** A body that was fetched well: its content hash, the last time it was confirmed, and what to ask for it with. */
+/** A well-fetched body: its content hash, the last time it was confirmed, and its validators. */
 export interface Copy {
   readonly kind: GoodKind
   readonly hash: string
@@ -44,40 +44,40 @@ export interface Copy {
 }
 
 /**
- * One kind of answer: heard last `at`, fresh as its cache headers said; the first answer of another kind `nextAt`, and
- * `since` answers after it.
+ * One kind of answer: it last came at `at`, fresh as its cache headers said; the first answer of another kind came at `nextAt`, and `since`
+ * answers after it.
  */
 export interface Heard {
   readonly at: Instant
-  /** As of that last answer, unclamped; absent when its headers said nothing. */
+  /** Freshness of that last answer, unclamped; absent when its headers had none. */
   readonly freshForMs?: number
   readonly nextAt?: Instant
   readonly since: number
 }
 
-/** Facts, JSON-serialisable. Start from `unknownOrigin`; change it by `step` alone; read it by `judge`. */
+/** Facts, JSON-serialisable. Start from `unknownOrigin`; change only with `step`; read with `judge`. */
 export interface RobotsState {
-  /** Someone is asking; ends by itself at `until`. */
+  /** A robots fetch is in flight; it ends at `until` at the latest. */
   readonly question?: { readonly fence: number; readonly until: Instant }
-  /** The last word heard. */
+  /** The latest answer. */
   readonly answer?: {
     readonly kind: AnswerKind
     readonly at: Instant
     readonly status?: number
     readonly reason?: UnansweredReason
-    /** Freshness as the cache headers say, unclamped. */
+    /** Freshness from the cache headers, unclamped. */
     readonly freshForMs?: number
     readonly jitter: number
   }
-  /** The site asked not to be asked again before this instant. Extended, never shortened, until a good answer. */
+  /** The site asked for no robots fetch before this instant. Extended, never shortened, until a good answer. */
   readonly notBefore?: Instant
-  /** The latest good body, whichever 2xx it came with: what a conditional request names. */
+  /** The latest good body, whichever 2xx it came with: a conditional request names it. */
   readonly copy?: Copy
   /** The latest good body of each other kind: policies differ on which of them they obey. */
   readonly olderCopies?: { readonly [kind in GoodKind]?: Copy }
-  /** Everything heard, by kind. */
+  /** All answers, by kind. */
   readonly heard?: { readonly [kind in AnswerKind]?: Heard }
-  /** The first answer ever, and how many there were. */
+  /** The first answer, and the number of answers. */
   readonly first?: { readonly at: Instant; readonly count: number }
   /** When a page of this origin last answered well; only a policy with 'open-if-site-answers' reads it. */
   readonly siteAnsweredAt?: Instant
@@ -90,24 +90,24 @@ export type RobotsEvent =
       status: number
       /** Content hash of the body; required for 2xx. */
       hash?: string
-      /** As the cache headers say, unclamped; absent when they say nothing. */
+      /** From the cache headers, unclamped; absent when they have none. */
       freshForMs?: number
-      /** Until when the site asks not to be asked, as a length or on the clock of `now`; `step` caps it at a day. */
+      /** Until when the site asks for no requests, as a length or on the clock of `now`; `step` limits it to a day. */
       retryAfterMs?: number
       retryAfterAt?: Instant
       etag?: string
       lastModified?: string
-      /** [0, 1), drawn at the rim. */
+      /** [0, 1), drawn by the caller. */
       jitter: number
     }
   | { kind: 'unanswered'; reason: UnansweredReason; retryAfterMs?: number; retryAfterAt?: Instant; jitter: number }
-  /** Optional news: a page of this origin answered well. At most once an hour is enough. */
+  /** Optional: a page of this origin answered well. At most once an hour is enough. */
   | { kind: 'site-answered' }
 
 /** Nothing is known yet. */
 export const unknownOrigin: RobotsState = Object.freeze({})
 
-/** What an HTTP status counts as. 304 is not in it: whether it renews a copy depends on the state. */
+/** The kind of answer for an HTTP status. 304 is not included: whether it renews a copy depends on the state. */
 export function kindOfStatus(status: number): AnswerKind {
   if (status === 200) return 'ok'
   if (status === 206) return 'partial'
@@ -120,7 +120,7 @@ export function kindOfStatus(status: number): AnswerKind {
   return 'other'
 }
 
-/** What a failed exchange counts as. */
+/** The kind of answer for a failed exchange. */
 export function kindOfReason(reason: UnansweredReason): AnswerKind {
   if (reason === 'too-many-redirects') return reason
   return reason === 'redirect-loop' || reason.startsWith('blocked-') ? 'bad-redirect' : 'no-answer'
@@ -130,12 +130,12 @@ export function kindOfReason(reason: UnansweredReason): AnswerKind {
  * The state after an event.
  * @param now  when it happened, on the fleet's one clock (Redis)
  * @throws TypeError  a 2xx answer without the hash of its body: the caller's bug, not the site's
- * The caller has already checked the fence: a late answer of a stale asker must not come here.
+ * The caller has already checked the fence: a late answer under a stale fence must not be passed in.
  */
 export function step(state: RobotsState, event: RobotsEvent, now: Instant): RobotsState {
   switch (event.kind) {
     case 'asked':
-      // A lower fence is an asker that was overtaken; its question is not the one under way.
+      // A lower fence belongs to a fetch that was overtaken; the one in flight continues.
       return state.question && event.fence < state.question.fence
         ? state
         : { ...state, question: { fence: event.fence, until: event.until } }
@@ -192,7 +192,7 @@ function isGood(kind: AnswerKind): kind is GoodKind {
   return kind === 'ok' || kind === 'success' || kind === 'partial'
 }
 
-/** A definite answer lifts an earlier Retry-After: the site has spoken again, and without asking for patience. */
+/** A definite answer cancels an earlier Retry-After: the site has answered again, without asking to wait. */
 function isDefinite(kind: AnswerKind): boolean {
   return isGood(kind) || kind === 'missing' || kind === 'forbidden'
 }
@@ -202,7 +202,7 @@ function lifted(state: RobotsState): RobotsState {
   return rest
 }
 
-/** A length of time that JSON keeps: a header may say anything, and `Infinity` would be stored as null. */
+/** A length of time that JSON can hold: a header may have any value, and `Infinity` would be stored as null. */
 function bounded(ms: number): number {
   return ms > 0 ? Math.min(ms, 1e15) : 0
 }
@@ -211,7 +211,7 @@ function share(jitter: number): number {
   return jitter > 0 ? Math.min(jitter, 1) : 0
 }
 
-/** One more answer of a kind: its own record starts again, every other counts one more since. The question is over. */
+/** Adds an answer of a kind: the record of that kind is reset, the others count one more answer since. The robots fetch has ended. */
 function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: number): RobotsState {
   const { question: _, ...rest } = state
   const heard: { [kind in AnswerKind]?: Heard } = {}
@@ -221,7 +221,7 @@ function hear(state: RobotsState, kind: AnswerKind, now: Instant, freshForMs?: n
   return { ...rest, heard, first: { at: state.first?.at ?? now, count: (state.first?.count ?? 0) + 1 } }
 }
 
-/** Retry-After as an instant: extend only, and by a day at most, whatever the status. */
+/** Retry-After as an instant: only extended, and by a day at most, whatever the status. */
 function hold(
   state: RobotsState,
   { retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter,
@@ -231,7 +231,7 @@ function hold(
   return ms > 0 ? { notBefore: Math.max(state.notBefore ?? 0, now + ms) } : {}
 }
 
-/** Content hashes that this state may still need: bodies under any other hash may be dropped. */
+/** Content hashes that this state may still need: bodies under any other hash may be deleted. */
 export function hashesOf(state: RobotsState): string[] {
   const copies = [state.copy, ...Object.values(state.olderCopies ?? {})]
   return [...new Set(copies.flatMap((copy) => (copy ? [copy.hash] : [])))]

@@ -1,4 +1,4 @@
-/** A robots.txt and everything that can be asked of it. */
+/** Parses a robots.txt. */
 import { AgentGroups } from './agent-groups.ts'
 import { contentOf } from './content.ts'
 import { type Policy, policies } from './policies.ts'
@@ -11,16 +11,16 @@ export interface ParseOptions {
   /** Default: `policies.decorum`. */
   readonly policy?: Policy
   /**
-   * The source was cut by its reader, so its last line is dropped unless it is ended. Not needed when at least one octet
-   * more than ROBOTS_MAX_BYTES is handed over: then the cut is made here.
+   * The source was cut by its reader, so its last line is dropped unless it has a line end. Not needed when at least one byte more than
+   * ROBOTS_MAX_BYTES is passed: then the cut is made here.
    */
   readonly truncated?: boolean
 }
 
 /**
  * Reads a robots.txt.
- * @param source  octets as received (decoded from gzip and the like), or text; text counts as its UTF-8
- * @returns       the rules as `options.policy` reads them; `under` gives the same file as another policy reads it
+ * @param source  bytes as received (decoded from gzip and the like), or text; text counts as its UTF-8
+ * @returns       the rules under `options.policy`; `under` gives the same file under another policy
  */
 export function parseRobots(source: RobotsSource, options?: ParseOptions): RobotsTxt {
   const policy = options?.policy ?? policies.decorum

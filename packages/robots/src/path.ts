@@ -1,28 +1,28 @@
-/** URL → the octets that patterns are compared with: path and query, without scheme, authority and fragment. */
+/** Converts a URL to the bytes that patterns are compared with: path and query, without scheme, authority and fragment. */
 import { COLON, hexDigit, hexValue, isUnreserved, PERCENT, PLAIN, STAR, textOf } from './octets.ts'
 import type { Reading } from './readings.ts'
 
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+// Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const HASH = 35
 const SLASH = 47
 
 /**
- * A star that is meant literally, `%2A` in a pattern or `*` in a URL. This octet occurs in no UTF-8 text, so it can
- * stand for it on both sides and a pattern's 0x2A stays the wildcard.
+ * A literal star: `%2A` in a pattern or `*` in a URL. This byte occurs in no UTF-8 text, so it can represent the literal star on both
+ * sides, and a pattern's 0x2A stays the wildcard.
  */
 const LITERAL_STAR = 0xff
 
-/** Index of the first octet of path or query, or -1 when there is none: then the path is '/'. */
+/** Index of the first byte of path or query, or -1 when there is none: then the path is '/'. */
 function pathStart(url: string): number {
   const length = url.length
   const first = url.charCodeAt(0)
   if (first === SLASH && url.charCodeAt(1) !== SLASH) return 0
-  // The usual beginnings need no search.
+  // The usual prefixes need no search.
   const usual = url.startsWith('https://') ? 8 : url.startsWith('http://') ? 7 : 0
   if (usual > 0) return authorityEnd(url, usual, length)
   const searchStart = first === SLASH ? 2 : 0
   const at = authorityEnd(url, searchStart, length)
-  // '://' is where the authority starts, if nothing of a path came before it.
+  // The authority starts at '://', unless part of a path precedes it.
   if (at > searchStart && url.charCodeAt(at - 1) === COLON && url.startsWith('//', at))
     return authorityEnd(url, at + 2, length)
   return at
@@ -39,7 +39,7 @@ function authorityEnd(url: string, at: number, length: number): number {
   return -1
 }
 
-/** Is this the robots.txt of its origin: the path exactly, without a query? */
+/** Whether this is the robots.txt of its origin: exactly the path, without a query. */
 export function isRobotsTxt(url: string): boolean {
   const start = pathStart(url)
   if (start < 0 || !url.startsWith('/robots.txt', start)) return false
@@ -47,9 +47,9 @@ export function isRobotsTxt(url: string): boolean {
   return url.length === end || url.charCodeAt(end) === HASH
 }
 
-/** '.', '..' (also as %2e) as a segment of the path, or what WHATWG reads as something else there: a back-slash. */
+/** '.', '..' (also as %2e) as a segment of the path, or a back-slash, which WHATWG changes. */
 const UNTIDY = /[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)|\\/i
-/** What WHATWG drops wherever it stands: tab, line end, blanks and controls at the end. */
+/** Characters that WHATWG drops anywhere: tab, line end; at the end also blanks and controls. */
 // oxlint-disable-next-line no-control-regex -- these are meant
 const DROPPED = /[\t\n\r]|[\0-\x20]$/
 
@@ -57,40 +57,40 @@ function isUntidy(url: string): boolean {
   return UNTIDY.test(url.split('?', 1)[0] as string) || DROPPED.test(url)
 }
 
-/** The URL in WHATWG form when it is not already: a rule for /b must hold for /a/../b, which is what would be fetched. */
+/** The URL in WHATWG form: a rule for /b must apply to /a/../b, because /b is what would be fetched. */
 function tidied(url: string): string {
   try {
     const tidy = new URL(url, 'http://host')
     tidy.hash = ''
     return tidy.href
   } catch {
-    return url // not a URL by the WHATWG standard, so it cannot be fetched; it is matched as written
+    return url // not a URL by the WHATWG standard, so it cannot be fetched; it is matched unchanged
   }
 }
 
-/** Behind the last octet of a path: no pattern holds it, so a comparison that runs on ends there. */
+/** Behind the last byte of a path: no pattern contains it, so a comparison that runs on ends there. */
 const END = 0xfe
 
 const DOT = 46
 const BACKSLASH = 92
 
-/** By octet of ASCII, 1: taken over as it is, whatever the encoding and whatever stands beside it. One look here is a quarter faster than a few comparisons. */
+/** By ASCII byte, 1: copied unchanged, for every encoding and in every context. One lookup is a quarter faster than a few comparisons. */
 const TAKEN = /* @__PURE__ */ PLAIN.slice(0, 0x80)
   .fill(0, STAR, STAR + 1)
   .fill(0, DOT, DOT + 1)
 
-/** Room for the longest path that most sites have; a longer one's room is given up with the next path. */
+/** Room for the longest path of most sites; the room of a longer one is released with the next path. */
 const USUAL_ROOM = 4_096
 
-/** One path at a time, in octets that are used again for the next one. */
+/** One path at a time, in bytes that are reused for the next one. */
 export class Path {
   octets: Uint8Array = new Uint8Array(USUAL_ROOM)
   length = 0
 
   /**
-   * Reads the path of a URL. 'unreserved', as RFC 9309 §2.2.2: unreserved octets decoded, reserved ones as they are, all
-   * others encoded, hexadecimal digits in upper case. 'as-written', as google/robotstxt: the octets of the URL, untouched.
-   * Cost: one pass over the URL, and no allocation.
+   * Reads the path of a URL. 'unreserved', as RFC 9309 §2.2.2: unreserved characters decoded, reserved ones unchanged, all others encoded,
+   * hexadecimal digits in upper case. 'as-written', as google/robotstxt: the bytes of the URL, unchanged. Cost: one pass over the URL, and
+   * no allocation.
    */
   read(url: string, encoding: Reading['encoding']): void {
     const start = pathStart(url)
@@ -119,13 +119,13 @@ export class Path {
       else if (code === STAR) octets[length++] = LITERAL_STAR
       else if (code === DOT) {
         octets[length++] = DOT
-        // A dot behind a slash, a back-slash, a blank or a control: rare enough to look at the whole URL then.
+        // A dot behind a slash, a back-slash, a blank or a control: rare, so then the whole URL is checked.
         if (octets[length - 2] === SLASH) doubtful = true
       } else if (code === PERCENT) {
         const high = hexValue(url.charCodeAt(at + 1))
         const low = hexValue(url.charCodeAt(at + 2))
-        if (high < 0) length = putPercent(octets, length, PERCENT) // '%G1' is just a percent sign, so it is one that is encoded
-        else if (low < 0) octets[length++] = PERCENT // '%1' too; it stays, for a pattern may end where an encoded octet has begun
+        if (high < 0) length = putPercent(octets, length, PERCENT) // '%G1' is a plain percent sign, so it is encoded
+        else if (low < 0) octets[length++] = PERCENT // '%1' too; it stays, because a pattern may end at the beginning of an encoded byte
         else {
           length = putEncoded(octets, length, high * 16 + low)
           if (octets[length - 1] === DOT && octets[length - 2] === SLASH) doubtful = true
@@ -145,7 +145,7 @@ export class Path {
   }
 }
 
-/** A path as it is compared, for people. */
+/** A path as it is compared, as text for people. */
 export function textOfPath(path: Path): string {
   const shown = path.octets.slice(0, path.length).map((octet) => (octet === LITERAL_STAR ? STAR : octet))
   return textOf(shown, 0, shown.length)
@@ -153,7 +153,7 @@ export function textOfPath(path: Path): string {
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
-/** An octet as %XX. */
+/** Writes a byte as %XX. */
 export function putPercent(octets: Uint8Array, at: number, value: number): number {
   octets[at++] = PERCENT
   octets[at++] = hexDigit(value >> 4)
@@ -161,7 +161,7 @@ export function putPercent(octets: Uint8Array, at: number, value: number): numbe
   return at
 }
 
-/** One encoded octet, as both sides of a comparison write it under 'unreserved'. At most three octets come of it. */
+/** Writes one encoded byte in the form of comparisons under 'unreserved': at most three bytes. */
 export function putEncoded(octets: Uint8Array, at: number, value: number): number {
   if (value === STAR) octets[at++] = LITERAL_STAR
   else if (value === 36 || isUnreserved(value)) octets[at++] = value

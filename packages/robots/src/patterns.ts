@@ -1,17 +1,17 @@
-/** Patterns in the form in which they are compared with a path (RFC 9309 §2.2.2). */
+/** Patterns in the form that is compared with a path (RFC 9309 §2.2.2). */
 import { DOLLAR, hexValue, PERCENT, PLAIN, QUERY, SLASH, STAR } from './octets.ts'
 import { putEncoded, putPercent } from './path.ts'
 import type { Reading } from './readings.ts'
 import { ALLOW, entriesOf, kindOf, type RobotsFile } from './robots-file.ts'
 
-/** As in RobotsFile: the pattern of rule r is octets [marks[2r], marks[2r+2]). ASCII and LITERAL_STAR only. */
+/** As in RobotsFile: the pattern of rule r is bytes [marks[2r], marks[2r+2]). Only ASCII and LITERAL_STAR. */
 export type Patterns = Pick<RobotsFile, 'octets' | 'marks'>
 
 /**
- * All patterns of a file, normalised. Most files need nothing and are used as they are.
- * Octets outside ASCII become %XX and hexadecimal digits upper case. Under 'unreserved' so does each octet that no URL holds (PLAIN), while
- * encoded unreserved octets are decoded, and %2A and %24 are the literal characters. Where `slashIsMeant`, a disallow without a slash gets
- * one; an allow does not, since nothing opens on a guess (docs/decisions/0030-written-otherwise.md).
+ * All patterns of a file, normalised. Most files need no change and are used unchanged. Bytes outside ASCII become %XX, and hexadecimal
+ * digits upper case. Under 'unreserved' each byte that no URL contains (PLAIN) is encoded too, encoded unreserved characters are decoded,
+ * and %2A and %24 are the literal characters. With `slashIsMeant`, a disallow without a slash gets one; an allow does not, since nothing is
+ * opened by a guess (docs/decisions/0030-written-otherwise.md).
  */
 export function normalised(file: RobotsFile, { encoding, slashIsMeant }: Reading): Patterns {
   if (!file.encoded) return file
@@ -39,7 +39,7 @@ export function normalised(file: RobotsFile, { encoding, slashIsMeant }: Reading
         at += 2
         if (encoding === 'unreserved') {
           used = putEncoded(octets, used, high * 16 + low)
-          // A literal dollar at the end is no end anchor; a star behind it changes nothing but that.
+          // A literal dollar at the end is no end anchor; a star behind it has only this effect.
           if (octets[used - 1] === DOLLAR && at === end - 1) octets[used++] = STAR
         } else used = putPercent(octets, used, high * 16 + low)
       }
@@ -49,24 +49,24 @@ export function normalised(file: RobotsFile, { encoding, slashIsMeant }: Reading
   return { octets: octets.slice(0, used), marks }
 }
 
-/** A pattern that begins with neither '/' nor '*'; not one that begins with an end anchor. */
+/** Whether a pattern begins with neither '/' nor '*' nor an end anchor. */
 export function lacksSlash(octets: Uint8Array, at: number, end: number): boolean {
   const first = octets[at]
   return at < end && first !== SLASH && first !== STAR && first !== DOLLAR
 }
 
-/** May a percent sign before `at`, which encodes nothing, begin an encoded octet of a URL? `/*%` is found in `/%20`. */
+/** Whether a percent sign before `at`, which encodes nothing, may begin an encoded byte of a URL: `/*%` is found in `/%20`. */
 function mayBegin(octets: Uint8Array, at: number, end: number): boolean {
   return at === end || octets[at] === STAR || hexValue(octets[at]) >= 0
 }
 
-/** Octets that the URL standard encodes in path and query, and back-slashes and others that it does so in the path alone. */
+/** Characters that the URL standard encodes in path and query; and those, such as back-slashes, that it encodes only in the path. */
 const NOWHERE = '"<>\x7f'
 const NOT_IN_PATH = '\\^`{}'
 
 /**
- * Is there no URL that the pattern could match as it is written, because of an octet that the URL standard always encodes? Octets
- * outside ASCII do not count: every parser encodes these.
+ * Whether no URL can match the pattern as written, because of a character that the URL standard always encodes. Characters outside ASCII do
+ * not count: every parser encodes these.
  */
 export function holdsNoUrl(octets: Uint8Array, at: number, end: number): boolean {
   let inPath = true

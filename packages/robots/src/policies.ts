@@ -1,12 +1,13 @@
 /**
- * Profiles as data: how a file is read (readings.ts), what an answer means, how long an outage forbids, when to ask again.
- * Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `docs/spec/robots.md` §3 to §6 is the table.
+ * Profiles as data: how a file is parsed (readings.ts), the meaning of an answer, how long an outage forbids, and when robots.txt is
+ * fetched again. Sources per row: RFC 9309; Google's page of 2022 and of today; Cốc Cốc's page. `docs/spec/robots.md` §3 to §6 is the
+ * table.
  */
 
 import { type ProfileName, type Reading, readings } from './readings.ts'
 
 /**
- * What came back, in as many kinds as any policy tells apart.
+ * The kinds of answers, as finely as any policy distinguishes them.
  * ok 200 · success 201–299 but 206 · partial 206 · forbidden 401, 403 · missing other 4xx · too-many-requests 429 ·
  * server-error 5xx but 503 · busy 503 · other 1xx, 3xx, above 599 · no-answer DNS, connect, TLS, time-out, reset,
  * broken framing or coding · too-many-redirects · bad-redirect a loop, or a hop to a blocked address, port or scheme.
@@ -25,37 +26,37 @@ export type AnswerKind =
   | 'too-many-redirects'
   | 'bad-redirect'
 
-/** obey: the body holds the rules. open: no restriction. unreachable: the rules are unknown, so the outage windows apply. */
+/** obey: the body has the rules. open: no restriction. unreachable: the rules are unknown, so the outage windows apply. */
 export type Meaning = 'obey' | 'open' | 'unreachable'
 
-/** A profile. Plain data: `{ ...policies.decorum, firstRetryMs: 5_000 }` is a policy too. */
+/** A profile. Plain data: `{ ...policies.decorum, firstRetryMs: 5_000 }` is also a policy. */
 export interface Policy extends Reading {
   readonly name: string
 
   readonly answers: Readonly<Record<AnswerKind, Meaning>>
 
-  /** Since the first failure: refuse everything for so long … */
+  /** Everything is refused for this long after the first failure … */
   readonly denyForMs: number
-  /** … then, until so long since the first failure, the last good copy rules; without a copy, `withoutCopy` … */
+  /** … then, until this long after the first failure, the last good copy is in force; without a copy, `withoutCopy` … */
   readonly staleForMs: number
   readonly withoutCopy: 'refuse' | 'open'
   /** … and after that: */
   readonly afterwards: 'refuse' | 'open' | 'copy-or-open' | 'open-if-site-answers'
-  /** 'open-if-site-answers': how old the last good page answer may be. */
+  /** 'open-if-site-answers': maximum age of the last good page answer. */
   readonly siteAnsweredForMs: number
 
-  /** k-th retry of an outage: first · 2^(k−1), at most longest; busy (503) has its own pair, never slower than this one. */
+  /** k-th retry of an outage: first · 2^(k−1), at most longest; busy (503) has a separate pair, never slower than this one. */
   readonly firstRetryMs: number
   readonly longestRetryMs: number
   readonly firstBusyRetryMs: number
   readonly longestBusyRetryMs: number
-  /** A retry comes later by up to this share, never sooner. */
+  /** A retry is delayed by up to this share, never advanced. */
   readonly jitterShare: number
 
-  /** A good answer is fresh as its cache headers say, within [least, most]; most when they say nothing (RFC 9309 §2.4). */
+  /** A good answer is fresh for as long as its cache headers say, within [least, most]; most when they are absent (RFC 9309 §2.4). */
   readonly leastFreshMs: number
   readonly mostFreshMs: number
-  /** After this share of the freshness it is time to ask again, while the copy still rules. */
+  /** After this share of the freshness robots.txt is fetched again, while the copy is still in force. */
   readonly refreshAtShare: number
 }
 
@@ -64,7 +65,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Longer than any crawl, and still a whole number that JSON keeps. */
+/** Longer than any crawl, and still an integer that JSON can hold. */
 const FOREVER = Number.MAX_SAFE_INTEGER
 
 const answersByRfc: Record<AnswerKind, Meaning> = {
@@ -130,7 +131,7 @@ export const policies: Readonly<Record<ProfileName, Policy>> = {
     ...rfc9309,
     name: 'coccoc',
     ...readings.coccoc,
-    // "Any answer other than 200 OK": no restriction. No answer: the site is set aside for a while.
+    // "Any answer other than 200 OK": no restriction. No answer: the site is deferred for a while.
     answers: {
       ...answersByRfc,
       success: 'open',

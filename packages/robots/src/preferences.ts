@@ -1,17 +1,17 @@
 /**
- * What a site says about the use of its pages by machines: Content-Usage and Content-Signal, as data. Nothing here allows
- * or refuses a fetch.
+ * A site's preferences for the use of its pages by machines: Content-Usage and Content-Signal, as data. Nothing here allows or refuses a
+ * fetch.
  *
- * Content-Usage: draft-ietf-aipref-attach and draft-ietf-aipref-vocab, as of August 2026: a structured-field dictionary
- * (RFC 9651), after an optional path; the longest path wins, and statements of equal paths all apply, the stricter value
- * first. Content-Signal: Cloudflare's Content Signals Policy of September 2025: `search=yes, ai-train=no` per group.
+ * Content-Usage: draft-ietf-aipref-attach and draft-ietf-aipref-vocab, as of August 2026: a structured-field dictionary (RFC 9651), after
+ * an optional path; the longest path wins, and statements with equal paths all apply, the stricter value first. Content-Signal:
+ * Cloudflare's Content Signals Policy of September 2025: `search=yes, ai-train=no` per group.
  */
 import type { Agent } from './agent.ts'
 import { parseRobots } from './parse.ts'
 import { policies } from './policies.ts'
 import type { OtherRecord, RobotsTxt } from './robots-txt.ts'
 
-/** The editions that are read. */
+/** The editions that are supported. */
 export const PREFERENCE_DRAFTS = {
   'content-usage': 'draft-ietf-aipref-attach, draft-ietf-aipref-vocab (2026-08)',
   'content-signal': 'Content Signals Policy (2025-09)',
@@ -23,19 +23,19 @@ export interface PreferenceWarning {
 }
 
 export interface Preferences {
-  /** By label (`train-ai`, `search` …): true the use is preferred, false it is not. Absent: the site does not say. */
+  /** By label (`train-ai`, `search` …): true: the use is preferred, false: it is not. Absent: no statement. */
   readonly contentUsage: Readonly<Record<string, boolean>>
   /** By signal (`search`, `ai-input`, `ai-train` …). */
   readonly contentSignal: Readonly<Record<string, boolean>>
-  /** Lines that these come from. */
+  /** The lines of these statements. */
   readonly lines: readonly number[]
-  /** Statements of this agent's group that cannot be used, and why. */
+  /** Unusable statements of this agent's group, with the reason. */
   readonly warnings: readonly PreferenceWarning[]
 }
 
 type Statement = { line: number; path: string | undefined; values: Map<string, boolean> }
 
-/** The preferences of the agent's group for a URL. Where crawling is refused, Content-Usage says nothing. */
+/** The preferences of the agent's group for a URL. If crawling is refused, Content-Usage has no statement. */
 export function preferences(robots: RobotsTxt, url: string | URL, agent: Agent): Preferences {
   const warnings: PreferenceWarning[] = []
   const own = recordsOf(robots, agent)
@@ -54,7 +54,7 @@ export function preferences(robots: RobotsTxt, url: string | URL, agent: Agent):
   }
 }
 
-/** The records that stand in the agent's group, whichever of its blocks. */
+/** The records in all blocks of the agent's group. */
 export function recordsOf(robots: RobotsTxt, agent: Agent): OtherRecord[] {
   const { token } = robots.explain('/', agent)
   if (token === undefined) return []
@@ -63,7 +63,7 @@ export function recordsOf(robots: RobotsTxt, agent: Agent): OtherRecord[] {
   return robots.records.filter(({ agents }) => agents.some(isOurs))
 }
 
-/** One record as a statement; none, and a warning, when it cannot be used. */
+/** Parses one record as a statement; an unusable one gives a warning instead. */
 function read(
   { line, value }: OtherRecord,
   pathForm: RegExp,
@@ -90,8 +90,8 @@ const VALUE = /=(?:([A-Za-z*][\w!#$%&'*+.^`|~:/-]*)|(\?[01])|(-?\d{1,15}(?:\.\d{
 const PARAMETER = /; *[a-z*][a-z0-9_.*-]*(?:=(?:[\w!#$%&'*+.^`|~:/?-]+|"(?:[ !#-[\]-~]|\\["\\])*"))?/y
 
 /**
- * A structured-field dictionary of simple items (RFC 9651 §4.2.2); parameters are passed over.
- * @returns  values as text, the last one of a key; undefined when any of it is malformed, since then none of it counts
+ * A structured-field dictionary of simple items (RFC 9651 §4.2.2); parameters are skipped.
+ * @returns  values as text, the last one of a key; undefined when any part is malformed, because then nothing counts
  */
 export function parseDictionary(text: string): Map<string, string> | undefined {
   const members = new Map<string, string>()
@@ -119,10 +119,10 @@ export function parseDictionary(text: string): Map<string, string> | undefined {
   }
 }
 
-/** The statements whose path matches with most octets; those without a path where none does. */
+/** The statements whose path matches with most bytes; those without a path when no path matches. */
 function nearest(statements: readonly Statement[], url: string | URL): readonly Statement[] {
   const withPath = statements.filter(({ path }) => path !== undefined)
-  // Paths are patterns like those of rules, so the longest match is found as for rules: each line here is one statement.
+  // Paths are patterns like those of rules, so the longest match is found with rules: each line here is one statement.
   const source = ['user-agent: *', ...withPath.map(({ path }) => `disallow: ${path}`)].join('\n')
   const { rule, losers } = parseRobots(source, { policy: policies.rfc9309 }).explain(url, 'x')
   if (rule === undefined) return statements.filter(({ path }) => path === undefined)
@@ -130,7 +130,7 @@ function nearest(statements: readonly Statement[], url: string | URL): readonly 
   return lines.map((line) => withPath[line - 2] as Statement)
 }
 
-/** All that apply: a use that one of them does not want is not wanted. */
+/** All statements that apply: a use is preferred only if every statement prefers it. */
 function together(statements: readonly Statement[]): Record<string, boolean> {
   const all: Record<string, boolean> = Object.create(null) as Record<string, boolean>
   for (const { values } of statements) for (const [label, value] of values) all[label] = (all[label] ?? true) && value

@@ -1,4 +1,4 @@
-/** A file as the parser understood it, in plain records: reading it again gives the same rules. */
+/** Prints a file as the parser understood it, in plain records: parsing the result gives the same rules. */
 import { delaySeconds } from './fields.ts'
 import {
   AGENT,
@@ -38,7 +38,7 @@ function printBlock(file: RobotsFile, first: number, end: number): string[] {
       endDelay()
       agents.push(`User-agent: ${text}`)
     } else if (kind === DELAY) {
-      // Several for the same names: the largest counts (slower, never ruder).
+      // With several delays for the same names the largest counts (slower, never ruder).
       if (delay === '' || delaySeconds(text) > delaySeconds(delay)) delay = text
     } else if (kind <= ALLOW) {
       const { type, pattern } = ruleOf(file, entry)

@@ -1,9 +1,9 @@
 /**
- * Octets → lines → the entries of a file, in one pass (RFC 9309 §2.2, §2.5; line for line as google/robotstxt reads).
+ * Bytes → lines → the entries of a file, in one pass (RFC 9309 §2.2, §2.5; line for line like google/robotstxt).
  *
- * A line written the usual way, with its field spelt right and the colon at once, takes a short path. A line that begins
- * with no letter of a field name is passed over unread. Every other line goes through `readLine`, which is the definition.
- * Never throws, whatever the octets. Reading is synchronous, so its state belongs to the module and is used again.
+ * A line in the usual form, with its field spelt correctly and the colon directly behind it, takes a short path. A line that begins with no
+ * letter of a field name is skipped unread. Every other line goes through `readLine`, which is the definition. Never throws, whatever the
+ * bytes. Parsing is synchronous, so its state belongs to the module and is reused.
  */
 import { delaySeconds, isRelativeUrl, isSitemapUrl, spellingAt } from './fields.ts'
 import { MAX_LINE_OCTETS, MAX_RECORDS, MAX_RULES, MAX_WARNINGS } from './limits.ts'
@@ -43,7 +43,7 @@ import {
 } from './robots-file.ts'
 import { load, type RobotsSource } from './source.ts'
 
-// Of this module: an imported constant is looked up at each use, which costs these loops a quarter of their time.
+// Defined here: an imported constant is looked up at each use, which costs these loops a quarter of their time.
 const CR = 13
 const HASH = 35
 const LF = 10
@@ -51,54 +51,54 @@ const QUOTE = 39
 const SPACE = 32
 const TAB = 9
 
-/** Octets of a line that a note keeps: one more than is quoted, so that a quote knows that it was cut. */
+/** Number of bytes of a line in a note: one more than is quoted, so that a quote shows whether it was cut. */
 export const MAX_NOTED = 61
 
-/** Each octet above a quote that is not PLAIN has one of these as its lowest five bits; of the others only a few have. */
+/** Each byte above a quote that is not PLAIN has one of these values in its lowest five bits; of the others only a few have. */
 const MAY_BE_SPECIAL = 1 | (1 << 27) | (1 << 28) | (1 << 29) | (1 << 30) | (1 << 31)
 
-// The source; it ends with a line end at `length`.
+// The source; it has a line end at `length`.
 let octets: Uint8Array
 let words: Int32Array
 let grammar: Grammar
 
-// The entries so far; the room for them is used again by every file.
+// The entries so far; their memory is reused for every file.
 let texts = /* @__PURE__ */ new Uint8Array(0)
 let marks = /* @__PURE__ */ new Int32Array(512)
 let used: number
 let entries: number
 let encoded: boolean
 let disputed: boolean
-/** What was copied last may hold '%' or an octet that no URL holds. */
+/** Whether the last copied text may contain '%' or a byte that no URL contains. */
 let special: boolean
 
-/** The line at hand, 1-based. */
+/** The current line, 1-based. */
 let line: number
-/** A page of HTML, or no text at all: one warning says so, and none is about its lines. */
+/** The file is a page of HTML, or no text at all: one warning says so, and its lines get none. */
 let quiet: boolean
-/** The lines of sitemaps [runAt, runEnd) that will be the next entry; runEnd is -3 when there are none. */
+/** The sitemap lines [runAt, runEnd) that will be the next entry; runEnd is -3 when there are none. */
 let runAt: number
 let runEnd: number
 let noted: number
 let rules: number
 let records: number
-/** Sitemaps that are no absolute URLs. */
+/** Number of sitemaps that are no absolute URLs. */
 let relatives: number
-/** The line where the last block begins, 0 above the first; while it is open, user-agent lines still join it. */
+/** The line where the last block begins, 0 before the first; while it is open, user-agent lines still join it. */
 let blockLine: number
 let open: boolean
-/** Which empty rules the block has: 1 a disallow, 2 an allow. The first of each is kept, for it may be reported. */
+/** The empty rules of the block: bit 1 a disallow, bit 2 an allow. The first of each is kept, because it may be reported. */
 let empties: number
-/** Does the block have a name that a crawler can have? */
+/** Whether the block has a name that a crawler can have. */
 let reachable: boolean
 
-/** What the octets [at, end) are, if they are no robots.txt: the number of the warning. */
+/** Recognizes bytes [at, end) that are no robots.txt: the number of the warning. */
 export type ContentOf = (octets: Uint8Array, at: number, end: number) => number | undefined
 
 /**
- * Reads a file.
- * @param truncated  it was cut by its reader, so a last line without its end is dropped
- * @param contentOf  given where warnings are wanted
+ * Parses a file.
+ * @param truncated  it was cut by its reader, so a last line without a line end is dropped
+ * @param contentOf  given when warnings are wanted
  */
 export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, contentOf?: ContentOf): RobotsFile {
   const loaded = load(source, truncated, by)
@@ -114,7 +114,7 @@ export function readFile(source: RobotsSource, truncated: boolean, by: Grammar, 
   reachable = true
   line = 1
 
-  // A byte order mark, also a part of one, at the very start (google/robotstxt).
+  // A byte order mark, or part of one, at the very start (google/robotstxt).
   let at = 0
   for (const mark of BYTE_ORDER_MARK)
     if (at < length && octets[at] === mark) at++
@@ -153,7 +153,7 @@ function readLines(at: number, length: number): void {
     // CR LF is one line end; LF CR is two, the second of an empty line.
     at += from[at] === CR && from[at + 1] === LF ? 2 : 1
   }
-  // What is counted is line ends, as editors do: after a final one there is one more, empty line.
+  // Counts line ends, as editors do: after a final one there is one more, empty line.
 }
 
 /** The next line end at `at` or later. */
@@ -163,12 +163,12 @@ function lineEnd(at: number): number {
   return at
 }
 
-/** The next octet below `limit`, at `at` or later; sought four octets at a time. There is the line end at the end. */
+/** The next byte below `limit`, at `at` or later; searched four bytes at a time. The line end at the end stops the search. */
 function nextBelow(at: number, limit: number): number {
   const one = octets
   const four = words
   for (; (at & 3) !== 0; at++) if ((one[at] as number) < limit) return at
-  // Is one of four octets below the limit, which is at most 128? Then the highest bit of one of them is set in this.
+  // Whether one of four bytes is below the limit, which is at most 128: then the highest bit of one of them is set in this.
   const limits = limit * 0x01010101
   let word = at >> 2
   for (let each = four[word] as number; ((each - limits) & ~each & -0x7f7f7f80) === 0;) each = four[++word] as number
@@ -177,7 +177,7 @@ function nextBelow(at: number, limit: number): number {
   return at
 }
 
-/** A line whose first octet that is no blank stands at `at`. Returns the index of its end. */
+/** Parses a line whose first byte that is no blank is at `at`. Returns the index of its end. */
 function recordAt(lineAt: number, at: number, first: number): number {
   const from = octets
   const spelling = spellingAt(from, at)
@@ -185,7 +185,7 @@ function recordAt(lineAt: number, at: number, first: number): number {
     // Under one grammar these are blanks, or the end of the line.
     if (first === NUL || first === VT || first === FF) return anyLine(lineAt)
     const end = lineEnd(at)
-    // Beyond the limit all that counts of a line is blank.
+    // Beyond the limit the rest of a line counts as blank.
     if (!quiet && at - lineAt < MAX_LINE_OCTETS) note(NO_FIELD, at, Math.min(end, lineAt + MAX_LINE_OCTETS))
     return end
   }
@@ -195,7 +195,7 @@ function recordAt(lineAt: number, at: number, first: number): number {
   while (octet === SPACE || octet === TAB) octet = from[++at] as number
   const valueAt = at
   if (spelling.field === SITEMAP) {
-    // In the usual form nothing of it is below '$' but the line end.
+    // In the usual form only the line end is below '$'.
     const end = nextBelow(at, 36)
     if (!isLineEnd(from[end]) || end - lineAt > MAX_LINE_OCTETS || !isSitemapUrl(from, at, end)) return anyLine(lineAt)
     if (lineAt > runEnd + 2) {
@@ -206,9 +206,9 @@ function recordAt(lineAt: number, at: number, first: number): number {
     return end
   }
   let encodes = false
-  /** Where the first blank of the value stands, or behind it. */
+  /** The place of the first blank in the value, or behind it. */
   let blankAt = lineAt + MAX_LINE_OCTETS
-  /** By the lowest five bits, which octets were seen. */
+  /** The bytes that occurred, by their lowest five bits. */
   let seen = 0
   const to = texts
   let stop = used
@@ -238,7 +238,7 @@ function isSpecial(start: number, end: number): boolean {
   return false
 }
 
-/** Any line, read by the definition. Returns the index of its end. */
+/** Parses any line by the definition. Returns the index of its end. */
 function anyLine(lineAt: number): number {
   const end = lineEnd(lineAt)
   const parts = readLine(octets, lineAt, Math.min(end, lineAt + MAX_LINE_OCTETS), grammar)
@@ -259,7 +259,7 @@ function anyLine(lineAt: number): number {
   return end
 }
 
-/** A record with the value [start, end), which was copied already. */
+/** Adds a record with the value [start, end), which was already copied. */
 function take(field: number, start: number, end: number): void {
   const length = end - start
   if (field <= ALLOW) rule(field, start, end)
@@ -288,7 +288,7 @@ function rule(allows: number, start: number, end: number): void {
   }
   open = false
   if (start === end) {
-    // An empty pattern matches nothing; it is kept to be reported when nothing else decides.
+    // An empty pattern matches nothing; it is kept to be reported when no other rule decides.
     if ((empties & (1 + allows)) !== 0) return
     empties |= 1 + allows
   }
@@ -309,7 +309,7 @@ function agent(start: number, end: number): void {
   let letters = start
   while (letters < end && isTokenOctet(octets[letters] as number)) letters++
   const after = octets[start + 1] as number
-  // What C's isspace calls a blank; a star with one behind it still means everybody.
+  // The blanks of C's isspace; a star followed by one still means every crawler.
   const everybody =
     octets[start] === STAR && end > start && (end === start + 1 || after === SPACE || (after >= TAB && after <= CR))
   const named = letters > start || everybody
@@ -327,26 +327,26 @@ function agent(start: number, end: number): void {
   if (named) reachable = true
 }
 
-/** Warns of a block without a usable name: it applies to no crawler, which its owner will not have intended. */
+/** Warns of a block without a usable name: it applies to no crawler, probably by mistake. */
 function endBlock(): void {
   if (!reachable) note(UNREACHABLE_GROUP, 0, 0, blockLine)
 }
 
-/** Notes a warning about the octets [start, end) of the source, or about none. */
+/** Notes a warning about the bytes [start, end) of the source, or about none. */
 function note(number: number, start = 0, end = 0, about = line): void {
   if (noted++ < MAX_WARNINGS) add(NOTE, copied(start, Math.min(end, start + MAX_NOTED)), (about << NOTE_BITS) | number)
 }
 
-/** Lines of sitemaps that follow each other are one entry, as they stand: there may be thousands of them. */
+/** Consecutive sitemap lines are one entry, unchanged: there may be thousands of them. */
 function endRun(): void {
   if (runEnd > 0) add(SITEMAP, copied(runAt, runEnd))
   runEnd = -3
 }
 
-/** Up to here a loop copies faster than a native call with the view that it needs. */
+/** Up to this length a loop copies faster than a native call with the view that it needs. */
 const FEW = 96
 
-/** Copies octets of the source to where the text of the next entry stands; says how many. */
+/** Copies bytes of the source to the place of the next entry's text; returns their number. */
 function copied(start: number, end: number): number {
   special = end - start > FEW
   if (special) texts.set(octets.subarray(start, end), used)
@@ -359,7 +359,7 @@ function copied(start: number, end: number): number {
   return end - start
 }
 
-/** One more entry. Its text, of so many octets, was copied already. */
+/** Adds an entry, whose text of this length was already copied. */
 function add(kind: number, length: number, above = line): void {
   if (2 * entries + 3 > marks.length) {
     const more = new Int32Array(marks.length * 4)

@@ -1,30 +1,33 @@
-/** How each profile reads a file, as data. What it makes of the answers of a site is in policies.ts. */
+/** How each profile parses a file, as data. policies.ts has the meaning of a site's answers. */
 import type { Grammar } from './line.ts'
 
-/** How a file is read. A `Policy` is one, and knows more besides. */
+/** How a file is parsed. A `Policy` includes this. */
 export interface Reading {
   /**
-   * How lines are read. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, a key that begins
-   * with a known one (`disallowed:`) is taken for it, and octets that are no UTF-8 text are read as they are. 'rfc9309': UTF-16, and
-   * gzip that nothing names, are read for what is inside.
+   * The grammar of lines. 'google', as google/robotstxt: a NUL ends its line, VT and FF are blanks, a key that begins with a known one
+   * (`disallowed:`) counts as that one, and bytes that are not UTF-8 text are parsed unchanged. 'rfc9309': UTF-16, and gzip without
+   * Content-Encoding, are unpacked first.
    */
   readonly grammar: Grammar
-  /** 'dashes': a name without a group falls back along its own dashes (coccocbot-web → coccocbot → *). */
+  /** 'dashes': a name without a group falls back along its dashes (coccocbot-web → coccocbot → *). */
   readonly agentFallback: 'exact' | 'dashes'
   /**
-   * 'unreserved': both sides decode %-encoded unreserved octets and encode those that no URL holds, and %2A, %24 are the literal
-   * characters (RFC 9309 §2.2.2, §2.2.3). 'as-written': the URL stays untouched and a pattern only gets upper-case hex, as google/robotstxt does.
+   * 'unreserved': both sides decode %-encoded unreserved characters and encode those that no URL contains, and %2A, %24 are the literal
+   * characters (RFC 9309 §2.2.2, §2.2.3). 'as-written': the URL stays unchanged and a pattern only gets upper-case hex, as in
+   * google/robotstxt.
    */
   readonly encoding: 'unreserved' | 'as-written'
-  /** Is `disallow: about` read as `disallow: /about`? By the letter of RFC 9309 it is no rule (docs/decisions/0030-written-otherwise.md). */
+  /**
+   * Whether `disallow: about` is read as `disallow: /about`. Strictly by RFC 9309 it is no rule (docs/decisions/0030-written-otherwise.md).
+   */
   readonly slashIsMeant: boolean
-  /** Do trailing `*` count as octets of a pattern? google/robotstxt counts them, which decides ties. */
+  /** Whether trailing `*` count as bytes of a pattern. google/robotstxt counts them, which decides ties. */
   readonly trailingStarCounts: boolean
   /** `allow: …/index.htm[l]` also opens its folder (google/robotstxt). */
   readonly indexOpensFolder: boolean
-  /** Does the profile know crawl-delay? When false, an agent keeps it only by `honourCrawlDelay`. */
+  /** Whether the profile obeys crawl-delay. If false, an agent obeys it only with `honourCrawlDelay`. */
   readonly crawlDelay: boolean
-  /** Seconds above which a crawl-delay is clamped; absent: the policy has no cap. */
+  /** Maximum crawl-delay in seconds; absent: the policy has no maximum. */
   readonly maxCrawlDelay?: number
 }
 
@@ -58,6 +61,6 @@ export const readings: Readonly<Record<ProfileName, Reading>> = {
   rfc9309,
   google,
   'google-2022': google,
-  // The only one with a cap, and so with every field.
+  // The only one with a maximum, and so with every field.
   coccoc: { ...decorum, maxCrawlDelay: 10 }, // "more than 10 seconds: 10 seconds"
 }

@@ -1,4 +1,4 @@
-/** What each line of a file was taken for, like google/robotstxt's reporting parser. For people; parsing does not need it. */
+/** Reports how each line of a file was parsed, like google/robotstxt's reporting parser. For people; parsing does not need it. */
 import { FIELDS, type Field } from './fields.ts'
 import { MAX_LINE_OCTETS } from './limits.ts'
 import { isLineEnd, readLine } from './line.ts'
@@ -11,7 +11,7 @@ export interface LineReport {
   readonly line: number
   /** 'no-record': neither a colon nor exactly two words. */
   readonly kind: 'empty' | 'comment' | 'no-record' | 'record'
-  /** Of a record: the field that its key was read as; 'unknown' when this package does not know it. */
+  /** For a record: the field of its key; 'unknown' when this package does not support it. */
   readonly field?: Field | 'unknown'
   readonly key?: string
   readonly value?: string
@@ -19,18 +19,18 @@ export interface LineReport {
   /** The key is a known misspelling of `field`, or only begins like it. */
   readonly isTypo: boolean
   readonly isMissingColon: boolean
-  /** Octets beyond the limit were not read. */
+  /** Bytes beyond the limit were not read. */
   readonly isTooLong: boolean
 }
 
-/** Every line of the first 500 KiB, as `policy` (default: decorum) reads it. */
+/** Every line of the first 500 KiB, as parsed under `policy` (default: decorum). */
 export function reportLines(
   source: RobotsSource,
   { policy = policies.decorum }: { policy?: Policy } = {},
 ): LineReport[] {
   const loaded = load(source, false, policy.grammar)
   const { length } = loaded
-  const octets = loaded.octets.slice(0, length + 1) // the parser's own room is used again by the next parse
+  const octets = loaded.octets.slice(0, length + 1) // the next parse reuses the parser's memory
   const report: LineReport[] = []
   let start = 0
   for (const mark of [0xef, 0xbb, 0xbf])

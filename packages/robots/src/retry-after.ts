@@ -1,18 +1,18 @@
 /**
- * Retry-After (RFC 9110 §10.2.3): a length, or a date in any of the three forms that a recipient must read (§5.6.7), and the spellings that
- * servers use besides. Of several readings the longest counts, because whoever asks for patience twice is given it once, in full.
+ * Parses Retry-After (RFC 9110 §10.2.3): a length, or a date in any of the three forms that a recipient must accept (§5.6.7), and other
+ * spellings that servers use. With several values the longest counts.
  */
 import { MAX_RETRY_AFTER_MS } from './limits.ts'
 
-/** What a site asks for: a length, ms in (0, 24 h], and a date as written, ms since 1970 UTC; the later of the two counts. */
+/** The wait that a site asks for: a length, ms in (0, 24 h], and a date as written, ms since 1970 UTC; the later of the two counts. */
 export type RetryAfter = {
   retryAfterMs?: number
   retryAfterAt?: number
-  /** the first part that cannot be read, as written: at most 64 characters */
+  /** the first part that cannot be parsed, as written: at most 64 characters */
   retryAfterUnread?: string
 }
 
-/** @param values  the header as received, one line or several. Absent, zero and negative: nothing is asked for */
+/** @param values  the header as received, one line or several. Absent, zero and negative values ask for no wait */
 export function readRetryAfter(values: string | readonly string[] | undefined): RetryAfter {
   const read: RetryAfter = {}
   for (const line of typeof values === 'string' ? [values] : (values ?? []))
@@ -21,8 +21,8 @@ export function readRetryAfter(values: string | readonly string[] | undefined): 
 }
 
 /**
- * How long a site asks us to wait.
- * @param now    the receiver's clock in ms, against which a date is read
+ * How long a site asks the client to wait.
+ * @param now    the receiver's clock in ms, to which a date is compared
  * @returns      ms in (0, 24 h], or undefined: absent, unreadable, zero, past. Never NaN.
  */
 export function parseRetryAfter(value: string | readonly string[] | undefined, now: number): number | undefined {
@@ -31,14 +31,14 @@ export function parseRetryAfter(value: string | readonly string[] | undefined, n
   return ms > 0 ? ms : undefined
 }
 
-/** `3,600`: as PHP's number_format writes it. Two lengths without a blank between them look the same, and are shorter. */
+/** `3,600`: the format of PHP's number_format. Two lengths without a blank between them look the same, and are shorter. */
 const THOUSANDS = /^[ \t]*\d{1,3}(,\d{3})+[ \t]*$/
-/** No length or date is longer; what is longer is not looked at, so that 16 KB of anything take no time. */
+/** No length or date is longer; longer text is not parsed, so that 16 KB of text take no time. */
 const MOST_CHARS = 64
 
 /**
- * One member of the list, without a comment or a parameter behind it. A comma also stands behind the day of a date, which says nothing that
- * the date does not.
+ * Parses one member of the list, without a comment or a parameter behind it. A comma also follows the day of a date, which adds nothing to
+ * the date.
  */
 function readPart(part: string, read: RetryAfter): void {
   const written = part.trim()
@@ -58,7 +58,7 @@ const DAY_NAME = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*$/i
 
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, ms: 1 }
 
-/** Seconds, with a fraction or a unit. */
+/** Parses seconds, with a fraction or a unit. */
 function lengthOf(text: string): number | undefined {
   const [, number, unit = 's'] =
     /^([+-]?\d+(?:\.\d*)?)\s*(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)?\.?$/i.exec(
@@ -70,21 +70,21 @@ function lengthOf(text: string): number | undefined {
 }
 
 const MONTHS = 'janfebmaraprmayjunjulaugsepoctnovdec'
-/** Of RFC 5322 §4.3, hours. Any other name counts as UTC. */
+/** Time zones of RFC 5322 §4.3, in hours. Any other name counts as UTC. */
 const ZONES: Record<string, number> = { EST: -5, EDT: -4, CST: -6, CDT: -5, MST: -7, MDT: -6, PST: -8, PDT: -7 }
 
 const DAY = '(?:[a-z]{3,9}\\.?,?\\s+)?'
 const TIME = '(\\d{1,2}):(\\d{2})(?::(\\d{2})(?:\\.\\d+)?)?'
 const ZONE = '(?:\\s*([a-z]{1,5})?\\s*([+-]\\d{2}):?(\\d{2})?|\\s*([a-z]{1,5}))?'
-/** IMF-fixdate and RFC 850, whose day and comma have been read before. */
+/** IMF-fixdate and RFC 850, whose day and comma have already been parsed. */
 const FIXDATE = new RegExp(`^${DAY}(\\d{1,2})[\\s-]([a-z]{3})[a-z]*[\\s-](\\d{2}|\\d{4,6})\\s+${TIME}${ZONE}$`, 'i')
-/** asctime, and what a Date prints in JavaScript. */
+/** asctime, and the format of a Date in JavaScript. */
 const ASCTIME = new RegExp(`^${DAY}([a-z]{3})[a-z]*\\s+(\\d{1,2})\\s+${TIME}\\s+(\\d{4})${ZONE}$`, 'i')
 const PRINTED = new RegExp(`^${DAY}([a-z]{3})[a-z]*\\s+(\\d{1,2})\\s+(\\d{4})\\s+${TIME}${ZONE}$`, 'i')
 /** RFC 3339. */
 const ISO = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:T|\\s+)${TIME}${ZONE}$`, 'i')
 
-/** @returns ms since 1970 UTC, undefined for what is no date. `Date.parse` is not asked: it takes '120' for the year 120. */
+/** @returns ms since 1970 UTC, undefined when it is no date. `Date.parse` is not used: it reads '120' as the year 120. */
 function dateOf(text: string): number | undefined {
   let found = FIXDATE.exec(text)
   if (found !== null) return instant(found[3], monthOf(found[2]), found[1], found.slice(4))

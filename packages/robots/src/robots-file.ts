@@ -1,8 +1,8 @@
 /**
- * A file as it was read: its entries in their order, before any policy looks at them.
+ * A parsed file: its entries in their order, independent of any policy.
  *
- * Everything stays octets, end to end in one buffer with the numbers that part them, and becomes strings only when
- * somebody asks: a parsed file weighs little more than what its patterns weigh, and reading it makes no garbage.
+ * Everything stays in bytes, end to end in one buffer with the numbers that separate them, and becomes strings only on request: a parsed
+ * file is little larger than its patterns, and parsing it makes no garbage.
  */
 import { type Grammar, isLineEnd } from './line.ts'
 import { isTokenOctet, STAR, textOf } from './octets.ts'
@@ -11,33 +11,33 @@ import type { Group, OtherRecord, Rule } from './robots-txt.ts'
 /** Kinds of entries; those of fields have the numbers of fields.ts. Rules are all kinds below AGENT. */
 export const ALLOW = 1
 export const AGENT = 2
-/** A URL, or lines of the source that hold nothing but sitemaps written the usual way. */
+/** A URL, or lines of the source that contain only sitemaps in the usual form. */
 export const SITEMAP = 3
 export const DELAY = 4
-/** The name of a record that is reported only; its value is the next entry. */
+/** The name of a record that is only reported; its value is the next entry. */
 export const OTHER = 5
 export const VALUE = 6
-/** A warning (notes.ts), and what it quotes. Its line stands above the number of the warning. */
+/** A warning (notes.ts), and the text that it quotes. Its line is above the number of the warning. */
 export const NOTE = 7
 const KIND = 7
-/** Beside AGENT: the first of a run of user-agent lines. */
+/** Added to AGENT: the first of a run of user-agent lines. */
 export const FIRST = 8
 export const BITS = 4
 export const NOTE_BITS = 5
 
 export interface RobotsFile {
   readonly grammar: Grammar
-  /** The source, kept only when some of it is read differently by the other grammar. */
+  /** The source, kept only if the other grammar parses some of it differently. */
   readonly source: Uint8Array | undefined
   /** The source was cut by its reader. */
   readonly truncated: boolean
   /** The texts of the entries, one behind the other. */
   readonly octets: Uint8Array
-  /** Entry e: octets [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
+  /** Entry e: bytes [marks[2e], marks[2e+2]); marks[2e+1] is its kind and, above BITS, its line. */
   readonly marks: Int32Array
-  /** Some pattern holds '%' or an octet that no URL holds, or lacks its slash: patterns must be normalised before they are compared. */
+  /** Some pattern contains '%' or a byte that no URL contains, or lacks its slash: patterns must be normalised before they are compared. */
   readonly encoded: boolean
-  /** How many warnings there were; there are notes of the first of them. */
+  /** The number of warnings; the first of them have notes. */
   readonly noted: number
 }
 
@@ -57,7 +57,7 @@ export function textOfEntry({ octets, marks }: RobotsFile, entry: number): strin
   return textOf(octets, marks[2 * entry] as number, marks[2 * entry + 2] as number)
 }
 
-/** Does an entry begin a block, which is a run of user-agent lines with all that is below them? */
+/** Whether an entry begins a block, which is a run of user-agent lines with everything below them. */
 export function isFirst({ marks }: RobotsFile, entry: number): boolean {
   return ((marks[2 * entry + 1] as number) & FIRST) !== 0
 }
@@ -73,7 +73,7 @@ export function blocksOf(file: RobotsFile): [first: number, end: number][] {
   return blocks
 }
 
-/** Does a user-agent line mean this token (lower case, or '*' for everybody)? A token ends where its letters end. */
+/** Whether a user-agent line names this token (lower case, or '*'). A token ends where its letters end. */
 export function nameMeans({ octets, marks }: RobotsFile, entry: number, token: string): boolean {
   const start = marks[2 * entry] as number
   const end = marks[2 * entry + 2] as number
@@ -91,7 +91,7 @@ export function nameMeans({ octets, marks }: RobotsFile, entry: number, token: s
   return end - start === length || !isTokenOctet(octets[start + length] as number)
 }
 
-/** The user-agent lines of a block, as written. They stand above its first rule. */
+/** The user-agent lines of a block, as written. They precede its first rule. */
 export function groupOf(file: RobotsFile, first: number): Group {
   const agents = [textOfEntry(file, first)]
   for (let entry = first + 1; entry < entriesOf(file) && kindOf(file, entry) > ALLOW; entry++) {
@@ -110,7 +110,7 @@ export function ruleOf(file: RobotsFile, rule: number): Rule {
   }
 }
 
-/** As they are written: absolute http(s) URLs, and relative ones. */
+/** The sitemaps as written: absolute http(s) URLs, and relative ones. */
 export function sitemapsOf(file: RobotsFile): string[] {
   const { octets, marks } = file
   const urls: string[] = []
@@ -129,7 +129,7 @@ export function sitemapsOf(file: RobotsFile): string[] {
 export const absoluteSitemapsOf = (file: RobotsFile): string[] =>
   sitemapsOf(file).filter((url) => /^https?:\/\//i.test(url))
 
-/** The records that are reported only. */
+/** The records that are only reported. */
 export function recordsOf(file: RobotsFile): OtherRecord[] {
   const records: OtherRecord[] = []
   let agents: readonly string[] = []

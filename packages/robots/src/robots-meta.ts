@@ -1,9 +1,9 @@
 /**
- * `X-Robots-Tag` headers and the content of `<meta name="robots">`: one syntax, read by one function. All rules of Google's
- * page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", those that it has given up as well.
+ * Parses `X-Robots-Tag` headers and the content of `<meta name="robots">`, which share one syntax. Supports all rules of Google's page
+ * "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", including the withdrawn ones.
  */
 
-/** Rules that are either there or not. */
+/** Rules without a value. */
 const FLAGS = [
   'all',
   'noindex',
@@ -27,20 +27,20 @@ const FLAGS = [
 export type RobotsMetaFlag = (typeof FLAGS)[number]
 
 export interface RobotsMeta {
-  /** Whom it is for: the token in front of a header's rules, in lower case; '*' when there is none. */
+  /** The agent: the token before a header's rules, in lower case; '*' when there is none. */
   readonly agent: string
   readonly flags: readonly RobotsMetaFlag[]
-  /** Characters of a snippet; -1 any number. */
+  /** Characters of a snippet; -1: any number. */
   readonly maxSnippet?: number
   readonly maxImagePreview?: 'none' | 'standard' | 'large'
-  /** Seconds; -1 any number. */
+  /** Seconds; -1: any number. */
   readonly maxVideoPreview?: number
   /** ms since 1970 UTC. */
   readonly unavailableAfter?: number
-  /** What it comes to: `none` is noindex and nofollow; of contradicting rules the stricter one counts. */
+  /** The combined result: `none` is noindex and nofollow; of contradicting rules the stricter one counts. */
   readonly noindex: boolean
   readonly nofollow: boolean
-  /** Rules that are not known, or whose value cannot be used. */
+  /** Rules that are unknown, or whose value is unusable. */
   readonly unknown: readonly string[]
 }
 
@@ -48,7 +48,7 @@ const VALUED = /^(max-snippet|max-image-preview|max-video-preview|unavailable_af
 
 /**
  * @param values  one header or meta value, or several headers of a response, in their order
- * @returns       one entry per agent that is named, in the order of first mention; rules of the same agent are put together
+ * @returns       one entry per named agent, in the order of first mention; rules of the same agent are combined
  */
 export function parseRobotsMeta(values: string | readonly string[]): RobotsMeta[] {
   const byAgent = new Map<string, string[]>()
@@ -66,14 +66,14 @@ export function parseRobotsMeta(values: string | readonly string[]): RobotsMeta[
   return [...byAgent].map(([agent, rules]) => put(agent, rules))
 }
 
-/** Rules are parted by commas; a date holds commas of its own (`Wed, 25 Jun 2031 15:00:00 GMT`). */
+/** Splits rules at commas; a date contains commas too (`Wed, 25 Jun 2031 15:00:00 GMT`). */
 function rulesOf(value: string): string[] {
   const rules: string[] = []
   let isCut = false
   for (const part of value.split(',').map((piece) => piece.trim())) {
     if (isCut) rules[rules.length - 1] += `, ${part}`
     else if (part !== '') rules.push(part)
-    isCut = /unavailable_after *: *[A-Za-z]+$/i.test(part) // of the part alone: what was put together can be as long as the value
+    isCut = /unavailable_after *: *[A-Za-z]+$/i.test(part) // only this part is tested: the combined text can be as long as the value
   }
   return rules
 }
@@ -101,7 +101,7 @@ function put(agent: string, rules: readonly string[]): RobotsMeta {
 
 const PREVIEWS = ['none', 'standard', 'large'] as const
 
-/** Of two values of one rule the stricter counts. */
+/** The stricter of two values of one rule counts. */
 function ruleWithValue(rule: string, before: Partial<RobotsMeta>): Partial<RobotsMeta> | undefined {
   const at = rule.indexOf(':')
   const value = rule.slice(at + 1).trim()
@@ -126,7 +126,7 @@ function ruleWithValue(rule: string, before: Partial<RobotsMeta>): Partial<Robot
   }
 }
 
-/** Any negative number is -1, which is any number. */
+/** Any negative number is read as -1: any number. */
 function fewer(before: number | undefined, value: number): number {
   const most = (one: number): number => (one < 0 ? Infinity : one)
   const least = Math.min(most(before ?? -1), most(value))

@@ -1,4 +1,4 @@
-/** Parse and match, and nothing else: for where every kilobyte counts. `parseRobots` gives the same answers, and more. */
+/** Only parses and matches, for programs where every kilobyte counts. `parseRobots` gives the same answers, and more. */
 import type { Agent } from './agent.ts'
 import { AgentGroups } from './agent-groups.ts'
 import { readFile } from './read-file.ts'
@@ -15,13 +15,13 @@ export type { Group, RobotsRules, Rule, Verdict, VerdictReason } from './robots-
 export type { RobotsSource } from './source.ts'
 
 export interface RulesOptions {
-  /** How the file is read; a `Policy` is one too. Default: `readings.decorum`. */
+  /** How the file is parsed; a `Policy` is accepted too. Default: `readings.decorum`. */
   readonly policy?: Reading
-  /** As of `parseRobots`. */
+  /** As in `parseRobots`. */
   readonly truncated?: boolean
 }
 
-/** Reads a robots.txt as `parseRobots` does. */
+/** Parses a robots.txt like `parseRobots`. */
 export function parseRules(source: RobotsSource, options?: RulesOptions): RobotsRules {
   const reading = options?.policy ?? readings.decorum
   return new RulesView(new AgentGroups(readFile(source, options?.truncated ?? false, reading.grammar), reading))

@@ -1,6 +1,6 @@
-/** Sorting by small numbers without comparing them: two passes over the entries and one over the keys. */
+/** Sorts by small numbers without comparing them: two passes over the entries and one over the keys. */
 
-/** The entries 0, 1, 2 … in the order of their keys, which lie below `most`; equal keys keep the order of the entries. */
+/** The entries 0, 1, 2 … in the order of their keys, which are below `most`; equal keys keep the order of the entries. */
 export function sortedBy(key: Uint16Array, most: number): Uint16Array {
   const places = new Uint16Array(most + 1)
   for (const each of key) (places[each + 1] as number)++

@@ -1,15 +1,15 @@
-/** The source of a file in octets that can be read past their end, cut at the limit. */
+/** Copies the source of a file to bytes that can be read past their end, cut at the limit. */
 import { ROBOTS_MAX_BYTES } from './limits.ts'
 import { type Grammar, isLineEnd } from './line.ts'
 import { LF } from './octets.ts'
 import { formOf, plainOf } from './packed.ts'
 
-/** What a robots.txt may be given as: octets in any of their forms, or text, which counts as its UTF-8. */
+/** The accepted types of a robots.txt: bytes in any of their forms, or text, which counts as its UTF-8. */
 export type RobotsSource = string | ArrayBuffer | ArrayBufferView
 
 const encoder = /* @__PURE__ */ new TextEncoder()
 
-/** Used again by every parse. Behind the source stands one line end, so that no inner loop needs to look for the end. */
+/** Reused by every parse. A line end follows the source, so that no inner loop needs to check for the end. */
 let input = /* @__PURE__ */ new Uint8Array(0)
 let words = /* @__PURE__ */ new Int32Array(0)
 
@@ -18,20 +18,20 @@ export interface Loaded {
   /** The same, four at a time. */
   readonly words: Int32Array
   readonly length: number
-  /** There was more than ROBOTS_MAX_BYTES, of what is inside too. */
+  /** There were more than ROBOTS_MAX_BYTES, also after unpacking. */
   readonly cut: boolean
-  /** The warning about a form that is not UTF-8 text, and the octets in that form, which are read differently by another grammar. */
+  /** The warning about a form that is not UTF-8 text, and the bytes in that form, which the other grammar parses differently. */
   readonly form: number | undefined
   readonly packed: Uint8Array | undefined
 }
 
-/** Copies the source. A line that the limit falls into is dropped: half of `Disallow: /shop` must not become `Disallow: /`. */
+/** Copies the source. The line at the limit is dropped: half of `Disallow: /shop` must not become `Disallow: /`. */
 export function load(source: RobotsSource, truncated: boolean, grammar: Grammar): Loaded {
   let length = 0
   let form: number | undefined
   let packed: Uint8Array | undefined
   if (typeof source === 'string') {
-    // One unit more than the limit is enough of a text: each gives an octet at least, so the limit still falls inside.
+    // One character more than the limit is enough of a text: each gives at least one byte, so the limit is still exceeded.
     const text = source.length > ROBOTS_MAX_BYTES ? source.slice(0, ROBOTS_MAX_BYTES + 1) : source
     reserve(text.length * 3)
     length = encoder.encodeInto(text, input).written
@@ -68,7 +68,7 @@ function octetsOfSource(source: Exclude<RobotsSource, string>): Uint8Array {
   throw new TypeError('source: neither text nor octets (string, ArrayBuffer, typed array, DataView)')
 }
 
-/** Room for so many octets, but never for more than the limit and one character. */
+/** Makes room for this many bytes, but never for more than the limit and one character. */
 function reserve(octets: number): void {
   const room = (Math.min(octets, ROBOTS_MAX_BYTES + 4) + 32) & ~3
   if (input.length >= room) return

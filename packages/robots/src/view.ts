@@ -1,4 +1,4 @@
-/** A file as one policy reads it: the object that callers of `parseRobots` hold. */
+/** A file under one policy: the object that `parseRobots` returns. */
 import { type Agent, tokenInBrowserAgent } from './agent.ts'
 import { AgentGroups, textOfUrl } from './agent-groups.ts'
 import { contentOf } from './content.ts'
@@ -38,7 +38,7 @@ import { warningsOf } from './warnings.ts'
 
 const NONE: readonly never[] = []
 
-/** Policies that differ only in what answers mean and when to ask share a view, and with it an index. */
+/** Policies that differ only in the meaning of answers and in retries share a view, and with it an index. */
 function readAlike(a: Policy, b: Policy): boolean {
   return (Object.keys(readings.coccoc) as (keyof Reading)[]).every((key) => a[key] === b[key])
 }
@@ -165,12 +165,12 @@ export class RobotsView implements RobotsTxt {
     let view = this.#others.find((other) => readAlike(policy, other.policy))
     if (view === undefined) {
       view = new RobotsView(new AgentGroups(this.#fileUnder(policy), policy), policy)
-      this.#others = [...this.#others, view] // there are no more of them than ways of reading
+      this.#others = [...this.#others, view] // there are at most as many as ways of parsing
     }
     return view
   }
 
-  /** The same file; read again when some line of it is read differently. */
+  /** The same file; parsed again when the other grammar parses some line differently. */
   #fileUnder({ grammar }: Policy): RobotsFile {
     const { file } = this.#groups
     if (file.source === undefined || grammar === file.grammar) return file

@@ -1,6 +1,6 @@
 /**
- * Warnings for the owner of a site about the file. While a file is read, a warning is only noted: its line, its number
- * and a few octets of the source. Its text is made only on request, since most crawlers never need it.
+ * Warnings about a file for the owner of a site. While a file is parsed, a warning is only noted: its line, its number and a few bytes of
+ * the source. Its text is made on request, since most crawlers never need it.
  */
 import { FIELDS, spellingAt } from './fields.ts'
 import { MAX_LINE_OCTETS, MAX_RULES, ROBOTS_MAX_BYTES } from './limits.ts'
@@ -10,12 +10,12 @@ import { MAX_NOTED } from './read-file.ts'
 import { entriesOf, kindOf, lineOf, NOTE, NOTE_BITS, type RobotsFile } from './robots-file.ts'
 import type { Warning, WarningKind } from './robots-txt.ts'
 
-/** The octets that a warning is about. */
+/** The bytes that a warning is about. */
 type Piece = Uint8Array
 
 /**
- * By number (notes.ts), the kind of a warning and its text. In it %q is the piece in quotes, %t its leading token in quotes,
- * %f the field that it names.
+ * By number (notes.ts), the kind of a warning and its text, where %q is the piece in quotes, %t its leading token in quotes, %f the name of
+ * its field.
  */
 const TEXTS = /* @__PURE__ */ `misspelt-field %q is read as '%f'
 missing-colon read as '%f:'
@@ -73,7 +73,7 @@ function trimmed(piece: Piece): Piece {
   return piece.subarray(0, end)
 }
 
-/** The name of the field that begins a piece. */
+/** The name of the field at the beginning of a piece. */
 function fieldIn(piece: Piece): string {
   return FIELDS[spellingAt(piece, 0)?.field as number] as string
 }
@@ -85,7 +85,7 @@ function tokenIn(piece: Piece): Piece {
   return piece.subarray(0, Math.max(1, end))
 }
 
-/** A piece of the source in quotes, with control characters and turns of direction shown as what they are. */
+/** A piece of the source in quotes, with control and direction characters escaped. */
 function quote(piece: Piece): string {
   const most = MAX_NOTED - 1
   const text = textOf(piece, 0, Math.min(piece.length, most))

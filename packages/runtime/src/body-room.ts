@@ -1,15 +1,15 @@
-/** Memory for bodies of HTTP requests: bounded over all of them, however slowly they come in. */
+/** Limits the memory for bodies of HTTP requests: bounded over all of them, however slowly they arrive. */
 import type { ServerResponse } from 'node:http'
 
-/** Bodies up to this are always let in. */
+/** Smaller bodies are always accepted. */
 export const SMALL_BYTES = 64 * 1024
-/** Largest bodies that all callers together may have coming in or being worked on, and one caller by himself. */
+/** Number of largest bodies that all callers together may have arriving or in work, and that one caller may have. */
 const ALL = 4
 const OF_ONE = 2
 
 /**
- * @param mostBytes  the largest body that is taken
- * @returns `acquire`: whether there is room; what was taken is free again when the answer is closed
+ * @param mostBytes  the largest accepted body
+ * @returns `acquire`: whether there is room; it is released when the response is closed
  */
 export function bodyRoom(mostBytes: number) {
   let all = 0
@@ -21,7 +21,7 @@ export function bodyRoom(mostBytes: number) {
     else taken.delete(caller)
   }
   return {
-    /** @param caller  whose body it is: one caller leaves room for others */
+    /** @param caller  the sender of the body: one caller leaves room for others */
     acquire(bytes: number, until: ServerResponse, caller = ''): boolean {
       if (bytes <= SMALL_BYTES) return true
       const isFull = all + bytes > ALL * mostBytes

@@ -1,6 +1,6 @@
 /**
- * One file of all that a process loads (scripts/bundle.mjs), where it is of just these sources. Loaded before anything else, so it
- * imports nothing of ours.
+ * Finds the one file with all that a process loads (scripts/bundle.mjs), if it was made of exactly these sources. Loaded before everything
+ * else, so it imports no file of ours.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /**
  * @param module  URL of a source file
  * @param tree    folder of the repository, with a slash at its end
- * @returns what is loaded in its place: the bundle of it, or itself where there is none, or sources have changed since
+ * @returns the file to load instead: its bundle, or the module itself if there is none, or if sources have changed since
  */
 export function bundled(module: URL, tree = ROOT): string {
   if (process.env.DECORUM_BUNDLE === 'no') return module.href

@@ -1,8 +1,8 @@
 /**
- * Named places at which a test lets a process kill or stop itself, to see how the rest of the fleet goes on.
- * `DECORUM_CRASH_AT=<name>:<n>` sends SIGKILL to the process at the n-th pass, `DECORUM_FREEZE_AT` SIGSTOP; both are logged on
- * stderr. With both it stands still first, and the passes of the other point are counted from then on. When neither is set, a pass
- * costs one comparison.
+ * Named places at which a test makes a process kill or stop itself, to check that the rest of the fleet continues.
+ * `DECORUM_CRASH_AT=<name>:<n>` sends SIGKILL to the process at the n-th pass, `DECORUM_FREEZE_AT` SIGSTOP; both are logged on stderr. With
+ * both, the process stops first, and the passes of the other point are counted from then on. When neither is set, a pass costs one
+ * comparison.
  */
 
 import { writeSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { systemClock } from '@decorum/protocol/time'
 export const CRASH_POINTS = {
   gateway: [
     'intake.before-store',
-    'intake.after-store', //     one chunk is stored, others may follow
-    'intake.done', //           all is stored, the job is not finished yet
+    'intake.after-store', // one chunk is stored, others may follow
+    'intake.done', // all is stored, the job is not finished yet
     'reserve.after',
-    'resolve.after', //         URLs have left, the order for the next one is not sent yet
+    'resolve.after', // URLs have left, the order for the next one is not sent yet
     'orders.before-add',
     'orders.after-add',
     'reap.after', //            leases have ended
@@ -32,12 +32,12 @@ export const CRASH_POINTS = {
     'body.mid',
     'complete.before',
     'complete.after',
-    'robots.fetching', //       the robots fetch is in flight for the ledger, nothing is sent
+    'robots.fetching', // the ledger has the robots fetch as in flight, nothing is sent
     'record.before',
     'record.after',
     'hop.acquired', //          the lane of a redirect of a robots.txt is held
     'hop.completed',
-    'pace-group.acquired', //   a pace group is held, and no lane yet
+    'pace-group.acquired', // a pace group is held, but no lane yet
     'pace-group.completed',
   ],
 } as const
@@ -48,7 +48,7 @@ let wanted = readPoint('DECORUM_FREEZE_AT', 'SIGSTOP')
 let afterwards = readPoint('DECORUM_CRASH_AT', 'SIGKILL')
 if (wanted === undefined) [wanted, afterwards] = [afterwards, undefined]
 
-/** Tests that run a fleet as objects of one process are told each pass instead. */
+/** For tests that run a fleet as objects of one process: called at each pass instead. */
 let watch: ((name: CrashPoint) => void) | undefined
 export function watchCrashPoints(act: ((name: CrashPoint) => void) | undefined): void {
   watch = act
@@ -64,14 +64,14 @@ export function crashPoint(name: CrashPoint): void {
   process.kill(process.pid, signal)
 }
 
-/** The same, after what this tick writes has been handed to the kernel. */
+/** The same, after the writes of this tick have been passed to the kernel. */
 export function crashPointSoon(name: CrashPoint): void {
   watch?.(name)
   if (wanted === undefined) return
   systemClock.soon(() => crashPoint(name))
 }
 
-/** @throws Error naming what is wrong: with a point that is never passed a test would prove nothing */
+/** @throws Error with the mistake: with a point that is never passed a test would prove nothing */
 function readPoint(variable: string, signal: Wanted['signal']): Wanted | undefined {
   const text = process.env[variable]
   if (text === undefined || text === '') return undefined

@@ -10,9 +10,9 @@ type HealthServerOptions = {
   port: number
   host?: string | undefined
   registry: Registry
-  /** Redis answers. Not part of /livez, because a restart would not bring Redis back. */
+  /** Whether Redis answers. Not part of /livez, because a restart would not bring Redis back. */
   ready: () => boolean
-  /** answers other requests of this process; false: it does not answer this one */
+  /** answers other requests to this process; false: not this one */
   also?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
@@ -48,7 +48,7 @@ export async function openHealthServer({
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' }
 const METRICS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
 
-/** Answers the three requests about a process. @returns answers one; false: it is another request */
+/** Answers the three requests about a process. @returns whether it answered the request */
 export function answersHealth(registry: Registry, ready: () => boolean) {
   return ({ url }: IncomingMessage, response: ServerResponse): boolean => {
     if (url === '/livez') response.writeHead(200, TEXT).end('alive\n')

@@ -1,15 +1,15 @@
 /**
- * The heartbeat of a supervised process, and a thread that watches it from inside: when the event loop has not turned for
- * as long as the supervisor would wait, the thread ends the process. It is needed when the supervisor itself is gone.
+ * The heartbeat of a supervised process, and a thread in the process that monitors it: when the event loop has not turned for as long as
+ * the supervisor would wait, the thread ends the process. It is needed when the supervisor itself is gone.
  */
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
 
-/** How often a supervised process says that it is alive. */
+/** Interval of a supervised process's heartbeats. */
 export const BEAT_EVERY_MS = 500
 /** A process that has been silent for this long is killed: far inside a lease. */
 export const SILENCE_MS = 5_000
 
-/** Starts the watching thread. The returned function is to be called at every beat. */
+/** Starts the watching thread. Call the returned function at every beat. */
 export function startWatchdog(): () => void {
   const beats = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(new URL(import.meta.url), { workerData: beats, stdout: false, stderr: false })
@@ -25,7 +25,7 @@ function watch(beats: Int32Array): void {
   let lookedAt = performance.now()
   setInterval(() => {
     const now = performance.now()
-    const wasSuspended = now - lookedAt > 4 * BEAT_EVERY_MS // the whole process stood still, not the event loop alone
+    const wasSuspended = now - lookedAt > 4 * BEAT_EVERY_MS // the whole process stood still, not only the event loop
     lookedAt = now
     const beat = Atomics.load(beats, 0)
     missed = beat === lastBeat && !wasSuspended ? missed + 1 : 0

@@ -1,14 +1,14 @@
-/** Work that a process does again and again beside its requests. */
+/** Work that a process repeats beside its requests. */
 import type { Clock } from '@decorum/protocol/time'
 import type { Logger } from 'pino'
 import { outages } from './outage.ts'
 import { endIfUnfit } from './unfit.ts'
 
 /**
- * Works at once, and again `everyMs` after each end. A failure is logged once an outage; a ledger that does not fit ends
- * the process.
+ * Runs the work at once, and again `everyMs` after each end. A failure is logged once per outage; a ledger that does not fit ends the
+ * process.
  * @param what  fields of the line in the log
- * @returns what stops it, after the work that is under way
+ * @returns a function that stops it, after the work that is under way
  */
 export function keepDoing(
   clock: Clock,

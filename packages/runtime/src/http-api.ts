@@ -1,6 +1,6 @@
 /**
- * The HTTP stack of services that outside programs call: one Fastify whose requests are bounded before they are parsed, read by zod
- * (`readBySchemas`), and answered with a problem (RFC 9457) when they are not done. `openapi.ts` describes its routes.
+ * The HTTP stack of services for outside programs: one Fastify whose requests are bounded before they are parsed, validated by zod
+ * (`readBySchemas`), and answered with a problem (RFC 9457) when they fail. `openapi.ts` describes its routes.
  */
 import { PROBLEM_TYPE, printableUrl, REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { systemClock } from '@decorum/protocol/time'
@@ -23,32 +23,32 @@ export { Problem }
 
 export type HttpApiOptions = {
   log: Logger
-  /** of one body, where its route says nothing else; and of any route */
+  /** limit of one body, unless its route has another; and the limit of any route */
   usualBytes: number
   mostBytes: number
-  /** a request that has not arrived whole by then is given up; an answer may take as long as it likes */
+  /** a request that has not arrived completely by then is dropped; an answer has no time limit */
   requestMs: number
   trustProxy?: false | string[]
-  /** who may ask: called before the body is read, so that who may not costs this process a head */
+  /** authorizes the caller: called before the body is read, so that an unauthorized request costs only its head */
   guard: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  /** whose body it is: one caller leaves room for others */
+  /** the sender of a body: one caller leaves room for others */
   callerOf?: (request: FastifyRequest) => string
-  /** the problem that an error of another class stands for */
+  /** the problem for an error of another class */
   explain: (error: FastifyError) => Problem | undefined
   onProblem?: (problem: Problem, reply: FastifyReply) => void
 }
 
 /** Longer than common clients keep an idle connection, and than a caller may wait for a permit. */
 const KEEP_ALIVE_MS = 72_000
-/** Head of a request: a connection that sends nothing is closed after this. */
+/** Limit for the head of a request: a connection that sends nothing is closed after this. */
 const HEADERS_WITHIN_MS = 10_000
 /** How often connections are checked for both limits. */
 const LOOKED_AT_EVERY_MS = 1_000
 
-/** Listens to nothing yet. Routes and plugins are added afterwards. */
+/** Makes a server that does not listen yet. Routes and plugins are added afterwards. */
 export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   const { log, requestMs, explain, onProblem } = options
-  // Of the server's own log lines only what went wrong: one person watching causes a request every two seconds.
+  // Logs only failures of the server's own lines: one open page of the console causes a request every two seconds.
   const loggerInstance: FastifyBaseLogger = log.child({}, { level: log.level === 'info' ? 'warn' : log.level })
   const tell = (reply: FastifyReply, problem: Problem): FastifyReply => {
     const { status, more } = problem
@@ -62,14 +62,14 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   const server = Fastify({
     loggerInstance,
     schemaController: { compilersFactory: { buildValidator: refused, buildSerializer: refused } },
-    pluginTimeout: 0, // a slow machine takes its time
-    childLoggerFactory: (logger) => logger, // one logger for each caller that waits would be a good part of its memory
+    pluginTimeout: 0, // a slow machine needs time
+    childLoggerFactory: (logger) => logger, // a logger for each waiting caller would take much memory
     trustProxy: options.trustProxy ?? false,
     bodyLimit: options.usualBytes,
-    // A path that cannot be decoded belongs to no route, so the handler of errors below is not called for it.
+    // A path that cannot be decoded belongs to no route, so the error handler below is not called for it.
     frameworkErrors: (error, _request, reply) =>
       void tell(reply as FastifyReply, new Problem(error.statusCode ?? 400, 'bad-request', error.message)),
-    forceCloseConnections: true, // a browser that keeps its connection open does not hold up the end
+    forceCloseConnections: true, // an idle connection of a browser does not delay the end
     routerOptions: { maxParamLength: 8_192 }, // an origin with all its escapes
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestMs,
@@ -88,7 +88,7 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
       holdRoom(request, reply)
       return undefined
     } catch (error) {
-      if (error instanceof Problem) return tell(reply, error) // not by the handler of errors: a plugin may have its own
+      if (error instanceof Problem) return tell(reply, error) // not through the error handler: a plugin may have its own
       throw error
     }
   })
@@ -107,16 +107,19 @@ export function openHttpApi(options: HttpApiOptions): FastifyInstance {
   return server
 }
 
-/** A client that goes on sending has so long to see that it was answered. */
+/** How long a client that is still sending has to read the answer. */
 const UNREAD_MS = 1_000
 
-/** Whether most of its body is still to come. */
+/** Whether most of a request's body is still to come. */
 function isLargeAndUnread({ raw, headers }: FastifyRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   return !raw.complete && (coding !== undefined || Number(length ?? 0) > SMALL_BYTES)
 }
 
-/** Node reads the rest of a body once its request has been answered. This one is not read: the connection is closed instead, when the client has had time to read the answer. */
+/**
+ * Node reads the rest of a body once its request has been answered. Here the rest is not read: the connection is closed instead, after the
+ * client has had time to read the answer.
+ */
 function sendUnread(reply: FastifyReply, text: string): FastifyReply {
   const { raw, statusCode } = reply
   reply.header('connection', 'close').header('content-length', Buffer.byteLength(text)).hijack()
@@ -135,21 +138,21 @@ const refused = (): never => {
 const noRoute = ({ method, url }: FastifyRequest): Problem =>
   new Problem(404, 'not-found', `there is no ${method} ${printableUrl(url, 200)}`)
 
-/** Large bodies come in only while there is room for all of them; that of a request that no route answers is not read. */
+/** Large bodies are read only while there is room for all of them; the body of a request without a route is not read. */
 function bodiesBounded({ mostBytes, callerOf }: HttpApiOptions) {
   const room = bodyRoom(mostBytes)
   return (request: FastifyRequest, { raw }: FastifyReply): void => {
     if (request.is404) throw noRoute(request)
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     const hasBody = length !== undefined || coding !== undefined
-    if (!hasBody || request.method === 'GET' || request.method === 'HEAD') return // those are not read
-    const most = request.routeOptions.bodyLimit ?? mostBytes // also of a body that does not say its length
+    if (!hasBody || request.method === 'GET' || request.method === 'HEAD') return // their bodies are not read
+    const most = request.routeOptions.bodyLimit ?? mostBytes // also for a body without a length
     if (!room.acquire(Math.min(Number(length ?? most), most), raw, callerOf?.(request)))
       throw new Problem(503, 'busy', 'other large bodies are coming in: send this one again')
   }
 }
 
-/** What came, as the schema reads it; or a Problem that names the first thing wrong. */
+/** The input, parsed by the schema; or a Problem with the first error. */
 export function read<T extends z.ZodType>(schema: T, given: unknown): z.output<T> | Problem {
   const parsed = schema.safeParse(given ?? {})
   if (parsed.success) return parsed.data
@@ -178,7 +181,7 @@ const byZod: FastifySchemaCompiler<z.ZodType> =
   }
 
 /**
- * Routes of this scope are read by their schemas. Answers are not checked against theirs each time: tests do that.
+ * Requests to routes of this scope are parsed by their schemas. Answers are not checked against theirs each time: tests do that.
  * @param bodies  false: handlers read the body themselves
  */
 export function readBySchemas(scope: FastifyInstance, bodies = true) {

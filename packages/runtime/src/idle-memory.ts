@@ -1,7 +1,7 @@
 /**
- * Memory that the work of a process has taken goes back to the machine once the process has nothing to do. V8 collects garbage when memory
- * is asked for, and an idle process asks for none: it would keep what its start alone has filled (measured: a fetching process 162 MB, 124
- * after one collection, docs/decisions/0010-compiled-code-is-kept.md).
+ * Returns memory to the machine once the process is idle. V8 collects garbage when memory is requested, and an idle process requests none:
+ * it would keep the garbage of its start (measured: a fetching process 162 MB, 124 after one collection,
+ * docs/decisions/0010-compiled-code-is-kept.md).
  */
 
 import { setFlagsFromString } from 'node:v8'
@@ -9,11 +9,11 @@ import { runInNewContext } from 'node:vm'
 import { systemClock } from '@decorum/protocol/time'
 
 const LOOK_EVERY_MS = 30_000
-/** Of a core, between two looks. A role that only keeps itself alive takes a third of it at most. */
+/** A share of one core, between two checks. A role without work takes at most a third of it. */
 const IDLE_SHARE = 0.1
 
 /**
- * Says at each look whether memory should be given back: once whenever a stretch of work, or the start, is over.
+ * Decides at each check whether memory should be returned: once after each stretch of work, and after the start.
  * @param spentMs  processor time of the process so far, ms
  */
 export function idleWatch(spentMs: () => number, now: () => number): () => boolean {
@@ -27,7 +27,7 @@ export function idleWatch(spentMs: () => number, now: () => number): () => boole
   }
 }
 
-/** For as long as this process lives. A collection stops it for some 50 ms, when it has nothing to do. */
+/** Runs as long as this process lives. A collection stops the process for some 50 ms, while it is idle. */
 export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
   const isOver = idleWatch(
     () => {
@@ -44,7 +44,7 @@ export function giveMemoryBack(lookEveryMs = LOOK_EVERY_MS): void {
 }
 
 let collect: (() => void) | undefined
-/** The only way to start a collection in Node is a flag of V8, which affects contexts that are made after it was set. */
+/** Node can start a collection only through a flag of V8, which affects contexts that are made after it was set. */
 function collectGarbage(): void {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')

@@ -1,4 +1,4 @@
-/** What every role process has around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
+/** The parts that every role process needs around its work. Start at `openHealthServer`; `supervise` runs a role in several processes. */
 export { CRASH_POINTS, type CrashPoint, crashPoint, crashPointSoon, watchCrashPoints } from './crash-point.ts'
 export { closeWithin } from './deadline.ts'
 export { defined } from './defined.ts'
@@ -17,10 +17,10 @@ export { type Role, runSupervised } from './supervised.ts'
 export { type OpenSpan, openTraces, type Traces } from './traces.ts'
 export { endIfUnfit } from './unfit.ts'
 
-/** What the `main` of a service returns: the port of its health server, and how to stop it in order. */
+/** The result of a service's `main`: the port of its health server, and a function that stops it in order. */
 export type RunningService = {
   port: number
   stop(): Promise<void>
-  /** what is in flight may take so long when it is asked to stop */
+  /** how long requests in flight may take when it is stopped */
   drainMs?: number
 }

@@ -1,4 +1,4 @@
-/** JSON that comes in over HTTP: how much of it is read, and what stands for an absent body. */
+/** Parses JSON bodies of HTTP requests: limits their size, and handles absent bodies. */
 
 type Done = (error: Error | null, body?: unknown) => void
 type Parser = (request: never, body: string, done: Done) => unknown
@@ -8,13 +8,16 @@ type Server = {
   addContentTypeParser(contentType: string, options: { parseAs: 'string' }, parser: Parser): unknown
 }
 
-/** A hundred URLs, or 512 headers, are far below it. Parsing that many takes about 20 ms, and millions of them, which fit into 15 MB, seconds. */
+/**
+ * A hundred URLs, or 512 headers, are far below it. Parsing this many takes about 20 ms; millions, which fit into 15 MB, would take
+ * seconds.
+ */
 const MOST_VALUES = 50_000
 const MOST_DEPTH = 32
 
 /**
- * Reads JSON within bounds. A request that says it is JSON and has no body is one without a body: many clients give that type with every
- * request, with a DELETE too. What must have a body says so itself, when its schema finds nothing.
+ * Reads JSON within bounds. A request with the JSON type and no body counts as one without a body: many clients set that type on every
+ * request, even on DELETE. A route that needs a body reports that through its schema.
  */
 export function takeJson(server: Server): void {
   const parse = server.getDefaultJsonParser('error', 'error')
@@ -25,7 +28,7 @@ export function takeJson(server: Server): void {
   })
 }
 
-/** Why a text is not parsed as JSON; undefined: it is small enough. Counts values and depth; whether it is JSON, the parser finds out. */
+/** Why a text is not parsed as JSON; undefined: it is small enough. Counts values and depth; the parser checks the syntax. */
 export function tooMuch(text: string, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): string | undefined {
   let values = 1
   let depth = 0
@@ -33,7 +36,7 @@ export function tooMuch(text: string, mostValues = MOST_VALUES, mostDepth = MOST
     const sign = text.charCodeAt(at)
     if (sign === QUOTE) {
       at = endOfString(text, at + 1)
-      if (at < 0) return undefined // no JSON
+      if (at < 0) return undefined // not JSON
     } else if (sign === COMMA || sign === BRACKET || sign === BRACE) {
       if (++values > mostValues) return `JSON of more than ${mostValues} values`
       if (sign !== COMMA && ++depth > mostDepth) return `JSON that is nested deeper than ${mostDepth}`
@@ -45,7 +48,7 @@ export function tooMuch(text: string, mostValues = MOST_VALUES, mostDepth = MOST
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c]
 const [BRACKET, END_BRACKET, BRACE, END_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Where the quote stands that ends a string; -1: nowhere. */
+/** The place of the quote that ends a string; -1: there is none. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at

@@ -7,7 +7,7 @@ const sentences: Record<string, (host: string, port: number) => string> = {
   ENOTFOUND: (host) => `HOST=${host} is no address of this machine`,
 }
 
-/** The code of the system stays: the command line prints a taken port in its own words. */
+/** Keeps the system's error code: the command line has its own words for a port that is taken. */
 export function listenError(error: unknown, host: string, port: number): Error {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const text = sentences[code]?.(host, port)

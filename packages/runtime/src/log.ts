@@ -1,6 +1,6 @@
 /**
- * The log of a role process: JSON lines with the names of their levels, and on a terminal lines for people. pino-pretty was looked at
- * and not taken: it parses the line and prints what strangers wrote as it stands, control characters included.
+ * The log of a role process: JSON lines with the names of their levels, and on a terminal lines for people. pino-pretty was not taken: it
+ * parses the line and prints text from outside unchanged, control characters included.
  */
 import { Writable } from 'node:stream'
 import { styleText } from 'node:util'
@@ -8,7 +8,7 @@ import { printable, printableLog, systemClock } from '@decorum/protocol'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { defined } from './defined.ts'
 
-/** @param base  present in every line; pino's own (process id and host) where it is left out */
+/** @param base  present in every line; default: pino's own (process id and host) */
 export function roleLog(
   level: string,
   base?: Record<string, unknown>,
@@ -23,7 +23,7 @@ export function roleLog(
   return out.isTTY ? pino(options, forPeople(out)) : pino(options)
 }
 
-/** Lines of JSON in, lines for people out: what is no line of the log is passed on as text. */
+/** Converts lines of JSON to lines for people; other lines are passed on unchanged. */
 export function forPeople(out: Pick<NodeJS.WriteStream, 'write'>): DestinationStream {
   return new Writable({
     decodeStrings: false,
@@ -35,7 +35,7 @@ export function forPeople(out: Pick<NodeJS.WriteStream, 'write'>): DestinationSt
 }
 
 const COLOURS: Record<string, 'red' | 'yellow' | 'dim'> = { error: 'red', fatal: 'red', warn: 'yellow', debug: 'dim' }
-/** Fields that the line shows already, or that are of no use on a terminal. */
+/** Fields that the line already shows, or that are useless on a terminal. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg'])
 
 /** 14:03:22 WARN message  name=value … */

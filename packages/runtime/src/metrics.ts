@@ -1,18 +1,18 @@
-/** Metrics that several roles have, and those whose values are read when Prometheus asks for them. */
+/** Metrics that several roles have, and metrics whose values are read at each scrape by Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type Registry } from './prometheus.ts'
 
 /** From a Redis on the same machine to the deadline of a call, s. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /**
- * How often the delay of the event loop is sampled; the reported delay is longer by this. By the default of 10 ms it took a third of what
- * an idle fleet takes (measured: 38 ms of processor time a second).
+ * Interval at which the delay of the event loop is sampled; the reported delay is longer by this. With its default of 10 ms the library
+ * used a third of an idle fleet's processor time (measured: 38 ms a second).
  */
 const LOOP_LOOK_MS = 20
 
 /**
- * Of every process: Node's own metrics, among them the delay of the event loop, and which software and configuration it runs.
- * @param configVersion  of the fleet's configuration that it goes by now; undefined: not known yet
+ * The metrics of every process: Node's own, including the delay of the event loop, and the versions of software and configuration.
+ * @param configVersion  version of the fleet's configuration that the process applies; undefined: not known yet
  */
 export function processMetrics(
   registry: Registry,
@@ -39,7 +39,7 @@ export function processMetrics(
   })
 }
 
-/** What `openLedger` is given as `onCall`: how long each verb takes, and how often Redis did not answer. */
+/** The `onCall` of `openLedger`: counts how long each verb takes, and how often Redis did not answer. */
 export function ledgerMetrics(registry: Registry): (verb: string, seconds: number, isAnswered: boolean) => void {
   const seconds = new Histogram({
     name: 'decorum_ledger_call_seconds',
@@ -72,7 +72,7 @@ export function gaugeOf(registry: Registry, name: string, help: string, read: ()
   })
 }
 
-/** Several such values, each with the value of one label, and only those that there are now. */
+/** Several such values, each with the value of one label; only the present ones are reported. */
 export function gaugesOf(
   registry: Registry,
   name: string,

@@ -1,10 +1,10 @@
-/** OpenAPI 3.1, which speaks JSON Schema 2020-12, printed from the schemas that requests are read by. */
+/** OpenAPI 3.1, which uses JSON Schema 2020-12, printed from the schemas that parse the requests. */
 import { PROBLEM_TYPE } from '@decorum/protocol'
 import { z } from 'zod'
 
 type Json = Record<string, unknown>
 export type Answer = { description: string; content?: Record<string, { schema: z.ZodType }> }
-/** One route as Fastify takes it and as the document describes it. */
+/** One route, for Fastify and for the document. */
 export type Operation = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   url: `/${string}`
@@ -41,7 +41,7 @@ export const problem = (description: string, members: z.ZodRawShape = {}): Answe
 export function openApi(
   operations: Operation[],
   info: { title: string; version: string; description: string },
-  /** by which the callers that must name themselves do so */
+  /** how callers authenticate */
   scheme: { type: 'http'; scheme: string; description?: string },
 ): Json {
   const paths: Record<string, Json> = {}
@@ -67,7 +67,7 @@ function describe({ params, querystring, headers, body, consumes, response, ...a
     ...parametersOf('header', headers, to),
   ]
   const asked = body && print(body, 'input', to)
-  // Of a body with several media types only JSON has a structure.
+  // If a body has several media types, only JSON has a structure.
   const content = (consumes ?? ['application/json']).map((type) => [
     type,
     { schema: type === 'application/json' ? asked : { type: 'string' } },
@@ -98,12 +98,12 @@ function parametersOf(place: 'path' | 'query' | 'header', shape: z.ZodObject | u
   })
 }
 
-/** Named schemas go to `to`, under a name of their own where they are asked for. */
+/** Prints a schema; named schemas go to `to`, and are referenced by name. */
 function print(shape: z.ZodType, io: 'input' | 'output', to: Json): Json {
   const printed = z.toJSONSchema(z.object({ it: shape }), {
     io,
     override({ jsonSchema }) {
-      // Zod bounds every integer by what JavaScript can count, which is of no use to a reader of the API.
+      // Zod bounds every integer by the range of JavaScript, which is useless to a reader of the API.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       // Answers may gain members later: a strict reader must not break.

@@ -1,10 +1,10 @@
-/** Says a trouble once: when it begins, and not each time that something fails by it. */
+/** Reports a trouble once, when it begins, and not with each failure. */
 import type { Clock } from '@decorum/protocol/time'
 
-/** Nothing has failed for so long: the trouble was over, and the next failure begins another one. */
+/** After this long without a failure, the trouble has ended, and the next failure begins another one. */
 const QUIET_MS = 30_000
 
-/** @returns whether a failure begins an outage; to be asked at every failure */
+/** @returns a function to call at every failure: whether it begins an outage */
 export function outages(clock: Clock, quietMs = QUIET_MS): () => boolean {
   let last = Number.NEGATIVE_INFINITY
   return () => {

@@ -1,6 +1,6 @@
 import { problemBody } from '@decorum/protocol'
 
-/** Why a request was not done. A handler may throw it or return it. */
+/** Why a request was not carried out. A handler may throw it or return it. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly status: number

@@ -1,10 +1,10 @@
-/** Outages of Redis in the log. */
+/** Logs outages of Redis. */
 import { explainRefusal } from '@decorum/protocol/redis-refusal'
 import type { Cluster, Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 /**
- * Logs when Redis goes away and when it is back; of a cluster, which node.
+ * Logs when Redis becomes unreachable and when it answers again; for a cluster, which node.
  */
 export function logOutages<Link extends Redis | Cluster>(link: Link, log: Logger): Link {
   const away = new Set<string>()

@@ -1,10 +1,10 @@
-/** Trying again. */
+/** Repeats work after failures. */
 import type { Clock } from '@decorum/protocol/time'
 
 /**
  * Runs `work` until it succeeds, with a pause of `everyMs` after each failure.
- * @param again  asked after each failure, with the number of failures so far; false gives up, what it throws is thrown
- * @returns      what `work` returned; undefined after giving up
+ * @param again  called after each failure, with the number of failures so far; false gives up, and an error that it throws is passed on
+ * @returns      the result of `work`; undefined after giving up
  */
 export async function retry<T>(
   clock: Clock,

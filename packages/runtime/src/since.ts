@@ -1,6 +1,6 @@
 /**
- * How long ago something was, for a process that may have been suspended since. Two clocks are read, because a suspended
- * machine stops the monotonic one; the longer of both durations counts.
+ * Measures how long ago an instant was, for a process that may have been suspended since. It reads two clocks, because the monotonic one
+ * stops while the machine is suspended; the longer duration counts.
  */
 import type { Clock } from '@decorum/protocol/time'
 

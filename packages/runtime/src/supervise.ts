@@ -1,6 +1,6 @@
 /**
- * The supervisor of several processes of one role. A process that is frozen or whose event loop is blocked still holds open
- * requests: it is killed long before its leases end, and the kernel closes its sockets.
+ * The supervisor of several processes of one role. A process that is frozen or whose event loop is blocked still has open requests: it is
+ * killed long before its leases end, and the kernel closes its sockets.
  */
 import type { Clock } from '@decorum/protocol/time'
 import type { Logger } from 'pino'
@@ -14,13 +14,13 @@ import { SupervisedProcess } from './supervised-process.ts'
 const WATCH_EVERY_MS = 250
 
 export type SuperviseOptions = {
-  /** of one process, for the log, e.g. `fetching process` */
+  /** name of one process, for the log, e.g. `fetching process` */
   name: string
   /** path of the module that each process runs; it calls `runSupervised` */
   module: string
   /** one environment per process */
   envs: Env[]
-  /** the first of them, where its start has begun already */
+  /** the first process, if it was already started */
   early?: EarlyProcess
   /** how long a process may take to stop */
   patienceMs: number
@@ -30,9 +30,9 @@ export type SuperviseOptions = {
   clock: Clock
 }
 
-export type SupervisedRole = Role & { /** of the processes that run */ pids(): number[] }
+export type SupervisedRole = Role & { /** ids of the running processes */ pids(): number[] }
 
-/** @throws what stopped the first start of a process */
+/** @throws the error that stopped the first start of a process */
 export async function supervise({
   envs,
   early,
@@ -54,7 +54,7 @@ export async function supervise({
   let lookedAt = clock.monotonic()
   const watch = clock.interval(() => {
     const now = clock.monotonic()
-    // When this process was suspended itself, messages of its children wait to be read, so none of them is killed.
+    // If this supervisor was suspended, messages of its children are still unread, so none of them is killed.
     const wasSuspended = now - lookedAt > 4 * WATCH_EVERY_MS
     lookedAt = now
     for (const child of children) {
@@ -67,16 +67,16 @@ export async function supervise({
     pids: () => children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])),
     isReady: () => children.every((child) => child.isReady()),
     async stop() {
-      await Promise.all(children.map((child) => child.stop(patienceMs))) // a silent one is killed meanwhile, too
+      await Promise.all(children.map((child) => child.stop(patienceMs))) // a silent one is killed meanwhile
       clock.cancel(watch)
     },
   }
 }
 
 const SUPERVISOR = 'decorum_supervisor_'
-/** A supervisor does next to nothing, and looking more often would be most of that. */
+/** A supervisor is almost idle, and more frequent sampling would be most of its work. */
 const LOOP_LOOK_MS = 100
-/** Default gauges that end like counters, which Prometheus's conventions forbid. */
+/** Gauges of the client library whose names end like counters, which Prometheus's conventions forbid. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** The metrics of all processes summed, as Prometheus would sum them, and those of the supervisor itself. */

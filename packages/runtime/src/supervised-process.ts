@@ -1,4 +1,4 @@
-/** One process as its supervisor sees it: started, heard twice a second, killed when silent, started again when it ended. */
+/** One process under its supervisor: started, checked by its heartbeats, killed when silent, restarted when it ended. */
 
 import type { ChildProcess } from 'node:child_process'
 import type { Clock, Timer } from '@decorum/protocol/time'
@@ -8,7 +8,7 @@ import { defined } from './defined.ts'
 import { type EarlyProcess, type Env, forkEarly, type ProcessEnd, withoutSmallHeap } from './early-process.ts'
 import type { FromChild, MetricsJson, ToChild } from './supervised.ts'
 
-/** From the start of a process to its first message. */
+/** Time from the start of a process to its first message. */
 const START_MS = 30_000
 const METRICS_MS = 2_000
 /** Pause between the end of a process and its next start: doubles each time, and is reset after a minute of work. */
@@ -22,13 +22,13 @@ export type SupervisedProcessOptions = {
   /** path of the module; it calls `runSupervised` */
   module: string
   env: Env
-  /** its first start has begun already */
+  /** the process, if it was already started */
   early?: EarlyProcess
   log: Logger
   clock: Clock
 }
 
-/** Starts a process that `supervise` takes over, before its environment is known. */
+/** Starts a process for `supervise`, before its environment is known. */
 export const forkSupervised = (module: string): EarlyProcess =>
   forkEarly(module, [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -54,7 +54,7 @@ export class SupervisedProcess {
     this.#early = options.early
   }
 
-  /** Resolves when the process works. @throws what the process says when it cannot */
+  /** Resolves when the process works. @throws the error that the process reports */
   async start(): Promise<void> {
     const { name, env } = this.#options
     this.#startedAt = this.#options.clock.monotonic()
@@ -91,7 +91,7 @@ export class SupervisedProcess {
     return this.#child === undefined ? 0 : this.#options.clock.monotonic() - this.#heardAt
   }
 
-  /** Counts its silence from now on. */
+  /** Counts the silence of the process from now on. */
   forgetSilence(): void {
     this.#heardAt = Math.max(this.#heardAt, this.#options.clock.monotonic())
   }
@@ -102,12 +102,12 @@ export class SupervisedProcess {
     this.kill()
   }
 
-  /** Ends a stopped (SIGSTOP) process, too; the kernel closes its sockets. */
+  /** Ends the process, even if it is stopped (SIGSTOP); the kernel closes its sockets. */
   kill(): void {
     this.#child?.kill('SIGKILL')
   }
 
-  /** Lets the process end what it has begun; kills it after `patienceMs`. */
+  /** Lets the process finish its work; kills it after `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopping = true
     this.#options.clock.cancel(this.#restart)
@@ -119,7 +119,7 @@ export class SupervisedProcess {
     this.#options.clock.cancel(timer)
   }
 
-  /** Its metrics; undefined when it does not answer in time. */
+  /** The metrics of the process; undefined when it does not answer in time. */
   metrics(): Promise<MetricsJson | undefined> {
     if (this.#child === undefined || !this.#ready) return Promise.resolve(undefined)
     const answer = new Promise<MetricsJson>((resolve) => void this.#metricsAsked.push(resolve))
@@ -133,10 +133,10 @@ export class SupervisedProcess {
   }
 
   #say(message: ToChild): void {
-    if (this.#child?.connected === true) this.#child.send(message, () => {}) // its exit tells that it is gone
+    if (this.#child?.connected === true) this.#child.send(message, () => {}) // if the process is gone, its exit is reported
   }
 
-  /** Some of what keeps the system from starting a process, `fork` throws: no memory is left, for one. */
+  /** `fork` throws when the system cannot start a process, for example without memory. */
   #fork(): EarlyProcess {
     try {
       return forkSupervised(this.#options.module)
@@ -153,7 +153,7 @@ export class SupervisedProcess {
     const worked = this.#ready
     this.#child = undefined
     this.#ready = false
-    if (this.#stopping || (!worked && this.restarts === 0)) return // a failed first start is the caller's to handle
+    if (this.#stopping || (!worked && this.restarts === 0)) return // the caller handles a failed first start
     if (this.#options.clock.monotonic() - this.#startedAt > MINUTE_MS) this.#pauseMs = FIRST_PAUSE_MS
     const how = error === undefined ? { code, signal } : { err: error }
     log.warn({ ...how, againInMs: this.#pauseMs }, `a ${name} ended; its leases end by themselves`)
@@ -173,6 +173,6 @@ class ProcessEndedError extends Error {
   }
 }
 
-/** Error objects do not cross a process border; name and code tell what to do about this one. */
+/** Error objects do not cross a process border; name and code determine how the caller handles this one. */
 const errorOf = ({ name, message, code }: Extract<FromChild, { kind: 'failed' }>): Error =>
   Object.assign(new Error(message), { name, ...defined({ code }) })

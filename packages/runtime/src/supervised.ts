@@ -1,4 +1,4 @@
-/** The inside of a supervised process: it beats, answers for its metrics, stops when told, and ends with its supervisor. */
+/** The inside of a supervised process: it sends heartbeats and its metrics, stops on request, and ends with its supervisor. */
 
 import { systemClock } from '@decorum/protocol/time'
 import { ownEnvironment } from './early-process.ts'
@@ -6,12 +6,12 @@ import { BEAT_EVERY_MS, startWatchdog } from './heartbeat.ts'
 import { giveMemoryBack } from './idle-memory.ts'
 import type { Registry } from './prometheus.ts'
 
-/** The work of one process, whoever started it. */
+/** The work of one process, with or without a supervisor. */
 export type Role = {
   registry: Registry
-  /** Redis answers, and the process was not asked to stop */
+  /** Redis answers, and the process was not stopped */
   isReady(): boolean
-  /** Starts nothing new, lets what has begun end, and closes everything. */
+  /** Starts nothing new, finishes work that has begun, and closes everything. */
   stop(): Promise<void>
 }
 
@@ -24,14 +24,14 @@ export type FromChild =
   | { kind: 'metrics'; metrics: MetricsJson }
 
 const say = (message: FromChild): void => {
-  if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' tells that the supervisor is gone
+  if (process.connected) process.send?.(message, undefined, {}, () => {}) // 'disconnect' reports that the supervisor is gone
 }
 
-/** Runs a role in a process that `supervise` has started. Never returns before the role works or has failed. */
+/** Runs a role in a process that `supervise` has started. Returns only after the role works or has failed. */
 export async function runSupervised(start: (env: NodeJS.ProcessEnv) => Promise<Role>): Promise<void> {
-  // Without a supervisor this process would not be killed if it froze, so it ends at once, and its leases end by themselves.
+  // Without a supervisor nothing would kill this process if it froze, so it ends at once, and its leases expire.
   process.once('disconnect', () => process.exit(1))
-  if (!process.connected) process.exit(1) // it ended while the modules of this process were loaded
+  if (!process.connected) process.exit(1) // the supervisor ended while the modules of this process were loaded
   // Ctrl-C in a terminal reaches the whole process group; only the supervisor reacts to it.
   process.on('SIGINT', () => {})
   const env = await ownEnvironment()

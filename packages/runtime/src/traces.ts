@@ -1,41 +1,41 @@
 /**
- * Spans for OpenTelemetry: which process had a URL, when, for how long, and what became of it. A frontier decides which URLs are traced, by
- * the `traceparent` of a candidate, which travels with it through lane and order; every process adds its spans to that trace. Off unless
- * OTEL_EXPORTER_OTLP_ENDPOINT is set: then nothing of OpenTelemetry is loaded, and a span costs one comparison.
+ * Spans for OpenTelemetry: which process had a URL, when, for how long, and with what result. A frontier decides which URLs are traced,
+ * with the `traceparent` of a candidate, which lane and order carry along; every process adds its spans to that trace. Off unless
+ * OTEL_EXPORTER_OTLP_ENDPOINT is set: then OpenTelemetry is not loaded, and a span costs one comparison.
  */
 import { systemClock } from '@decorum/protocol/time'
 import type { Attributes, SpanContext } from '@opentelemetry/api'
 import { defined } from './defined.ts'
 
-/** What a span belongs to; absent: the URL is not traced. */
+/** The trace of a span; absent: the URL is not traced. */
 type Traced = { traceparent?: string | undefined } | undefined
 
 export type OpenSpan = {
   set(attributes: Attributes): void
-  /** @param error  what broke the work off */
+  /** @param error  the failure that ended the work */
   end(error?: Error | string): void
 }
 
 export type Traces = {
   /**
-   * @param attributes  asked for only where a span is made
+   * @param attributes  called only when a span is made
    * @param startedAt  ms since 1970; default: now
-   * @returns undefined when nothing is to be told
+   * @returns undefined when the URL is not traced
    */
   span(name: string, traced: Traced, attributes?: () => Attributes, startedAt?: number): OpenSpan | undefined
-  /** Sends what has not been sent, as far as the collector answers in time; never rejects. */
+  /** Sends the remaining spans, if the collector answers in time; never rejects. */
   stop(): Promise<void>
 }
 
 const NONE: Traces = { span: () => undefined, stop: async () => undefined }
-/** What a collector that does not answer may cost at the end, ms. */
+/** How long an unresponsive collector may delay the end, ms. */
 const STOP_MS = 2_000
 
 /**
- * @param service   name of the role, as traces show it
- * @param endpoint  base address of a collector that takes OTLP over HTTP; '': no traces. Further OTEL_EXPORTER_OTLP_… variables
- *                  (headers, time-out, certificates) are read by the exporter itself
- * @throws TypeError for an endpoint that is no URL
+ * @param service   name of the role in the traces
+ * @param endpoint  base address of a collector that accepts OTLP over HTTP; '': no traces. The exporter reads further OTEL_EXPORTER_OTLP_…
+ * variables (headers, time-out, certificates)
+ * @throws TypeError for an endpoint that is not a URL
  */
 export async function openTraces(service: string, version: string, endpoint: string): Promise<Traces> {
   if (endpoint === '') return NONE

@@ -1,8 +1,8 @@
 /**
- * The sender: one request from its turn to its end, whoever asks for it. Its turn is taken (leases/turn.ts: no stop of its address, pace
- * groups, lane; leases/wait.ts for an order), the lease is confirmed before bytes leave (leases/lease.ts), the exchange is made (`./http`),
- * and every lease ends by what happened. ledger.ts has all calls that this takes, read-page.ts what an answer to a page means. Start at
- * `takeTurn`; `./robots` has the robots fetch, `./granting` turns for requests whose URLs are not stored.
+ * The sender carries one request from its turn to its end, for every kind of caller. It takes the turn (leases/turn.ts: no stop of its
+ * address, pace groups, lane; leases/wait.ts for an order), confirms the lease before bytes leave (leases/lease.ts), makes the exchange
+ * (`./http`), and ends every lease according to the result. ledger.ts has all ledger calls for this, read-page.ts the meaning of answers to
+ * pages. Start at `takeTurn`; `./robots` has the robots fetch, `./granting` turns for requests whose URLs are not stored.
  */
 export { headersFor } from './http/request-head.ts'
 export { type Durations, type Fetched, Lease, type UsedLease } from './leases/lease.ts'

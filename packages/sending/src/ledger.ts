@@ -1,7 +1,7 @@
 /**
- * Every call of a sender to the ledger about its leases, in the order of a request: acquire, start, confirm, extend, end. A request
- * holds the lease of its own lane, that of its host's lane where that is another one, and those of its pace groups; they end together,
- * by what happened. Callers say what happened; which delay each lane owes by it is worked out here and nowhere else.
+ * All calls of a sender to the ledger about its leases, in the order of a request: acquire, start, confirm, extend, end. A request
+ * holds the lease of its own lane, that of its host's lane where that is another one, and those of its pace groups; they end together.
+ * Callers report the result; only this file works out the delay that each lane owes after it.
  */
 import {
   type CompleteResult,
@@ -28,7 +28,7 @@ import { crashPoint, defined, type Since, sinceNow } from '@decorum/runtime'
 import { loadOfHost, NORMAL_LOAD } from './load.ts'
 import { once, type Report, type Reporter } from './report.ts'
 
-/** The ledger as most requests need it; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
+/** The part of the ledger that most requests need; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
 export type LeaseLedger = Pick<
   Ledger,
   'acquire' | 'next' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf' | 'clock'
@@ -37,11 +37,11 @@ export type LeaseLedger = Pick<
 /** The lease of the lane that a request goes to. */
 export type OwnLease = LaneRef & {
   fence: number
-  /** owed after the request, ms */
+  /** delay owed after the request, ms */
   delayMs: number
-  /** page: of the URL at the head of the lane · robots: of an order for robots.txt · secondary: no URL of the lane asked for it */
+  /** page: for the URL at the head of the lane · robots: for an order for robots.txt · secondary: no URL of the lane requested it */
   kind: 'page' | 'robots' | 'secondary'
-  /** of the rules that the request was judged by */
+  /** version of the rules by which the request was judged */
   version?: number
   /** the request is the robots fetch of its origin: the lanes of these agents wait for its end */
   awaitedBy?: readonly string[]
@@ -50,31 +50,31 @@ export type OwnLease = LaneRef & {
 /** The lease of a lane that a request holds besides its own: its host's, or one of a pace group. */
 export type PaceLease = LaneRef & {
   fence: number
-  /** owed after the request, ms */
+  /** delay owed after the request, ms */
   delayMs: number
-  /** the lane of its host: the delay that the request owes and a request for less count there, too */
+  /** the lane of its host: it owes the request's delay, and any back-off, too */
   ofSite: boolean
 }
 
-/** What one request holds. */
+/** The leases of one request. */
 export type Leases = { own: OwnLease; paceLeases: readonly PaceLease[] }
 
-/** What happened under the leases of a request that was sent. */
+/** The result of a request that was sent, for its leases. */
 export type Happened = {
   /** the last byte or the failure, on `clock.monotonic()`: delays run from here */
   endedAt: number
   load: SiteLoad
-  /** the delay that the agent's adaptive delay asks for after this exchange, ms */
+  /** the delay by the agent's adaptive delay after this exchange, ms */
   adaptiveMs: number
-  /** of the exchange, ms; absent where it is not known */
+  /** duration of the exchange, ms; absent if unknown */
   tookMs?: number
   /** the longest delay that another request under the same leases owed, ms */
   furtherMs?: number
   /** undefined: the URL stays at the head of its lane */
   outcome?: Outcome | undefined
-  /** the target of a redirect, to become a candidate of its own */
+  /** the target of a redirect, which becomes a separate candidate */
   candidate?: RedirectTarget | undefined
-  /** what the redirect asks to wait before it */
+  /** the wait that the redirect requests before its target */
   candidateAfter?: RetryAfter | undefined
   /** of a robots fetch: the ledger's new record of the origin; absent when the answer says nothing about it */
   record?: Recorded | undefined
@@ -83,19 +83,19 @@ export type Happened = {
 export type UntimedRecord = Omit<RobotsRecord, 'delayMs' | 'elapsedMs'>
 export type Recorded = {
   robots: UntimedRecord
-  /** the record to write when there is no room for the body of `robots`: rules that cannot be read later must not be recorded */
+  /** the record for the case that `robots` has no room for its body: rules that cannot be read later must not be recorded */
   withoutBody?: UntimedRecord
 }
 
-/** A lane to acquire, or the first of several that is free. */
+/** A lane to acquire, or several of which the first free one is taken. */
 export type Wanted = SecondaryRequest & { ofSite: boolean }
 /** blocked: an operator has blocked the origin of the request */
 export type NotFree = { kind: 'wait'; waitMs: number; gate: LedgerGateName } | { kind: 'blocked' }
 export type Acquired = { kind: 'acquired'; leases: PaceLease[]; leaseMs: number; since: Since }
 
 /**
- * All of these lanes or none, so that a request waits for none while it holds another.
- * @param by  whose request it is: it keeps its place in line
+ * Acquires all of these lanes or none, so that no request waits for one while it holds another.
+ * @param by  identifies the request, which keeps its place in line
  * @throws LedgerUnavailableError; then nothing is held
  */
 export async function acquireAll(
@@ -134,7 +134,7 @@ export type StartOf = Pick<OwnLease, 'agent' | 'origin' | 'fence' | 'delayMs'> &
 
 /**
  * Turns a reservation into a lease, together with the lease of the host's lane or not at all.
- * @returns undefined when the ledger did not answer: if the script ran, its lease ends by itself, and nothing is sent under it
+ * @returns undefined when the ledger did not answer: if the script ran, its lease expires, and nothing is sent under it
  */
 export async function start(
   ledger: Pick<Ledger, 'start'>,
@@ -150,8 +150,8 @@ export async function start(
 }
 
 /**
- * The reservation of an order that is not carried out ends: its lane is due as before, or not before `waitMs` are over. Never rejects:
- * a reservation ends by itself, too.
+ * Releases the reservation of an order that is not carried out: its lane is due as before, or after `waitMs` at the earliest. Never
+ * rejects: a reservation also expires.
  */
 export async function releaseOrder(
   ledger: Pick<Ledger, 'resolve' | 'partitionOf' | 'now'>,
@@ -166,7 +166,7 @@ export async function releaseOrder(
   await ledger.resolve(partition, [{ ...laneOf(order), dropped: [], next }]).catch(() => {})
 }
 
-/** Every lane that a request holds, as `confirm` and `extend` take them. */
+/** Every lane that a request holds, in the form that `confirm` and `extend` take. */
 export const lanesOf = ({ own, paceLeases }: Leases): LeasedLane[] => {
   const { agent, origin, fence, version } = own
   return [{ agent, origin, fence, ...defined({ version }) }, ...paceLeases.map(laneOf)]
@@ -178,20 +178,20 @@ const byPartition = <L extends LeasedLane>(
   lanes: readonly L[],
 ): [number, L[]][] => [...Map.groupBy(lanes, ({ origin }) => ledger.partitionOf(origin))]
 
-/** May the request still be sent? @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
+/** Checks whether the request may still be sent. @returns the gate that forbids it, or undefined. @throws LedgerUnavailableError */
 export async function confirm(
   ledger: LeaseLedger,
   lanes: readonly LeasedLane[],
 ): Promise<Exclude<Confirmation, 'granted'> | undefined> {
   const answers = await Promise.all(byPartition(ledger, lanes).map(([, some]) => ledger.confirm(some)))
   if (answers.length === 0 || answers.includes('stale')) return 'stale'
-  // No answer is no permission: each has to say so.
+  // A missing answer is no permission: each partition must confirm.
   return answers.find((answer) => answer !== 'granted')
 }
 
 /**
- * All leases of a request last so much longer from now on; 0: they stay as they are.
- * @returns stop: the gate because of which no further request may be made; leftMs: how long they last, from now
+ * Extends all leases of a request by this time; 0: they stay as they are.
+ * @returns stop: the gate that forbids further requests; leftMs: how long they last, from now
  */
 export async function extend(
   ledger: Pick<Ledger, 'extend' | 'partitionOf'>,
@@ -211,12 +211,12 @@ export async function extend(
   return { kind: 'extended', leftMs, ...defined({ stop }) }
 }
 
-/** The turns of one request, by the partition that gave them: to be handed over whenever it is asked for again. */
+/** The turns of one request, by the partition that gave them; to be passed along with each further call. */
 export type NextTurns = Map<number, NextTurn>
 
 /**
- * Asks for one more request under leases that are held. The partition of the lane that it goes to is asked last, and counts it.
- * @returns when it may be sent, or the first answer that refuses it or puts it off
+ * Requests one more request under leases that are held. The partition of the lane that it goes to is called last, and counts it.
+ * @returns when it may be sent, or the first answer that refuses or delays it
  */
 export async function next(
   ledger: LeaseLedger,
@@ -234,7 +234,7 @@ export async function next(
   return { kind: 'granted', waitMs }
 }
 
-/** Leases that no request came to use: each lane is due as before. Never rejects for a ledger that does not answer. */
+/** Releases leases that were not used: each lane is due as before. Never rejects when the ledger does not answer. */
 export async function release(
   ledger: LeaseLedger,
   leases: readonly LeasedLane[],
@@ -243,11 +243,11 @@ export async function release(
   try {
     await resolveAll(ledger, leases, 'release', report)
   } catch (error) {
-    if (!(error instanceof LedgerUnavailableError)) throw error // they end by themselves
+    if (!(error instanceof LedgerUnavailableError)) throw error // the leases expire
   }
 }
 
-/** Nothing was sent: every lane is due after its delay, since that cannot be seen from here, and no attempt is counted. */
+/** Ends leases after no request was sent: every lane is due after its delay, which cannot be verified here, and no attempt is counted. */
 export async function endUnused(
   ledger: LeaseLedger,
   { own, paceLeases }: Leases,
@@ -275,7 +275,7 @@ async function resolveAll(
   return answers.every((answer) => answer === 'completed') ? 'completed' : 'stale'
 }
 
-/** A request was sent and has ended: the delay of each lane begins. @returns what became of the lease of its own lane */
+/** Ends leases after a request: the delay of each lane begins. @returns what became of the lease of its own lane */
 export async function endExchange(
   ledger: LeaseLedger,
   { own, paceLeases }: Leases,
@@ -291,13 +291,13 @@ export async function endExchange(
   return result
 }
 
-/** The delay that the request's own lane owes. A delay that this very answer asked for is owed already. */
+/** The delay that the request's own lane owes. A delay that this same answer requested is owed already. */
 function owedBy({ agent, delayMs }: OwnLease, { adaptiveMs, furtherMs = 0, record }: Happened): number {
   const learned = record?.robots.delays.find((delay) => delay.agent === agent)?.delayMs ?? 0
   return Math.max(delayMs, adaptiveMs, furtherMs, learned)
 }
 
-/** The delay between two requests under the same leases, ms: that of the lane, among those that are held, which owes the longest. */
+/** The delay between two requests under the same leases, ms: the longest delay of the lanes that are held. */
 export const betweenMs = ({ own, paceLeases }: Leases, { adaptiveMs = 0, furtherMs = 0 } = {}): number =>
   Math.max(adaptiveMs, furtherMs, own.delayMs, ...paceLeases.map(({ delayMs }) => delayMs))
 
@@ -305,8 +305,8 @@ const elapsedSince = ({ clock }: Pick<Ledger, 'clock'>, endedAt: number): number
   Math.max(0, clock.monotonic() - endedAt)
 
 /**
- * The delays of the lanes that a request holds besides its own begin.
- * @param owedMs  what the request owes to the site
+ * Starts the delays of the lanes that a request holds besides its own.
+ * @param owedMs  the delay that the request owes to the site
  */
 export async function endPaceLeases(
   ledger: LeaseLedger,
@@ -341,7 +341,7 @@ async function endOwn(
   if (record !== undefined) {
     crashPoint('record.before')
     const result = await report.send(() => {
-      // A process that was frozen for longer than its lease would record an old answer as a new one.
+      // A process that was frozen beyond its lease would record an old answer as a new one.
       if (report.isOver()) return Promise.resolve('stale' as const)
       const owed = { delayMs, elapsedMs: elapsedSince(ledger, endedAt), load, ...defined({ tookMs }) }
       return recordRobots(ledger, own, record, owed, onNoRoom)
@@ -349,7 +349,7 @@ async function endOwn(
     crashPoint('record.after')
     if (own.kind === 'robots') return result ?? 'stale'
   }
-  // An exchange that was recorded is in the note of the record
+  // The record's note already contains an exchange that was recorded.
   const left = defined({ outcome, candidate, candidateAfter, tookMs: record === undefined ? tookMs : undefined })
   const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
@@ -363,7 +363,7 @@ async function endOwn(
   return result ?? 'stale'
 }
 
-/** Writes what a robots fetch has found, without the body when there is no room for it. */
+/** Records the result of a robots fetch, without the body when there is no room for it. */
 async function recordRobots(
   ledger: LeaseLedger,
   { kind }: OwnLease,
@@ -379,7 +379,7 @@ async function recordRobots(
   return second === 'full' ? 'stale' : second
 }
 
-/** Wakes the lanes that wait for a robots fetch. Never rejects: a robots fetch also ends by itself. */
+/** Wakes the lanes that wait for a robots fetch. Never rejects: they also stop waiting after a time. */
 export async function endRobotsFetch(ledger: LeaseLedger, own: OwnLease): Promise<void> {
   const { origin, fence, awaitedBy } = own
   if (awaitedBy !== undefined) await ledger.endRobotsFetch({ origin, fence, agents: [...awaitedBy] }).catch(() => {})

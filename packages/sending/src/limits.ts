@@ -3,52 +3,52 @@ import { SECOND } from '@decorum/protocol'
 
 /** Longest time from a request for a connection to the first byte that is sent. */
 export const SEND_WINDOW_MS = 5 * SECOND
-/** The ledger's last word on a lease (rules, pauses, stops, fence) is relied on no longer than this: so an emergency stop holds within it. */
+/** How long the ledger's last answer about a lease (rules, pauses, stops, fence) is relied on: an emergency stop takes effect within this time. */
 export const LAST_WORD_MS = SECOND
 /**
- * When the ledger's last confirmation is older than this before the bytes leave, the lease is confirmed again first: during a slow look-up,
+ * If the ledger's last confirmation is older than this before the bytes leave, the lease is confirmed again: during a slow look-up,
  * connect or handshake the site may have sent 429, an operator may have paused or stopped it, or its rules may have changed.
  */
 export const FRESH_LEASE_MS = SECOND / 2
-/** One name's look-up, all addresses; part of the send window. */
+/** Limit of one name's look-up, all addresses; part of the send window. */
 export const DNS_TIMEOUT_MS = 5 * SECOND
-/** The longest that connecting to a proxy may take; part of the send window, so that the rest is left for what lies behind it. */
+/** Limit of connecting to a proxy; part of the send window, so that the rest is left for the connection behind it. */
 export const PROXY_WITHIN_MS = 2 * SECOND
-/** How long no orders of an agent are taken after its way out of this machine has failed: doubled each time, up to the second. */
+/** How long an agent takes no orders after its egress has failed: doubled each time, up to the second value. */
 export const EGRESS_WAIT_MS = { first: SECOND, last: 60 * SECOND }
-/** After a failed exchange over HTTP/2 an origin is asked over HTTP/1.1 for this long. */
+/** After a failed exchange over HTTP/2 an origin is requested over HTTP/1.1 for this long. */
 export const HTTP1_FOR_MS = 3_600 * SECOND
-/** Time kept free at the end of a lease, to complete it: at most this, less when the lease itself is short. */
+/** Time reserved at the end of a lease for completing it: at most this, less when the lease itself is short. */
 export const LEASE_MARGIN_MS = 5 * SECOND
-/** How long a sink has for an answer at least, however little of the lease is left. Of a robots.txt: at most, because its rules wait for it. */
+/** Minimum time that a sink gets for an answer, however little of the lease is left. For a robots.txt the maximum, because its rules wait for it. */
 export const KEEP_LEAST_MS = 5 * SECOND
-/** A process that stood still for longer than this, all told, before it could send (paused, blocked loop) says nothing of the site. */
+/** A process that stood still for longer than this in total before it could send (paused, blocked loop) draws no conclusion about the site. */
 export const OWN_STALL_MS = SECOND
-/** How often a request that waits to be sent looks whether its process has stood still meanwhile. */
+/** How often a request that waits to be sent checks whether its process has stood still. */
 export const STALL_LOOK_MS = SECOND / 2
 /** How long an idle connection is kept for the lane's next exchange; common servers close it after 5 s. */
 export const KEEP_ALIVE_MS = 4 * SECOND
 /** Status line and header fields together, those of 1xx answers included: what Chromium reads (kMaxHeaderBufSize). */
 export const HEADERS_MAX_BYTES = 256 * 1024
-/** Of the lines of a head; a line has 16 bytes or more on average. Bounds the memory of a head of tiny lines. */
+/** Most lines of a head; a line has 16 bytes or more on average. Bounds the memory of a head of tiny lines. */
 export const HEAD_MAX_FIELDS = HEADERS_MAX_BYTES / 16
 /**
- * A longer head is read by the second reader (lenient/), because undici spends two objects on each field. What an outcome keeps of the
- * fields of a head, as they would be written in HTTP/1.1.
+ * The second reader (lenient/) reads longer heads, because undici allocates two objects per field. Also the limit of the fields that an
+ * outcome keeps, as they would be written in HTTP/1.1.
  */
 export const LARGE_HEAD_BYTES = 16 * 1024
 /** A line between two chunks, or all trailers, for the second reader (Chromium: kMaxLineBufLen). */
 export const BETWEEN_CHUNKS_MAX_BYTES = 16 * 1024
-/** Informational answers (1xx) before the real one; more are taken for a flood. Some servers send 102 each second. */
+/** Most informational answers (1xx) before the final one; more count as a flood. Some servers send 102 each second. */
 export const MAX_INFORMATIONAL = 100
 
 /**
- * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire, and its head besides when it is large. Chunks of one byte take
- * six bytes each, and all the time of their parser.
+ * An answer whose body has n bytes may take FRAMING_FACTOR × n + FRAMING_FREE_BYTES bytes on the wire, plus a large head. Chunks of one byte
+ * take six bytes each, and nearly all the time of their parser.
  */
 export const FRAMING_FACTOR = 2
 export const FRAMING_FREE_BYTES = 256 * 1024
-/** Over HTTP/2 these bytes are counted so often, because Node does not report single frames. On loopback a site sends up to 2 MB in that time. */
+/** How often these bytes are counted over HTTP/2, because Node does not report single frames. On loopback a site sends up to 2 MB in that time. */
 export const FRAMES_COUNTED_EVERY_MS = 5
 
 /** robots.txt: bytes on the wire, all codings; RFC 9309 §2.5 asks for at least 500 KiB of text. */

@@ -1,4 +1,4 @@
-/** What an answer says about the load of its site. */
+/** Reads the load of a site from an answer. */
 import type { SiteLoad } from '@decorum/ledger'
 import { isRedirect, meaningOf } from '@decorum/protocol'
 import { type RetryAfter, readRetryAfter } from '@decorum/robots'
@@ -8,36 +8,36 @@ export const NORMAL_LOAD: SiteLoad = { kind: 'normal' }
 /** The header as received, one line or several. */
 type Lines = string | readonly string[] | undefined
 
-/** Of an answer that leads nowhere else: a Retry-After counts beside any status (RFC 9110 §10.2.3). */
+/** For an answer that is no redirect: a Retry-After counts beside any status (RFC 9110 §10.2.3). */
 export function loadOf(status: number, retryAfter: Lines): SiteLoad {
   const asked = readRetryAfter(retryAfter)
   if (meaningOf(status) === 'asked-for-less') return { kind: 'asked-for-less', ...asked }
   return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
 }
 
-/** The same of a page: one 403 may be about the page, several in a row are about the crawler. */
+/** The same for a page: one 403 may be about the page, several in a row are about the crawler. */
 export const loadOfPage: typeof loadOf = (status, retryAfter) =>
   status === 403 ? { kind: 'turned-away', ...readRetryAfter(retryAfter) } : loadOf(status, retryAfter)
 
-/** Of an answer that somebody else has received: beside a redirect, Retry-After concerns the request that they make next. */
+/** For an answer that another program received: beside a redirect, Retry-After concerns the request that this program makes next. */
 export const loadReported = (status: number, retryAfter: Lines, read = loadOfPage): SiteLoad =>
   isRedirect(status) ? NORMAL_LOAD : read(status, retryAfter)
 
-/** What a load asks to wait. */
+/** The wait that a load requests. */
 export const waitOf = (load: SiteLoad): RetryAfter => {
   if (load.kind === 'normal' || load.kind === 'no-answer') return {}
   const { kind: _, ...asked } = load
   return asked
 }
 
-/** What is said about a host by an answer of one of its origins: a request for less or to wait is about all of it. */
+/** The part of an origin's answer that concerns its whole host: a request to slow down or to wait. */
 export function loadOfHost(load: SiteLoad): SiteLoad {
   if (load.kind === 'asked-for-less' || load.kind === 'asked-to-wait') return load
   const asked = waitOf(load)
   return Object.keys(asked).length === 0 ? NORMAL_LOAD : { kind: 'asked-to-wait', ...asked }
 }
 
-/** Both of them: what says more of the load counts, and the longest wait. */
+/** Combines two loads: the stronger one counts, with the longest wait. */
 export function bothLoads(a: SiteLoad, b: SiteLoad): SiteLoad {
   const waits = [waitOf(a), waitOf(b)]
   const longest = (name: 'retryAfterMs' | 'retryAfterAt'): number => Math.max(...waits.map((wait) => wait[name] ?? 0))

@@ -1,6 +1,6 @@
 /**
- * What an answer to a page, or its absence, means for the URL and for the load of the site: one reading, whether a fetcher of the fleet or
- * the worker of a pool has made the request. Pure.
+ * The meaning of an answer to a page, or of its absence, for the URL and for the load of the site: the same for fetchers of the fleet
+ * and workers of pools. Pure.
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
@@ -24,7 +24,7 @@ import { defined } from '@decorum/runtime'
 import type { Happened } from './ledger.ts'
 import { loadOf, loadOfPage, NORMAL_LOAD } from './load.ts'
 
-/** Why no answer could be had, as the outcome of a page says it. After the last two another try cannot help. */
+/** Reasons for a missing answer, as the outcome of a page names them. After the last two another try cannot help. */
 export const NO_ANSWER = [
   'dns',
   'connect',
@@ -35,23 +35,23 @@ export const NO_ANSWER = [
   'blocked-address',
   'blocked-port',
 ] as const satisfies FailureReason[]
-/** `nxdomain` and `no-contact` are told apart here; the outcome of a page calls them dns and refused. */
+/** `nxdomain` and `no-contact` are separate here; the outcome of a page calls them dns and refused. */
 export type Failure = (typeof NO_ANSWER)[number] | 'nxdomain' | 'no-contact'
 
-/** What is read from an answer depends on. */
+/** Facts besides the answer that decide its meaning. */
 export type AboutPage = {
   order: RedirectedOrder & Pick<Order, 'origin' | 'path' | 'attempt'>
   agent: Agent
   maxAttempts: number
   /** Redis's clock, ms */
   now(): number
-  /** the lines of Retry-After, where there is an answer */
+  /** the lines of Retry-After, if there is an answer */
   retryAfter?: readonly string[]
-  /** faults of the answer that were overlooked; absent: none */
+  /** tolerated faults of the answer; absent: none */
   tolerated?: Tolerated[]
 }
 
-/** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for counting */
+/** Without an outcome the URL is tried again. `what`: a failure or a kind of outcome, for metrics */
 export type PageRead = Pick<Happened, 'load' | 'outcome' | 'candidate' | 'candidateAfter'> & { what: string }
 
 export type FetchedBody = Extract<OutcomeBody, { kind: 'fetched' }>
@@ -65,9 +65,9 @@ export type PageOfWorker = Pick<Order, 'origin' | 'path' | 'id' | 'meta'> &
     /** without content coding */
     body: Buffer
   }
-/** Keeps such pages. */
+/** Keeps pages that workers fetched. */
 export type PagesOfWorkers = {
-  /** @returns where it lies; undefined when the sink does not say. @throws when it cannot be kept */
+  /** @returns where it is kept; undefined when the sink does not report that. @throws when it cannot be kept */
   keep(page: PageOfWorker, signal: AbortSignal): Promise<ArchiveRef | undefined>
   /** undefined: there is room. Otherwise it resolves when there is room again */
   room(): Promise<void> | undefined
@@ -93,7 +93,7 @@ export function readAskedForLess(status: number, about: AboutPage): PageRead {
   return { what, load, outcome: failed(about, what, `status ${status} in ${attempt} attempts`, status) }
 }
 
-/** undefined: the answer is no redirect, or one without a target or to be reported, which is a page like any other. */
+/** undefined: the answer is no redirect, or one without a target, or one to be reported like any other page. */
 export function readRedirect(status: number, headers: FetchedBody['headers'], about: AboutPage): PageRead | undefined {
   const { order, agent } = about
   if (meaningOf(status) !== 'redirect' || order.request?.redirects === 'report') return undefined
@@ -111,11 +111,11 @@ export function readRedirect(status: number, headers: FetchedBody['headers'], ab
   const candidate = candidateOf(order, agent.name, target.at)
   const marks = defined({ tolerated: about.tolerated })
   const body = { kind: 'redirected', status, to: target.url, candidate: candidate.id, ...marks } as const
-  const candidateAfter = readRetryAfter(about.retryAfter) // it delays the redirected request and nothing else (RFC 9110 §10.2.3)
+  const candidateAfter = readRetryAfter(about.retryAfter) // it delays only the redirected request (RFC 9110 §10.2.3)
   return { what: body.kind, load: NORMAL_LOAD, outcome: outcome(about, body), candidate, candidateAfter }
 }
 
-/** Any other answer, whatever its status. @param body  is given up: where a reported redirect leads is added to it */
+/** Any other answer, whatever its status. @param body  changed: the target of a reported redirect is added to it */
 export function readPage(body: FetchedBody, about: AboutPage): PageRead & { outcome: Outcome } {
   const { kind, status, headers } = body
   const target = meaningOf(status) === 'redirect' ? targetOf(headers, orderUrl(about.order)) : undefined

@@ -1,4 +1,4 @@
-/** How the end of a lease is reported to a ledger that may not answer. The fence makes a repeated report harmless. */
+/** Reports the end of a lease to a ledger that may not answer. The fence makes a repeated report harmless. */
 
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
@@ -7,17 +7,17 @@ import { passed, retry, type Since } from '@decorum/runtime'
 export type Report = {
   /** undefined: the ledger has not answered before the leases were over */
   send<T>(call: () => Promise<T>): Promise<T | undefined>
-  /** the leases have ended by themselves: there is nothing to report any more */
+  /** the leases have expired: there is nothing left to report */
   isOver(): boolean
 }
 
-/** How the end of leases is reported that were asked for at an instant, and last so long, ms. */
+/** Reports the end of leases that were requested at an instant and last this long, ms. */
 export type Reporter = (since: Since, leaseMs: number) => Report
 
-/** One call: whoever waits for the answer hears of an error, and reports again. */
+/** One call: the caller gets an error, and reports again. */
 export const once: Report = { send: (call) => call(), isOver: () => false }
 
-/** Between two calls to a ledger that does not answer. */
+/** Time between two calls to a ledger that does not answer. */
 const AGAIN_MS = 250
 
 /**
@@ -36,7 +36,7 @@ export const untilOver =
         isFirst = false
         return !isOver()
       })
-      if (result === 'stale' && isFirst) counts.stale++ // after a lost reply, 'stale' is what a success looks like
+      if (result === 'stale' && isFirst) counts.stale++ // after a lost reply, a success is answered as 'stale'
       return result
     }
     return { send, isOver }

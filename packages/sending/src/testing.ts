@@ -1,4 +1,4 @@
-/** The parts of the sender that tests and benches use one by one. Not for other packages. */
+/** Parts of the sender for tests and benches. Not for other packages. */
 export type { Answer, Exchange } from './http/answer.ts'
 export { Body, DiscardedBodyError } from './http/body.ts'
 export { openConnections } from './http/connections.ts'

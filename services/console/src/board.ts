@@ -1,4 +1,4 @@
-/** The queue board (bull-board), read-only: what lies in `candidates` and `orders` of each partition. */
+/** The queue board (bull-board), read-only: jobs in `candidates` and `orders` of each partition. */
 
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
@@ -12,15 +12,15 @@ import { some } from './words.ts'
 
 export const BOARD_PATH = '/queues'
 
-/** The board's page styles itself inline and names its base; scripts may come from this server only. */
+/** The board's page uses inline styles and sets a base URL; scripts may come only from this server. */
 const BOARD_POLICY = `${PAGE_POLICY.replace("base-uri 'none'", "base-uri 'self'")}; style-src 'self' 'unsafe-inline'; img-src 'self' data:`
-/** The page loads a font from a third party, which the policy above would block with an error in the browser, so it is removed. */
+/** The page loads a font from another server, which the policy above would block with an error in the browser, so it is removed. */
 const WEB_FONT = /<link href="https:\/\/fonts\.googleapis\.com[^>]*>/
 
 const BAR =
   'position:fixed;bottom:0;left:0;right:0;z-index:99;margin:0;padding:8px 16px;font:14px/1.4 system-ui,sans-serif;background:#1b2326;color:#fff'
 
-/** An empty queue says nothing of what waits: the backlog is in lanes, and BullMQ carries batches at both ends of them. */
+/** An empty queue does not show how many URLs wait: the backlog is in lanes, and BullMQ carries batches before and after them. */
 function whereTheBacklogIs(look: Look): Html {
   const sums =
     look.kind === 'blind'
@@ -36,14 +36,14 @@ function whereTheBacklogIs(look: Look): Html {
   return html`<p role="note" style="${BAR}">The backlog is in lanes, not in these queues, which carry batches to and from them. ${sums} <a href="/" style="color:inherit">Overview</a></p>`
 }
 
-/** Puts the board of these queues at `/queues`. Every writing route of it answers 405. */
+/** Mounts the board of these queues at `/queues`. Every writing route of it answers 405. */
 export async function addBoard(server: FastifyInstance, queues: Queue[], look: () => Promise<Look>): Promise<void> {
   const adapter = new FastifyAdapter()
   adapter.setBasePath(BOARD_PATH)
   createBullBoard({
     queues: queues.map(
       (queue) =>
-        // The board knows queues by name, and every partition has the same two: the tag tells them apart.
+        // The board identifies queues by name, and every partition has the same two, so the tag is added.
         new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false, prefix: `${queue.opts.prefix} ` }),
     ),
     serverAdapter: adapter,

@@ -1,6 +1,6 @@
 /**
- * Where one candidate is: waiting for a gateway, in its lane and behind how many others, at a fetcher, or ended. Every look is
- * bounded; what was not looked at is said.
+ * Where one candidate is: waiting for a gateway, in its lane and behind how many others, at a fetcher, or ended. Every search is bounded;
+ * the answer says which places were not searched.
  */
 
 import { listOf, NOTED_CHARS, type Note } from '@decorum/ledger'
@@ -25,29 +25,29 @@ export type CandidateStatus = {
   agent?: string
   priority?: 'high' | 'normal'
   expiresAt?: number
-  /** URLs of its lane that come before it */
+  /** number of URLs of its lane ahead of it */
   before?: number
-  /** requests that were made for it */
+  /** number of requests made for it */
   attempts?: number
-  /** what its lane waits for */
+  /** why its lane waits */
   why?: Why
   outcome?: Outcome
 }
 export type WhichCandidate = {
   id?: string
   at?: CrawlUrl
-  /** in the lanes of these */
+  /** agents whose lanes are searched */
   agents: readonly string[]
   crawl: string
 }
 export type Looked = {
   found: CandidateStatus[]
-  /** what was not looked at, in words */
+  /** places that were not searched, in words */
   notKnown: string
 }
 
 const AN_HOUR_MS = 3_600_000
-/** Lanes whose heads are looked at when only the id is given. */
+/** Most lanes whose heads are searched when only the id is given. */
 const LANES_LOOKED_AT = 100
 
 export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandidate): Promise<Looked> {
@@ -64,7 +64,7 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   if (outcome !== undefined) return { found: [endedStatus(outcome)], notKnown: '' }
   const note = at === undefined ? undefined : notedOutcome(await ledger.notesOf(at.origin), at.origin + at.path, id)
   if (note !== undefined) return { found: [notedStatus(note)], notKnown: '' }
-  // By its id alone: a URL is written there as the frontier wrote it
+  // For a search by id alone: there the URL is stored as the frontier wrote it
   const jobs =
     id === undefined
       ? []
@@ -103,7 +103,7 @@ async function lookInLanes(ledger: LedgerWithViews, which: WhichCandidate): Prom
   return { found: found.map((one) => pendingStatus(one, view, part, notes)), notKnown }
 }
 
-/** The lane of an id is not known: those in which something happens now or next. */
+/** Without the lane of an id, the lanes that are in flight or due next are searched. */
 async function lookAtHeads(ledger: LedgerWithViews, id: string, crawl: string): Promise<Looked> {
   const notKnown = 'lanes that are not due next, because its URL was not given'
   for (const partition of ledger.tags.keys()) {
@@ -159,7 +159,7 @@ function pendingStatus(
   }
 }
 
-/** When its lane does, at the earliest; '' when nothing holds it, or only an operator can say. */
+/** When its lane goes on, at the earliest; '' when nothing holds it, or only an operator can end the wait. */
 function goesOn({ until }: Why, now: number): string {
   if (until === undefined || until <= now) return ''
   return `; it goes on in ${length(until - now)} at the earliest, ${until - now < AN_HOUR_MS ? clock(until) : day(until, now)}`
@@ -185,7 +185,7 @@ function endedStatus(outcome: Outcome): CandidateStatus {
 
 type OutcomeNote = Extract<Note, { what: 'outcome' }>
 
-/** Outcomes that every reader has acknowledged are gone; the notes of an origin are kept for three days. @param notes  newest first */
+/** Outcomes that every reader has acknowledged are deleted; the notes of an origin are kept for three days. @param notes  newest first */
 const notedOutcome = (notes: readonly Note[], url: string, id: string | undefined): OutcomeNote | undefined =>
   notes.find(
     (note): note is OutcomeNote =>
@@ -203,9 +203,9 @@ export type CancelAnswer =
   | { kind: 'in-flight' }
   | { kind: 'absent'; status: CandidateStatus | undefined; notKnown: string }
 
-/** URLs of one lane that are looked through to cancel one: more than LANE_LIMIT usually allows. */
+/** Most URLs of one lane that are searched to cancel one: more than LANE_LIMIT usually allows. */
 const WHOLE_LANE = 1_000_000
-/** A lane from which URLs leave meanwhile is looked through again. */
+/** How often a lane is searched again because URLs left it meanwhile. */
 const LOOKS = 3
 
 /** Ends one pending candidate as `refused: cancelled`. @param which  with its URL, unless it is the next one of its lane */
@@ -249,7 +249,7 @@ async function findOne(
   return undefined
 }
 
-/** The lane of an id whose URL is not known, if it is next there. */
+/** The lane of an id without a known URL, if it is next there. */
 async function lanesOf(
   ledger: LedgerWithViews,
   id: string,

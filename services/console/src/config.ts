@@ -22,9 +22,9 @@ const SESSION_MS = 43_200_000
 
 /** Times of HTTP, ms. */
 export type Times = {
-  /** a stream of outcomes that has nothing to send sends a comment this often */
+  /** interval of comments in a stream without outcomes */
   heartbeatMs: number
-  /** a request whose body has not arrived by then is given up */
+  /** a request whose body has not arrived by then is aborted */
   requestDeadlineMs: number
 }
 
@@ -35,7 +35,7 @@ export type ConsoleConfig = Times & {
   redisUrl: string
   partitions: number
   agents: Agents
-  /** who is responsible for the crawler; '' when it is not set */
+  /** the contact of the crawler's operator; '' when it is not set */
   contact: string
   outcomesLimit: number
   leaseMs: number
@@ -44,9 +44,9 @@ export type ConsoleConfig = Times & {
   port: number
   logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
   content: { archiveDir: string; crawls: string; contentToken: string | undefined; store: StoreSettings | undefined }
-  /** whose X-Forwarded-For counts */
+  /** proxies whose X-Forwarded-For counts */
   trustedProxies: string[]
-  /** undefined: no password is asked, and only loopback names are answered */
+  /** undefined: no password is needed, and only loopback names are answered */
   login: Login | undefined
 }
 
@@ -79,7 +79,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
   }
 }
 
-/** @throws SettingsError when the logins cannot be told apart */
+/** @throws SettingsError when two logins cannot be distinguished */
 function loginOf(c: SettingsOf<'console'>): Login | undefined {
   if (c.CONSOLE_PASSWORD === undefined) {
     if (c.CONSOLE_READ_PASSWORD === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * What a person typed into the search box, found: a URL, a host or the id of a candidate. A host or an origin leads to the page of its
- * origin; what is nowhere is answered with a sentence.
+ * Resolves text from the search box: a URL, a host or the id of a candidate. A host or an origin leads to the page of its origin; a search
+ * without a result is answered with a sentence.
  */
 import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
@@ -10,13 +10,13 @@ export type FoundCandidate = CandidateStatus & { crawl: string }
 export type Found =
   | { kind: 'origin'; origin: string }
   | { kind: 'candidates'; found: FoundCandidate[] }
-  /** `origins`: whose pages may be meant; `wrong`: it cannot be anything */
+  /** `origins`: candidates for the page that was meant; `wrong`: the text is invalid */
   | { kind: 'nothing'; sentence: string; origins: string[]; wrong?: true }
 
-/** Crawls whose candidates are looked for, the default one first. */
+/** Crawls that are searched for candidates, the default one first. */
 const CRAWLS_LOOKED_AT = 20
 
-/** @param agents  keys of the agents in whose lanes is looked */
+/** @param agents  keys of the agents whose lanes are searched */
 export async function find(ledger: LedgerWithViews, agents: readonly string[], typed: string): Promise<Found> {
   const shown = `'${printableUrl(typed, 200)}'`
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(typed)?.[1]
@@ -55,7 +55,7 @@ const nothing = (sentence: string, origins: string[], wrong = false): Found => (
   ...(wrong ? { wrong } : {}),
 })
 
-/** The first origin of which anything is known: with URLs, or with an answer of its robots.txt. */
+/** The first origin with known state: with URLs, or with a robots.txt answer. */
 async function firstKnown(
   ledger: LedgerWithViews,
   agents: readonly string[],

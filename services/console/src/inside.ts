@@ -1,4 +1,4 @@
-/** Pieces of the console that tests look at one by one. Nothing else imports this: programs start the whole by main.ts. */
+/** Parts of the console for unit tests. Nothing else imports this: programs start the console by main.ts. */
 export { countGuesses, type Guesses } from './access/guesses.ts'
 export type { KnownRoute } from './access/route-access.ts'
 export { newSession, readSession } from './access/sessions.ts'

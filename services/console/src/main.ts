@@ -1,7 +1,7 @@
 /**
- * The console as a process: connect, start, stop. It looks at the fleet and passes on what operators ask; it never takes part in
- * fetching. Start at server.ts, which puts it together from access/ (who is answered), api/ (HTTP API), pages/ (HTML), watch/ (what is read of
- * the fleet, metrics) and board.ts (the queue board).
+ * The console as a process: connect, start, stop. It reads the state of the fleet and passes on operators' actions; it never fetches. Start
+ * at server.ts, which combines access/ (authorisation), api/ (HTTP API), pages/ (HTML), watch/ (reading the fleet, metrics) and board.ts
+ * (the queue board).
  */
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
@@ -27,15 +27,15 @@ import { buildServer } from './server.ts'
 import { type Look, looker } from './watch/looks.ts'
 import { Pace, SAMPLE_MS } from './watch/pace.ts'
 
-/** How often it says that it is there. */
+/** How often this process announces itself. */
 const ANNOUNCE_MS = 1_000
-/** A Redis that has not answered by then counts as unavailable, ms. */
+/** If Redis has not answered by then, it counts as unavailable, ms. */
 const PING_MS = 1_000
 
 /**
  * Starts the console. It listens on loopback unless HOST says otherwise.
- * @param times  in place of TIMES
- * @throws SettingsError on wrong settings; Error with a message for people when the port is taken or Redis is away
+ * @param times  used in place of TIMES
+ * @throws SettingsError on wrong settings; Error with a message for people when the port is taken or Redis is unavailable
  */
 export const main = (
   env: Record<string, string | undefined> = process.env,
@@ -43,8 +43,8 @@ export const main = (
 ): Promise<RunningService> => startJoined('console', env, (own) => ({ ...readConfig(own), ...times }), start)
 
 /**
- * A million URLs that are posted leave half a gigabyte of short-lived objects behind. V8 would let the heap grow to three times its size
- * before it collects them; it collects sooner by these, which it reads whenever it sizes a space (bench `console`, docs/figures.md).
+ * A million posted URLs leave half a gigabyte of short-lived objects behind. V8 would let the heap grow to three times its size before it
+ * collects them. These flags, which V8 reads whenever it sizes a space, make it collect sooner (bench `console`, docs/figures.md).
  */
 const HEAP_FLAGS = ['--semi-space-growth-factor=1', '--heap-growing-percent=45']
 
@@ -62,13 +62,13 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
     onNotice: (sentence) => log.warn(sentence),
     onCall: ledgerMetrics(registry),
   })
-  // The connection for what people ask fails at once while Redis is unavailable, instead of queueing their requests.
+  // The connection for requests of people fails at once while Redis is unavailable, instead of queueing their requests.
   const redis = logOutages(linkTo(config.redisUrl, { away: 'fail', lazyConnect: true }), log)
-  await connectLink(redis, { clock: systemClock, ms: PING_MS }).catch(() => undefined) // it goes on trying; readyz tells
+  await connectLink(redis, { clock: systemClock, ms: PING_MS }).catch(() => undefined) // the connection keeps trying; readyz reports the state
   const queues = ledger.tags.flatMap((tag) =>
     [CANDIDATES, ORDERS].map((name) => {
       const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
-      return new Queue(name, options).on('error', () => undefined) // the connection has logged it already
+      return new Queue(name, options).on('error', () => undefined) // the connection has logged the error
     }),
   )
   const pace = new Pace()
@@ -130,11 +130,11 @@ async function start(joined: Joined<ConsoleConfig>): Promise<RunningService> {
   return { port, stop }
 }
 
-/** A look that fails is 'blind', not an error; then there is nothing to sample. */
+/** When the ledger does not answer there is nothing to sample. */
 async function sample(ledger: LedgerWithViews, look: () => Promise<Look>, pace: Pace): Promise<void> {
   const seen = await look()
   if (seen.kind === 'blind') return
-  // For the last hours: gateways do the same, and the first one takes the sample
+  // For the last hours: gateways do the same, and the first process takes the sample
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
   const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)

@@ -1,4 +1,4 @@
-/** The console as a server: access, health, pages, API, board. Nothing here takes part in fetching. */
+/** The console as a server: access, health, pages, API, board. It never fetches. */
 import { openHttpApi } from '@decorum/runtime/http-api'
 import { Registry } from '@decorum/runtime/prometheus'
 import type { FastifyInstance } from 'fastify'
@@ -16,20 +16,20 @@ import type { Look } from './watch/looks.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
 import type { Pace } from './watch/pace.ts'
 
-/** Of an operator's action; POST /v1/candidates has a bound of its own (mount-intake.ts). */
+/** Limit for an operator's action; POST /v1/candidates has another limit (mount-intake.ts). */
 const USUAL_BODY_MAX_BYTES = 64 * 1024
 
 export type ConsoleParts = ApiParts & {
   look: () => Promise<Look>
   pace: Pace
   log: Logger
-  /** of the process; by default one of its own */
+  /** the registry of the process; default: a new one */
   registry?: Registry
   /** for tests, whose clock is not the machine's */
   guesses?: Guesses
 }
 
-/** Everything registered, nothing listening yet; and every route of it with its access. */
+/** Registers everything without listening; returns the server, and every route with its access. */
 export async function buildServer(
   parts: ConsoleParts,
 ): Promise<{ server: FastifyInstance; routes: () => KnownRoute[] }> {

@@ -1,4 +1,4 @@
-/** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and what it is taken from. */
+/** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and the data behind it. */
 import type { Member, Reader } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
@@ -28,7 +28,7 @@ export async function fleetStatus(ledger: LedgerWithViews, outcomesLimit: number
   }
 }
 
-/** What a terminal shows of a fleet: the same look as the overview, without its markup. */
+/** The state for a terminal: the same view as the overview, without its markup. */
 export type FleetLook = FleetStatus & {
   members: Member[]
   lanes: { name: string; state: WaitState; waiting: number }[]

@@ -1,4 +1,4 @@
-/** Why a lane waits, in words. Pure: the ledger says which gates are closed, from the table of gates; nothing is decided here. */
+/** Why a lane waits, in words. Pure: the ledger reports the closed gates, by the table of gates; nothing is decided here. */
 
 import type { Note } from '@decorum/ledger'
 import type { LaneView, OriginView, PartitionView } from '@decorum/ledger/views'
@@ -28,7 +28,7 @@ export type Why = {
   /** what the lane is doing, in one word; only 'late' needs an operator to act */
   state: WaitState
   sentence: string
-  /** when the lane may go on by itself; undefined when nothing holds it, or when only an operator can end it */
+  /** when the lane may continue without an operator; undefined when nothing holds it, or when only an operator can end the wait */
   until?: Instant
 }
 
@@ -37,8 +37,8 @@ export const LATE_MS = 2_000
 
 /**
  * The gate that opens last gives the state; the sentence names every gate that is closed.
- * @param part   of the partition its clock is read, and why everything is stopped
- * @param notes  of the origin, newest first: the cause of a back-off; none where nobody has read them
+ * @param part   the partition, for its clock and the reason for a complete stop
+ * @param notes  of the origin, newest first: they contain the cause of a back-off; empty if they were not read
  */
 export function whyItWaits(
   lane: LaneView,
@@ -77,7 +77,7 @@ export function dueIn(lane: LaneView, why: Why, now: Instant): string {
 }
 const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 
-/** Gates that open when something else has happened: the instant is when they are looked at again. */
+/** Gates that open after another event: the instant is when they are checked again. */
 const LOOKED_AT_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'robots-in-flight'])
 const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
   isForever(until) || LOOKED_AT_AGAIN.has(gate) ? {} : { until }
@@ -133,7 +133,7 @@ const CAUSES = {
   'no-answer': 'the site did not answer',
 }
 
-/** Failures count from the latest answer that asked for less; without a note the two kinds of failure cannot be told apart. */
+/** Failures count from the latest answer that asked for less; without a note the two kinds of failure are indistinguishable. */
 function causeOf({ backOff, failures = 0 }: OriginView, notes: readonly Note[]): string {
   const note = notes.find((one) => one.what === 'back-off')
   const inARow = failures > 0 ? failures : (backOff?.incidents ?? 0)
@@ -170,7 +170,7 @@ function delayed(lane: LaneView, origin: OriginView): Why {
   return { state: 'delay', sentence: `waits for its delay of ${clamped} to end` }
 }
 
-/** What is known of an origin's robots.txt, in a word or two. */
+/** The state of an origin's robots.txt, in a word or two. */
 export function robotsWord({ answer, copy, question }: RobotsState): string {
   if (answer === undefined) return question === undefined ? 'not asked yet' : 'being asked'
   if (RULES.has(answer.kind)) return 'rules'

@@ -1,4 +1,4 @@
-/** Numbers and instants as people read them. */
+/** Numbers and instants for people. */
 import { isForever, systemClock } from '@decorum/protocol'
 
 /** 0.8 s · 12 s · 3 min 20 s · 2 h 5 min · 3 d 4 h */
@@ -15,7 +15,7 @@ export function length(ms: number): string {
   return pair(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
-/** 1 234 567, with thin spaces; 12 decimals are never worth reading. */
+/** 1 234 567, with thin spaces, and never with many decimals. */
 export function count(n: number): string {
   return String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u2009')
 }
@@ -28,7 +28,7 @@ export function some(n: number, one: string, many = `${one}s`): string {
 /** 14:03:22 UTC */
 export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`
 
-/** 20 Nov 14:03 UTC; instants of another year would be read wrong without it: 2027-01-05 14:03 UTC */
+/** 20 Nov 14:03 UTC; with the year if it is another one: 2027-01-05 14:03 UTC */
 export function day(at: number, now = systemClock.machine()): string {
   const iso = new Date(at).toISOString()
   const time = `${iso.slice(11, 16)} UTC`

@@ -1,4 +1,4 @@
-/** A fetcher as a process: joined to the fleet, its fetching processes, its health, and the pages that it keeps. */
+/** A fetcher as a process: joins the fleet, runs its fetching processes, reports its health, and serves the pages that it keeps. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Joined, startJoined } from '@decorum/config/fleet-config'
 import { isContentPath } from '@decorum/content/reference'
@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { type Config, readConfig } from './config.ts'
 import { superviseFetching } from './process/processes.ts'
 
-/** @param early  the first fetching process, where it has been started already */
+/** @param early  the first fetching process, if it has been started already */
 export const startFetcher = (env: Env, early?: EarlyProcess): Promise<RunningService> =>
   startJoined('fetcher', env, readConfig, (joined) => start(joined, env, early))
 
@@ -38,11 +38,11 @@ async function start(joined: Joined<Config>, env: Env, early?: EarlyProcess): Pr
   }
 }
 
-/** Each fetching process joins and follows by itself, also one that is started again later. */
+/** Each fetching process, also a restarted one, joins the fleet and follows its configuration independently. */
 async function startRole(joined: Joined<Config>, env: Env, log: Logger, early?: EarlyProcess): Promise<Role> {
   if (joined.config.FETCH_PROCESSES === 0) {
     early?.child.kill('SIGKILL')
-    // Only now: a supervisor that does not fetch need not load all that fetching takes.
+    // Imported late: a supervisor that does not fetch need not load the modules for fetching.
     return (await import('./process/fetching.ts')).startFetching(joined, log)
   }
   const fetching = await superviseFetching(joined.config, env, log, early)
@@ -50,7 +50,7 @@ async function startRole(joined: Joined<Config>, env: Env, log: Logger, early?: 
   return fetching
 }
 
-/** Answers GET /v1/content: the pages that this fetcher and its processes keep. What reads them is loaded when they are asked for. */
+/** Answers GET /v1/content: the pages that this fetcher and its processes keep. The reader's modules are loaded by the first request. */
 function contentOf({ ARCHIVE_DIR, crawls, CONTENT_TOKEN }: Config) {
   const open = async () => {
     const { archiveFolders, contentServer } = await import('@decorum/content/server')

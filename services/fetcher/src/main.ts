@@ -6,11 +6,11 @@ import { forkFetching } from './process/fork.ts'
 /**
  * Starts the fetching processes under this one. With FETCH_PROCESSES=0 this process fetches itself, without a supervisor
  * (tests; containers whose own supervisor kills a process that does not answer /livez).
- * @param env  may follow later; what needs no setting is loaded meanwhile
- * @throws SettingsError for wrong settings, LedgerUnfitError or LedgerUnavailableError when Redis will not do
+ * @param env  may arrive later; modules that need no setting are loaded meanwhile
+ * @throws SettingsError for wrong settings, LedgerUnfitError or LedgerUnavailableError when Redis cannot be used
  */
 export async function main(env: Env | Promise<Env> = process.env): Promise<RunningService> {
-  // What fetches takes longest to load. It begins before the modules of this process are there, and gets its settings from them.
+  // The fetching process takes longest to load. It starts before this process has loaded its modules, and gets its settings later.
   const { FETCH_PROCESSES } = env instanceof Promise ? process.env : env
   const early = FETCH_PROCESSES === '0' ? undefined : forkFetching()
   try {

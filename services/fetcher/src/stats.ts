@@ -1,4 +1,4 @@
-/** What this process did: plain numbers, since every order counts some, and shown to Prometheus when asked. */
+/** Counters of this process: plain numbers, since every order changes some, exported to Prometheus on request. */
 
 import { BUILD } from '@decorum/config/fleet-config'
 import type { Shares } from '@decorum/politeness'
@@ -7,17 +7,17 @@ import { counterOf, gaugeOf, gaugesOf, ledgerMetrics, processMetrics } from '@de
 import { Histogram, Registry } from '@decorum/runtime/prometheus'
 import type { StartRefusal, Unused } from '@decorum/sending'
 
-/** Why an order sent nothing. */
+/** Reasons for an order that sent nothing. */
 export type Refusal = StartRefusal | Unused['why'] | 'stopping' | 'paced' | 'unknown-agent' | 'egress' | 'share'
 
 export type Stats = ReturnType<typeof openStats>
 
-/** Lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
+/** Buckets: lanes are due to the millisecond; beyond a second the fetcher has too few slots. */
 const LATENESS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
-/** To the usual deadline, 30 s, and beyond. */
+/** Buckets up to the usual deadline, 30 s, and beyond. */
 const FETCH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** Crawls, tokens and domains that the metrics name: a label each. */
+/** Most crawls, tokens and domains with a label in the metrics. */
 const MOST_SHARES = 20
 
 /** @param slots  of the fetcher, read whenever the metrics are */
@@ -44,13 +44,13 @@ export function openStats(slots: {
   const durations = histogram('fetch_seconds', 'from the lease to the end of the exchange', FETCH_SECONDS, ['kind'])
   const durationsOf = { page: durations.labels('page'), robots: durations.labels('robots') }
   const stats = {
-    /** how long an order that was due waited here until its lease was started, ms */
+    /** how long a due order waited here until its lease was started, ms */
     late: (ms: number) => lateness.observe(ms / 1_000),
     /** how long the lease of an exchange was held, ms */
     took: (kind: 'page' | 'robots', ms: number) => durationsOf[kind].observe(ms / 1_000),
     /** for `openLedger` */
     onCall: ledgerMetrics(registry),
-    /** version of the configuration that this process goes by */
+    /** version of the configuration that this process uses */
     configVersion: undefined as number | undefined,
     started: 0,
     ended: 0,
@@ -67,7 +67,7 @@ export function openStats(slots: {
     },
     sinkFailed(error: unknown, log: { error(fields: object, message: string): void }): void {
       sinkFailures++
-      if (systemClock.monotonic() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged once in a while
+      if (systemClock.monotonic() - sinkSaidAt < 10_000 && sinkFailures > 1) return // a full disk is logged only now and then
       sinkSaidAt = systemClock.monotonic()
       log.error({ err: error, failures: sinkFailures }, 'a page could not be kept; its outcome goes without')
     },

@@ -1,4 +1,4 @@
-/** The parts of the fetcher that tests and benches use one by one. Not for other services. */
+/** Parts of the fetcher for tests and benches. Not for other services. */
 export { readConfig } from './config.ts'
 export { START_AHEAD_MS } from './limits.ts'
 export { carryOut } from './orders/carry-out.ts'

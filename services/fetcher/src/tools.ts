@@ -1,4 +1,4 @@
-/** What each step of an order works with. */
+/** Dependencies of every step of an order. */
 import type { Ledger } from '@decorum/ledger'
 import type { Traces } from '@decorum/runtime'
 import type { Durations, OrderTools } from '@decorum/sending'
@@ -18,6 +18,6 @@ export type Tools = OrderTools &
     traces?: Traces
     pageMaxBytes: number
     maxAttempts: number
-    /** true once the process is asked to stop: no lease is started any more */
+    /** true once the process is stopping: no lease is started any more */
     isStopping: () => boolean
   }

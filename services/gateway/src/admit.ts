@@ -1,4 +1,4 @@
-/** A candidate becomes what store stores: a URL in its lane, or the outcome that is already known. */
+/** Turns a candidate into the input of store: a URL in its lane, or an outcome that is already certain. */
 
 import { type Agent, type Agents, addressSet, entriesOf } from '@decorum/config'
 import { type CrawlBook, endingOf, MOST_CRAWLS, type StoreItem, USUAL } from '@decorum/ledger'
@@ -23,9 +23,9 @@ const DEFAULT_LIFE_MS = DAY
 
 /**
  * @param data   one candidate, not checked yet
- * @param id     its id when it has none of its own
- * @param crawl  its crawl when it names none
- * @returns      what is stored, and the origin whose partition stores it (undefined: the partition of the queue it came from)
+ * @param id     used when the candidate has no id
+ * @param crawl  used when the candidate names no crawl
+ * @returns      the input of store, and the origin whose partition stores it (undefined: the partition of the source queue)
  */
 export type Admit = (data: unknown, id: string, crawl?: string) => { origin: string | undefined; item: StoreItem }
 
@@ -69,7 +69,7 @@ export function admitter(
       return ends({ kind: 'invalid', reason: 'unknown-agent', detail: `agents are: ${names}` })
     }
     if (!crawls.mayName(crawl ?? DEFAULT_CRAWL)) {
-      // In the stream of the default crawl: a crawl that may not be made has none.
+      // Goes to the stream of the default crawl: a crawl that may not be created has no stream.
       const detail = `crawl: ${MOST_CRAWLS} crawls are known already; forget some ('decorum crawls forget')`
       return ends({ kind: 'invalid', reason: 'bad-candidate', detail }, { ...base, crawl: undefined })
     }
@@ -105,8 +105,8 @@ const known = (about: Omit<OutcomeAbout, 'at' | 'attempts'>, at: number, body: O
 })
 
 /**
- * An agent without a contact may only go to opened addresses. Names are not looked up here, so it may go to none of them,
- * except `localhost`, which is loopback by RFC 6761 §6.3.
+ * An agent without a contact may only contact opened addresses. Names are not resolved here, so it may contact no named host, except
+ * `localhost`, which is loopback by RFC 6761 §6.3.
  */
 function contactRule(allowAddresses: string): (agent: Agent, origin: string) => boolean {
   const opened = addressSet(entriesOf(allowAddresses))

@@ -1,6 +1,6 @@
 /**
  * Jobs of the queue `candidates` → URLs in their lanes. A job is done when every candidate in it is stored or has its outcome.
- * A job that is delivered again after a crash stores nothing twice (the marks of ledger.store).
+ * A job that is redelivered after a crash stores nothing twice (the marks of ledger.store).
  */
 import {
   type Ledger,
@@ -30,7 +30,7 @@ import { sweepUndecodable } from './sweeper.ts'
 
 export type IntakeOptions = {
   ledger: Ledger
-  /** of the queue; it may be a retired one, whose candidates all belong to other partitions */
+  /** partition of the queue; it may be a retired one, whose candidates all belong to other partitions */
   partition: number
   tag: string
   connection: RedisLink
@@ -38,20 +38,20 @@ export type IntakeOptions = {
   metrics: GatewayMetrics
   traces?: Traces
   log: Logger
-  /** before a job is stored; undefined: at once */
+  /** called before a job is stored; undefined: at once */
   turn?: () => Promise<void> | undefined
   concurrency: number
-  /** a job is delivered again after so long without a sign of life, ms */
+  /** a job without a sign of life for this time is redelivered, ms */
   lockMs: number
 }
 
-/** Between two tries to store. They go on as long as Redis is away: a job given back would only be delivered again. */
+/** Time between two attempts to store. They continue while Redis is unavailable: a returned job would only be redelivered. */
 const AGAIN_MS = 500
-/** A failure that lasts this long is logged, whatever it is. */
+/** Any failure that lasts this long is logged. */
 const MUTE_MS = 60_000
 /**
- * A job that could not be finished (another partition's Redis is away, the outcomes of a crawl are not read, this process stops) is
- * delivered again after this, and after twice as long each time, up to the longest.
+ * A job that could not be finished (another partition's Redis is unavailable, the outcomes of a crawl are not read, this process stops)
+ * is redelivered after this time, which doubles each time, up to the longest.
  */
 const LATER_MS = 5_000
 const LATEST_MS = 60_000
@@ -59,7 +59,7 @@ const LATEST_MS = 60_000
 export function startIntake(options: IntakeOptions): Worker {
   const { ledger, partition, tag, connection, metrics, traces, log, concurrency, lockMs } = options
   let closing = false
-  /** Goes on as long as this process does. A fault of this program is logged once, and so is a Redis that is away for long. */
+  /** Retries while this process runs. A bug is logged once, and so is a Redis that stays unavailable. */
   const logged = (job: Job<unknown>): ((error: unknown) => boolean) => {
     const since = ledger.clock.monotonic()
     let isLogged = false
@@ -74,7 +74,7 @@ export function startIntake(options: IntakeOptions): Worker {
   /** Whether all of it is stored. */
   const store = async (job: Job<unknown>, token: string): Promise<boolean> => {
     const away = new Set<number>()
-    // The settings of a crawl apply from its first URL on; a look once a second would miss URLs that come right after them.
+    // The settings of a crawl apply from its first URL on; reading them once a second would miss URLs that arrive right after them.
     await options.turn?.()
     if (closing) return false
     if (namesUnknown(job, ledger.crawlBook)) await ledger.crawlBook.look().catch(() => undefined)
@@ -87,7 +87,7 @@ export function startIntake(options: IntakeOptions): Worker {
       )
       crashPoint('intake.before-store')
       const store = (): Promise<StoreResult> => ledger.store(target, items, mark)
-      // The Redis of another partition may be away for long; its candidates come again, and the others of the job go on.
+      // Another partition's Redis may be unavailable for long; its candidates are redelivered, and the others of the job are stored now.
       const result = await (target === partition
         ? retry(ledger.clock, store, AGAIN_MS, logged(job))
         : store().catch(() => undefined))
@@ -114,8 +114,8 @@ export function startIntake(options: IntakeOptions): Worker {
       return false
     })
     if (isStored) return
-    // The whole job comes again, with marks on what is stored, and other jobs are worked on meanwhile. After any other error
-    // BullMQ would call the job failed. A job that cannot be moved stalls, and is delivered again when its lock ends.
+    // The whole job is redelivered, with marks for stored candidates, and other jobs are processed meanwhile. After any other error
+    // BullMQ would count the job as failed. A job that cannot be moved stalls, and is redelivered when its lock ends.
     const laterMs = Math.min(LATEST_MS, LATER_MS * 2 ** Math.max(0, (job.attemptsStarted ?? 1) - 1))
     await job.moveToDelayed(ledger.clock.machine() + laterMs, token).catch(() => {})
     throw new DelayedError()
@@ -127,7 +127,7 @@ export function startIntake(options: IntakeOptions): Worker {
     lockDuration: lockMs,
     stalledInterval: lockMs,
     runRetryDelay: AGAIN_MS,
-    maxStalledCount: 1_000, // no job is ever given up: each candidate in it ends up stored or with an outcome
+    maxStalledCount: 1_000, // no job is ever dropped: each candidate in it ends up stored or with an outcome
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 1_000 },
   })
@@ -136,7 +136,7 @@ export function startIntake(options: IntakeOptions): Worker {
     if (error instanceof SyntaxError || error instanceof TypeError) sweep()
   })
   let sweeping = false
-  /** Called when BullMQ could not read a job: it throws a SyntaxError for text that is no JSON, a TypeError for null options. */
+  /** Called when BullMQ could not read a job: it throws a SyntaxError for invalid JSON, a TypeError for null options. */
   const sweep = (): void => {
     if (sweeping || closing) return
     sweeping = true
@@ -156,7 +156,7 @@ export function startIntake(options: IntakeOptions): Worker {
   return worker
 }
 
-/** Whether a job, or one of its candidates, names a crawl that this process does not know yet. */
+/** Whether a job, or one of its candidates, names a crawl that is new to this process. */
 function namesUnknown({ data }: Job<unknown>, crawls: Ledger['crawlBook']): boolean {
   const isUnknown = (name: unknown): boolean => typeof name === 'string' && !crawls.knows(name)
   const members = candidatesOf(data)
@@ -198,16 +198,16 @@ function chunksOf({ ledger, partition, tag, admit }: IntakeOptions, job: Job<unk
 }
 
 /**
- * A mark that outlives the job. A producer may use the job's id again for other candidates, so the mark also has the job's
- * timestamp, which is the same at each delivery. Ids of @decorum/client are unique: a second job under one of them is the same
- * job, added again because the first reply was lost.
+ * A mark that outlives the job. A producer may reuse the job's id for other candidates, so the mark also contains the job's timestamp,
+ * which is the same at each delivery. Ids of @decorum/client are unique: a second job under one of them is the same job, added
+ * again because the first reply was lost.
  */
 function foreignMark(queue: string, job: Job<unknown>, chunk: number): string {
   const jobId = String(job.id)
   return `job:${queue}:${isFrontierJob(jobId) ? '' : job.timestamp}:${jobId}:${chunk}`
 }
 
-/** All marks of a job that may exist in other partitions. Deleting one that does not exist costs nothing. */
+/** All marks that a job may have in other partitions. Deleting a missing one costs nothing. */
 function* chunksMarkedElsewhere(
   { ledger, partition, tag }: IntakeOptions,
   job: Job<unknown>,

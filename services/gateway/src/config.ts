@@ -5,7 +5,7 @@ const Settings = schemaOf('gateway')
 
 export type GatewayConfig = ReturnType<typeof readConfig>
 
-/** @throws SettingsError with a message for the person who set them */
+/** @throws SettingsError with a message for the operator */
 export function readConfig(env: Record<string, string | undefined>) {
   const { SITE_POLICIES, ...settings } = readSettings(Settings, env)
   return {

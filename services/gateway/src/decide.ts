@@ -1,6 +1,6 @@
 /**
- * What becomes of a reserved lane. Pure. Its first URLs are read in order: one that needs no request leaves with its outcome, the
- * first that may be fetched becomes an order, and one that has to wait defers the lane until a known time.
+ * Decides the fate of a reserved lane. Pure. Its first URLs are read in order: a URL that needs no request leaves with its outcome, the
+ * first that may be fetched becomes an order, and a URL that must wait defers the lane until a known time.
  */
 
 import { type Agent, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
@@ -21,9 +21,9 @@ export type DecideWith = {
   /** the rules in force; undefined: there are none */
   rules: RobotsTxt | undefined
   maxAttempts: number
-  /** how long a reservation lasts: an order is started within it, ms */
+  /** length of a reservation: an order is started within it, ms */
   reserveMs: number
-  /** of a crawl that wants fewer than that */
+  /** limits of crawls that want fewer URLs than that */
   attemptsOf?(crawl: string): number | undefined
   /** wall clock, for the `at` of outcomes */
   wallNow(): number
@@ -39,7 +39,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
   for (const [index, first] of lane.urls.entries()) {
     const attempts = index === 0 ? lane.tries : 0
     const wanted = given.attemptsOf?.(first.crawl ?? DEFAULT_CRAWL)
-    const expires = first.expiresAt - wallAt + now // on the ledger's time
+    const expires = first.expiresAt - wallAt + now // on the ledger's clock
     const drop = (body: OutcomeBody): void => {
       const { id, path, crawl, meta } = first
       const about = { id, url: origin + path, agent: agent.name, at: given.wallNow(), attempts, crawl, meta }
@@ -103,7 +103,7 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
     const visitFrom = visitTimeOpensAt(agent, given.rules, wallAt, given.reserveMs + CONNECTING_MS) - wallAt + now
     const closed = senderGate(verdict, visitFrom, now)
     if (closed !== undefined) return leave({ kind: 'defer', until: Math.min(closed.until, expires), why: closed.gate })
-    // A refresh is an order of its own. The page follows after the delay, under the rules that are in force then.
+    // A refresh is a separate order. The page follows after the delay, under the rules in force then.
     const isRefresh = verdict.kind === 'allowed' && verdict.refresh && lane.robots.state.question === undefined
     return verdict.kind === 'ask' || isRefresh ? make('robots', '/robots.txt', delay) : make('page', first.path, delay)
   }
@@ -111,8 +111,8 @@ export function decide(lane: ReservedLane, agent: Agent, given: DecideWith): Dec
 }
 
 /**
- * What the ledger has recorded counts while the rules are not at hand. It was made with the least delay of its day, which may
- * have become shorter; what an operator has set by hand is kept by the ledger itself when the request starts.
+ * Without the rules at hand, the recorded delay counts. It was calculated with the minimum delay of that time, which may have become
+ * shorter; the ledger keeps a delay set by an operator when the request starts.
  */
 function recordedMs({ robots, delayMs }: ReservedLane, agent: Agent, rules: RobotsTxt | undefined): number | undefined {
   const { answer } = robots.state
@@ -121,8 +121,8 @@ function recordedMs({ robots, delayMs }: ReservedLane, agent: Agent, rules: Robo
 }
 
 /**
- * A lane whose agent this gateway does not know: a deploy is under way, or the agent was removed from DECORUM_AGENTS. It waits for
- * a gateway that knows the agent; URLs that have expired end.
+ * A lane of an unknown agent: a deployment is in progress, or the agent was removed from DECORUM_AGENTS. The lane waits for a gateway that
+ * has the agent; URLs that have expired end.
  */
 export function decideUnknown(lane: ReservedLane, wallNow: () => number): Decision {
   const { agent, origin, fence, urls, now } = lane

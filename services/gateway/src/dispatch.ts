@@ -23,22 +23,22 @@ import type { GatewayMetrics } from './metrics.ts'
 import { openPools, type Pools } from './pools.ts'
 import { shareOf } from './shares.ts'
 
-/** Lanes that are due this soon are reserved already: their orders reach a slot before the fetcher starts them. */
+/** Lanes due this soon are reserved early: their orders reach a slot before the fetcher starts them. */
 const AHEAD_MS = 80
-/** A round gathers the lanes that become due within this, instead of waking for each of them. */
+/** A round collects the lanes that become due within this time, so that the loop does not wake for each of them. */
 const ROUND_MS = 40
-/** The same while lanes are due that could not be reserved ahead, because their delays are shorter: any wait would make them late. */
+/** The same while some lanes are due that could not be reserved early, because their delays are shorter: any wait would make them late. */
 const LATE_ROUND_MS = 5
-/** The longest sleep, and so the longest delay by a lost wake-up. */
+/** The longest sleep, and so the longest delay after a lost wake-up. */
 const LONGEST_SLEEP_MS = 1_000
-/** How soon the slots are looked at again when all are taken: they become free too fast for wake-ups. */
+/** Time until the slots are checked again when all are taken: they become free too fast for wake-ups. */
 const SLOTS_FULL_MS = 5
-/** The sleep when Redis is away, or when readers of outcomes are behind. */
+/** The sleep while Redis is unavailable, or while readers of outcomes lag. */
 const TROUBLE_MS = 500
 /** URLs read per lane: one, and more after a round in which URLs left without a request. */
 const PEEK = 1
 const PEEK_DEEP = 50
-/** When a reservation gets no answer in time, the next one asks for so many times fewer lanes; each full answer adds one. */
+/** After a reservation without a timely answer the limit of lanes is divided by this; each full answer raises it by one. */
 const SHRINK = 4
 
 /** Up to this number, orders are not divided among fetchers. */
@@ -56,11 +56,11 @@ export type DispatchOptions = {
   traces?: Traces
   log: Logger
   maxAttempts: number
-  /** how long a reservation lasts, ms */
+  /** length of a reservation, ms */
   reserveMs: number
-  /** of a crawl that wants fewer */
+  /** limits of crawls that want fewer */
   attemptsOf?: (crawl: string) => number | undefined
-  /** the fetch slots of the fleet, the number of fetchers that share them, and what the workers of each pool ask for */
+  /** the fetch slots of the fleet, the number of fetchers that share them, and the demand of each pool's workers */
   fleet: () => FleetSize
 }
 
@@ -92,8 +92,8 @@ export function startDispatch(options: DispatchOptions) {
 
   const round = async (): Promise<number> => {
     const { slots, pools: demand } = fleet()
-    if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is there
-    // Whose order it is shows when a lane is reserved: those that workers of pools ask for need not wait for a slot of a fetcher.
+    if (slots === 0) return LONGEST_SLEEP_MS // no fetcher is running
+    // Reserving a lane shows to whom its order goes: orders for workers of pools need not wait for a slot of a fetcher.
     let most = slots * 2
     for (const { wanted } of demand.values()) most += wanted
     const inFlightLimit = shareOf(most, partition, ledger.inFlight())
@@ -104,7 +104,7 @@ export function startDispatch(options: DispatchOptions) {
       if (reserved.why === 'slots-full') return SLOTS_FULL_MS
       if (reserved.why === 'outcomes-full') return TROUBLE_MS
       if (reserved.waitMs === undefined) return LONGEST_SLEEP_MS
-      if (reserved.waitMs === 0) return 0 // the lanes that were looked at were empty, and more are due
+      if (reserved.waitMs === 0) return 0 // the lanes that were read were empty, and more are due
       return reserved.why === 'startup-hold'
         ? reserved.waitMs
         : Math.max(LATE_ROUND_MS, reserved.waitMs - AHEAD_MS + ROUND_MS)
@@ -141,7 +141,7 @@ export function startDispatch(options: DispatchOptions) {
   const done = loop()
   return {
     wake: bell.ring,
-    /** whether no URL waited in a lane at the latest look */
+    /** whether no URL was waiting in a lane at the latest check */
     isIdle: () => isIdle,
     async stop(): Promise<void> {
       running = false
@@ -164,7 +164,7 @@ async function decideAll(
   const resolved = decisions.filter(
     ({ order, resolution: { dropped, next } }) => order === undefined || dropped.length > 0 || next.kind === 'pool',
   )
-  // URLs have to leave their lane before an order for the one behind them is sent.
+  // URLs must leave their lane before an order for the URL behind them is sent.
   const stale = await resolveAll(ledger, partition, resolved)
   if (resolved.length > 0) crashPoint('resolve.after')
   const orders = decisions.flatMap((one) => (one.order !== undefined && !stale.has(one) ? [one.order] : []))
@@ -213,7 +213,7 @@ async function decideLane(
 
 async function resolveAll(ledger: Ledger, partition: number, decisions: Decision[]): Promise<Set<Decision>> {
   const stale = new Set<Decision>()
-  // A call carries outcomes as well as lanes; it is kept as short as any other.
+  // A call carries outcomes as well as lanes; it is kept as short as other calls.
   for (let at = 0; at < decisions.length;) {
     let items = 0
     const from = at
@@ -232,7 +232,7 @@ async function resolveAll(ledger: Ledger, partition: number, decisions: Decision
   return stale
 }
 
-/** Sends the orders in jobs of up to MAX_ORDERS_PER_JOB, and smaller ones when there are few, so that every fetcher gets some. */
+/** Sends the orders in jobs of up to MAX_ORDERS_PER_JOB, and smaller ones for few orders, so that every fetcher gets some. */
 async function addOrders(
   { orders: queue, ledger, partition, metrics, traces, fleet }: DispatchOptions,
   pools: Pools,
@@ -262,8 +262,8 @@ async function addOrders(
 }
 
 /**
- * Every fetcher gets some of many orders. Few are not divided: a job costs more than an order. It stays small beside the slots of one
- * fetcher, because orders of a job do not go to another one while they wait for slots.
+ * Many orders are spread over all fetchers. Few are not divided: a job costs more than an order. A job stays small compared to the slots
+ * of one fetcher, because its orders cannot move to another fetcher while they wait for slots.
  */
 function ordersPerJob(orders: number, { slots, fetchers }: FleetSize): number {
   const share = Math.ceil(orders / (fetchers * 2 || 1))

@@ -1,13 +1,13 @@
 /**
- * Intake while Redis has little memory left. URLs that wait in the queue are stored only as fast as fetching frees memory, so that
- * there is always room for the work that frees it.
+ * Intake while Redis is short of memory. URLs that wait in the queue are stored only as fast as fetching frees memory, so that there is
+ * always room for the work that frees it.
  */
 import { HEADROOM, type Ledger, outcomesAllowed, type RedisMemory } from '@decorum/ledger'
 import { keepDoing } from '@decorum/runtime'
 import type { Logger } from 'pino'
 
 const LOOK_MS = 1_000
-/** While little is left, a job is stored when no URL waits in its partition, and so often where some do, perhaps for long. */
+/** With little memory, a job is stored at once if no URL waits in its partition, and at this interval otherwise, perhaps for long. */
 const TRICKLE_MS = 2_000
 const AGAIN_MS = 100
 
@@ -51,7 +51,7 @@ export function openHeadroom({ ledger, log, outcomesLimit, isIdle }: HeadroomOpt
       return memory
     },
     isLow,
-    /** Resolves when a job of this partition may be stored; one after the other while little is left. */
+    /** Resolves when a job of this partition may be stored; one at a time while memory is short. */
     turn(partition: number): Promise<void> | undefined {
       if (!isLow()) return undefined
       const turn = async (): Promise<void> => {

@@ -12,26 +12,26 @@ const TRIM_TICKS = 10
 const SAMPLE_TICKS = 50
 const CRAWLS_MS = 1_000
 const OUTBOX_ITEMS = 100
-/** pages of the outbox that are read when the first entries wait for a partition that is away */
+/** pages of the outbox that are read when the first entries wait for an unreachable partition */
 const OUTBOX_PAGES = 10
 
 export type HousekeepingOptions = {
   ledger: Ledger
   id: string
-  /** what this process announces about itself */
+  /** announcement of this process */
   about?: () => About
   admit: Admit
   metrics: GatewayMetrics
   log: Logger
-  /** little memory is left, which outcomes that are read make free */
+  /** memory is short; reading outcomes frees some */
   isLow?: () => boolean
   onFleet(members: Member[]): void
 }
 
-/** One loop per partition: when the Redis of one is away or hangs, the others go on. */
+/** One loop per partition: when one Redis is unavailable or hangs, the others continue. */
 export async function startHousekeeping(options: HousekeepingOptions) {
   const { ledger, log } = options
-  /** No part waits for another: when Redis is full it refuses the rest, and trimming makes room again. */
+  /** The parts do not wait for each other: a full Redis refuses the rest, and trimming makes room again. */
   const keep = async (partition: number, tick: number): Promise<void> => {
     const works = [emptyOutbox(options, partition)]
     if (tick % TRIM_TICKS === 0 || options.isLow?.()) works.push(ledger.trimOutcomes(partition))
@@ -40,12 +40,12 @@ export async function startHousekeeping(options: HousekeepingOptions) {
     if (tick % SAMPLE_TICKS === 0 && partition < ledger.tags.length) works.push(ledger.sample(partition).then(() => {}))
     for (const work of await Promise.allSettled(works)) if (work.status === 'rejected') throw work.reason
   }
-  /** Leases that have ended, and URLs of crawls that are over: looked for once a second, and at the next tick where there were some. */
+  /** Ends expired leases and the URLs of finished crawls: once a second, and at the next tick if there were some. */
   const whereSome = [
     againWhereSome((partition) => reap(options, partition)),
     againWhereSome((partition) => ledger.sweepCrawls(partition)),
   ]
-  // The first announcement tells how large the fleet is, before anything is dispatched. Where Redis has just gone, the loops go on.
+  // The first announcement shows how large the fleet is, before anything is dispatched. If Redis is unavailable, the loops start anyway.
   let isFetched = await announce(options).catch((error: unknown) => {
     endIfUnfit(error, log)
     return false
@@ -54,7 +54,7 @@ export async function startHousekeeping(options: HousekeepingOptions) {
     keepDoing(
       ledger.clock,
       async (tick) => {
-        // While no fetcher runs, every URL waits for the next look.
+        // While no fetcher runs, every URL waits for the next check.
         if (tick % TICKS_PER_SECOND === 0 || !isFetched) isFetched = await announce(options)
       },
       TICK_MS,
@@ -85,7 +85,7 @@ async function lookAtCrawls(ledger: Ledger): Promise<void> {
   await ledger.limitCrawls()
 }
 
-/** @returns whether a fetcher is there */
+/** @returns whether a fetcher is running */
 async function announce(options: HousekeepingOptions): Promise<boolean> {
   const members = await options.ledger.announce(memberOf(options))
   options.onFleet(members)
@@ -94,7 +94,7 @@ async function announce(options: HousekeepingOptions): Promise<boolean> {
 
 type Again = { work: (partition: number) => Promise<void>; partitions: Set<number> }
 
-/** @param look  answers how many it has found */
+/** @param look  returns how many it has found */
 function againWhereSome(look: (partition: number) => Promise<number>): Again {
   const partitions = new Set<number>()
   const work = async (partition: number): Promise<void> => {
@@ -120,8 +120,8 @@ async function reap({ ledger, metrics }: HousekeepingOptions, partition: number)
 }
 
 /**
- * Stores the targets of redirects as candidates of their own, once per outbox entry. An entry whose partition does not answer, or
- * whose outcome has no room, stays, and the entries behind it go on.
+ * Stores the targets of redirects as separate candidates, once per outbox entry. An entry whose partition does not answer, or whose
+ * outcome has no room, stays, and the entries behind it are processed.
  */
 async function emptyOutbox({ ledger, admit }: HousekeepingOptions, partition: number): Promise<void> {
   const away = new Set<number>()

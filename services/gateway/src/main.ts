@@ -1,4 +1,4 @@
-/** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which asks decide.ts about each lane. */
+/** A gateway as a process. Any number of gateways share one Redis. Start at dispatch.ts, which calls decide.ts for each lane. */
 import { randomUUID } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, type Joined, openFleetLedger, startJoined, VERSION } from '@decorum/config/fleet-config'
@@ -24,12 +24,12 @@ import { startHousekeeping } from './housekeeping.ts'
 import { gatewayMetrics } from './metrics.ts'
 import { demandOf } from './pools.ts'
 
-/** Jobs of candidates that one gateway works on at once, per partition: more would only hold more candidates in memory. */
+/** Candidate jobs in progress in one gateway, per partition: more would only keep more candidates in memory. */
 const INTAKE_CONCURRENCY = 4
 
 /**
  * @throws SettingsError for wrong settings, and for those that contradict the fleet's configuration · LedgerUnavailableError when
- *         Redis is away · LedgerUnfitError when this Redis cannot be used · Error when the port is in use
+ * Redis is unavailable · LedgerUnfitError when this Redis cannot be used · Error when the port is in use
  */
 export const main = (env: Record<string, string | undefined> = process.env): Promise<RunningService> =>
   startJoined('gateway', env, readConfig, start)
@@ -59,11 +59,11 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   const robots = robotsJudge(ledger, config.ROBOTS_RETRY_MS)
   const admit = admitter(agents, config.DECORUM_ALLOW_ADDRESSES, robots, () => ledger.wall(), ledger.crawlBook)
 
-  await ledger.crawlBook.look().catch(() => undefined) // housekeeping looks again every second
+  await ledger.crawlBook.look().catch(() => undefined) // housekeeping retries every second
 
   let fleet: FleetSize = { slots: 0, fetchers: 0, pools: new Map() }
   const dispatches = ledger.tags.map((tag, partition) => {
-    const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged it
+    const orders = new Queue(ORDERS, { connection, ...queueOptions(tag) }).on('error', () => {}) // the connection has logged the error
     const dispatch = startDispatch({
       ledger,
       partition,
@@ -139,7 +139,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   )
   return {
     port: health.port,
-    /** Intake stops first. Reserved lanes are started by the fetchers, or their reservations end by themselves. */
+    /** Intake stops first. Fetchers start the reserved lanes, or the reservations expire. */
     async stop() {
       following.stop()
       await headroom.stop()
@@ -161,7 +161,7 @@ async function start(joined: Joined<GatewayConfig>): Promise<RunningService> {
   }
 }
 
-/** Of the ledger, as they may change. */
+/** The settings of the ledger that may change. */
 const limitsOf = (config: GatewayConfig) => ({
   laneLimit: config.LANE_LIMIT,
   outcomesLimit: config.OUTCOMES_LIMIT,

@@ -1,11 +1,11 @@
-/** What a gateway counts. No label is an origin, so that the labels are few and known beforehand. */
+/** Counters of a gateway. No label is an origin, so that the labels are few and known beforehand. */
 import { BUILD } from '@decorum/config/fleet-config'
 import { gaugeOf, ledgerMetrics, processMetrics } from '@decorum/runtime'
 import { Counter, Registry } from '@decorum/runtime/prometheus'
 
 export type GatewayMetrics = ReturnType<typeof gatewayMetrics>
 
-/** @param configVersion  of the configuration that this process goes by */
+/** @param configVersion  of the configuration that this process uses */
 export function gatewayMetrics(
   configVersion: () => number | undefined = () => undefined,
   memoryShare: () => number = () => 0,

@@ -1,6 +1,6 @@
 /**
  * Orders for the workers of pools: pages of a crawl or an agent that names a pool are fetched elsewhere, and only as many orders wait for
- * its workers as these have asked for at once. robots.txt is asked for by the fetchers of the fleet, whatever the agent.
+ * its workers as these have requested at once. robots.txt is always fetched by the fleet's fetchers.
  */
 import type { Agents } from '@decorum/config'
 import type { Ledger, PoolDemand, ReservedLane } from '@decorum/ledger'
@@ -8,7 +8,7 @@ import { namesRobotsTxt, type Order, writtenOrder } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
 import type { Decision } from './decide.ts'
 
-/** How long a lane waits for workers of its pool before it is looked at again, at least and at most. */
+/** Shortest and longest time before a lane that waits for workers of its pool is tried again. */
 const SOON_MS = 1_000
 const LATE_MS = 30_000
 
@@ -18,7 +18,7 @@ export type PoolsOptions = {
   ledger: Ledger
   partition: number
   agents: Agents
-  /** what the workers of each pool ask for */
+  /** the demand of each pool's workers */
   demand: () => ReadonlyMap<string, PoolDemand>
 }
 
@@ -27,7 +27,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
     order === undefined || order.kind !== 'page' || namesRobotsTxt(order.path)
       ? undefined
       : (ledger.crawlBook.recordOf(order.crawl).settings?.pool ?? agents.find(order.agent)?.pool)
-  /** lanes that found no room since there was some, and when workers were last known of */
+  /** lanes that found no room since there was some, and when workers last announced themselves */
   const known = new Map<string, { turnedAway: number; seenAt: number }>()
 
   const roomIn = async (pool: string): Promise<number> => {
@@ -43,7 +43,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
     return waitMs({ wanted, turnedAway: about.turnedAway, absentMs: ledger.clock.monotonic() - about.seenAt })
   }
   return {
-    /** The decisions; where the pool of an order has no room, its lane waits instead. Of the same places as `lanes`. */
+    /** Replaces decisions for pools: if the pool of an order has no room, its lane waits instead. The result has the positions of `lanes`. */
     async admit(decisions: Decision[], lanes: readonly ReservedLane[]): Promise<Decision[]> {
       const pools = new Set(decisions.flatMap(({ order }) => poolOf(order) ?? []))
       if (pools.size === 0) return decisions
@@ -61,7 +61,7 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
         return room > 0 ? ofPool(decision) : deferred(decision, lanes[at] as ReservedLane, waitMsFor(pool))
       })
     },
-    /** hands the orders of pools to their workers, and answers the others */
+    /** sends the orders of pools to their workers, and returns the others */
     async offer(orders: Order[]): Promise<Order[]> {
       const byPool = Map.groupBy(orders, poolOf)
       for (const [pool, some] of byPool) {
@@ -74,13 +74,13 @@ export function openPools({ ledger, partition, agents, demand }: PoolsOptions) {
   }
 }
 
-/** Its reservation, and later its lease, counts among those of pools. */
+/** Its reservation, and later its lease, counts as one of a pool. */
 const ofPool = ({ resolution, order }: Decision): Decision => ({
   resolution: { ...resolution, next: { kind: 'pool' } },
   ...defined({ order }),
 })
 
-/** No order: the lane waits, and its URL expires in time. */
+/** No order: the lane waits, and its URL may expire. */
 function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane, ms: number): Decision {
   const expires = order?.expiresAt === undefined ? Infinity : order.expiresAt - wallAt + now
   return { resolution: { ...resolution, next: { kind: 'defer', until: Math.min(now + ms, expires), why: 'pool' } } }
@@ -88,16 +88,17 @@ function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane
 
 /**
  * Looking at a lane again costs the same whether or not anything has changed. So the lanes of a pool without workers are looked at
- * more and more rarely while none comes, and those of busy workers about when their turn may come.
- * @param turnedAway  lanes before this one that found no room
- * @param absentMs    since workers were last known of
+ * Retrying a lane costs the same whether or not anything has changed. So the lanes of a pool without workers are retried more and more
+ * rarely, and those of busy workers about when their turn may come.
+ * @param turnedAway  number of earlier lanes that found no room
+ * @param absentMs    time since workers last announced themselves
  */
 export function waitMs({ wanted, turnedAway, absentMs }: Record<'wanted' | 'turnedAway' | 'absentMs', number>): number {
   const ms = wanted === 0 ? absentMs / 2 : (turnedAway / wanted) * SOON_MS
   return Math.min(LATE_MS, Math.max(SOON_MS, ms))
 }
 
-/** What the workers of all permits processes ask for together. */
+/** The demand of workers, over all permits processes. */
 export function demandOf(
   members: readonly { about?: { pools?: Record<string, PoolDemand> } }[],
 ): Map<string, PoolDemand> {

@@ -1,9 +1,9 @@
 /** How the partitions share the fetch slots of one fleet, so that their orders queues stay short together. */
 
 /**
- * All that the other partitions do not use, and never less than an equal share, so that a partition with new work need not wait.
+ * The slots that the other partitions leave unused, and never less than an equal share, so that a partition with new work need not wait.
  * @param most      orders and requests that the fleet's fetchers should have in flight
- * @param inFlight  what they have in flight of each partition, as last known
+ * @param inFlight  last known orders and requests in flight of each partition
  */
 export function shareOf(most: number, partition: number, inFlight: readonly number[]): number {
   const others = inFlight.reduce((sum, n, at) => (at === partition ? sum : sum + n), 0)

@@ -1,12 +1,12 @@
 /**
- * Jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, and the job stalls and is
- * delivered again for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. When only other
- * fields cannot be read, they are removed, and the job is worked on like any other.
+ * Removes jobs of `candidates` that BullMQ cannot read. It can neither run nor fail them: it throws, and the job stalls and is redelivered
+ * for ever (measured with BullMQ 6.7.0). A job whose data is not JSON is removed, with an outcome that says so. If only other fields are
+ * unreadable, these are removed, and the job is processed normally.
  */
 import { type Ledger, libraryOf, type RedisLink } from '@decorum/ledger'
 import { assignedId, CANDIDATES, outcomeOf, tagName } from '@decorum/protocol'
 
-/** Jobs looked at in each list, at the end that jobs are taken from: an unreadable job waits there. */
+/** Jobs checked in each list, at the end that jobs are taken from: an unreadable job waits there. */
 const LOOK_AT = 1_000
 
 const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
@@ -66,7 +66,7 @@ async function sweepOne(
   return (await removeJob.run(redis, keys, { id, data, timestamp: timestamp ?? '' })) !== 0
 }
 
-/** As BullMQ reads them: an empty field counts as absent, and `opts` has to be an object. */
+/** The fields as BullMQ reads them: an empty field counts as absent, and `opts` must be an object. */
 function isReadable(field: (typeof OTHER_FIELDS)[number], text: string | null | undefined): boolean {
   return (
     text === null ||

@@ -1,4 +1,4 @@
-/** The parts of the gateway that tests and benches use one by one. Not for other services. */
+/** Parts of the gateway for tests and benches. Not for other services. */
 export { admitter } from './admit.ts'
 export { startIntake } from './candidates-in.ts'
 export { readConfig } from './config.ts'

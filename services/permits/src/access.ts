@@ -1,4 +1,4 @@
-/** Who may ask for permits: without tokens every program on this machine, with tokens their holders. Web pages may not at all. */
+/** Authorises callers: without tokens every program on this machine, with tokens their holders. Web pages are always refused. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback, type PermitToken } from '@decorum/config'
 import { ANYBODY, Problem, type Token, tokenGiven } from '@decorum/sending/granting'

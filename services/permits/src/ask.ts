@@ -39,7 +39,7 @@ export class Asking {
     return this.#lines.waiting
   }
 
-  /** An exchange of this lane has ended: it is due in so many ms. */
+  /** An exchange in this lane has ended: the lane is due in `ms`. */
   ended({ agent, origin }: { agent: string; origin: string }, delayMs: number): void {
     this.#lines.ended(agent, origin, delayMs)
   }
@@ -101,13 +101,13 @@ export class Asking {
   }
 
   /**
-   * The same question again, after a permit was granted: what is left of that permit, or the gate that has closed since.
-   * @returns a Problem when it has ended, and when rules have come to forbid its URL
+   * The same request again, after a permit was granted: the rest of that permit, or the gate that has closed since.
+   * @returns a Problem when it has ended, or when new rules forbid its URL
    * @throws  Problem when Redis answers too late · LedgerUnavailableError
    */
   async again(answer: Asked, token: Token): Promise<Asked | Problem> {
     const desk = this.#desk
-    if (answer.status !== 201 || answer.permit === undefined) return answer // shadow mode takes no lane
+    if (answer.status !== 201 || answer.permit === undefined) return answer // shadow mode reserves no lane
     const { permit, body } = answer
     const since = sinceNow(desk.ledger.clock)
     const left = await leftOf(permit, desk.ledger)
@@ -131,7 +131,7 @@ const refusedField = (refusals: Refusal[]): { refused: RefusedAnswer[] } => ({
   refused: refusals.map(({ index, problem }) => ({ ...problem.toJSON(), index }) as RefusedAnswer),
 })
 
-/** The answer when none of the URLs will ever be granted: the first refusal, and of several URLs all of them. */
+/** The answer when none of the URLs will ever be granted: for one URL its refusal, for several all refusals. */
 function allRefused(refusals: Refusal[]): Problem {
   const [first] = refusals
   if (first === undefined) return new Problem('bad-request', 'a URL is needed')

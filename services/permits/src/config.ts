@@ -16,7 +16,7 @@ export function readConfig(env: Record<string, string | undefined>) {
   return {
     ...settings,
     agents,
-    /** undefined: loopback alone is answered */
+    /** undefined: only loopback is answered */
     tokens: permitTokens({ ...settings, DECORUM_PERMIT_TOKENS }, agents, 'permits are given beyond loopback'),
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),

@@ -1,4 +1,4 @@
-/** Every operation of the API, as the server mounts it (server.ts) and as /openapi.json describes it. */
+/** Every operation of the API: the server mounts these (server.ts), and /openapi.json describes them. */
 import { type Answer, answer, type Operation, problem } from '@decorum/runtime/openapi'
 import * as schema from './schemas.ts'
 
@@ -10,7 +10,7 @@ const COMMON = {
   401: problem('a token is needed'),
   503: problem('Redis does not answer'),
 }
-/** Of the routes of one permit. */
+/** For the routes of one permit. */
 const OF_PERMIT = { ...COMMON, 404: problem('no permit of this holder'), 410: problem('not held any more') }
 const ENDED: Answer = answer('ended; also when it had been', schema.EndedAnswer)
 

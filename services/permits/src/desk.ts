@@ -1,4 +1,4 @@
-/** What every verb of the service works with, and what all of them check. */
+/** Dependencies and checks that all operations of the service share. */
 
 import { lookup } from 'node:dns/promises'
 import type { Agent } from '@decorum/config'
@@ -14,11 +14,11 @@ import type { Pages } from './pages.ts'
 import type { GrantedLeases, Permit, PermitIds } from './permit-id.ts'
 import type { Ended } from './schemas.ts'
 
-/** An answer of the ledger (rules, pauses, stops, fence) is relied on for so long, as the fleet's fetchers do. */
+/** An answer of the ledger (rules, pauses, stops, fence) is relied on for this long, as in the fleet's fetchers. */
 const SEND_WITHIN_MS = 1_000
-/** The ledger's lease is longer than the permit by this, or by less when leases are short: time for the completion to arrive. */
+/** The ledger's lease is longer than the permit by this, or by less if leases are short: time for the completion to arrive. */
 const MARGIN_MS = 5_000
-/** How many ended permits are remembered at most, and half of them at least, so that a second completion is not treated as a late one. */
+/** Most ended permits that are remembered, and half of that at least, so that a second completion is not treated as a late one. */
 const MOST_ENDED = 40_000
 
 export type DeskOptions = {
@@ -30,7 +30,7 @@ export type DeskOptions = {
   fetchers: () => number
   pages: Pages
   traces: Traces
-  /** the addresses of a name; default: those that this machine finds */
+  /** the addresses of a name; default: this machine's resolver */
   lookup?: (host: string) => Promise<{ address: string }[]>
 }
 
@@ -40,7 +40,7 @@ export function openDesk(options: DeskOptions) {
   const { config, ledger, ids, lookup: addressesOf = (host) => lookup(host, { all: true }) } = options
   const marginMs = Math.min(MARGIN_MS, config.LEASE_MS / 10)
   const ended = new Recent<string, Ended>(MOST_ENDED)
-  /** Where a crawler will connect to: of several addresses, since it chooses itself, one that is stopped, where there is one. */
+  /** The address that a crawler will use: it chooses among several, so a stopped one is returned if there is any. */
   const addressOf = async (origin: string): Promise<string | undefined> => {
     const all = await addressesOf(hostOf(origin).replace(/^\[|\]$/g, '')).catch(() => [])
     return (all.find(({ address }) => ledger.stops.why(origin, address) !== undefined) ?? all[0])?.address
@@ -50,7 +50,7 @@ export function openDesk(options: DeskOptions) {
     ...grantingTools({ ...options, addressOf: (_agent, origin) => addressOf(origin) }),
     marginMs,
 
-    /** of a permit, until it is extended, ms */
+    /** lifetime of a permit until it is extended, ms */
     get longestLeaseMs(): number {
       return Math.floor(Math.min(config.LEASE_MS - marginMs, config.PERMIT_MAX_MS))
     },
@@ -58,7 +58,7 @@ export function openDesk(options: DeskOptions) {
     /** @throws Problem */
     agentOf: (name: string | undefined, token: Token): Agent => agentOf(name, token, config.agents),
 
-    /** @throws Problem: a permit that was not given to this holder is none */
+    /** @throws Problem: a permit of another holder is treated as unknown */
     async read(id: string, token: Token): Promise<Permit> {
       const permit = await ids.read(id)
       if (permit === undefined || permit.holder !== token.name || !mayBe(token, permit.agent))
@@ -66,27 +66,27 @@ export function openDesk(options: DeskOptions) {
       return permit
     },
 
-    /** The ledger knows stopped hosts; which address a host is at is known here alone. */
+    /** The ledger knows stopped hosts; only this process knows the address of a host. */
     async stopAt({ origin }: { origin: string }): Promise<'stopped' | undefined> {
       const { stops } = ledger
       if (!stops.hasAddresses()) return undefined
       return stops.why(origin, await addressOf(origin)) === undefined ? undefined : 'stopped'
     },
 
-    /** Redis's clock, for a date that a site sends */
+    /** Redis's clock, for a date from a site */
     wall: (): number => ledger.wall(),
 
     /**
-     * The holder counts its lease from our answer, the ledger from its own. When the ledger's came so late, or this process was
-     * frozen, that more than the margin has passed, the holder would rely on a lease that has ended.
+     * The holder's lease runs from our answer, the ledger's from its own. If more than the margin has passed in between (the ledger's answer
+     * was late, or this process was frozen), the holder would rely on a lease that has ended.
      */
     isTooLate: (since: Since): boolean => passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS),
 
-    /** How long after our answer the holder may send, whole ms: what is left of the time for which the ledger's answer is relied on. */
+    /** How long after our answer the holder may send, whole ms: the rest of the time for which the ledger's answer is relied on. */
     sendWithinMs: (since: Since, leaseMs: number): number =>
       Math.max(0, Math.min(Math.floor(SEND_WITHIN_MS - passed(ledger.clock, since)), leaseMs)),
 
-    /** The answer did not reach its caller, so nothing was sent: a lease that cannot be given back ends by itself. */
+    /** The answer did not reach its caller, so nothing was sent: a lease that cannot be released expires. */
     async giveBack(permit: GrantedLeases): Promise<void> {
       await endUnused(ledger, leasesOf(permit)).catch(() => undefined)
     },

@@ -1,4 +1,4 @@
-/** What the holder of a permit says at its end, what ends by it, and what is left of it before. */
+/** The end of a permit: the holder's report, the leases that end with it, and its remaining time before. */
 
 import { type Ledger, LONGEST_BACK_OFF_MS, type SiteLoad } from '@decorum/ledger'
 import { MAX_RETRY_AFTER_MS } from '@decorum/robots'
@@ -8,15 +8,15 @@ import type { Token } from '@decorum/sending/granting'
 import type { GrantedLeases, Permit } from './permit-id.ts'
 import type { CompletionBody } from './schemas.ts'
 
-/** What the answer says about the load of its origin: as of one to a fetcher of the fleet. */
+/** The load of the origin by an answer, read as for a fetcher of the fleet. */
 export function loadOf({ status, retryAfter, error }: CompletionBody): SiteLoad {
   if (status !== undefined) return loadReported(status, retryAfter)
   return error === undefined ? NORMAL_LOAD : { kind: 'no-answer' }
 }
 
 /**
- * As much of it as this token may say. A back-off closes the site for all agents of the fleet, so a token that is limited closes it for no
- * longer than the fleet itself would close a site that says nothing of how long: then one request finds out what the site says.
+ * The part of the load that this token may report. A back-off closes the site for all agents of the fleet, so a limited token closes it for
+ * no longer than the fleet itself would after an answer without a given time: then one request finds out the site's state.
  * @param now  ms since 1970, of the clock that dates are compared with
  */
 export function believedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfterMs }: Token, now: number): SiteLoad {
@@ -31,7 +31,7 @@ export function believedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfte
   }
 }
 
-/** What a permit holds. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */
+/** The leases of a permit. @param awaitedBy  its URL is a robots.txt, whose fetch the lanes of these agents wait for */
 export function leasesOf(
   { agent, origin, fence, delayMs, paceLeases, order }: GrantedLeases,
   awaitedBy?: string[],
@@ -42,11 +42,11 @@ export function leasesOf(
   return { own: { ...own, ...defined({ awaitedBy }) }, paceLeases }
 }
 
-/** Whether a permit is held, until when by the ledger, and why its request may not be sent now (`stop`). */
+/** Whether a permit is held, until when in the ledger, and why its request may not be sent now (`stop`). */
 export async function leftOf(permit: Permit, ledger: Ledger) {
   const leases = leasesOf(permit)
   const left = await extend(ledger, leases, 0)
-  // Rules are judged by whoever knows the URL: confirm is given no version here.
+  // The caller that has the URL judges the rules, so confirm gets no version here.
   const stop = await confirm(ledger, lanesOf(leases).map(laneOf))
   if (left.kind === 'stale' || stop === 'stale') return { kind: 'stale' as const }
   const endsAt = ledger.now(ledger.partitionOf(permit.origin)) + left.leftMs

@@ -1,7 +1,7 @@
 /**
- * One permit for each Idempotency-Key. The work belongs to the key and not to a connection: the same request on another connection
- * joins what is under way, which goes on while any of its callers is connected. An answer that granted something is never given
- * again as it stands: what is left of it is worked out anew.
+ * One permit for each Idempotency-Key. The work belongs to the key and not to a connection: the same request on another connection joins
+ * the work in progress, which continues while any of its callers is connected. An answer that granted a permit is never repeated as it
+ * was: the remaining time is computed again.
  */
 
 import type { Clock } from '@decorum/protocol'
@@ -10,9 +10,9 @@ import { type Caller, Problem } from '@decorum/sending/granting'
 export type KeyedWork<Answer> = {
   /** @param caller  gone once every connection that waits under the key is closed */
   first: (caller: Caller) => Promise<Answer>
-  /** how long the key stands for this answer at least, ms; 0: the same request is done anew */
+  /** how long the key keeps this answer at least, ms; 0: the same request is processed again */
   keepMs: (answer: Answer) => number
-  /** what is left of an answer; a Problem when that is nothing */
+  /** the rest of an answer; a Problem when nothing is left */
   again: (answer: Answer) => Promise<Answer | Problem>
 }
 type Entry<Answer> = {
@@ -20,7 +20,7 @@ type Entry<Answer> = {
   callers: Set<Caller>
   shared: Caller
   work: Promise<Answer>
-  /** undefined while it is under way */
+  /** undefined while the work is in progress */
   answer?: Answer
   until: number
 }
@@ -35,8 +35,8 @@ export class Keys<Answer> {
   }
 
   /**
-   * @param body  what was asked, as text
-   * @throws Problem when the key came with another body, or when what it stands for has ended
+   * @param body  the request, as text
+   * @throws Problem when the key was used with another body, or when its permit has ended
    */
   async once(key: string, body: string, caller: Caller, work: KeyedWork<Answer>): Promise<Answer> {
     const known = this.#entries.get(key)
@@ -77,7 +77,7 @@ export class Keys<Answer> {
     caller.onGone = () => {
       callers.delete(caller)
       if (callers.size > 0 || entry.answer !== undefined) return
-      this.#forget(key, entry) // a request that comes now begins anew
+      this.#forget(key, entry) // a later request starts again
       shared.isGone = true
       shared.onGone?.()
     }

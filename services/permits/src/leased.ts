@@ -1,4 +1,4 @@
-/** What a holder does with a permit that it has: complete it, give it back, extend it, look at it. */
+/** Operations of a holder on its permit: complete, release, extend, read. */
 
 import type { Agent } from '@decorum/config'
 import type { Pending } from '@decorum/ledger'
@@ -14,16 +14,16 @@ import { readBody } from './read-body.ts'
 import { CompletionBody, type Ended, type HeldAnswer, orderCompletionBody } from './schemas.ts'
 import { traceOrder } from './traced.ts'
 
-/** Of a permit; all throw Problem · LedgerUnavailableError. */
+/** Operations on a permit; all throw Problem · LedgerUnavailableError. */
 export type Holding = {
-  /** @param body  what the request carried */
+  /** @param body  the body of the request */
   complete(id: string, body: unknown, token: Token): Promise<Ended>
   unused(id: string, token: Token): Promise<Ended>
   extend(id: string, asked: number | undefined, token: Token): Promise<HeldAnswer>
   view(id: string, token: Token): Promise<HeldAnswer>
 }
 
-/** @param onEnded  the exchange of this permit has ended; its lane keeps this delay */
+/** @param onEnded  called when the exchange of this permit has ended; its lane owes this delay */
 export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: number) => void): Holding {
   const { ledger, config } = desk
   return {
@@ -41,7 +41,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         ? plainEnd(readBody(CompletionBody, body))
         : await endOfOrder(id, permit, permit.order, body, heldMs, desk)
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
-      // The delay starts when the completion arrives, because an earlier end cannot be checked.
+      // The delay starts when the completion arrives, because an earlier end cannot be verified.
       const load = believedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
       const happened = {
         ...end,
@@ -60,7 +60,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
     async unused(id, token) {
       const permit = await desk.read(id, token)
       if (desk.endOf(id) === 'unused') return 'unused'
-      // That nothing was sent cannot be checked, so the delays are kept in any case.
+      // It cannot be verified that nothing was sent, so the delays are kept in any case.
       if ((await endUnused(ledger, leasesOf(permit))) === 'stale') throw desk.gone(id)
       desk.note(id, 'unused')
       onEnded(permit, permit.delayMs)
@@ -109,15 +109,15 @@ async function endOfOrder(
 ) {
   const { ledger, config } = desk
   const said = readBody(orderCompletionBody(config.PAGE_MAX_BYTES), body)
-  // Loaded with the first answer of a pool: what reads pages takes 60 ms of CPU and 18 MB, and most fleets have no pool
+  // Loaded with the first completion of a pool: the page reader takes 60 ms of CPU and 18 MB, and most fleets have no pool
   const { endOfOrder } = await import('./order-end.ts')
   const agent = config.agents.find(permit.agent)
-  // It stays first in its lane until this lease ends; by the fence it is known whether the lease is still in force.
+  // The URL stays first in its lane until this lease ends; the fence shows whether the lease is still in force.
   const pending = await ledger.firstUrlOf(permit, priority, crawl)
   if (pending === undefined || agent === undefined) throw desk.gone(id)
   const { origin, fence } = permit
   const now = ledger.wall(ledger.partitionOf(origin))
-  // Only of a request that may be made again does it matter how often its crawl has it made
+  // Only for a request that may be repeated does the number of earlier attempts matter
   if (said.status !== 200) await ledger.crawlBook.look()
   const own = ledger.crawlBook.recordOf(pending.crawl ?? DEFAULT_CRAWL).settings?.attempts ?? config.MAX_ATTEMPTS
   const maxAttempts = Math.min(own, config.MAX_ATTEMPTS)
@@ -129,7 +129,7 @@ async function endOfOrder(
   return { ...end, tookMs: said.tookMs, trace, awaitedBy }
 }
 
-/** Keeps the body that was handed over, before the outcome is written, which then says where. */
+/** Keeps the body that was handed over, before the outcome is written, which contains its place. */
 async function keepPage(
   origin: string,
   { id, path, meta, request }: Pending,

@@ -1,6 +1,6 @@
 /**
- * The permits service as a process: leases for crawlers that fetch by themselves, over HTTP. Any number of them share one Redis.
- * Start at server.ts, the routes; permits.ts is what they do, and attempt.ts asks the ledger.
+ * The permits service as a process: leases over HTTP for crawlers that fetch on their own. Any number of processes share one Redis.
+ * Start at server.ts, the routes; permits.ts implements them, and attempt.ts calls the ledger.
  */
 
 import type { AddressInfo } from 'node:net'
@@ -33,13 +33,13 @@ import { PermitIds, sharedKey } from './permit-id.ts'
 import { openPermits } from './permits.ts'
 import { buildServer } from './server.ts'
 
-const GRANT_AHEAD_MS = 8 // as the fleet's fetchers: the round trip to the ledger lies before the opening, not behind it
-/** Tokens that a metric names. */
+const GRANT_AHEAD_MS = 8 // as in the fleet's fetchers: the round trip to the ledger lies before the due time, not behind it
+/** Most tokens named in a metric. */
 const MOST_TOKENS = 20
 
 /**
  * Starts the service. It listens on loopback unless HOST says otherwise.
- * @param pagesBy  keeps what workers of pools hand over; absent: nothing is kept
+ * @param pagesBy  keeps pages from workers of pools; absent: nothing is kept
  * @throws SettingsError on wrong settings, and on those that contradict the fleet's configuration; Error with a message for people when the port is taken or Redis is away
  */
 export const main = (

@@ -1,6 +1,6 @@
 /**
- * Further requests under an order: a page that a worker renders asks for more of its own origin, whose lane its order
- * holds. The request before it has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
+ * Further requests under an order: a page that a worker renders requests more of its own origin, whose lane its order
+ * holds. The previous request has ended; this one goes when the delay is over, if the rules allow it and neither operator nor site has asked for an end.
  */
 
 import { confirm, exactly, lanesOf, type NextTurns, next } from '@decorum/sending'
@@ -11,7 +11,7 @@ import type { Holding } from './leased.ts'
 import type { Gate, RequestAnswer } from './schemas.ts'
 
 /**
- * Of one permit one is under way at a time: asking for the next says that it has ended.
+ * A permit has one request in progress at a time: a call for the next one reports that it has ended.
  * @throws Problem · LedgerUnavailableError
  */
 export async function nextRequest(

@@ -1,4 +1,4 @@
-/** What the worker of a pool says of its order → what becomes of the URL, as with a fetcher of the fleet. Pure. */
+/** Maps a worker's report on its order to the fate of the URL, as with a fetcher of the fleet. Pure. */
 
 import { hash } from 'node:crypto'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
@@ -24,10 +24,10 @@ import type { OrderSaid } from './schemas.ts'
 /** `heldMs`: since the order was handed out */
 export type AboutOrder = AboutPage & { heldMs: number }
 
-/** @throws Problem when what is said is not enough for an outcome */
+/** @throws Problem when the report is insufficient for an outcome */
 export function endOfOrder(said: OrderSaid, about: AboutOrder): PageRead {
   const read = readSaidOf(said, about)
-  // A further request under the order says more of the site than its page does.
+  // A further request under the order says more about the site than its page.
   if (said.load === undefined) return read
   return { ...read, load: bothLoads(loadReported(said.load.status, said.load.retryAfter, loadOf), read.load) }
 }
@@ -64,7 +64,7 @@ function fetched(status: number, headers: FetchedBody['headers'], said: OrderSai
   }
 }
 
-/** Of the body, of what the worker has digested, or of nothing. */
+/** Length and digest from the body, from the worker's report, or absent. */
 function digestOf({ body, digest, bytes = 0 }: OrderSaid): string {
   if (body === undefined && digest !== undefined) return digest
   if (body === undefined && bytes > 0)

@@ -1,4 +1,4 @@
-/** An order that waited for a worker of its pool becomes a lease, as in a fetcher; or its lane is released. */
+/** Turns an order that waited for a worker of its pool into a lease, as in a fetcher; or releases its lane. */
 import { UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import { type Order, ordersIn } from '@decorum/protocol'
 import type { Since } from '@decorum/runtime'
@@ -6,13 +6,13 @@ import { orderTurn, releaseOrder } from '@decorum/sending'
 import type { Desk } from './desk.ts'
 import type { GrantedLeases } from './permit-id.ts'
 
-/** Under its leases from now on. */
+/** An order that runs under its leases from now on. */
 export type StartedOrder = { order: Order; leases: GrantedLeases; since: Since }
 
 /** @returns undefined when it cannot be carried out now: its URL stays in its lane. @throws LedgerUnavailableError */
 export async function startOrder(text: string, pool: string, desk: Desk): Promise<StartedOrder | undefined> {
   const read = ordersIn({ orders: [JSON.parse(text)] })?.[0]
-  if (read?.ok !== true) return undefined // of a gateway of another version: the reservation ends by itself
+  if (read?.ok !== true) return undefined // from a gateway of another version: the reservation expires
   const { order } = read
   const agent = desk.agents.find(order.agent)
   if (agent === undefined) {

@@ -16,12 +16,12 @@ export type OpenPages = (
 
 export type Pages = Awaited<ReturnType<typeof openPages>>
 
-/** The worker that has told the page waits for its answer meanwhile. */
+/** How long the worker that reported the page waits for its answer. */
 const KEEP_MS = 5_000
 
 /**
- * A pool that an agent names opens the sink at once, so that a wrong setting ends the start; one that only a crawl names, which may
- * happen at any time, opens it with its first page.
+ * If an agent names a pool, the sink opens at start, so that a wrong setting prevents the start; if only a crawl names one, which may
+ * happen at any time, the sink opens with the first page.
  * @throws SettingsError
  */
 export async function openPages(config: PermitsConfig, open: OpenPages | undefined, log: Logger, clock: Clock) {
@@ -29,12 +29,12 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
   let keeper: PagesOfWorkers | undefined
   const opening = (): Promise<PagesOfWorkers | undefined> => {
     opened ??= openKeeper(config, open, log).then((now) => (keeper = now))
-    opened.catch(() => (opened = undefined)) // the next page tries again
+    opened.catch(() => (opened = undefined)) // the next page retries
     return opened
   }
   if (config.agents.list.some(({ pool }) => pool !== undefined)) await opening()
   return {
-    /** @returns where it lies; undefined when it is not kept, which is only logged */
+    /** @returns where it is stored; undefined when it is not kept, which is only logged */
     async keep(page: PageOfWorker): Promise<ArchiveRef | undefined> {
       try {
         return await (await opening())?.keep(page, abortAfter(clock, KEEP_MS))
@@ -43,7 +43,7 @@ export async function openPages(config: PermitsConfig, open: OpenPages | undefin
         return undefined
       }
     },
-    /** false: no more pages until the store has taken some of those that wait */
+    /** false: no more pages until the store has accepted some of those that wait */
     hasRoom: (): boolean => keeper?.room() === undefined,
     close: async (): Promise<void> => (await opened?.catch(() => undefined))?.close(),
   }

@@ -1,18 +1,18 @@
 /**
- * A permit as text: everything that its end needs, signed, so that any permits process can end it and none has to remember it.
- * Only the ledger knows whether it is still held.
+ * A permit as text: all data that its end needs, signed, so that any permits process can end it and none has to store it. Only the
+ * ledger knows whether it is still held.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type LeasedLane, type RedisLink, withDeadline } from '@decorum/ledger'
 import { type Clock, DEFAULT_CRAWL, type Order } from '@decorum/protocol'
 import type { PaceLease, Turn } from '@decorum/sending'
 
-/** What the permit of an order of a pool knows besides; its URL is at the head of its lane until it ends. */
+/** Extra data in the permit of an order of a pool; its URL is at the head of its lane until it ends. */
 export type OrderOfPermit = Pick<Order, 'priority' | 'attempt' | 'version' | 'crawl'> & { pool: string }
 
-/** What is leased for a request, before its permit is written. */
+/** The leases of a request, before its permit is written. */
 export type GrantedLeases = LeasedLane & {
-  /** owed after the exchange, ms */
+  /** delay owed after the exchange, ms */
   delayMs: number
   paceLeases: readonly PaceLease[]
   /** absent: the permit of a crawler that has its URL from elsewhere */
@@ -27,7 +27,7 @@ export function grantedLeases({ leases: { own, paceLeases } }: Turn): GrantedLea
 export type Permit = GrantedLeases & {
   /** ms on the ledger's clock */
   grantedAt: number
-  /** name of the token that it was given to; '' without tokens */
+  /** name of the holder's token; '' without tokens */
   holder: string
 }
 
@@ -40,7 +40,7 @@ export class PermitIds {
     this.#key = key
   }
 
-  /** Before anything is granted: once the key is known, permits can be written and read whatever becomes of Redis. @throws LedgerUnavailableError */
+  /** Loads the key before anything is granted: afterwards permits can be written and read even without Redis. @throws LedgerUnavailableError */
   async ready(): Promise<void> {
     await this.#key()
   }
@@ -52,7 +52,7 @@ export class PermitIds {
     return Buffer.concat([macOf(await this.#key(), body), body]).toString('base64url')
   }
 
-  /** undefined: this fleet has not given it */
+  /** undefined: this fleet did not issue it */
   async read(text: string): Promise<Permit | undefined> {
     if (text.length > MAX_CHARS || !/^[\w-]+$/.test(text)) return undefined
     const bytes = Buffer.from(text, 'base64url')
@@ -68,7 +68,7 @@ export class PermitIds {
     }))
     const permit = { agent, origin, fence, delayMs, grantedAt, paceLeases, holder }
     if (of.length === 0) return permit
-    // Permits that a release without crawls has given name none.
+    // Permits of a release without crawls name none.
     const [pool, priority, attempt, version, crawl = DEFAULT_CRAWL] = of
     return { ...permit, order: { pool, priority, attempt, version, crawl } }
   }
@@ -85,7 +85,7 @@ type Written = [
   ...([pool: string, priority: 'high' | 'normal', attempt: number, version: number, crawl?: string] | []),
 ]
 
-/** HMAC-SHA-256 (RFC 2104) by two hashes: createHmac makes an object of its key each time, a sixth of what a permit costs (measured). */
+/** HMAC-SHA-256 (RFC 2104) from two hashes: createHmac makes an object of its key each time, a sixth of a permit's cost (measured). */
 function macOf(key: Buffer, body: Buffer): Buffer {
   const { inner, outer } = padsOf(key)
   const first = hash('sha256', Buffer.concat([inner, body]), 'buffer')
@@ -106,11 +106,11 @@ function padsOf(key: Buffer): Pads {
 }
 
 const KEY = 'decorum:permits-key'
-/** The key is read again after this, and written again where Redis has lost it. */
+/** The key is read again after this time, and written again if Redis has lost it. */
 const AGAIN_MS = 5_000
 const KEY_WITHIN_MS = 2_000
 
-/** The fleet's own key, made by the first process that needs one. Throws LedgerUnavailableError until Redis has answered once. */
+/** The fleet's key, made by the first process that needs one. Throws LedgerUnavailableError until Redis has answered once. */
 export function sharedKey(redis: RedisLink, clock: Clock): () => Promise<Buffer> {
   let known: Buffer | undefined
   let asked = 0
@@ -131,7 +131,7 @@ export function sharedKey(redis: RedisLink, clock: Clock): () => Promise<Buffer>
   }
   return () => {
     if (known === undefined) return again()
-    // Nothing is granted or ended without Redis, so the key in memory is enough meanwhile.
+    // Nothing is granted or ended without Redis, so the key in memory suffices meanwhile.
     if (clock.monotonic() - asked >= AGAIN_MS) again().catch(() => undefined)
     return Promise.resolve(known)
   }

@@ -1,6 +1,6 @@
 /**
- * What the HTTP side does, without HTTP. ask.ts grants, leased.ts completes and extends, next-request.ts grants more under an order,
- * verdict.ts answers what robots.txt says, pools.ts hands out the orders of pools; desk.ts is what they share.
+ * The operations behind the HTTP side. ask.ts grants, leased.ts completes and extends, next-request.ts grants more under an order,
+ * verdict.ts answers from robots.txt, pools.ts hands out the orders of pools; desk.ts is shared by all.
  */
 import { Asking } from './ask.ts'
 import { type DeskOptions, openDesk } from './desk.ts'
@@ -16,7 +16,7 @@ export function openPermits(options: DeskOptions) {
   const shadow = new ShadowPermits(desk)
   const asking = new Asking(desk, shadow)
   const holding = openHolding(desk, (permit, delayMs) => asking.ended(permit, delayMs))
-  /** what a permit's holder does with it */
+  /** operations of a permit's holder */
   const held = (id: string): Holding => (isShadow(id) ? shadow : holding)
   return { desk, shadow, asking, holding, held, pools: new Pools(desk) }
 }

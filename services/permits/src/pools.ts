@@ -1,6 +1,6 @@
 /**
- * Workers of pools that ask for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
- * workers have lately asked for at once; here they are taken out, started, and handed to the workers that wait.
+ * Workers of pools that wait for orders: first come, first served. The gateways put orders into a list for each pool, as many as the
+ * workers have recently requested at once; this file takes them out, starts them, and hands them to waiting workers.
  */
 
 import { LedgerUnavailableError, type PoolDemand } from '@decorum/ledger'
@@ -12,9 +12,9 @@ import type { Desk } from './desk.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
 
-/** How often the lists are looked at while a worker waits. */
+/** How often the lists are checked while a worker waits. */
 const LOOK_MS = 20
-/** How long the number of orders asked for at once counts, because busy workers will come again. */
+/** How long a requested number of orders counts, because busy workers will call again. */
 const REMEMBER_MS = 60_000
 
 type Worker = {
@@ -34,7 +34,7 @@ export class Pools {
   readonly #desk: Desk
   readonly #clock: Clock
   readonly #pools = new Map<string, Pool>()
-  /** tells the gateways at once */
+  /** announces the demand to the gateways at once */
   onDemand: () => void = () => undefined
 
   constructor(desk: Desk) {
@@ -48,7 +48,7 @@ export class Pools {
     return waiting
   }
 
-  /** What this process announces about its workers; undefined: there are none. */
+  /** This process's announcement of its workers; undefined: there are none. */
   demand(): Record<string, PoolDemand> | undefined {
     const now = this.#clock.monotonic()
     const demands: Record<string, PoolDemand> = {}
@@ -61,8 +61,8 @@ export class Pools {
   }
 
   /**
-   * @param max     orders at most, each of another lane
-   * @param waitMs  for the first one
+   * @param max     most orders, each of another lane
+   * @param waitMs  how long to wait for the first one
    * @throws Problem · LedgerUnavailableError · GoneError when the worker has closed its connection
    */
   async ask(name: string, max: number, waitMs: number, token: Token, caller: Caller): Promise<OrderGiven[]> {
@@ -109,7 +109,7 @@ export class Pools {
   /** @throws Problem · LedgerUnavailableError */
   async #poolOf(name: string, token: Token): Promise<Pool> {
     const { config } = this.#desk
-    // What crawls say is looked at every second: a worker may come right after its crawl was given the pool.
+    // The settings of crawls are read every second: a worker may come right after its crawl was given the pool.
     if (!this.#pools.has(name) && !this.#isOfCrawl(name)) await this.#desk.ledger.crawlBook.look()
     const ofCrawl = this.#isOfCrawl(name)
     const agents = config.agents.list.filter(({ pool }) => ofCrawl || pool === name) // a crawl has URLs of all agents
@@ -151,7 +151,7 @@ export class Pools {
     }
   }
 
-  /** One look at the lists of all partitions. @returns whether an order was there */
+  /** Checks the lists of all partitions once. @returns whether an order was there */
   async #look(pool: Pool): Promise<boolean> {
     const { ledger, pages } = this.#desk
     let found = false
@@ -173,7 +173,7 @@ export class Pools {
     return found
   }
 
-  /** To the workers that wait, in order. An order for which no worker waits any more is given back. */
+  /** Hands orders to waiting workers, in order. An order without a waiting worker is returned. */
   async #deal(pool: Pool, started: StartedOrder[]): Promise<void> {
     let left = started
     for (const worker of [...pool.workers]) {

@@ -1,4 +1,4 @@
-/** What is asked and what is answered: the same schemas read requests and describe them in /openapi.json. */
+/** Schemas of requests and answers: they validate requests, and describe both in /openapi.json. */
 import { LEDGER_GATES } from '@decorum/ledger'
 import { CrawlName, MAX_URL_CHARS, TRUNCATED } from '@decorum/protocol'
 import { ProblemAnswer } from '@decorum/runtime/openapi'
@@ -34,7 +34,7 @@ export const CompletionBody = z.strictObject({
   bytes: z.int().min(0).optional(),
 })
 export type CompletionBody = z.output<typeof CompletionBody>
-/** What a site's answer can have, and no more: no line ends, and a head within the bound of every exchange. */
+/** Limits of a site's answer: no line ends, and a head within the bound of every exchange. */
 const header = z.tuple([
   z
     .string()
@@ -174,7 +174,7 @@ export const HeldAnswer = z.object({
   agent: z.string(),
   origin: z.string(),
   leaseMs: z.number().optional().describe('from now on'),
-  sendWithinMs: SendWithin.optional(), // of an order
+  sendWithinMs: SendWithin.optional(), // for an order
   stop: z
     .enum(Object.values(LEDGER_GATES))
     .optional()

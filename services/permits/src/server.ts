@@ -20,7 +20,7 @@ import { verdict } from './verdict.ts'
 
 /** A hundred URLs of 8 KB each. */
 const BODY_MAX_BYTES = 1024 * 1024
-/** Around a body in base64: headers and the rest of a completion. */
+/** Extra bytes around a body in base64: headers and the rest of a completion. */
 const COMPLETION_BYTES = BODY_MAX_BYTES
 const REQUEST_WITHIN_MS = 10_000
 
@@ -108,7 +108,7 @@ export function buildServer(parts: ServerParts): FastifyInstance {
             })
       count(answer.status === 201 ? 'granted' : 'wait')
       if (answer.status === 200) return answer.body
-      // A caller with an idempotency key comes again for the same permit.
+      // A caller with an idempotency key may request the same permit again.
       if (key === undefined && reply.raw.destroyed && answer.permit !== undefined) {
         await desk.giveBack(answer.permit)
         return reply

@@ -1,4 +1,4 @@
-/** Permits in shadow mode: given at once, whatever the rules say, and without a lane. What they would have met is in shadow.ts. */
+/** Permits in shadow mode: given at once, whatever the rules say, and without a lane. shadow.ts records what they would have met. */
 
 import type { Agent } from '@decorum/config'
 import { waitOf } from '@decorum/sending'

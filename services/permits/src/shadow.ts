@@ -1,7 +1,7 @@
 /**
- * Shadow mode: a crawler asks before each request and waits for nothing; what would have waited or been refused is counted. No
- * lane is taken, so the rest of the fleet does not notice. Lanes are as this process sees them: the exchanges of shadow callers
- * alone, without those of other processes. Robots rules are the fleet's.
+ * Shadow mode: a crawler requests a permit before each request and never waits; waits and refusals that would have happened are counted.
+ * No lane is reserved, so the rest of the fleet is unaffected. Lanes are simulated in this process: only from the exchanges of shadow
+ * callers, without those of other processes. Robots rules are the fleet's.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -9,7 +9,7 @@ import type { Clock } from '@decorum/protocol'
 import type { Judged } from '@decorum/sending/granting'
 import type { Counts, Gate, ShadowAnswer } from './schemas.ts'
 
-/** Bounds of the record: the lanes and exchanges that were seen first are forgotten first. The totals keep what they did. */
+/** Bounds of the record: the oldest lanes and exchanges are dropped first. The totals keep their counts. */
 const MOST_LANES = 10_000
 const MOST_OPEN = 50_000
 const MOST_SHOWN = 100
@@ -32,7 +32,7 @@ type Exchange = { lane: ShadowLane; holder: string; until: number }
 
 const none = (): Counts => ({ requests: 0, granted: 0, waited: 0, refused: 0, waitMs: 0, longestMs: 0 })
 
-/** What the rules say of a URL now. `pace`: the gate that its delay is. `closed`: nothing may go for a while. */
+/** The rules' verdict on a URL now. `pace`: the gate of its delay. `closed`: nothing may go for a while. */
 export type Rules = {
   delayMs: number
   pace: 'delay' | 'crawl-delay'
@@ -49,7 +49,7 @@ export function rulesOf({ judgement, closed, delayMs }: Judged, minDelayMs: numb
   return rules
 }
 
-/** Of a shadow permit, and of no other. */
+/** The id of a shadow permit, which no other permit has. */
 export const isShadow = (id: string): boolean => id.startsWith('shadow-')
 
 export class Shadow {
@@ -65,7 +65,7 @@ export class Shadow {
     this.#since = clock.machine()
   }
 
-  /** One request is about to be sent, whatever the answer. @returns its id, and what would have become of it */
+  /** A request is about to be sent, whatever the answer. @returns its id, and its fate under real permits */
   ask({ agent, origin, holder, rules, leaseMs }: Asked): { id: string; would: Would } {
     const now = this.#clock.monotonic()
     this.#sweep(now)
@@ -77,7 +77,7 @@ export class Shadow {
     for (const counts of [lane.shown, this.#totalsOf(agent)]) add(counts, would)
     if (would.decision === 'wait') gates[would.gate] = (gates[would.gate] ?? 0) + 1
     if (would.decision === 'refused') refusals[would.type] = (refusals[would.type] ?? 0) + 1
-    // What is refused would not have been sent, and takes up no time of its lane.
+    // A refused request would not have been sent, and takes up no time of its lane.
     if (would.decision !== 'refused') lane.dueAt = Math.max(lane.dueAt, now) + delayMs
     lane.open++
     const id = `shadow-${randomUUID()}`
@@ -87,9 +87,9 @@ export class Shadow {
   }
 
   /**
-   * The exchange is over.
-   * @param closedMs  the site asked for less, for so long
-   * @returns false: no such exchange of this holder
+   * Ends an exchange.
+   * @param closedMs  how long the site asked for less
+   * @returns false: this holder has no such exchange
    */
   end(id: string, holder: string, sent: boolean, closedMs: number): boolean {
     const lane = this.#heldBy(id, holder)?.lane
@@ -101,7 +101,7 @@ export class Shadow {
     return true
   }
 
-  /** @returns its lane; undefined: no such exchange of this holder */
+  /** @returns its lane; undefined: this holder has no such exchange */
   extend(id: string, holder: string, leaseMs: number): { agent: string; origin: string } | undefined {
     const exchange = this.#heldBy(id, holder)
     if (exchange === undefined) return undefined
@@ -121,7 +121,7 @@ export class Shadow {
     this.#open.delete(id)
   }
 
-  /** @param mayBe  agents that the reader may ask for */
+  /** @param mayBe  agents that the reader may see */
   report(mayBe: (agent: string) => boolean): ShadowAnswer {
     const lanes = [...this.#lanes.values()]
       .map(({ shown }) => shown)
@@ -133,7 +133,7 @@ export class Shadow {
     return { since: this.#since, ...total, lanesForgotten: this.#forgotten, lanes }
   }
 
-  /** The record of these agents starts anew. */
+  /** Resets the record of these agents. */
   clear(mayBe: (agent: string) => boolean): void {
     for (const [name, { shown }] of this.#lanes) if (mayBe(shown.agent)) this.#lanes.delete(name)
     for (const agent of this.#totals.keys()) if (mayBe(agent)) this.#totals.delete(agent)
@@ -141,7 +141,7 @@ export class Shadow {
     this.#since = this.#clock.machine()
   }
 
-  /** Ends exchanges whose end was not reported: the oldest come first. */
+  /** Ends exchanges whose end was not reported, the oldest first. */
   #sweep(now: number): void {
     for (const [id, { until }] of this.#open) {
       if (until >= now) return

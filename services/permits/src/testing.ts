@@ -1,4 +1,4 @@
-/** The parts of the permits service that tests use one by one. Not for other services. */
+/** Parts of the permits service for unit tests. Not for other services. */
 export { nextRequest } from './next-request.ts'
 export { endOfOrder } from './order-end.ts'
 export { PermitIds } from './permit-id.ts'

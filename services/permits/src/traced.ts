@@ -9,7 +9,7 @@ import type { AboutOrder } from './order-end.ts'
 import type { AskBody } from './schemas.ts'
 
 /**
- * From the request to its answer. It belongs to the trace of the caller.
+ * Covers the time from a request to its answer. Belongs to the trace of the caller.
  * @param traceparent  the header of that name; anything but a traceparent: no span
  */
 export async function tracedAsk<T extends { status: number }>(
@@ -36,8 +36,8 @@ export async function tracedAsk<T extends { status: number }>(
 }
 
 /**
- * From when the worker was given the order until its end is written. It belongs to the trace of the URL, and any process of this service
- * may tell it.
+ * Covers the time from handing out an order until its end is written. Belongs to the trace of the URL; any process of this service may
+ * report it.
  */
 export function traceOrder(
   clock: Clock,

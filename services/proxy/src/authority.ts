@@ -1,6 +1,6 @@
 /**
- * An authority that signs certificates for the sites of inspected tunnels. What X.509 (RFC 5280) writes is written by @peculiar/asn1-x509, keys and
- * signatures are Node's own. All leaves of a process share one key, so a site costs a signature and a context of OpenSSL: 2 ms, once a day.
+ * A certificate authority for the sites of inspected tunnels. @peculiar/asn1-x509 encodes X.509 (RFC 5280); Node makes keys and
+ * signatures. All leaves of a process share one key, so a site costs a signature and a context of OpenSSL: 2 ms, once a day.
  */
 import {
   createHash,
@@ -54,14 +54,14 @@ import {
 
 const ECDSA_SHA256 = '1.2.840.10045.4.3.2'
 const COMMON_NAME = '2.5.4.3'
-/** A client whose clock is behind still takes a certificate that was just made. */
+/** Validity before now, for clients whose clock is behind. */
 const BEFORE_MS = HOUR
 const LEAF_MS = DAY
-/** A leaf is made anew when it lasts no longer than this. */
+/** A leaf is renewed when it has no more than this time left. */
 const LEAF_LEAST_MS = 6 * HOUR
 const MOST_LEAVES = 5_000
 
-/** Certificate and key of an authority, in its folder. */
+/** Certificate and key files of an authority, in its folder. */
 export const CA_FILES = ['ca.pem', 'ca-key.pem'] as const
 
 /** PEM: certificate and private key (PKCS #8). */
@@ -90,9 +90,9 @@ export function makeAuthority({
 }
 
 export type Authority = {
-  /** PEM, for who is to trust it */
+  /** PEM, for clients that should trust it */
   certificate: string
-  /** what a server for this host presents */
+  /** the certificate that a server for this host presents */
   contextFor(host: string): SecureContext
 }
 
@@ -165,13 +165,13 @@ const nameOf = (commonName: string): Name =>
     ]),
   ])
 
-/** @param host  as a URL has it; an IPv6 literal may have its brackets */
+/** @param host  as in a URL; an IPv6 literal may have its brackets */
 function generalNameOf(host: string): GeneralName {
   const bare = host.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? new GeneralName({ dNSName: bare }) : new GeneralName({ iPAddress: bare })
 }
 
-/** A name without a dot before it stands for itself and all below it (RFC 5280 §4.2.1.10). */
+/** A name without a leading dot includes itself and all names below it (RFC 5280 §4.2.1.10). */
 const constrainedTo = (hosts: readonly string[]): NameConstraints =>
   new NameConstraints({
     permittedSubtrees: new GeneralSubtrees(
@@ -179,7 +179,7 @@ const constrainedTo = (hosts: readonly string[]): NameConstraints =>
     ),
   })
 
-/** As RFC 5280 §4.2.1.2 proposes, by another hash. */
+/** The method of RFC 5280 §4.2.1.2, with another hash. */
 const keyId = (key: KeyObject): ArrayBuffer =>
   bufferOf(
     createHash('sha256')

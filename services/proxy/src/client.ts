@@ -1,6 +1,6 @@
 /**
- * Who a request comes from, by its Proxy-Authorization: `AGENT:TOKEN` or `AGENT+CRAWL:TOKEN` (RFC 7617). Without an agent it is the first
- * one that the token is for. A proxy without tokens answers this machine alone, and then the password counts for nothing.
+ * Identifies the client of a request by its Proxy-Authorization: `AGENT:TOKEN` or `AGENT+CRAWL:TOKEN` (RFC 7617). Without an agent it is
+ * the first one of the token. A proxy without tokens serves only this machine, and ignores the password.
  */
 
 import type { Agent, Agents, PermitToken } from '@decorum/config'

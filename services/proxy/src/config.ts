@@ -26,7 +26,7 @@ export function readConfig(env: Record<string, string | undefined>) {
   return {
     ...settings,
     agents,
-    /** undefined: the proxy is for this machine alone, which needs no credentials */
+    /** undefined: the proxy serves only this machine, without credentials */
     tokens: permitTokens({ ...settings, DECORUM_PERMIT_TOKENS }, agents, 'the proxy listens beyond loopback'),
     egress: readingSettings(() =>
       readEgress(
@@ -35,12 +35,12 @@ export function readConfig(env: Record<string, string | undefined>) {
       ),
     ),
     dnsServers: dnsServers(DNS_SERVERS),
-    /** that a tunnel may lead to: what goes through it is not seen, so a mail server would take it for mail */
+    /** ports that a tunnel may lead to: its content is not seen, and a mail server would read it as mail */
     tunnelPorts: new Set([443, ...entriesOf(settings.DECORUM_ALLOW_PORTS).map(Number)]),
     guard: addressGuard(entriesOf(settings.DECORUM_ALLOW_ADDRESSES), entriesOf(settings.DECORUM_ALLOW_PORTS)),
     sitePolicies: readingSettings(() => readSitePolicies(SITE_POLICIES)),
     paceGroups: readingSettings(() => loadPaceGroups(PACE_GROUPS)),
-    /** with all names below them; none: all hosts may be asked for */
+    /** with all names below them; none: all hosts are allowed */
     hosts: entriesOf(PROXY_HOSTS).map((host) => host.toLowerCase()),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Which header fields cross the proxy, one way and the other: what belongs to one connection stays on it (RFC 9110 §7.6.1), and how a
- * message is framed is said anew on each side, so that no two readers can disagree about where it ends. Pure.
+ * Header fields that cross the proxy in each direction: fields of one connection stay on it (RFC 9110 §7.6.1), and the framing of a
+ * message is written anew on each side, so that no two readers can disagree about its end. Pure.
  */
 import { type Agent, contactIn } from '@decorum/config'
 import { tokensOf } from '@decorum/politeness'
@@ -13,10 +13,10 @@ const OF_ONE_CONNECTION = new Set([
   ...['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-authentication-info', 'http2-settings'],
 ])
-/** Said anew: the host by the URL, the length by the body. */
+/** Written anew: the host from the URL, the length from the body. */
 const SAID_ANEW = new Set(['host', 'content-length', 'expect', 'user-agent', 'via'])
 
-/** @param raw  name, value, name, value …, as Node has it */
+/** @param raw  name, value, name, value …, in Node's form */
 export function fieldsOf(raw: readonly string[]): Fields {
   const fields: Fields = []
   for (let at = 0; at + 1 < raw.length; at += 2)
@@ -36,14 +36,14 @@ export type UserAgentRule = 'override' | 'keep' | 'refuse'
 export type ToSite = {
   agent: Agent
   rule: UserAgentRule
-  /** of the body, as the client has announced it; undefined: it has none, or comes in chunks */
+  /** length of the body, as the client announced it; undefined: there is no body, or it is chunked */
   length: string | undefined
-  /** this proxy, in Via */
+  /** the name of this proxy in Via */
   name: string
 }
 
 /**
- * What the site is sent, name, value, name, value …
+ * Header fields for the site, name, value, name, value …
  * @throws Problem when the User-Agent of the client may not go out
  */
 export function toSite(fields: Fields, { agent, rule, length, name }: ToSite): string[] {
@@ -69,7 +69,7 @@ function userAgentFor(given: string, agent: Agent, rule: UserAgentRule): string 
   return given
 }
 
-/** What the client is sent of the head of an answer, name, value, name, value … @param isFramed  no body follows, or its length is said here */
+/** Fields of an answer's head for the client, name, value, name, value … @param isFramed  there is no body, or its length is in the head */
 export function toClient(fields: Fields, name: string): string[] {
   const lengths = new Set(linesOf(fields, 'content-length').flatMap((line) => line.split(',').map((one) => one.trim())))
   const isChunked = linesOf(fields, 'transfer-encoding').length > 0
@@ -82,21 +82,21 @@ export function toClient(fields: Fields, name: string): string[] {
   return headers
 }
 
-/** Fields that say how a message is framed, or what is to be done with it, have to come before its body (RFC 9110 §6.5.1). */
+/** Fields about framing or processing must precede the body (RFC 9110 §6.5.1). */
 const NEVER_BEHIND = new Set([
   ...['content-length', 'content-encoding', 'content-type', 'content-range', 'host', 'location', 'set-cookie'],
   ...['cache-control', 'authorization', 'www-authenticate', 'retry-after', 'via', 'age', 'expires', 'date', 'vary'],
 ])
 
-/** What the client is sent of the fields behind the body of an answer. */
+/** Fields behind the body of an answer, for the client. */
 export const trailersToClient = (fields: Fields | undefined): Fields | undefined =>
   fields && crossing(fields).filter(([name, value]) => !NEVER_BEHIND.has(name.toLowerCase()) && isWritable(name, value))
 
-/** The body has codings of the connection that this proxy has not undone. */
+/** Whether the body has transfer codings that this proxy has not removed. */
 export const isTransferCoded = (fields: Fields): boolean =>
   membersOf(fields, 'transfer-encoding').some((coding) => !/^(chunked|identity)$/i.test(coding))
 
-/** What Node writes: other octets could end a line. */
+/** Octets that Node can write: others could end a line. */
 const isWritable = (name: string, value: string): boolean =>
   /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
 
@@ -104,6 +104,6 @@ const linesOf = (fields: Fields, name: string): string[] =>
   fields.filter(([field]) => field.toLowerCase() === name).map(([, value]) => value)
 const firstOf = (fields: Fields, name: string): string => linesOf(fields, name)[0] ?? ''
 
-/** A request that this very proxy has sent comes back to it. */
+/** Whether a request was sent by this same proxy before. */
 export const isLoop = (via: string | undefined, name: string): boolean =>
   via?.split(',').some((hop) => hop.trim().split(/\s+/)[1] === name) ?? false

@@ -1,4 +1,4 @@
-/** One request through the proxy: held until its turn, sent by @decorum/sending, and its answer passed on as it comes. */
+/** One request through the proxy: held until its turn, sent by @decorum/sending, and its answer streamed to the client. */
 import { PassThrough, type Readable } from 'node:stream'
 import { aborted } from '@decorum/protocol'
 import { linesOf } from '@decorum/protocol/headers'
@@ -12,13 +12,13 @@ import type { Parts } from './parts.ts'
 import { failed, type Refusal, refuse } from './refuse.ts'
 import { endTurn, keepLease, type Turn, waitForTurn } from './turn.ts'
 
-/** A request that was not sent after all gets another turn, so often. */
+/** How often a request that was not sent gets another turn. */
 const MOST_TRIES = 3
 
 export type ToForward = { wish: Wish; client: Client; asked: Asked; reply: Reply }
 
 /**
- * @returns what became of it: sent, gone, or why not
+ * @returns the result: sent, gone, or why it was not sent
  * @throws Problem · GoneError when the client has gone
  */
 export async function forward({ wish, client, asked, reply }: ToForward, parts: Parts): Promise<string> {
@@ -51,8 +51,8 @@ export async function forward({ wish, client, asked, reply }: ToForward, parts: 
 }
 
 /**
- * The body of the request, to be sent when its turn has come. It is no part of the request itself: an exchange that fails destroys what it
- * sends, and the connection of the client would end before its answer.
+ * The body of the request, for sending in its turn. It is a separate stream: a failed exchange destroys its stream, and the client's
+ * connection would otherwise close before its answer.
  */
 function contentOf(asked: Asked, reply: Reply): Content {
   const { body } = asked
@@ -64,7 +64,7 @@ function contentOf(asked: Asked, reply: Reply): Content {
     begin()
   })
   const broken = (): void => void content.destroy(new Error('the client has gone'))
-  // Node also reports an end of a body that has broken off over HTTP/2
+  // Over HTTP/2, Node also reports an end for a body that broke off
   body.once('end', () => {
     if (asked.isWhole()) content.end()
     else broken()
@@ -77,12 +77,12 @@ function contentOf(asked: Asked, reply: Reply): Content {
     body.unpipe(content).resume()
     begin()
   })
-  content.on('error', () => undefined) // the exchange reports it
+  content.on('error', () => undefined) // the exchange reports the error
   if (asked.awaitsContinue && !reply.destroyed) reply.sendContinue()
   return { stream: body.pipe(content, { end: false }), bytes: () => bytes, begun }
 }
 
-/** `begun`: something of it has come, or it is over */
+/** `begun`: part of the body has arrived, or it has ended */
 type Content = { stream: Readable; bytes: () => number; begun: Promise<void> }
 
 type ToSend = {
@@ -94,7 +94,7 @@ type ToSend = {
   reply: Reply
 }
 
-/** @returns why it was not sent; undefined: it was, and the client has all that came of it */
+/** @returns why it was not sent; undefined: it was sent, and the client has the complete result */
 async function send(
   { wish, turn, method, headers, content, reply }: ToSend,
   parts: Parts,
@@ -138,7 +138,7 @@ async function send(
   tally.ends()
   const isOurs = gone.signal.aborted
   if (result.kind !== 'not-sent') tally.sent(wish, 'sent')
-  // The answer ends before the ledger knows of it: a client need not wait for that
+  // The answer ends before the ledger is informed: the client need not wait for that
   passEnd(result, reply, wish.origin, gone.signal, parts)
   await endTurn(turn, fetchedOf(result, isOurs), parts)
   return result.kind === 'not-sent' ? result.why : undefined
@@ -151,7 +151,7 @@ export class ClientGoneError extends Error {
   }
 }
 
-/** @param isOurs  this side ended the exchange, so that it says nothing of the site unless it had answered */
+/** @param isOurs  this side ended the exchange, so it says nothing about the site unless the site had answered */
 function fetchedOf(result: Exchange, isOurs: boolean): Fetched {
   const { endedAt, timing } = result
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt, bytes: 0, load: NORMAL_LOAD }
@@ -173,7 +173,7 @@ function passEnd(
 ): void {
   if (result.kind === 'not-sent' || reply.destroyed || reply.isEnded) return
   if (result.kind === 'answered') {
-    // An answer that is not whole must not look as if it were
+    // An incomplete answer must not look complete
     if (result.truncated === '') reply.end(undefined, trailersToClient(result.trailers))
     else reply.destroy()
     return
@@ -192,7 +192,7 @@ const givenUp = ({ message }: Error): Refusal => ({
   detail: message,
 })
 
-/** The body of an answer on its way to the client, which slows the site down when the client is slow. */
+/** The body of an answer on its way to the client; a slow client slows the site down. */
 class PassedOn extends Body {
   readonly #reply: Reply
 
@@ -200,7 +200,7 @@ class PassedOn extends Body {
     super(false)
     this.#reply = reply
     if (reply.destroyed) return
-    if (isTransferCoded(headers) && method !== 'HEAD') reply.destroy() // its octets would be taken for those of the page
+    if (isTransferCoded(headers) && method !== 'HEAD') reply.destroy() // an error page would be read as part of the site's page
     else if (!reply.carries(status)) refuse(reply, notCarried(status))
     else reply.head(status, statusText, toClient(headers, name))
   }
@@ -212,7 +212,7 @@ class PassedOn extends Body {
     try {
       return reply.write(chunk) ? undefined : reply.room()
     } catch {
-      reply.destroy() // more than its own content-length has announced
+      reply.destroy() // the body exceeds its content-length
       return undefined
     }
   }

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 towards a client, within a tunnel that is looked into (RFC 9113). Each stream is a request, with a turn of its own: it waits in line, is answered,
- * and gives up its turn when it is reset, as one over HTTP/1.1 does when its connection closes.
+ * HTTP/2 towards a client, within an inspected tunnel (RFC 9113). Each stream is a request with its turn: it waits in line, is answered, and
+ * loses its turn when it is reset, like a request over HTTP/1.1 whose connection closes.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
@@ -9,16 +9,16 @@ import { type Clock, REQUEST_HEAD_BYTES } from '@decorum/protocol'
 import { countFrames, watchEnd } from '@decorum/sending/http'
 import { type Asked, type Reply, roomIn } from './message.ts'
 
-/** Requests of one connection that may wait or run at once: what RFC 9113 §6.5.2 names as the least that clients count on. */
+/** Most requests of one connection that wait or run at once: the minimum that clients may expect by RFC 9113 §6.5.2. */
 const MOST_STREAMS = 100
 const MOST_FIELDS = 1_000
 /** As over HTTP/1.1: longer than common clients keep an idle connection. */
 const KEEP_ALIVE_MS = 72_000
 
-/** Connections, to be ended with the process. */
+/** Open connections, which end with the process. */
 export type Sessions = Set<ServerHttp2Session>
 
-/** @param serve  is handed each request */
+/** @param serve  called with each request */
 export function serveHttp2(
   socket: TLSSocket,
   clock: Clock,
@@ -27,7 +27,7 @@ export function serveHttp2(
 ): void {
   const session = performServerHandshake(socket, {
     maxHeaderListPairs: MOST_FIELDS,
-    strictSingleValueFields: false, // a site may repeat what it should not, and so it is passed on
+    strictSingleValueFields: false, // a site may repeat fields against the rules, and the proxy passes them on
     settings: {
       maxConcurrentStreams: MOST_STREAMS,
       maxHeaderListSize: REQUEST_HEAD_BYTES,
@@ -39,7 +39,7 @@ export function serveHttp2(
   const moves = (): void => {
     hasMoved = true
   }
-  // What comes while no request gets on is frames that belong to nothing
+  // Frames that arrive while no request makes progress belong to none
   countFrames(clock, socket, {
     isRead: () => {
       const did = hasMoved
@@ -61,8 +61,8 @@ export function serveHttp2(
       open--
       moves()
     })
-    stream.on('error', () => undefined) // its close is what counts
-    // Node keeps a stream that was reset with NO_ERROR before its answer; a connection that ends resets so
+    stream.on('error', () => undefined) // the close event is handled
+    // Node keeps a stream that was reset with NO_ERROR before its answer; the end of a connection resets streams this way
     stream.once('aborted', () => process.nextTick(() => stream.destroy()))
     const hasBody = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0
     serve(
@@ -98,7 +98,7 @@ class Http2Asked implements Asked {
   get url(): string {
     return String(this.headers[':path'] ?? '')
   }
-  /** Two that differ are none (RFC 9113 §8.3.1). */
+  /** Two different hosts count as none (RFC 9113 §8.3.1). */
   get host(): string {
     const { ':authority': authority, host = authority } = this.headers
     return authority === undefined || host === authority ? String(host ?? '') : ''
@@ -108,7 +108,7 @@ class Http2Asked implements Asked {
   }
 }
 
-/** A field Cookie may come in pieces, which are one field for everybody else (RFC 9113 §8.2.3). */
+/** Cookie may arrive in several fields, which HTTP/1.1 joins into one (RFC 9113 §8.2.3). */
 function withOneCookie(raw: readonly string[]): readonly string[] {
   let first = -1
   let all: string[] | undefined
@@ -118,7 +118,7 @@ function withOneCookie(raw: readonly string[]): readonly string[] {
     else {
       all ??= [...raw]
       all[first + 1] = `${all[first + 1]}; ${raw[at + 1]}`
-      all[at] = ':' // is no field
+      all[at] = ':' // pseudo-headers are no fields
     }
   }
   return all ?? raw
@@ -157,7 +157,7 @@ class Http2Reply implements Reply {
   sendContinue(): void {
     this.#stream.additionalHeaders({ ':status': 100 })
   }
-  /** Node writes no others over HTTP/2. */
+  /** Node writes no other fields over HTTP/2. */
   carries(status: number): boolean {
     return status >= 200 && status <= 599
   }
@@ -167,7 +167,7 @@ class Http2Reply implements Reply {
     for (let at = 0; at + 1 < headers.length; at += 2)
       fields.push((headers[at] as string).toLowerCase(), headers[at + 1] as string)
     stream.once('wantTrailers', () => stream.sendTrailers(fieldsOf(this.#trailers)))
-    // sendDate is not among the types of Node. Without trailers to come Node itself ends a stream whose body nobody has read, as that of a refused request
+    // sendDate is missing in Node's types. Without expected trailers Node itself ends a stream whose body nobody has read, such as that of a refused request
     stream.respond(fields, { sendDate: isOwn, waitForTrailers: !isOwn && !this.#isHead } as never)
   }
   write(piece: Uint8Array): boolean {
@@ -180,14 +180,14 @@ class Http2Reply implements Reply {
   end(last?: string | Uint8Array, trailers: readonly [string, string][] = []): void {
     this.#isEnded = true
     this.#trailers = trailers
-    if (!this.#stream.writableEnded) this.#stream.end(last) // of HEAD, 204 and 304 Node has ended it
+    if (!this.#stream.writableEnded) this.#stream.end(last) // Node has already ended the stream for HEAD, 204 and 304
   }
   destroy(): void {
     this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   }
 }
 
-/** As Node takes them: what comes more than once is a list. */
+/** In Node's form: repeated fields become a list. */
 const fieldsOf = (trailers: readonly [string, string][]): Record<string, string[]> =>
   Object.fromEntries(
     [...Map.groupBy(trailers, ([name]) => name.toLowerCase())].map(([name, all]) => [

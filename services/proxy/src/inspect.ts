@@ -1,6 +1,6 @@
 /**
- * Tunnels that are looked into: the TLS of a client ends here, under a certificate of the proxy's own authority, and what it asks for within is a
- * request like any other, over HTTP/2 or HTTP/1.1 as the client has it (ALPN). What is plain HTTP within a tunnel is read as such: some clients tunnel that, too.
+ * Inspected tunnels: the client's TLS ends here, under a certificate of the proxy's authority, and each request inside is treated like any
+ * other, over HTTP/2 or HTTP/1.1 as the client negotiates (ALPN). Plain HTTP within a tunnel is read as well: some clients tunnel that, too.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,10 +12,10 @@ import { type Sessions, serveHttp2 } from './h2.ts'
 import type { Asked, Reply } from './message.ts'
 import type { Parts } from './parts.ts'
 
-/** What is known of the connection of a request within a tunnel. */
+/** Facts about the connection of a request within a tunnel. */
 export type Inside = { origin: string; client: Client }
 
-/** Serves connections within tunnels: those over HTTP/1.1 by a server of Node's own, those over HTTP/2 one by one. */
+/** Serves connections within tunnels: HTTP/1.1 by a Node server, HTTP/2 each separately. */
 export type Inner = {
   server: Server
   of: WeakMap<Socket, Inside>
@@ -25,12 +25,12 @@ export type Inner = {
 
 type Target = { hostname: string; port: number; client: Client; request: IncomingMessage }
 
-/** A client that has its tunnel and says nothing in it, or does not come to the end of its handshake. */
+/** Time limit for a client that sends nothing through its tunnel, or does not finish its handshake. */
 const HELLO_WITHIN_MS = 10_000
 /** The first byte of a TLS record that begins a handshake (RFC 8446 §5.1). */
 const HANDSHAKE = 22
 
-/** Answers a CONNECT and serves what comes through the tunnel. */
+/** Answers a CONNECT and serves the requests inside the tunnel. */
 export async function inside(
   socket: Socket,
   early: Buffer,
@@ -48,7 +48,7 @@ export async function inside(
   if (!isTls) return serveOn(socket, { origin, client }, inner)
   if (authority === undefined) {
     tally.refused(whose, 'no-mode')
-    return void socket.destroy() // TLS to the port of plain HTTP, and nothing to look into it with
+    return void socket.destroy() // TLS to the port of plain HTTP, and no authority to inspect it with
   }
   const { clock } = tools.ledger
   const secured = new TLSSocket(socket, {
@@ -57,7 +57,7 @@ export async function inside(
     ALPNProtocols: ['h2', 'http/1.1'],
   })
   const late = clock.timeout(() => secured.destroy(), HELLO_WITHIN_MS)
-  // A client that does not trust the authority ends the handshake: that is no request, and its operator wants to know of it.
+  // A client that does not trust the authority ends the handshake: that is no request, and its operator should see it in the log.
   const untrusted = (): void => tally.refused(whose, 'untrusted')
   secured.on('error', () => undefined)
   secured.once('close', untrusted).once('close', () => clock.cancel(late))
@@ -66,8 +66,8 @@ export async function inside(
     clock.cancel(late)
     const within = { origin, client }
     if (secured.alpnProtocol !== 'h2') return serveOn(secured, within, inner)
-    Object.assign(secured, { secureConnecting: false }) // as Node's own server does: a session would wait for more
-    secured.allowHalfOpen = false // it has that of the server before the tunnel, and a session would not end with its client
+    Object.assign(secured, { secureConnecting: false }) // as Node's server does: a session would wait for more
+    secured.allowHalfOpen = false // inherited from the server before the tunnel; a session would not end with its client
     return serveHttp2(secured, clock, inner.sessions, (asked, reply) => inner.serve(asked, reply, within))
   })
 }
@@ -78,7 +78,7 @@ function serveOn(socket: Socket, about: Inside, { server, of }: Inner): void {
 }
 
 /**
- * The URL of a request within a tunnel, which leads to the host of the tunnel and to no other.
+ * The URL of a request within a tunnel. It must name the host of the tunnel.
  * @throws Problem
  */
 export function urlWithin({ origin }: Inside, { url, host }: Asked): string {
@@ -88,7 +88,7 @@ export function urlWithin({ origin }: Inside, { url, host }: Asked): string {
   return origin + url
 }
 
-/** It stays unread. @returns undefined when none came */
+/** Waits for the first byte, which stays unread. @returns undefined when none came */
 function firstByte(socket: Socket, clock: Clock): Promise<number | undefined> {
   return new Promise((resolve) => {
     const end = (byte?: number): void => {

@@ -1,6 +1,6 @@
 /**
- * The proxy as a process: it stands in front of crawlers that know of Decorum only its address, holds each of their requests until its
- * turn, and sends it itself. Any number of them share one Redis. Start at server.ts; forward.ts is one request.
+ * The proxy as a process: it stands in front of crawlers that only have its address, holds each of their requests until its turn, and
+ * sends it. Any number of proxies share one Redis. Start at server.ts; forward.ts is one request.
  */
 import { randomBytes } from 'node:crypto'
 import { takeOverDelays } from '@decorum/config'
@@ -39,11 +39,11 @@ import { whyUnreachable } from './refuse.ts'
 import { buildServer, listen } from './server.ts'
 import { openTally } from './tally.ts'
 
-const GRANT_AHEAD_MS = 8 // as permits: the round trip to the ledger lies before the opening, not behind it
-/** The ends of exchanges are reported together, as the fetchers' are. */
+const GRANT_AHEAD_MS = 8 // as in permits: the round trip to the ledger lies before the due time, not behind it
+/** The ends of exchanges are reported together, as in the fetchers. */
 const GATHER_MS = 20
 const CONNECT_MS = 2_000
-/** How long requests under way may take to end when the process is asked to stop. */
+/** Time for requests in progress to end when the process is stopping. */
 const DRAIN_MS = 30_000
 
 /**
@@ -136,7 +136,7 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
     close()
     places.close()
     await closeWithin(clock, ended(), DRAIN_MS)
-    closeAll() // what is left ends as when its client goes, and is reported
+    closeAll() // the rest ends as if its client had gone, and is reported
     await closeWithin(clock, ended(), CONNECT_MS)
     following.stop()
     await housekeeping.stop()
@@ -156,7 +156,7 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
   }
 }
 
-/** What is announced is kept for some seconds beside what was announced before, so it should not change each second. */
+/** An announcement is kept for some seconds beside the previous one, so it should not change each second. */
 const ANNOUNCED_EVERY_MS = 5_000
 function sometimes<T>(clock: Clock, look: () => T): () => T {
   let [seen, lookedAt] = [look(), clock.monotonic()]

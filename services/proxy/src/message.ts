@@ -1,6 +1,6 @@
 /**
- * A request of a client and the answer to it, as the proxy needs both, whichever version of HTTP they cross the connection of the client in: over
- * HTTP/1.1 here, over HTTP/2 in h2.ts.
+ * A request of a client and the answer to it, independent of the HTTP version on the client's connection: HTTP/1.1 here, HTTP/2
+ * in h2.ts.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -8,43 +8,43 @@ import type { Waiting } from './places.ts'
 
 export type Asked = {
   readonly method: string
-  /** as it was sent: the whole URL, or a path within a tunnel */
+  /** as received: the whole URL, or a path within a tunnel */
   readonly url: string
-  /** Host, or what stands for it */
+  /** Host, or its equivalent */
   readonly host: string
   readonly headers: IncomingHttpHeaders
   /** name, value, name, value … */
   readonly rawHeaders: readonly string[]
   readonly hasBody: boolean
   readonly body: Readable
-  /** the body has come to its end, and the connection has not ended before it */
+  /** the body has ended, and its connection did not break off before */
   isWhole(): boolean
-  /** the client waits for leave before it sends the body */
+  /** the client waits for 100 Continue before it sends the body */
   readonly awaitsContinue: boolean
 }
 
 export type Reply = Waiting & {
   readonly destroyed: boolean
-  /** a head has been sent, and nothing else can be said any more */
+  /** a head has been sent, so no other answer is possible */
   readonly headersSent: boolean
-  /** the answer is whole */
+  /** the answer is complete */
   readonly isEnded: boolean
   sendContinue(): void
   /** whether an answer with this status can be passed on */
   carries(status: number): boolean
-  /** @param headers  name, value, name, value … @param isOwn  of the proxy itself: it is dated */
+  /** @param headers  name, value, name, value … @param isOwn  an answer of the proxy itself: it gets a date */
   head(status: number, statusText: string, headers: string[], isOwn?: boolean): void
-  /** @returns false when the client should be waited for (`room`) · throws when more is written than was announced */
+  /** @returns false when the caller should wait for the client (`room`) · throws when more is written than was announced */
   write(piece: Uint8Array): boolean
-  /** resolves when the client takes more, or is gone; never rejects */
+  /** resolves when the client accepts more, or is gone; never rejects */
   room(): Promise<void>
-  /** @param trailers  name, value …, where the version and the framing of the answer allow them */
+  /** @param trailers  name, value …, if the version and the framing of the answer allow them */
   end(last?: string | Uint8Array, trailers?: readonly [string, string][]): void
-  /** ends it so that it does not look whole */
+  /** breaks the answer off visibly */
   destroy(): void
 }
 
-/** @param response  its errors are nobody's: its close is what counts */
+/** @param response  its errors are ignored: its close event is handled */
 export const overHttp1 = (request: IncomingMessage, response: ServerResponse): { asked: Asked; reply: Reply } => ({
   asked: new Http1Asked(request),
   reply: new Http1Reply(response),
@@ -115,7 +115,7 @@ class Http1Reply implements Reply {
   }
   head(status: number, statusText: string, headers: string[], isOwn = false): void {
     const response = this.#response
-    response.sendDate = isOwn // the site's own stands, or none
+    response.sendDate = isOwn // the site's date is kept, if any
     response.strictContentLength = true
     if (isOwn) response.writeHead(status, headers)
     else response.writeHead(status, statusText.replace(/[^\t\x20-\x7e\x80-\xff]/g, ''), headers)
@@ -141,7 +141,7 @@ type Taking = {
   off(event: 'drain' | 'close', listener: () => void): unknown
 }
 
-/** Until it takes more, or is gone. */
+/** Resolves when it accepts more, or is gone. */
 export function roomIn(stream: Taking): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {

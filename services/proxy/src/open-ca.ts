@@ -1,11 +1,11 @@
-/** The authority that PROXY_CA names. Loaded where one is named alone: what writes certificates takes 90 ms to load. */
+/** Opens the authority that PROXY_CA names. Imported only if it is set: the modules that write certificates take 90 ms to load. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { wrongSettings } from '@decorum/config'
 import { type Authority, CA_FILES, makeAuthority, openAuthority } from './authority.ts'
 import type { ProxyConfig } from './config.ts'
 
-/** An authority in memory lasts as long as its process; a process that runs for longer has to be started anew. */
+/** Validity of an authority in memory, which lives as long as its process; a process that runs longer must be restarted. */
 const MEMORY_DAYS = 90
 
 /** @throws SettingsError */

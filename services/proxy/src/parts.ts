@@ -1,4 +1,4 @@
-/** What each request works with. */
+/** Dependencies of each request. */
 
 import type { Reporter } from '@decorum/sending'
 import type { GrantingTools, Lines } from '@decorum/sending/granting'
@@ -19,8 +19,8 @@ export type Parts = {
   tally: Tally
   /** reads a Proxy-Authorization; throws Problem */
   clientOf: (authorization: string | undefined) => Client
-  /** by which HTTPS is looked into; undefined: it is not */
+  /** inspects HTTPS; undefined: HTTPS is not inspected */
   authority: Authority | undefined
-  /** of this process, in Via: by it a loop is noticed */
+  /** name of this process in Via, which reveals loops */
   name: string
 }

@@ -1,17 +1,17 @@
 /**
- * Places in line of clients that have hung up: kept for some seconds, for the same request of the same client. A crawler's time-out is
- * seldom the end of its interest, and one that lost its place with its connection would never be served at a site with a long line.
+ * Places in line of clients that have hung up: kept for some seconds, for the same request of the same client. Most crawlers retry after a
+ * time-out, and one that lost its place with its connection would never be served at a site with a long line.
  */
 
 import type { Clock, Timer } from '@decorum/protocol'
 import { type Answer, type Caller, GoneError } from '@decorum/sending/granting'
 
-/** How long a place is kept for a client that does not come back. Clients that retry do so within a few seconds. */
+/** How long a place is kept for an absent client. Clients that retry do so within a few seconds. */
 const KEPT_MS = 10_000
 
 type Place = { caller: Caller; work: Promise<Answer>; timer?: Timer }
 
-/** What a client waits on: it closes when its client has gone. */
+/** The client's side of a wait: it closes when its client has gone. */
 export type Waiting = {
   readonly closed: boolean
   once(event: 'close', listener: () => void): unknown
@@ -21,7 +21,7 @@ export type Waiting = {
 export class Places {
   readonly #clock: Clock
   readonly #away = new Map<string, Place[]>()
-  /** of clients that are there */
+  /** connections of clients that are present */
   readonly #taken = new Set<Place>()
   #isClosed = false
 
@@ -30,9 +30,9 @@ export class Places {
   }
 
   /**
-   * Waits in line until there is an answer, in the place that the same request had before, if it had one.
-   * @param key  of the client and its request
-   * @throws GoneError when the client hangs up; and what `ask` throws
+   * Waits in line until there is an answer, in the earlier place of the same request, if it had one.
+   * @param key  identifies the client and its request
+   * @throws GoneError when the client hangs up; and errors of `ask`
    */
   async wait(key: string, client: Waiting, ask: (caller: Caller) => Promise<Answer>): Promise<Answer> {
     const place = this.#takeBack(key) ?? this.#open(ask)
@@ -82,11 +82,11 @@ export class Places {
       const at = away.indexOf(place)
       if (at >= 0) away.splice(at, 1)
       if (away.length === 0 && this.#away.get(key) === away) this.#away.delete(key)
-      if (at < 0) return // it is waited in again
+      if (at < 0) return // a client waits in it again
       this.#end(place)
     }
     place.timer = this.#clock.timeout(give, KEPT_MS)
-    void place.work.then(give, give) // refused meanwhile: nothing is left to come back to
+    void place.work.then(give, give) // refused meanwhile: there is no turn to release
   }
 
   /** Nobody waits any more, and no place is kept. */

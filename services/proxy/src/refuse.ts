@@ -1,4 +1,4 @@
-/** An answer of the proxy itself: a problem (RFC 9457), and in Proxy-Status why (RFC 9209). */
+/** An answer of the proxy itself: a problem (RFC 9457), with the reason in Proxy-Status (RFC 9209). */
 
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { PROBLEM_TYPE, problemBody } from '@decorum/protocol'
@@ -7,7 +7,7 @@ import { GoneError, Problem, type ProblemType, type Wish } from '@decorum/sendin
 import type { Logger } from 'pino'
 import type { Reply } from './message.ts'
 
-/** What a client is answered: a status, the type of RFC 9209, and a sentence. */
+/** An answer for the client: a status, the type of RFC 9209, and a sentence. */
 export type Refusal = { status: number; type: string; error: ErrorType; detail: string; more?: Record<string, unknown> }
 
 /** RFC 9209 §2.3. */
@@ -26,7 +26,7 @@ export type ErrorType =
   | 'proxy_loop_detected'
   | 'tls_certificate_error'
 
-/** By the type of a problem. A wish that is never granted is a 403: crawlers take no other status for final. */
+/** By the type of a problem. A request that is never granted is a 403: crawlers treat no other status as final. */
 const BY_TYPE: Partial<Record<ProblemType, [status: number, error: ErrorType]>> = {
   'bad-request': [400, 'http_request_error'],
   'unknown-agent': [400, 'http_request_error'],
@@ -37,7 +37,7 @@ const BY_TYPE: Partial<Record<ProblemType, [status: number, error: ErrorType]>> 
 }
 const GUARDED = new Set(['guarded-address', 'guarded-port'])
 
-/** What a client is answered because of an error. */
+/** The client's answer for an error. */
 export function refusalOf(error: unknown, log: Pick<Logger, 'error'>): Refusal {
   if (error instanceof Problem) return ofProblem(error)
   if (error instanceof GoneError) return ofProblem(new Problem('busy', 'this process is about to end: ask again'))
@@ -57,7 +57,7 @@ function ofProblem({ type, message, more }: Problem): Refusal {
   return { status, type, error, detail: message, more }
 }
 
-/** Of a request that was, or should have been, sent. */
+/** For a request that was, or should have been, sent. */
 const FAILED: Record<string, [status: number, error: ErrorType]> = {
   dns: [502, 'dns_error'],
   nxdomain: [502, 'dns_error'],
@@ -86,15 +86,15 @@ export function refuse(reply: Reply, { status, type, error, detail, more = {} }:
 }
 
 /**
- * A client that asked the site itself would be told at once that its name does not exist, that nothing listens, or that its certificate is wrong. A site
- * that answers with an error is waited for.
+ * Failures that the site would have shown a client without a proxy at once: its name does not exist, nothing listens, or its certificate is
+ * wrong. A site that answers with an error is waited for.
  */
 export const whyUnreachable = (reason: UnansweredReason, { origin, url }: Wish): Problem | undefined =>
   Object.hasOwn(FAILED, reason)
     ? new Problem('unreachable', `the robots.txt of ${origin} could not be fetched: ${reason}`, { url, reason })
     : undefined
 
-/** Of a request whose site could not be reached, or gave no answer. @param reason  as @decorum/sending names it */
+/** For a request whose site could not be reached, or gave no answer. @param reason  as @decorum/sending names it */
 export function failed({ message }: Error, reason: string, origin: string): Refusal {
   const [status, error] = FAILED[reason] ?? [502, 'connection_terminated']
   return { status, type: reason, error, detail: `${origin}: ${message}` }
@@ -102,11 +102,11 @@ export function failed({ message }: Error, reason: string, origin: string): Refu
 
 const retryAfter = (ms: unknown): string => String(Math.max(1, Math.ceil(Number(ms ?? 1_000) / 1_000)))
 
-/** A list of one: the sentence is a string of RFC 8941, which is printable ASCII. */
+/** A list with one item: the sentence is a string of RFC 8941, which is printable ASCII. */
 const statusField = (error: ErrorType, detail: string): string =>
   `decorum; error=${error}; details="${detail.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`
 
-/** The whole answer as text, for a client that has asked for a tunnel and is given none. */
+/** The whole answer as text, for a client whose tunnel is refused. */
 export function refusalText({ status, type, error, detail, more = {} }: Refusal): string {
   const body = JSON.stringify({ ...problemBody(status, type, detail), ...more })
   const lines = [

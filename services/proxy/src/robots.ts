@@ -1,7 +1,7 @@
 /**
- * A client's own request for a robots.txt: answered from the copy that the fleet has, and no request to the site. Where there is none yet, the
- * fleet fetches it under the lane; the answer comes before the shortest time-out of known crawlers, because several take a robots.txt that hangs
- * for leave to fetch everything (colly gives up after 10 s, crawler4j after 20).
+ * A client's request for a robots.txt: answered from the fleet's copy, without a request to the site. If there is no copy yet, the fleet
+ * fetches it under the lane; the answer comes before the shortest time-out of known crawlers, because several treat a robots.txt that hangs
+ * as permission to fetch everything (colly gives up after 10 s, crawler4j after 20).
  */
 import { askRobots, type GrantingTools, Problem, unreachableFor, type Wish } from '@decorum/sending/granting'
 import type { Reply } from './message.ts'

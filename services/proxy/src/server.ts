@@ -1,6 +1,6 @@
 /**
- * The HTTP side of the proxy: an HTTP/1.1 forward proxy (RFC 9112 §3.2.2), as `http_proxy` names one. A request in absolute form is
- * forwarded; one for the proxy itself is answered by its health and its counts; everything else is refused with a sentence.
+ * The HTTP side of the proxy: an HTTP/1.1 forward proxy (RFC 9112 §3.2.2), the kind that `http_proxy` names. A request in absolute form is
+ * forwarded; one for the proxy itself is answered with its health and its counts; everything else is refused with a sentence.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -21,7 +21,7 @@ import { answerRobots } from './robots.ts'
 import { connect } from './tunnel.ts'
 import { wishOf } from './wish.ts'
 
-/** A head that has not come whole by then ends its connection. Bodies may take longer: they wait with their request. */
+/** A head that is incomplete after this time ends its connection. Bodies may take longer: they wait with their request. */
 const HEADERS_WITHIN_MS = 10_000
 /** Longer than common clients keep an idle connection. */
 const KEEP_ALIVE_MS = 72_000
@@ -30,17 +30,17 @@ export type ProxyServerParts = Parts & { registry: Registry; ready: () => boolea
 
 export type ProxyServer = {
   server: Server
-  /** what waits for all that is under way */
+  /** waits for everything in progress */
   ended: () => Promise<void>[]
-  /** nothing new is taken: connections end as their requests do */
+  /** accepts nothing new: connections end with their requests */
   close: () => void
-  /** what is left ends as when its client goes */
+  /** the rest ends as if its client had gone */
   closeAll: () => void
 }
 
 export function buildServer(parts: ProxyServerParts): ProxyServer {
   const running = new Set<Promise<void>>()
-  /** connections that asked for a tunnel: Node counts them no longer as the server's */
+  /** connections that requested a tunnel: Node no longer counts them as the server's */
   const tunnelled = new Set<Socket>()
   const own = answersOwn(parts)
   const track = (work: Promise<void>): void => {
@@ -48,7 +48,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
     running.add(one)
   }
   const run = (request: IncomingMessage, response: ServerResponse): void => {
-    response.on('error', () => undefined) // its close is what counts
+    response.on('error', () => undefined) // the close event is handled
     const within = inner.of.get(request.socket)
     if (request.url?.startsWith('/') && within === undefined) {
       own(request, response)
@@ -56,7 +56,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
     }
     const { asked, reply } = overHttp1(request, response)
     if (request.httpVersion === '1.0' && request.headers['transfer-encoding'] !== undefined) {
-      response.shouldKeepAlive = false // nobody can say where it ends (RFC 9112 §6.1)
+      response.shouldKeepAlive = false // the end of its body is ambiguous (RFC 9112 §6.1)
       parts.tally.refused(undefined, 'bad-request')
       refuse(reply, badRequest('HTTP/1.0 has no Transfer-Encoding'))
       return
@@ -74,7 +74,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
     },
     run,
   )
-  server.maxHeadersCount = 0 // Node would leave further fields out, of which one may say that a body follows; their bytes are limited
+  server.maxHeadersCount = 0 // Node would drop further fields, one of which may announce a body; their bytes are limited
   server.on('checkContinue', run)
   server.on('checkExpectation', (request, response) =>
     refuse(overHttp1(request, response).reply, {
@@ -114,7 +114,7 @@ export function buildServer(parts: ProxyServerParts): ProxyServer {
   }
 }
 
-/** @param within  the tunnel that it came through, where it did */
+/** @param within  the tunnel that it arrived through, if any */
 async function serve(asked: Asked, reply: Reply, within: Inside | undefined, parts: ProxyServerParts): Promise<void> {
   const { tally, traces, log } = parts
   const { method, headers } = asked
@@ -159,12 +159,12 @@ const badRequest = (detail: string): Refusal => ({
   detail,
 })
 
-/** Requests that are not for a site: they come from this machine, or from who watches it. */
+/** Requests for the proxy itself: from this machine, or from monitoring. */
 function answersOwn({ registry, ready, tally, authority }: ProxyServerParts) {
   const health = answersHealth(registry, ready)
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (health(request, response)) return
-    // It names sites, so it is for this machine alone
+    // It names sites, so only this machine may read it
     const isNear = isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/i, ''))
     if (request.url === '/v1/ca.pem' && authority !== undefined)
       response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(authority.certificate)

@@ -1,4 +1,4 @@
-/** What went through: numbers for Prometheus, by site for `decorum guard`, and by client for who watches the fleet. */
+/** Counts of requests: for Prometheus, by site for `decorum guard`, and by client for the fleet's operators. */
 
 import type { Passing } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol'
@@ -6,17 +6,17 @@ import { defined, gaugeOf } from '@decorum/runtime'
 import { Counter, type Registry } from '@decorum/runtime/prometheus'
 import type { Wish } from '@decorum/sending/granting'
 
-/** requests: that came · held: of them, those that waited · sent: to the site · refused: by the proxy */
+/** requests: received · held: those of them that waited · sent: to the site · refused: by the proxy */
 export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
 
-/** Sites, and clients, counted one by one; further ones are counted together. */
+/** Most sites, and clients, counted separately; further ones are counted together. */
 const MOST_SITES = 1_000
 const MOST_CLIENTS = 100
-/** Of clients, that a process announces to the fleet, whose roll is read once a second. */
+/** Most clients that a process announces to the fleet, whose roll is read once a second. */
 const MOST_ANNOUNCED = 5
 export const OTHERS = 'others'
 
-/** Whose request, and where it goes; the rest of a wish is not looked at. */
+/** The client, and the target; the rest of a wish is not used. */
 type Whose = Pick<Wish, 'origin'> & Partial<Pick<Wish, 'agent' | 'by' | 'crawl'>>
 
 export type Tally = ReturnType<typeof openTally>
@@ -26,7 +26,7 @@ const none = (): Counts => ({ requests: 0, held: 0, heldMs: 0, sent: 0, refused:
 export function openTally(registry: Registry, waiting: () => number) {
   const sites = new Map<string, Counts>()
   const all = none()
-  /** why requests were refused, by sentence-less type */
+  /** number of refused requests by type, without the sentence */
   const refusals = new Map<string, number>()
   const ends = new Counter({
     name: 'decorum_proxy_requests_total',
@@ -66,7 +66,7 @@ export function openTally(registry: Registry, waiting: () => number) {
   }
   return {
     came: ({ origin }: Whose): void => add(origin, { requests: 1 }),
-    /** @returns how the wait is over. Shorter ones are not told from none */
+    /** @returns a function that ends the wait. Waits shorter than the threshold count as none */
     waits(whose: Whose, clock: Clock): () => void {
       const begun = clock.monotonic()
       const client = clientOf(whose)
@@ -103,7 +103,7 @@ export function openTally(registry: Registry, waiting: () => number) {
       sites: Object.fromEntries(sites),
       clients: [...clients.values()],
     }),
-    /** the clients that most goes through for */
+    /** the clients with most requests */
     most: (): Passing[] => [...clients.values()].toSorted((a, b) => weightOf(b) - weightOf(a)).slice(0, MOST_ANNOUNCED),
   }
 }

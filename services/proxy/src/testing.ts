@@ -1,4 +1,4 @@
-/** The parts of the proxy that tests use one by one. Not for other services. */
+/** Parts of the proxy for unit tests. Not for other services. */
 export { clients } from './client.ts'
 export { fieldsOf, isLoop, toClient, toSite } from './fields.ts'
 export type { Parts } from './parts.ts'

@@ -1,6 +1,6 @@
 /**
- * CONNECT: a tunnel to a site, where the operator has asked for tunnels. It is paced by its lane: one at a time, and the delay from its end to the
- * next. What goes through it is not seen, so nothing in it is judged: neither paths nor answers nor how many requests there are.
+ * CONNECT: a tunnel to a site, if the operator has enabled tunnels. Its lane paces it: one at a time, and the delay from its end to the next.
+ * Its content is not seen, so nothing in it is judged: neither paths nor answers nor the number of requests.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,11 +19,11 @@ import { wishOf } from './wish.ts'
 export type Connecting = { request: IncomingMessage; socket: Socket; early: Buffer }
 
 /**
- * A tunnel is closed when its client has sent nothing for so long after the last bytes of the site, so that the next one of its lane gets its
- * turn. Clients keep connections open for minutes, and most think for less than two seconds between two requests.
+ * A tunnel is closed when its client has sent nothing for this long after the last bytes of the site, so that the next one of its lane gets
+ * its turn. Clients keep connections open for minutes, and most pause for less than two seconds between two requests.
  */
 const IDLE_MS = 2_000
-/** Of plain HTTP: some clients tunnel that as well, and it can be read without an authority. */
+/** Ports of plain HTTP: some clients tunnel that as well, and it can be read without an authority. */
 const PLAIN_PORT = 80
 
 const NO_MODE: Refusal = {
@@ -34,13 +34,13 @@ const NO_MODE: Refusal = {
     'HTTPS is passed on by one of two modes: decorum proxy --tunnels paces tunnels by host and judges nothing in them; decorum guard -- COMMAND looks into them, under every promise',
 }
 
-/** Never rejects: the client is told why it has no tunnel. */
+/** Never rejects: the client gets the reason why it has no tunnel. */
 export async function connect(
   { request, socket, early }: Connecting,
   parts: Parts & { log: Logger; inner: Inner },
 ): Promise<void> {
   const { config, tally, log } = parts
-  socket.on('error', () => undefined) // its close is what counts
+  socket.on('error', () => undefined) // the close event is handled
   let wish: Wish | undefined
   const refuse = (refusal: Refusal): void => {
     tally.refused(wish, refusal.type)
@@ -78,10 +78,10 @@ function targetOf(authority: string): { hostname: string; port: number } {
   return { hostname, port: Number(port) }
 }
 
-/** What a client may send before its tunnel stands; it should send nothing. */
+/** Most bytes a client may send before its tunnel is open; it should send none. */
 const EARLY_MAX_BYTES = 16 * 1024
 
-/** Notices that a client hangs up: its end is seen only while it is read. @returns stops that, with what came meanwhile */
+/** Detects that a client hangs up: its end shows only while its socket is read. @returns a function that stops this, with bytes read meanwhile */
 function hearWhileWaiting(socket: Socket): () => Buffer[] {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -138,7 +138,7 @@ class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
 
-/** There is no tunnel. @param isOurs  the client has gone, so nothing is known of the site */
+/** No tunnel was opened. @param isOurs  the client has gone, so nothing is known about the site */
 function refused(
   error: Error & { phase?: 'dns' | 'connect' },
   client: Socket,
@@ -166,7 +166,7 @@ function refused(
 }
 
 /**
- * Both ways, each as fast as its reader takes it, until one side has ended, nothing moves any more, or the lease is over.
+ * Copies both ways, each at its reader's pace, until one side has ended, nothing moves any more, or the lease is over.
  * @returns bytes of both ways, once the connection to the site has ended
  */
 async function untilEnd(
@@ -199,7 +199,7 @@ async function untilEnd(
       clock.cancel(idle)
       idle = undefined
     }
-    // While the site works on an answer it is not idle: keepLease ends a tunnel in which nothing comes at all
+    // While the site prepares an answer it is not idle: keepLease ends a tunnel through which no bytes come
     if (!isClientsTurn) return
     movedAt = clock.monotonic()
     if (idle === undefined) idleFor(IDLE_MS)

@@ -1,4 +1,4 @@
-/** A turn of a request, or of a tunnel: waited for in line for as long as its client stays, and ended by what happened under it. */
+/** The turn of a request, or of a tunnel: waited for as long as its client stays, and ended by its result. */
 
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
@@ -8,9 +8,9 @@ import type { Parts } from './parts.ts'
 import type { Waiting } from './places.ts'
 import type { Refusal } from './refuse.ts'
 
-/** Redis does not answer: the question is put again after so long. */
+/** Time before the next try when Redis does not answer. */
 const AWAY_MS = 1_000
-/** A request is held for as long as its client stays: hardly any crawler comes back for a 503, and each has a time-out of its own. */
+/** A request is held as long as its client stays: hardly any crawler retries after a 503, and each has a time-out. */
 const FOR_EVER = Number.POSITIVE_INFINITY
 /** A lease is extended each time that this share of it has passed. */
 const EXTENDED_AT = 1 / 3
@@ -18,7 +18,7 @@ const EXTENDED_AT = 1 / 3
 export type Turn = { lease: Lease; delayMs: number }
 
 /**
- * @returns the turn, which its request may use now, or what the client is answered instead
+ * @returns the turn, which its request may use now, or the answer to the client instead
  * @throws GoneError when the client has gone
  */
 export async function waitForTurn(wish: Wish, key: string, client: Waiting, parts: Parts): Promise<Turn | Refusal> {
@@ -38,7 +38,7 @@ export async function waitForTurn(wish: Wish, key: string, client: Waiting, part
   return opened(answer, wish, client, parts)
 }
 
-/** While Redis does not answer the question is put again. */
+/** Retries while Redis does not answer. */
 async function answerInLine(wish: Wish, key: string, client: Waiting, parts: Parts): Promise<Answer> {
   const { lines, places, config, tools } = parts
   const { clock } = tools.ledger
@@ -72,7 +72,7 @@ async function opened(
   }
 }
 
-/** The turn has ended: its delay begins, and whoever is next in line here asks when it is over. */
+/** The turn has ended: its delay begins, and the next in line here tries when it is over. */
 export async function endTurn({ lease, delayMs }: Turn, fetched: Fetched, { lines }: Parts): Promise<void> {
   const { agent, origin } = lease
   await lease.end(fetched)
@@ -80,9 +80,9 @@ export async function endTurn({ lease, delayMs }: Turn, fetched: Fetched, { line
 }
 
 /**
- * Extends the lease for as long as something moves, until `giveUp` is called with the reason why it does not any more.
- * @param moved  bytes that have gone through so far, whichever way
- * @returns stops it
+ * Extends the lease while bytes move, until `giveUp` is called with the reason why they stopped.
+ * @param moved  bytes that have passed so far, in both directions
+ * @returns a function that stops it
  */
 export function keepLease(
   { lease }: Turn,

@@ -1,4 +1,4 @@
-/** What a request asks for, as it can be judged without its site. */
+/** Validates a request without contact to its site. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { namesRobotsTxt, readUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -12,14 +12,14 @@ type Asked = { method?: string | undefined; headers: IncomingHttpHeaders }
 /** @throws Problem */
 export function wishOf(url: string, { method, headers }: Asked, { agent, token, crawl }: Client, parts: Parts): Wish {
   const { config, name } = parts
-  // Over HTTP/1.1 llhttp refuses other octets: readers do not agree about what they mean
+  // Over HTTP/1.1 llhttp refuses other octets: readers disagree about their meaning
   if (!/^https?:\/\/[^/?#\\][\x21-\x7e]*$/i.test(url))
     throw new Problem('bad-request', 'a proxy is sent the whole URL in ASCII, http:// or https:// and a host')
   const { username, password } = URL.parse(url) ?? {}
-  // Not repeated in the answer, as the URL of other refusals is
+  // Not repeated in the answer, unlike the URL of other refusals
   if (username || password) throw new Problem('bad-request', 'a URL with a login in it is not passed on: send a header')
   if (method === 'TRACE') throw new Problem('bad-request', 'TRACE is not passed on')
-  // What else a client would rather speak it can do without, and is not passed on either (RFC 9110 §7.8)
+  // A client can do without the protocols it would upgrade to, and the field is not passed on either (RFC 9110 §7.8)
   if (asksToUpgrade(headers) && /\b(websocket|connect-(udp|ip))\b/i.test(headers.upgrade ?? ''))
     throw new Problem(
       'bad-request',

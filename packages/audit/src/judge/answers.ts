@@ -1,4 +1,4 @@
-/** What a robots fetch came to, as far as the record holds it: the row of the table in docs/audit.md. */
+/** The result of a robots fetch, as far as the record has it: the row of the table in docs/audit.md. */
 import { type AnswerKind, type Policy, parseRobots, ROBOTS_MAX_BYTES, type RobotsTxt } from '@decorum/robots'
 import type { RobotsByOrigin } from '../record.ts'
 import { type Chains, isRedirect, MOST_HOPS } from './chains.ts'
@@ -6,18 +6,18 @@ import type { Exchanges } from './columns.ts'
 import type { Lanes } from './lanes.ts'
 import { Names } from './names.ts'
 
-/** A body that the record does not hold. */
+/** A body that is not in the record. */
 export const NO_BODY = 0
 
 export type Answer = {
   kind: AnswerKind | 'renewed' | 'unknown'
   /** number of the body, or NO_BODY */
   body: number
-  /** the agent left before the end: it had read enough, or it gave up */
+  /** the agent disconnected before the end: it had read enough, or it gave up */
   doubtful: boolean
 }
 
-/** Bodies that `--robots` gave are numbered from here, those of the record below. */
+/** Bodies from `--robots` are numbered from here, those of the record below. */
 const FIRST_GIVEN = 2 ** 31
 
 /** The bodies of a record by number. */
@@ -41,7 +41,7 @@ export class Bodies {
     return number < FIRST_GIVEN ? this.#bodies[number] : this.#given[number - FIRST_GIVEN]
   }
 
-  /** What `--robots` says that this origin served. */
+  /** The body that `--robots` gives for this origin. */
   ofOrigin(origin: () => string): number {
     const body = this.#byOrigin?.get(origin())
     if (body === undefined) return NO_BODY
@@ -56,7 +56,7 @@ export class Bodies {
   }
 }
 
-/** Answers whose status says it all: one object each. */
+/** Answers that depend only on the status: one object each. */
 const PLAIN = new Map<Answer['kind'], Answer>()
 
 function plain(kind: Answer['kind']): Answer {
@@ -85,7 +85,7 @@ export function answerOf(
   return { kind, body, doubtful: cut && (bodies.get(body)?.length ?? 0) <= ROBOTS_MAX_BYTES }
 }
 
-/** The row of the table of answers that a status stands in; 0 is no answer. */
+/** The kind of answer for a status; 0 is no answer. */
 export function answerKind(status: number): AnswerKind {
   if (status === 0) return 'no-answer'
   if (status === 200) return 'ok'

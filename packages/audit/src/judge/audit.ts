@@ -17,13 +17,13 @@ import { summary } from './summary.ts'
 
 export type Audit = {
   /**
-   * Takes one exchange; `file` and `line` say where it stands.
-   * @returns false when its origin is none; it is not taken then
+   * Adds one exchange; `file` and `line` give its place.
+   * @returns false when its origin is invalid: it was not added
    */
   request(line: RequestLine, file?: number, number?: number): boolean
-  /** Takes a body of rules, before or after the requests that name it. */
+  /** Adds a body of rules, before or after the requests that name it. */
   body(hash: string, body: string | Uint8Array): void
-  /** Judges all that was taken. To be called once. */
+  /** Judges everything that was added. To be called once. */
   report(found?: { clockSteps?: readonly ClockStep[]; files?: readonly string[] }): Report
   readonly requests: number
 }
@@ -54,7 +54,7 @@ export function openAudit(options: JudgeOptions): Audit {
   }
 }
 
-/** Judges a record that is at hand as a whole. */
+/** Judges a complete record. */
 export function judgeRecord({ requests, bodies, robotsByOrigin }: Evidence, options: JudgeOptions): Report {
   const audit = openAudit(robotsByOrigin === undefined ? options : { ...options, robotsByOrigin })
   for (const [hash, body] of bodies) audit.body(hash, body)

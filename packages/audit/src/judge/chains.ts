@@ -1,6 +1,6 @@
 /**
- * The robots fetches in a record. A chain is a GET of /robots.txt and the hops that follow its redirects; each
- * /robots.txt that a chain comes by is a fetch of that origin's rules, from that request to the end of the chain.
+ * The robots fetches in a record. A chain is a GET of /robots.txt and the hops that follow its redirects; each /robots.txt in a chain is a
+ * fetch of that origin's rules, from that request to the end of the chain.
  */
 import { Numbers } from './numbers.ts'
 
@@ -10,22 +10,22 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 export const isRedirect = (status: number): boolean => REDIRECTS.has(status)
 
-/** All chains and fetches of a record, in columns: a log may hold nothing else. */
+/** All chains and fetches of a record, in columns, because a log may contain nothing else. */
 export class Chains {
   readonly #chainOf: Int32Array
-  /** of each chain its first and last row, and how many hops it has */
+  /** for each chain its first and last row, and its number of hops */
   readonly #first = new Numbers()
   readonly #last = new Numbers()
   readonly #hops = new Numbers(Uint8Array)
-  /** of each fetch its chain, the row of its /robots.txt, and how many hops of the chain were before it */
+  /** for each fetch its chain, the row of its /robots.txt, and the number of earlier hops in the chain */
   readonly #fetchChain = new Numbers()
   readonly #fetchFirst = new Numbers()
   readonly #fetchHops = new Numbers(Uint8Array)
 
-  /** of each hop the row before it in its chain, and one */
+  /** for each hop the row before it in its chain, plus one */
   readonly #before = new Numbers()
   readonly #lanes: number
-  /** by lane; made when there is the first one */
+  /** by lane; made for the first redirect */
   #redirectedAt: Float64Array | undefined
 
   constructor(rows: number, lanes: number) {
@@ -47,7 +47,7 @@ export class Chains {
     return chain >= 0 && this.first(chain) !== row
   }
   chainOf = (fetch: number): number => this.#fetchChain.get(fetch)
-  /** the row of its /robots.txt: a hop where another one begins the chain */
+  /** the row of its /robots.txt: a hop, if another request begins the chain */
   firstOf = (fetch: number): number => this.#fetchFirst.get(fetch)
   lastOf = (fetch: number): number => this.last(this.chainOf(fetch))
   hopsBefore = (fetch: number): number => this.#fetchHops.get(fetch)
@@ -65,12 +65,12 @@ export class Chains {
     this.#hops.set(chain, this.hops(chain) + 1)
     this.#chainOf[row] = chain + 1
   }
-  /** Says that a GET of a lane's own /robots.txt was answered by a redirect. */
+  /** Records that a GET of a lane's own /robots.txt was redirected. */
   redirected(lane: number, at: number): void {
     this.#redirectedAt ??= new Float64Array(this.#lanes).fill(Number.POSITIVE_INFINITY)
     this.#redirectedAt[lane] = Math.min(this.#redirectedAt[lane] as number, at)
   }
-  /** When that was first; Infinity: never. */
+  /** When that first happened; Infinity: never. */
   redirectedAt = (lane: number): number => this.#redirectedAt?.[lane] ?? Number.POSITIVE_INFINITY
 
   beginFetch(chain: number, row: number): void {
@@ -79,7 +79,7 @@ export class Chains {
     this.#fetchChain.push(chain)
   }
 
-  /** Is there a row before this one in its chain, at most five, of which this is true? */
+  /** Whether the predicate is true for an earlier row in the chain of this one, among at most five. */
   someBefore(row: number, is: (row: number) => boolean): boolean {
     for (let at = this.#before.get(row); at > 0; at = this.#before.get(at - 1)) if (is(at - 1)) return true
     return false

@@ -1,4 +1,4 @@
-/** Exchanges in columns, some 60 bytes each besides their paths. Rows are in the order in which they were read. */
+/** Exchanges in columns, some 60 bytes each besides their paths. Rows are in the order of input. */
 
 import { asciiPath } from '../origin.ts'
 import type { RequestLine } from '../record.ts'
@@ -7,11 +7,11 @@ import { everyNumber, Numbers } from './numbers.ts'
 import { Texts } from './texts.ts'
 
 export const ROBOTS_PATH = '/robots.txt'
-/** How late at most a site notices that an agent has gone, ms, where its record does not say. */
+/** How late at most a site notices that an agent has disconnected, ms, when its record does not say. */
 const LATE_MS = 25
 const FIRST_ROWS = 256
 
-/** What an exchange may have begun and ended later by, and what it may have ended earlier by, ms. */
+/** How much later an exchange may have begun and ended, and how much earlier it may have ended, ms. */
 type Unsure = { resolution: number; late: number }
 const CERTAIN: Unsure = { resolution: 0, late: 0 }
 
@@ -23,21 +23,21 @@ export class Exchanges {
   length = 0
   readonly #starts = { at: new Float64Array(FIRST_ROWS) }
   readonly #ends = { at: new Float64Array(FIRST_ROWS) }
-  /** where in the list after it stands how uncertain the instants of a row are */
+  /** index of a row's uncertainty in the list below */
   readonly #unsure = new Numbers()
   readonly #unsureBy: Unsure[] = [CERTAIN]
   lane = new Uint32Array(FIRST_ROWS)
   status = new Uint16Array(FIRST_ROWS)
   line = new Uint32Array(FIRST_ROWS)
   file = new Uint16Array(FIRST_ROWS)
-  /** offences found, a bit each */
+  /** offences found, one bit each */
   found = new Uint16Array(FIRST_ROWS)
   readonly #flags = { at: new Uint8Array(FIRST_ROWS) }
   readonly #paths = { at: new Uint32Array(FIRST_ROWS) }
-  /** Location or Retry-After, whichever the status asks for: its name and one; rows beyond the last header have none */
+  /** Location or Retry-After, depending on the status: the number of its text plus one; rows beyond the last header have none */
   readonly #headers = new Numbers()
   readonly #headerTexts = new Names()
-  /** number of the body served; 0: none is known */
+  /** number of the body served; 0: unknown */
   body = new Uint32Array(FIRST_ROWS)
   readonly #texts = new Texts()
   /** the same for the site's own addresses */
@@ -49,7 +49,7 @@ export class Exchanges {
     if (row === this.lane.length) this.#grow()
     this.length++
     const { start, end, status, resolution = 0 } = line
-    // An agent cannot have gone before it came.
+    // An agent cannot disconnect before it has connected.
     const late = line.cut ? Math.min(line.late ?? LATE_MS, end - start) : 0
     this.#starts.at[row] = start
     this.#ends.at[row] = end

@@ -1,4 +1,4 @@
-/** The robots fetches of a record, place by place. */
+/** The robots fetches of a record, by place. */
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
 import type { Lanes } from './lanes.ts'
@@ -6,9 +6,9 @@ import type { Lanes } from './lanes.ts'
 type Of = { chains: Chains; exchanges: Exchanges; lanes: Lanes }
 
 export class Fetches {
-  /** of each place, and one more, where its fetches begin in both lists */
+  /** for each place, and one more, the index where its fetches begin in both lists */
   readonly #from: Uint32Array
-  /** fetches of all places: in the order of their starts, and in that of their earliest ends, in which they are known */
+  /** fetches of all places: ordered by their starts, and by their earliest ends, after which their results are known */
   readonly #byStart: Uint32Array
   readonly #byEnd: Uint32Array
   readonly #of: Of
@@ -35,14 +35,14 @@ export class Fetches {
     this.#byEnd = this.#sortedByEnd(lanes.places)
   }
 
-  /** Places of the lists that hold a place's fetches: from `first` to before `beyond`. */
+  /** The range of a place's fetches in the lists: from `first` to before `beyond`. */
   first = (place: number): number => this.#from[place] as number
   beyond = (place: number): number => this.#from[place + 1] as number
 
   started = (at: number): number => this.#byStart[at] as number
   answered = (at: number): number => this.#byEnd[at] as number
 
-  /** Earliest and latest instant at which the answer at a place of the list may have been known to its agent. */
+  /** Earliest and latest instant at which the agent may have known the answer at this index. */
   from = (at: number): number => this.#endOf(this.answered(at))
   sure(at: number): number {
     const { chains, exchanges } = this.#of
@@ -59,7 +59,7 @@ export class Fetches {
     return exchanges.endMin(chains.lastOf(fetch))
   }
 
-  /** The same list where all fetches ended in the order of their starts, as they mostly do. */
+  /** The same list if all fetches ended in the order of their starts, as is usual. */
   #sortedByEnd(places: number): Uint32Array {
     let sorted: Uint32Array | undefined
     for (let place = 0; place < places; place++) {

@@ -6,7 +6,7 @@ import { Heap } from './heap.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
-/** A request that comes later than this after a redirect is none of its hops. */
+/** A request that comes later than this after a redirect is not one of its hops. */
 const HOP_WITHIN_MS = 60_000
 
 type Of = { exchanges: Exchanges; lanes: Lanes; meter: Meter }
@@ -43,17 +43,17 @@ export function findChains(order: Uint32Array, of: Of): Chains {
 }
 
 /**
- * Redirects that a hop may still follow, each known by its place in the order. A redirect leaves as soon as no later request can be its
- * hop: it was followed, it is too old, or its agent has begun a new chain.
+ * Redirects that a hop may still follow, each identified by its place in the order. A redirect is removed as soon as no later request can
+ * be its hop: it was followed, it is too old, or its agent has begun a new chain.
  */
 class WaitingRedirects {
   /** redirect → agent and target */
   readonly #targets = new Map<number, string>()
-  /** agent and target → the redirect, or, of several, redirects by their ends, of which some may have left already */
+  /** agent and target → the redirect, or several redirects by their ends, some of which may be removed already */
   readonly #leading = new Map<string, number | Heap>()
-  /** redirects by the latest instant at which they may have ended; some may have left already */
+  /** redirects by the latest instant at which they may have ended; some may be removed already */
   readonly #aging = new Heap()
-  /** lane → the redirect by which the chain that was begun there last waits */
+  /** lane → the waiting redirect of the chain that was last begun there */
   readonly #ofLane = new Map<number, number>()
   readonly #chains: Chains
   readonly #order: Uint32Array
@@ -86,7 +86,9 @@ class WaitingRedirects {
     this.#ofLane.set(home, redirect)
   }
 
-  /** The chain whose redirect this request follows: of those that lead there, the redirect that ended first; of two alike, the first in order. */
+  /**
+   * The chain whose redirect this request follows: among redirects to this target the one that ended first; if equal, the first in order.
+   */
   takeFollowed(request: number, lane: number, origin: string): number | undefined {
     const { exchanges, lanes, meter } = this.#of
     const oldest = exchanges.startMin(request) - HOP_WITHIN_MS
@@ -103,7 +105,7 @@ class WaitingRedirects {
     return this.#chains.ofRow(this.#row(redirect))
   }
 
-  /** An agent that asks for a robots.txt anew no longer follows the redirects of the fetch before. */
+  /** An agent that fetches a robots.txt anew no longer follows the redirects of its previous fetch. */
   giveUp(lane: number): void {
     const redirect = this.#ofLane.get(lane)
     if (redirect !== undefined) this.#leave(redirect)
@@ -123,7 +125,7 @@ class WaitingRedirects {
     const home = this.#of.exchanges.lane[this.#chains.first(this.#chains.ofRow(this.#row(redirect)))] as number
     if (this.#ofLane.get(home) === redirect) this.#ofLane.delete(home)
     const leading = this.#leading.get(key)
-    // The first of a heap always waits still; the others are taken away when they come to be the first.
+    // The first redirect of a heap is always still waiting; the others are removed when they become first.
     if (leading instanceof Heap) while (leading.first !== undefined && !this.#targets.has(leading.first)) leading.pop()
     if (!(leading instanceof Heap) || leading.first === undefined) this.#leading.delete(key)
   }

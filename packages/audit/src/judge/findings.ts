@@ -1,4 +1,4 @@
-/** What was found: counted in all, and a bounded part of it kept with its figures. */
+/** Collects findings: counts all, and keeps a bounded number with their figures. */
 import { OFFENCE_NAMES, type Offence } from '../offences.ts'
 import type { ClockStep } from '../record.ts'
 import type { LogLine, Violation } from '../report.ts'
@@ -9,20 +9,20 @@ export type Finding = {
   row: number
   offence: Offence
   because: () => string
-  /** how bad, within its kind: 0 to 1 */
+  /** severity within its kind: 0 to 1 */
   share: number
-  /** the exchange it is held against */
+  /** the earlier exchange that makes this one an offence */
   after?: number
-  /** since when the record must hold together for this to be one; absent: the request alone */
+  /** the beginning of the stretch of the record that must be complete; absent: only the request itself */
   since?: number
 }
 
-/** Of each kind so many of the worst are kept, for the worst of all. */
+/** Number of the worst findings kept of each kind, to choose the worst of all. */
 const WORST_KEPT = 5
 const WORST_SHOWN = 5
-/** Of one kind, and of one lane, at most so many of the worst are shown. */
+/** Largest number of the worst findings shown for one kind, and for one lane. */
 const WORST_ALIKE = 2
-/** How kinds compare: what a site feels most comes first. */
+/** The weight of each kind: the offences that harm a site most have the largest. */
 const WEIGHTS: Record<Offence, number> = {
   stopped: 10,
   overlap: 9,
@@ -43,10 +43,10 @@ type Kept = { finding: Finding; because: string }
 
 export class Findings {
   readonly counts = Object.fromEntries(OFFENCE_NAMES.map((name) => [name, 0])) as Record<Offence, number>
-  /** dropped, because the clock had been set back */
+  /** number of findings dropped because the clock had been set back */
   byClock = 0
   readonly #ofLane: Uint32Array
-  /** lane and offence → how often one request committed it more than once, as several pace groups may find */
+  /** lane and offence → how often a request committed it repeatedly, as several pace groups may find */
   readonly #again = new Map<string, number>()
   readonly #kept: Kept[] = []
   readonly #worst = new Map<Offence, Kept[]>()
@@ -85,10 +85,10 @@ export class Findings {
     worst.length = Math.min(worst.length, WORST_KEPT)
   }
 
-  /** Violations of a lane. */
+  /** Number of violations in a lane. */
   inLane = (lane: number): number => this.#ofLane[lane] as number
 
-  /** How often the requests of a lane committed an offence, beyond once each, which `found` of the exchanges says. */
+  /** How often requests of a lane committed an offence repeatedly; the first time is in `found` of the exchanges. */
   again = (lane: number, offence: Offence): number => this.#again.get(`${lane} ${offence}`) ?? 0
 
   #count(row: number, offence: Offence): void {
@@ -109,7 +109,7 @@ export class Findings {
   worst(fileOf: (file: number) => string): Violation[] {
     const all = [...this.#worst.values()].flat()
     all.sort((a, b) => WEIGHTS[b.finding.offence] - WEIGHTS[a.finding.offence] || b.finding.share - a.finding.share)
-    // First not too many of one kind, nor of one lane; then of one kind; then whatever is left.
+    // First few of each kind and lane; then few of each kind; then the rest.
     const chosen: Kept[] = []
     for (const most of [{ ofLane: WORST_ALIKE }, { ofLane: WORST_SHOWN }]) {
       for (const kept of all) {

@@ -1,4 +1,4 @@
-/** A binary heap of whole numbers, the one with the least key first; of two alike the lesser number. */
+/** A binary heap of whole numbers, least key first; of equal keys the lesser number. */
 export class Heap {
   readonly #keys: number[] = []
   readonly #items: number[] = []

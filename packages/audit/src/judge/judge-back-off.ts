@@ -1,4 +1,4 @@
-/** Retry-After, as a site asked for it with 429 or 503 on a page: until then no agent of that party comes, for anything. */
+/** Retry-After that a site sent with 429 or 503 on a page: until then no agent of that party may send any request. */
 import { parseRetryAfter } from '@decorum/robots'
 import type { Exchanges } from './columns.ts'
 import type { Findings } from './findings.ts'
@@ -9,14 +9,14 @@ import type { Meter } from './meter.ts'
 
 type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; graceMs: number; meter: Meter }
 
-/** Rows come in the order of their starts, so a request is never in the window of its own answer. */
+/** Rows come in the order of their starts, so a request is never within the back-off of its own answer. */
 export class BackOffJudge {
-  /** made when the first Retry-After is found; most records hold none */
+  /** made for the first Retry-After; most records have none */
   #lanes: Closed | undefined
   #places: Closed | undefined
   readonly #of: Of
 
-  /** `graceMs`: what other lanes of the party may need to hear of it; its own lane needs none. */
+  /** `graceMs`: how long the other lanes of the party may need to learn of it; its own lane has no grace. */
   constructor(of: Of) {
     this.#of = of
   }
@@ -54,7 +54,7 @@ export class BackOffJudge {
 
 /** Until when lanes, or places, are known to be closed. */
 class Closed {
-  /** rows whose Retry-After is not known yet, by the instant at which it is */
+  /** rows with a Retry-After that is not yet known, by the instant at which it becomes known */
   readonly #toHear = new Heap()
   readonly #until: Float64Array
   readonly #row: Uint32Array
@@ -72,7 +72,7 @@ class Closed {
   row = (at: number): number => this.#row[at] as number
   learn = (row: number, at: number): void => this.#toHear.push(at, row)
 
-  /** Takes in what has become known by an instant; instants only rise. */
+  /** Applies everything that became known by an instant; instants only rise. */
   hear(instant: number, meter: Meter): void {
     for (let row = this.#toHear.popUntil(instant); row !== undefined; row = this.#toHear.popUntil(instant)) {
       meter.steps++

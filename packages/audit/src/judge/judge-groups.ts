@@ -1,6 +1,6 @@
 /**
- * Pace groups: lanes that share a delay, or a number of places, as the operator's PACE_GROUPS says. From the start of a
- * request until its delay is over it takes one of the places.
+ * Pace groups: lanes that share a delay, or a number of places, by the operator's PACE_GROUPS. A request takes one of the places from its
+ * start until its delay has ended.
  */
 import type { AuditedAgent } from '../agents.ts'
 import { hostOf } from '../origin.ts'
@@ -11,17 +11,17 @@ import type { Asking, Knowledge } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 import type { Meter } from './meter.ts'
 
-/** Which lanes share a delay, or a number of places. Agents are named in small letters. */
+/** The lanes that share a delay, or a number of places. Agents are named in lower case. */
 export type PaceGroups = {
-  /** The lane whose delay all lanes of this host share, where that is another one. */
+  /** The lane whose delay all lanes of this host share, if it is another lane. */
   hostLane(agent: string, origin: string): { agent: string; origin: string } | undefined
-  /** All other groups of a lane: their places, each a lane of its own, and the delay that the operator gave. */
+  /** All other groups of a lane: their places, each as a lane, and the operator's delay. */
   above(
     agent: string,
     origin: string,
     address: string | undefined,
   ): readonly { lanes: readonly { agent: string; origin: string }[]; delayMs: number | undefined }[]
-  /** `above` needs the address. */
+  /** Whether `above` needs the address. */
   needsAddress: boolean
 }
 
@@ -30,18 +30,18 @@ type Taken = { row: number; endMin: number; agent: AuditedAgent; agentId: number
 type Group = {
   name: string
   places: number
-  /** ms; undefined: the longest delay that is known of any origin of the host */
+  /** ms; undefined: the longest known delay of any origin of the host */
   delayMs: number | undefined
-  /** a place that was visited in it, and whether there was another one: only then it is more than a lane */
+  /** an origin that was requested in the group, and whether there was another: otherwise it is the same as a lane */
   origin: string
   isShared: boolean
-  /** those that end latest, the latest first; no more than could matter */
+  /** the requests that end latest, latest first; only as many as can matter */
   taken: readonly Taken[]
 }
 
 const NONE: readonly Taken[] = []
 
-/** Beyond the places: those that a hop does not count, for they are its own. */
+/** Kept beyond the number of places, because a hop does not count the requests of its own chain. */
 const KEPT_BESIDE = 16
 
 type Of = {
@@ -56,11 +56,11 @@ type Of = {
 
 export class GroupJudge {
   readonly #groups = new Map<string, Group>()
-  /** by lane, where the address does not matter; else by lane and address */
+  /** by lane if the address does not matter; else by lane and address */
   readonly #ofLane: Group[][] = []
   readonly #ofAddress = new Map<string, Group[]>()
   readonly #hosts = new Map<string, string>()
-  /** agent, host → places whose rules may ask for more than the least delay, the longest first */
+  /** agent, host → places whose rules may demand more than the least delay, longest first */
   readonly #slow = new Map<string, { place: number; longest: number }[]>()
   /** party, host → places */
   readonly #placesOf = new Map<string, number[]>()
@@ -77,7 +77,7 @@ export class GroupJudge {
     }
   }
 
-  /** To be told of every request before the first is judged. */
+  /** To be called for every request before the first is judged. */
   note(row: number): void {
     const { exchanges, lanes } = this.#of
     const lane = exchanges.lane[row] as number
@@ -88,7 +88,7 @@ export class GroupJudge {
     }
   }
 
-  /** Groups that were visited at more than one origin: the others are lanes. */
+  /** Number of groups in which more than one origin was requested: the others are lanes. */
   get shared(): number {
     return [...this.#groups.values()].filter(({ isShared }) => isShared).length
   }
@@ -99,7 +99,7 @@ export class GroupJudge {
 
   #judgeOne(row: number, group: Group, asking: Asking): void {
     const { exchanges, lanes, findings, meter } = this.#of
-    // What belongs to one redirected robots fetch is one exchange.
+    // All requests of one redirected robots fetch count as one exchange.
     const taken = group.taken.filter(({ chain }) => chain < 0 || chain !== asking.chain)
     const untils = taken
       .map((one) => ({ one, until: one.endMin + this.#delayOf(group, one, asking) }))
@@ -123,7 +123,7 @@ export class GroupJudge {
     taken.push({ row, endMin, agent: asking.agent, agentId: asking.agentId, host, chain: asking.chain })
     taken.sort((a, b) => b.endMin - a.endMin)
     taken.length = Math.min(taken.length, group.places + KEPT_BESIDE)
-    // What ended longer ago than any delay takes no place.
+    // A request that ended longer ago than any delay takes no place.
     while ((taken.at(-1)?.endMin ?? asking.startMin) < asking.startMin - LONGEST_MS) taken.pop()
     group.taken = taken
   }
@@ -147,7 +147,7 @@ export class GroupJudge {
       const views = knowledge.views(place, { ...asking, agent, agentId })
       delay = Math.max(delay, knowledge.delay(views, agent, agentId))
     }
-    // What a site has consented to counts for its host; a longer delay is judged in the lane.
+    // A delay with a site's consent counts for its host; a longer one is judged in the lane.
     return Math.min(delay, this.#of.sites?.delay(host, delay, endMin, asking.startMin) ?? delay)
   }
 

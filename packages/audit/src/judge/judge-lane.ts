@@ -1,4 +1,4 @@
-/** One request in its lane: one at a time, then the delay owed, and nothing that the rules in force disallow. */
+/** Judges one request in its lane: one at a time, then the delay owed, and nothing that the rules in force disallow. */
 
 import type { Chains } from './chains.ts'
 import type { Exchanges } from './columns.ts'
@@ -14,33 +14,33 @@ export type LaneJudge = {
   ends: LaneEnds
   knowledge: Knowledge
   findings: Findings
-  /** what policies of sites make of a delay; undefined: none are known */
+  /** the effect of site policies on a delay; undefined: no policies are known */
   sites: SiteJudge | undefined
   /** lines of bodies that disallowed something: body, line */
   broken: (body: number, line: number) => void
-  /** the chain that the row is part of, and whether it is a hop of it: to another origin than the one first asked? */
+  /** the chain of the row, and whether it is a hop of it, to the origin of the chain's first request or to another */
   hop: 'none' | 'at-home' | 'elsewhere'
   noRules: () => void
-  /** the record may go on where an older one ended: what was known then is not held against anybody before this */
+  /** the record may continue an older one: before this instant nothing counts against an agent that it might have known */
   mayKnowUntil: number
 }
 
-/** RFC 9309 §2.4: rules older than a day are asked for again. */
+/** RFC 9309 §2.4: rules older than a day must be fetched again. */
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
-/** A tenth of a millisecond, or as much as tells the two apart. */
+/** One decimal of a millisecond, or as many as distinguish the two. */
 function keptOfOwed(kept: number, owed: number): string {
   const digits = [1, 3, 6].find((one) => kept.toFixed(one) !== owed.toFixed(one)) ?? 9
   return `${kept.toFixed(digits)} ms of ${ms(owed)}`
 }
 
-/** What the delays of each lane are judged by, and what came of it. */
+/** The data by which the delays of each lane are judged, and the results. */
 export class LaneEnds {
-  /** the row that ended latest, and the one that did so outside the chain of that one; and one, 0: none */
+  /** the row that ended latest, and the latest one outside of that row's chain; each plus one, 0: none */
   readonly #latest: Uint32Array
   readonly #latestOther: Uint32Array
-  /** by lane, three each: least and most delay owed, smallest slack, ms; infinite: no delay was judged */
+  /** three numbers per lane: least and most delay owed, smallest slack, ms; infinite: no delay was judged */
   #delays = new Float64Array(0)
   readonly #lanes: number
 
@@ -55,7 +55,7 @@ export class LaneEnds {
   smallestSlack = (lane: number): number | undefined => known(this.#delays[lane * 3 + 2])
 
   owed(lane: number, delay: number): void {
-    // Where no lane has two requests, there is no delay to keep.
+    // If no lane has two requests, there is no delay to judge.
     if (this.#delays.length === 0) {
       this.#delays = new Float64Array(this.#lanes * 3).fill(Number.POSITIVE_INFINITY)
       for (let at = 1; at < this.#delays.length; at += 3) this.#delays[at] = Number.NEGATIVE_INFINITY
@@ -63,12 +63,12 @@ export class LaneEnds {
     this.#delays[lane * 3] = Math.min(this.#delays[lane * 3] as number, delay)
     this.#delays[lane * 3 + 1] = Math.max(this.#delays[lane * 3 + 1] as number, delay)
   }
-  /** To be told of a delay that was owed. */
+  /** To be called for each delay that was owed. */
   slack(lane: number, slack: number): void {
     this.#delays[lane * 3 + 2] = Math.min(this.#delays[lane * 3 + 2] as number, slack)
   }
 
-  /** The row before this one that ended latest: what belongs to one chain is one exchange, with no delay inside it. */
+  /** The latest-ended row before this one: rows of one chain are one exchange, without a delay inside. */
   before({ lane, chain }: Asking, chains: Chains): number | undefined {
     const latest = (this.#latest[lane] as number) - 1
     const isOwn = latest >= 0 && chain >= 0 && chains.ofRow(latest) === chain
@@ -105,7 +105,7 @@ export function judgeInLane(row: number, asking: Asking, judge: LaneJudge): void
 function judgePage(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
   const { chains, findings, lanes } = judge
   if (views.length === 0) {
-    // No record tells whether it gave up following, or what it knew before the record began.
+    // The record does not show whether the agent gave up following, or what it knew before the record began.
     const redirected = chains.redirectedAt(asking.lane) <= asking.startMax
     if (redirected || asking.startMin < judge.mayKnowUntil) judge.noRules()
     else {
@@ -136,7 +136,7 @@ function tooOld(row: number, asking: Asking, { knowledge, lanes, findings }: Lan
   })
 }
 
-/** A hop to another origin obeys the rules that are known there; where none are known, it may be made. */
+/** A hop to another origin must obey the known rules there; without known rules it is allowed. */
 function judgeHop(row: number, asking: Asking, views: View[], judge: LaneJudge): void {
   if (views.length > 0) letIn(row, asking, views, { url: urlOf(row, asking, judge), throughOutage: true }, judge)
 }
@@ -175,7 +175,7 @@ function allows(view: View, url: string, { agent }: Asking): boolean {
   return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
-/** @param asked  by agent and robots.txt, ms */
+/** @param asked  the delay that agent and robots.txt ask for, ms */
 function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge): void {
   const { exchanges, findings, chains, ends } = judge
   const before = ends.before(asking, chains)
@@ -187,7 +187,7 @@ function judgeDelay(row: number, asking: Asking, asked: number, judge: LaneJudge
     asking.startMax - asking.startMin,
     exchanges.startMax(before) - exchanges.startMin(before),
   )
-  // In a coarse log the two may have come the other way round.
+  // In a coarse log the two may have been in the other order.
   const certain = exchanges.startMin(before) + resolution <= asking.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(asking.lane, owed)

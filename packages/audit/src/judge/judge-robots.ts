@@ -1,4 +1,4 @@
-/** How one party fetches one origin's robots.txt: one fetch at a time, and no more often than the profile allows. */
+/** Judges how one party fetches one origin's robots.txt: one fetch at a time, and no more often than the profile allows. */
 import { type Policy, parseRetryAfter } from '@decorum/robots'
 import { type Answer, answerOf, type Bodies } from './answers.ts'
 import type { Chains } from './chains.ts'
@@ -15,12 +15,12 @@ type Judge = {
   fetches: Fetches
   findings: Findings
   lanes: Lanes
-  /** first retry of an outage, when the operator has set it otherwise than the policy */
+  /** first retry of an outage, if the operator has changed the policy's */
   retryMs: number | undefined
   meter: Meter
 }
 
-/** Answers in a row: failures, and of them those that say "busy". */
+/** Consecutive answers: failures, and those of them that mean "busy". */
 type Row = { failures: number; busy: number }
 
 export function judgeRobots(place: number, judge: Judge): void {
@@ -29,7 +29,7 @@ export function judgeRobots(place: number, judge: Judge): void {
   let openBy = -1
   /** the latest fetch that was no hop, and the least pause after it */
   let previous: { row: number; endMin: number; owed: number; status: number } | undefined
-  /** a fetch that was cut may have been read or given up */
+  /** a fetch that was cut may count as read or as given up */
   let read: Row = { failures: 0, busy: 0 }
   let givenUp: Row = { failures: 0, busy: 0 }
   for (let at = fetches.first(place); at < fetches.beyond(place); at++) {
@@ -96,11 +96,11 @@ function pauseAfter(
   const first = retryMs ?? policy.firstRetryMs
   const firstBusy = Math.min(first, policy.firstBusyRetryMs)
   const afterGood = policy.leastFreshMs * policy.refreshAtShare
-  // A redirect whose target the record does not hold: whatever came of it, this much was agreed.
+  // A redirect whose target is not in the record: at least this pause is due, whatever the result.
   if (kind === 'unknown') return Math.min(afterGood, firstBusy)
   if (!isOutage(kind, policy)) return afterGood
   const slow = doubled(first, failures, policy.longestRetryMs)
-  // 503 alone is asked for more often, never more rarely.
+  // After a 503 retries may be more frequent, never less.
   const quick = doubled(firstBusy, busy, policy.longestBusyRetryMs)
   return Math.max(retryAfterMs(), kind === 'busy' ? Math.min(slow, quick) : slow)
 }

@@ -1,6 +1,6 @@
 /**
- * Policies of sites, as the fleet's configuration had them: a longer delay is owed, what a site has consented to is owed and no more,
- * visiting hours and budgets are kept.
+ * Policies of sites from the fleet's configuration: a longer delay is owed, a delay with consent replaces the usual one, and visiting hours
+ * and budgets must be kept.
  */
 import { hostOf } from '../origin.ts'
 import type { Exchanges } from './columns.ts'
@@ -8,29 +8,29 @@ import type { Findings } from './findings.ts'
 import type { Asking } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
-/** So long a change of the configuration may take to reach every process, ms. */
+/** How long a change of the configuration may take to reach every process, ms. */
 export const CHANGE_WITHIN_MS = 2_000
-/** Between the ledger's word and the first byte of a request, ms. */
+/** Longest time between the ledger's grant and the first byte of a request, ms. */
 const SENT_WITHIN_MS = 1_000
 const DAY_MS = 86_400_000
 
-/** What one version of the configuration says of a host. */
+/** The policy of a host in one version of the configuration. */
 export type SitePolicy = {
   site: string
-  /** @param owedMs  what agent and robots.txt ask @returns the delay that is owed */
+  /** @param owedMs  the delay that agent and robots.txt ask for @returns the delay that is owed */
   delayMs(owedMs: number): number
   isOpenAt(at: number): boolean
   requestsPerDay?: number | undefined
 }
 
-/** @returns what was said of a host at any time of a stretch of time, at least one: undefined where there was no policy */
+/** @returns the policies of a host that were in force at any time within a stretch, at least one: undefined for no policy */
 export type SitePolicies = (host: string, from: number, to: number) => readonly (SitePolicy | undefined)[]
 
 type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; policies: SitePolicies }
 
 export class SiteJudge {
   readonly #of: Of
-  /** host → the day that is counted, and the requests of that day */
+  /** host → the current day, and the requests of that day */
   readonly #spent = new Map<string, { day: number; requests: number }>()
   readonly #hosts: string[] = []
 
@@ -39,9 +39,9 @@ export class SiteJudge {
   }
 
   /**
-   * The delay owed between two instants: the mildest of those that may have counted when it began, and no less than of those that may
-   * have counted when it ended, because a longer one holds at once.
-   * @param owedMs  what agent and robots.txt ask
+   * The delay owed between two instants: the mildest of those that may have been in force when it began, and no less than of those that may
+   * have been in force when it ended, because a longer one applies at once.
+   * @param owedMs  the delay that agent and robots.txt ask for
    */
   delay(host: string, owedMs: number, began: number, ended: number): number {
     return Math.max(this.#mildest(host, owedMs, began), this.#mildest(host, owedMs, ended))
@@ -64,7 +64,7 @@ export class SiteJudge {
     const budgets = found.map((policy) => policy?.requestsPerDay ?? Number.POSITIVE_INFINITY)
     const budget = Math.max(...budgets)
     if (!Number.isFinite(budget)) return
-    const day = Math.floor((startMin - SENT_WITHIN_MS) / DAY_MS) // what was granted before midnight counts for the day before
+    const day = Math.floor((startMin - SENT_WITHIN_MS) / DAY_MS) // a request granted before midnight counts for the previous day
     const spent = this.#spent.get(host)
     const requests = spent?.day === day ? spent.requests + 1 : 1
     this.#spent.set(host, { day, requests })

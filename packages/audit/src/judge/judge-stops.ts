@@ -1,4 +1,4 @@
-/** Emergency stops: what began more than a second after one, and before its end, should not have been sent. */
+/** Emergency stops: a request that began more than a second after one, and before its end, is an offence. */
 import { hostOf } from '../origin.ts'
 import type { StopLine } from '../record.ts'
 import type { Exchanges } from './columns.ts'
@@ -6,7 +6,7 @@ import type { Findings } from './findings.ts'
 import type { Asking } from './knowledge.ts'
 import type { Lanes } from './lanes.ts'
 
-/** So long a stop may take to reach every process, ms. */
+/** How long a stop may take to reach every process, ms. */
 export const STOP_WITHIN_MS = 1_000
 const EVERYTHING = '*'
 

@@ -1,4 +1,4 @@
-/** What one judgement is given: the options, and the exchanges as they have been read. */
+/** The input of one judgement: the options, and the exchanges read so far. */
 import type { AgentFinder } from '../agents.ts'
 import type { ClockStep, RobotsByOrigin, StopLine } from '../record.ts'
 import type { Bodies } from './answers.ts'
@@ -10,23 +10,23 @@ import type { Meter } from './meter.ts'
 
 export type JudgeOptions = {
   agents: AgentFinder
-  /** how long after an answer another lane's request may still rest on what was known before it, ms (1000) */
+  /** how long after an answer another lane's request may still be based on earlier knowledge, ms (1000) */
   ruleChangeMs?: number
-  /** first retry of an unreachable robots.txt, when not the policy's, ms */
+  /** first retry of an unreachable robots.txt, if not the policy's, ms */
   robotsRetryMs?: number
-  /** lanes that share a delay; absent: each lane is judged by itself alone */
+  /** lanes that share a delay; absent: each lane is judged alone */
   paceGroups?: PaceGroups
-  /** emergency stops of the fleet; absent: none is known */
+  /** emergency stops of the fleet; absent: unknown */
   stops?: readonly StopLine[]
-  /** policies of sites, as the fleet's configuration had them; absent: none is known */
+  /** policies of sites from the fleet's configuration; absent: unknown */
   sitePolicies?: SitePolicies
-  /** examples kept of each offence (20) */
+  /** number of examples kept for each offence (20) */
   examples?: number
-  /** the record goes on where an older one ended: rules may be known from there for a day */
+  /** the record continues an older one: rules may be known from there for a day */
   continues?: boolean
-  /** bodies of rules by origin, for logs that hold none */
+  /** bodies of rules by origin, for logs without bodies */
   robotsByOrigin?: RobotsByOrigin
-  /** lanes that are drawn in the report (0) */
+  /** number of lanes that are drawn in the report (0) */
   timelines?: number
   /** counts the work, for tests */
   meter?: Meter

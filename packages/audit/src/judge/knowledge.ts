@@ -1,7 +1,7 @@
 /**
- * What an agent could know of an origin's rules when it made a request, from the robots.txt answers in the record alone.
- * Where more than one view was possible (an answer that another lane had just been given, a connection cut in mid-body), all
- * are given: only what every one of them forbids is held against the agent.
+ * Computes what an agent could know of an origin's rules at each request, only from the robots.txt answers in the record. If several views
+ * were possible (an answer that another lane had just received, a connection cut within a body), all are returned: only a URL that every
+ * one of them forbids counts against the agent.
  */
 import type { Policy, RobotsTxt } from '@decorum/robots'
 import type { AuditedAgent } from '../agents.ts'
@@ -18,20 +18,20 @@ type RulesView = { kind: 'rules'; rules: RobotsTxt; body: number; delays: Recent
 export type View =
   | RulesView
   | { kind: 'open' }
-  /** the site cannot be asked: nothing may be fetched */
+  /** the rules are unreachable: nothing may be fetched */
   | { kind: 'refused' }
-  /** the record does not tell */
+  /** the record does not say */
   | { kind: 'unknown' }
 
-/** Of more answers than this, all of them possible, nothing is concluded. */
+/** With more possible answers than this, nothing is concluded. */
 const MOST_POSSIBLE = 16
-/** Bodies of rules that are kept parsed, and of each the agents whose delay under it is kept. */
+/** Number of parsed bodies that are cached, and for each the agents whose delay is cached. */
 const MOST_VIEWS = 10_000
 const MOST_DELAYS = 128
 
 const UNKNOWN: View = { kind: 'unknown' }
 
-/** One request, as far as knowledge goes: whose, when, and the chain that it is part of (-1: none). */
+/** The facts about one request that determine its knowledge: agent, time, and its chain (-1: none). */
 export type Asking = {
   lane: number
   agent: AuditedAgent
@@ -41,7 +41,7 @@ export type Asking = {
   chain: number
 }
 
-/** How one policy reads the record: each answer as it is, and, where some may have been given up, as if they were. */
+/** The record under one policy: each answer as it is, and also as given up, if it may have been. */
 type Reading = { readings: States[]; views: Recent<number, RulesView> }
 
 export class Knowledge {
@@ -73,7 +73,7 @@ export class Knowledge {
   /** The answer at a place of the list of fetches. */
   answer = (at: number, place: number): Answer => answerOf(this.fetches.answered(at), place, this.#of)
 
-  /** The views that the request may rest on; empty: nothing had been answered yet. */
+  /** The views on which the request may be based; empty: nothing had been answered yet. */
   views(place: number, asking: Asking): View[] {
     const { policy } = asking.agent
     const { readings } = this.#readingOf(policy)
@@ -92,7 +92,7 @@ export class Knowledge {
     return found
   }
 
-  /** The latest instant at which anything had been answered before the request. */
+  /** The latest instant before the request at which there was an answer. */
   answeredAt(place: number, asking: Asking): number | undefined {
     const { first, last } = this.#possible(place, asking)
     return last < first ? undefined : this.fetches.sure(last)
@@ -105,7 +105,7 @@ export class Knowledge {
     return least
   }
 
-  /** The longest delay that any answer of this place may ever have asked of the agent. */
+  /** The longest delay that any answer of this place may have demanded of the agent. */
   longestDelay(place: number, agent: AuditedAgent, agentId: number): number {
     let longest = agent.minDelayMs
     const bodies = new Set<number>()
@@ -133,7 +133,7 @@ export class Knowledge {
     return reading
   }
 
-  /** First and last of the answers, one of which was the latest that the request's agent knew; none: last < first. */
+  /** First and last of the answers that may have been the latest known to the request's agent; none: last < first. */
   #possible(place: number, { agentId, startMin, startMax, chain }: Asking): { first: number; last: number } {
     const { fetches } = this
     const least = fetches.first(place)
@@ -145,7 +145,7 @@ export class Knowledge {
       else high = middle
     }
     let last = low - 1
-    // What a fetch will bring is not known to the requests that it is made of.
+    // The requests of a fetch cannot know its result.
     if (chain >= 0) {
       for (let at = last; at >= least && fetches.from(at) >= startMin; at--) {
         this.#of.meter.steps++

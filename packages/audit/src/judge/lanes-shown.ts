@@ -1,10 +1,10 @@
-/** Selects the lanes to show, and prepares how they went over time. */
+/** Selects the lanes to show, and prepares their timelines. */
 import { OFFENCE_NAMES } from '../offences.ts'
 import type { LaneReport, LaneTimeline } from '../report.ts'
 import type { Exchanges } from './columns.ts'
 import type { Lanes } from './lanes.ts'
 
-/** Exchanges of one lane that are drawn one by one; more are drawn as counts. */
+/** Number of exchanges of one lane that are drawn singly; more are drawn as counts. */
 const DRAWN_SINGLY = 400
 const BUCKETS = 240
 
@@ -14,14 +14,14 @@ export const violationsIn = ({ offences }: LaneReport): number => {
   return sum
 }
 
-/** What lanes are compared by. */
+/** The figures by which lanes are compared. */
 type Figures<L> = {
   violations: (lane: L) => number
   slack: (lane: L) => number | undefined
   requests: (lane: L) => number
 }
 
-/** Lanes worth looking at come first: those with most violations, then with least slack, then with most requests. */
+/** Orders lanes by most violations, then least slack, then most requests. */
 export function byWorst<L>({ violations, slack, requests }: Figures<L>): (a: L, b: L) => number {
   const slackOf = (lane: L): number => slack(lane) ?? Number.POSITIVE_INFINITY
   return (a, b) => {
@@ -32,7 +32,7 @@ export function byWorst<L>({ violations, slack, requests }: Figures<L>): (a: L, 
   }
 }
 
-/** Of the lanes of a report those worth drawing. */
+/** The lanes of a report that are worth drawing. */
 export function worstLanes(reports: readonly LaneReport[], most: number): LaneReport[] {
   const order = byWorst<LaneReport>({
     violations: violationsIn,

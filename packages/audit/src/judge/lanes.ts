@@ -1,6 +1,6 @@
 /**
- * Agents, places and lanes, each known by a number from 0. A lane is an agent at an origin; a place is what a party
- * shares there: what it knows of the origin's rules. A log may hold a million of each, so none of them is an object.
+ * Agents, places and lanes, each numbered from 0. A lane is an agent at an origin; a place is the shared knowledge of a party at an origin.
+ * A log may contain a million of each, so none of them is an object.
  */
 import type { AgentFinder, AuditedAgent } from '../agents.ts'
 import { originOf } from '../origin.ts'
@@ -8,10 +8,10 @@ import { Names } from './names.ts'
 import { Numbers } from './numbers.ts'
 import { Pairs } from './pairs.ts'
 
-/** The first agents of a log are kept as objects; others are made again when they are asked for. */
+/** The first agents of a log are kept as objects; others are made again on request. */
 const AT_HAND = 5_000
 
-/** In the column of User-Agents: never seen, not to be judged, or the agent's number and this. */
+/** Values in the column of User-Agents: never seen, not to be judged, or the agent's number plus this. */
 const UNSEEN = 0
 const NOT_JUDGED = 1
 const FIRST_AGENT = 2
@@ -20,9 +20,9 @@ export class Agents {
   readonly #names = new Names()
   /** by the number of a User-Agent */
   readonly #byHeader = new Numbers()
-  /** by the number of a name: the agent and one */
+  /** by the number of a name: the agent plus one */
   readonly #byName = new Numbers()
-  /** of each agent a User-Agent that is its own, and its party */
+  /** for each agent one of its User-Agents, and its party */
   readonly #headers = new Numbers()
   readonly #parties = new Numbers()
   readonly #atHand: AuditedAgent[] = []
@@ -36,7 +36,7 @@ export class Agents {
     return this.#headers.length
   }
 
-  /** @returns the agent's number, -1 for one that is not to be judged */
+  /** @returns the agent's number, -1 if it is not to be judged */
   numberOf(userAgent: string): number {
     const header = this.#names.numberOf(userAgent)
     const known = this.#byHeader.get(header)
@@ -80,12 +80,12 @@ export class Lanes {
   get length(): number {
     return this.#lanes.length
   }
-  /** Places are numbered below this. */
+  /** Number of places. */
   get places(): number {
     return this.#places.length
   }
 
-  /** @returns the lane's number; why there is none: its agent is not to be judged, or its origin is none */
+  /** @returns the lane's number, or why there is none: its agent is not to be judged, or its origin is invalid */
   of(userAgent: string, origin: string): number | 'left-out' | 'no-origin' {
     const originNumber = this.#origins.numberOf(origin)
     if (originNumber < 0) return 'no-origin'
@@ -100,6 +100,6 @@ export class Lanes {
   origin = (lane: number): string => this.originOfPlace(this.placeOf(lane))
   partyOfPlace = (place: number): number => this.#places.first(place)
   originOfPlace = (place: number): string => this.#origins.get(this.originNumber(place))
-  /** of a place; the same for every party */
+  /** the origin of a place, numbered alike for every party */
   originNumber = (place: number): number => this.#places.second(place)
 }

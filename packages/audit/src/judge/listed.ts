@@ -1,4 +1,4 @@
-/** Lanes and agents as a report lists them: all of them, or the worst when there are too many to read. */
+/** The lanes and agents that a report lists: all, or the worst when there are too many to read. */
 import { OFFENCE_NAMES } from '../offences.ts'
 import type { AgentReport, LaneReport } from '../report.ts'
 import type { Exchanges } from './columns.ts'
@@ -8,12 +8,12 @@ import type { Lanes } from './lanes.ts'
 import { byWorst } from './lanes-shown.ts'
 import { everyNumber } from './numbers.ts'
 
-/** Of lanes and of agents. */
+/** Number of lanes, and of agents. */
 const MOST_LISTED = 10_000
 
 type Of = { exchanges: Exchanges; lanes: Lanes; findings: Findings; ends: LaneEnds }
 
-/** Counts of every lane, from the rows. */
+/** Counts for every lane, from the rows. */
 export class LaneCounts {
   readonly requests: Uint32Array
   readonly robots: Uint32Array
@@ -31,7 +31,7 @@ export class LaneCounts {
     }
   }
 
-  /** So many lanes, the worst first. */
+  /** The worst lanes, up to this number. */
   worst(most: number): number[] {
     const { lanes, findings, ends } = this.#of
     const order = byWorst<number>({
@@ -64,7 +64,7 @@ export class LaneCounts {
     return [...reports.values()]
   }
 
-  /** Offences and exchanges that were cut, for the lanes that are listed alone. */
+  /** Offences and cut exchanges, only for the lanes that are listed. */
   #countRows(reports: Map<number, LaneReport>): void {
     const { exchanges, findings } = this.#of
     for (let row = 0; row < exchanges.length; row++) {
@@ -83,7 +83,7 @@ export class LaneCounts {
       }
   }
 
-  /** Those with most violations, then those with most requests. */
+  /** The agents with most violations, then most requests. */
   agents(): AgentReport[] {
     const { lanes, findings, ends } = this.#of
     const { agents } = lanes
@@ -123,8 +123,7 @@ export class LaneCounts {
 }
 
 /**
- * Those of the numbers below `length` that an order puts first, in this order, without sorting all of them. Of two alike
- * the lesser comes first.
+ * The first numbers below `length` in an order, without sorting all of them. Of equal ones the lesser comes first.
  */
 function firstOf(length: number, most: number, order: (a: number, b: number) => number): number[] {
   const ordered = (a: number, b: number): number => order(a, b) || a - b

@@ -1,2 +1,2 @@
-/** Counts the steps of the loops whose length depends on the content of a log, so that a test can show that they grow only with its size. */
+/** Counts the steps of loops whose length depends on the content of a log: a test checks that they grow only with its size. */
 export type Meter = { steps: number }

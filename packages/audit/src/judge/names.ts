@@ -1,15 +1,15 @@
 /**
- * Texts that come again and again, each kept once and known by a number from 0: origins, User-Agents, headers. A log may
- * hold a million different ones, so they are kept as UTF-8 in blocks instead of as objects.
+ * Texts that repeat, each kept once and numbered from 0: origins, User-Agents, headers. A log may contain a million different ones, so they
+ * are kept as UTF-8 in blocks instead of as objects.
  */
 import { randomInt } from 'node:crypto'
 import { Numbers } from './numbers.ts'
 import { Slots } from './slots.ts'
 import { Texts } from './texts.ts'
 
-/** The first texts of a log are at hand as strings; those that come often are among them. */
+/** Number of texts, the first of a log, that are kept as strings; frequent ones are among them. */
 const AT_HAND = 10_000
-/** Strangers choose these texts; they cannot choose ones that collide without knowing it. */
+/** A random seed: senders choose these texts, and without it they could choose ones that collide. */
 const SEED = randomInt(2 ** 32)
 
 export class Names {
@@ -22,7 +22,7 @@ export class Names {
   readonly #read: (text: string) => string | undefined
   #bytes = Buffer.allocUnsafe(4_096)
 
-  /** @param read  brings a text into the form in which it is kept and compared; undefined: it has none */
+  /** @param read  converts a text to its canonical form; undefined: it has none */
   constructor(read: (text: string) => string | undefined = (text) => text) {
     this.#read = read
   }
@@ -31,7 +31,7 @@ export class Names {
     return this.#at.length
   }
 
-  /** @returns the number of a text, -1 when it has no form */
+  /** @returns the number of a text, -1 when it has no canonical form */
   numberOf(text: string): number {
     const atHand = this.#numbers.get(text)
     if (atHand !== undefined) return atHand
@@ -68,5 +68,5 @@ function hashOf(bytes: Uint8Array): number {
   return Math.imul(hash, 0x2c1b3c6d) >>> 0
 }
 
-/** The same text in memory of its own: a slice would keep the whole chunk of the log that it was cut from. */
+/** A copy of a text: a slice would keep the whole chunk of the log that it was cut from. */
 const copyOf = (text: string): string => Buffer.from(text).toString()

@@ -1,4 +1,4 @@
-/** A list of whole numbers from 0 to 2^32 − 1, four bytes each (or to 255, one byte each); what was never set is 0. */
+/** A list of whole numbers from 0 to 2^32 − 1, four bytes each (or to 255, one byte each); unset ones are 0. */
 export class Numbers {
   length = 0
   readonly #kind: typeof Uint32Array | typeof Uint8Array

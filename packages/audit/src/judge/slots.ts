@@ -1,15 +1,15 @@
-/** An open hash table of numbers: four bytes an entry and as many free. What the entries stand for, its user knows. */
+/** An open hash table of numbers: four bytes per entry and as many free. The caller knows the meaning of the entries. */
 export class Slots {
   #slots = new Uint32Array(64)
   #used = 0
   readonly #hashOf: (entry: number) => number
 
-  /** @param hashOf  hash of an entry, asked for again whenever the table grows */
+  /** @param hashOf  hash of an entry, called again whenever the table grows */
   constructor(hashOf: (entry: number) => number) {
     this.#hashOf = hashOf
   }
 
-  /** The entry with this hash that `is` the one looked for; -1 when there is none. */
+  /** The entry with this hash for which `is` returns true; -1 when there is none. */
   find(hash: number, is: (entry: number) => boolean): number {
     const slots = this.#slots
     const mask = slots.length - 1

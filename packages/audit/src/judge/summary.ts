@@ -1,4 +1,4 @@
-/** The report, from what was judged. */
+/** Makes the report from the findings. */
 import { OFFENCE_NAMES } from '../offences.ts'
 import type { Report, RulesReport } from '../report.ts'
 import { NO_BODY } from './answers.ts'
@@ -94,7 +94,7 @@ function smallestSlack(lanes: number, ends: LaneEnds): number | undefined {
   return least
 }
 
-/** Several parties may have visited one origin. */
+/** Number of origins; several parties may have requested one. */
 function originsIn({ lanes }: Judged): number {
   const seen = new Uint8Array(lanes.places)
   let origins = 0
@@ -106,7 +106,7 @@ function originsIn({ lanes }: Judged): number {
   return origins
 }
 
-/** A hop to another /robots.txt belongs to the fetch that it is a part of. */
+/** Counts robots fetches; a hop to another /robots.txt belongs to the fetch of its chain. */
 function fetchesIn({ lanes }: Judged, { chains, knowledge: { fetches } }: Sums): Report['robotsFetches'] {
   let all = 0
   let most = 0
@@ -123,7 +123,7 @@ function fetchesIn({ lanes }: Judged, { chains, knowledge: { fetches } }: Sums):
   return { all, most, ...(mostAt === undefined ? {} : { mostAt }) }
 }
 
-/** The bodies that pages were judged by, those that something broke first. */
+/** The bodies by which pages were judged, those with broken rules first. */
 function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesReport[] {
   const { fetches } = knowledge
   const seen = new Map<string, { origin: string; body: number; at: number }>()
@@ -131,7 +131,7 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
     let before = NO_BODY
     for (let at = fetches.first(place); at < fetches.beyond(place); at++) {
       const { body } = knowledge.answer(at, place)
-      // All that something broke, and the first of the others.
+      // All bodies with broken rules, and the first of the others.
       if (body === before || (seen.size >= RULES_SHOWN && !broken.has(body))) continue
       before = body
       const origin = lanes.originOfPlace(place)
@@ -140,7 +140,7 @@ function rulesIn({ bodies, lanes }: Judged, { knowledge, broken }: Sums): RulesR
     }
   }
   const timesOf = (body: number): number => [...(broken.get(body)?.values() ?? [])].reduce((a, b) => a + b, 0)
-  // An empty file says the least.
+  // An empty file is the least informative.
   const sizeOf = (body: number): number => Math.min(bodies.get(body)?.length ?? 0, 1)
   return [...seen.values()]
     .sort((a, b) => timesOf(b.body) - timesOf(a.body) || sizeOf(b.body) - sizeOf(a.body))

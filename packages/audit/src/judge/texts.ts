@@ -6,10 +6,10 @@ const HEAD_BYTES = 4
 export class Texts {
   readonly #blocks: Buffer[] = []
   #used = BLOCK_BYTES
-  /** of the current block */
+  /** start of the current block */
   #base = 0
 
-  /** @returns the number that `get` wants; never 0 */
+  /** @returns the number for `get`; never 0 */
   add(text: string): number {
     const at = this.#reserve(Buffer.byteLength(text))
     this.#block(at).write(text, (at % BLOCK_BYTES) + HEAD_BYTES)
@@ -45,7 +45,7 @@ export class Texts {
     return this.#base + at
   }
 
-  /** A text larger than a block has a block of its own size; numbers count in blocks of the common size. */
+  /** A text larger than a block gets a block of its size; numbers count in blocks of the common size. */
   #begin(bytes: number): void {
     this.#base = this.#blocks.length * BLOCK_BYTES
     this.#blocks.push(Buffer.allocUnsafe(Math.max(BLOCK_BYTES, HEAD_BYTES + bytes + 1)))

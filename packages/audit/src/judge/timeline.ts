@@ -1,23 +1,23 @@
 /**
- * What was known of the rules of each place under one policy, answer by answer. Each answer leaves a state behind; which
- * states a request may rest on is decided where the request is judged (knowledge.ts).
+ * The rules of each place under one policy, answer by answer. Each answer leaves a state; knowledge.ts decides on which states a request
+ * may be based.
  */
 import type { Policy } from '@decorum/robots'
 import { type Answer, NO_BODY } from './answers.ts'
 
-/** Answers of all places, one place after the other, each in the order in which they were known. */
+/** Answers of all places, one place after the other, each in the order in which they became known. */
 export type Answers = {
-  /** where the answers of each place begin, and where the last ones end */
+  /** the index where the answers of each place begin, and where the last ones end */
   places: number
   first(place: number): number
   beyond(place: number): number
   answer(at: number, place: number): Answer
-  /** when its fetch began, and the latest instant at which it may have ended, ms */
+  /** when the fetch of an answer began, and the latest instant at which it may have ended, ms */
   began(at: number): number
   ended(at: number): number
 }
 
-/** What is in force at an instant (RFC 9309 §2.3.1.4). */
+/** The rules in force at an instant (RFC 9309 §2.3.1.4). */
 export type InForce = { kind: 'rules'; body: number } | { kind: 'open' } | { kind: 'refused' } | { kind: 'unknown' }
 
 const REFUSED: InForce = { kind: 'refused' }
@@ -29,7 +29,7 @@ const IS_UNKNOWN = 0
 const IS_OPEN = 1
 const HAS_RULES = 2
 const IN_OUTAGE = 3
-/** No copy that an outage could fall back on; NO_BODY is one that the record does not hold. */
+/** No copy for an outage to fall back on; NO_BODY is a copy that is not in the record. */
 const NO_COPY = 2 ** 32 - 1
 
 /** The state after each answer, in columns. */
@@ -37,12 +37,12 @@ export class States {
   readonly #kinds: Uint8Array
   /** the rules; in an outage the last good ones before it */
   readonly #bodies: Uint32Array
-  /** of an outage: the answer that began it */
+  /** for an outage: the answer that began it */
   readonly #since: Uint32Array
   readonly #answers: Answers
   readonly #policy: Policy
 
-  /** @param kindOf  how an answer is read: one that may have been given up is read both ways */
+  /** @param kindOf  the kind of an answer: one that may have been given up has both */
   constructor(answers: Answers, policy: Policy, kindOf: (answer: Answer) => Answer['kind']) {
     this.#answers = answers
     this.#policy = policy
@@ -67,7 +67,7 @@ export class States {
     return OPEN
   }
 
-  /** What the answer before an outage had said, while it may be fresh: an early refresh that failed changes nothing then (docs/spec/robots.md §6). */
+  /** The rules from before an outage, while they may be fresh: a failed early refresh then changes nothing (docs/spec/robots.md §6). */
   stillFresh(at: number, place: number, instant: number): InForce | undefined {
     const before = (this.#since[at] as number) - 1
     if (this.#kinds[at] !== IN_OUTAGE || before < this.#answers.first(place)) return undefined
@@ -77,7 +77,7 @@ export class States {
 
   #readPlace(place: number, kindOf: (answer: Answer) => Answer['kind']): void {
     const answers = this.#answers
-    /** the rules that a 304 renews and that an outage may fall back on */
+    /** the rules that a 304 renews and to which an outage may fall back */
     let copy = NO_COPY
     let state = IS_UNKNOWN
     let since = 0

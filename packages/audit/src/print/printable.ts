@@ -1,6 +1,6 @@
 /** Makes text from logs safe to show: no control character reaches a terminal, and nothing changes the direction of the text. */
 
-/** C0, C1 and DEL; marks that change the direction of what follows; line separators; lone surrogates. */
+/** C0, C1 and DEL; direction marks; line separators; lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 
 export const printable = (text: string): string =>

@@ -1,4 +1,4 @@
-/** The look of the HTML report; colours that can be told apart in light and in dark. */
+/** The style of the HTML report; its colours are distinguishable in light and in dark. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

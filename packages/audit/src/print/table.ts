@@ -1,4 +1,4 @@
-/** Columns as wide as they need; the first to the left, numbers to the right. Colour codes do not count as width. */
+/** Columns as wide as needed; the first aligned left, numbers right. Colour codes do not count as width. */
 import { stripVTControlCharacters as bare, styleText } from 'node:util'
 
 export function table(rows: string[][]): string {

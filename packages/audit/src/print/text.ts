@@ -1,4 +1,4 @@
-/** The report for people who run a site: who visited, how politely, the worst moments with the lines of the log. */
+/** The report for people who run a site: which agents, how politely, the worst moments with the lines of the log. */
 import { styleText } from 'node:util'
 import { violationsIn, worstLanes } from '../judge/lanes-shown.ts'
 import { OFFENCES } from '../offences.ts'
@@ -26,9 +26,9 @@ const PATH_CHARS = 120
 const LINE_CHARS = 300
 
 export type TextOptions = {
-  /** how many lanes are listed (10) */
+  /** number of lanes listed (10) */
   lanes?: number
-  /** makes text of strangers fit for a terminal */
+  /** makes untrusted text safe for a terminal */
   printable?: (text: string) => string
 }
 
@@ -143,7 +143,7 @@ function examples({ examples, total, worst }: Report, show: Show): string {
   return [styleText('bold', `The first ${shown.length} of ${total}`), ...shown].join('\n')
 }
 
-/** The rules that something broke, and, without any, the first ones. */
+/** The rules that were broken or, if none were, the first ones. */
 function rules({ rules: all }: Report, show: Show): string {
   const broken = all.filter((one) => one.broken.length > 0)
   const chosen = (broken.length > 0 ? broken : all).slice(0, RULES_SHOWN)
@@ -155,7 +155,7 @@ function rules({ rules: all }: Report, show: Show): string {
 function rulesOf({ origin, at, lines, linesLeftOut, broken }: RulesReport, show: Show): string {
   const times = new Map(broken.map((one) => [one.line, one.times]))
   const numbered = lines.map((line, index) => ({ number: index + 1, line, broken: times.get(index + 1) }))
-  // Of a long file the lines that matter.
+  // From a long file only the relevant lines.
   const chosen = numbered.filter(({ broken: is }, index) => index < RULE_LINES_SHOWN || is !== undefined)
   const left = numbered.length - chosen.length + linesLeftOut
   return [

@@ -1,4 +1,4 @@
-/** One lane over time, as SVG: a bar per exchange, or counts where there are many. Violations stand taller and in red. */
+/** One lane over time, as SVG: a bar per exchange, or counts when there are many. Violations are taller and red. */
 import type { LaneTimeline } from '../report.ts'
 import { escaped } from './printable.ts'
 import { count, instant, short } from './words.ts'

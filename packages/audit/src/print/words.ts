@@ -8,7 +8,7 @@ export const count = (n: number, what: string): string => `${n.toLocaleString('e
 export const instant = (at: number): string => `${new Date(at).toISOString().replace('T', ' ').slice(0, 23)} UTC`
 export const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text)
 
-/** An agent in a narrow place: by its product token, unless that is a browser's. */
+/** A short label of an agent: its product token, unless that is a browser's. */
 export function labelOf(agent: string, most: number): string {
   const token = tokenOf(agent)
   return token === '' || token === 'mozilla' || agent.length <= most ? short(agent, most) : short(token, most)
@@ -23,7 +23,7 @@ export const headline = (report: Report): string =>
     `${instant(report.from)} to ${instant(report.to)}`,
   ].join(' · ')
 
-/** How politely, in one word for a column. */
+/** The politeness of an agent in one word for a column. */
 export function mannersOf({ requests, violations }: AgentReport): string {
   if (violations === 0) return 'polite'
   const share = violations / requests
@@ -51,7 +51,7 @@ const REASONS: Record<string, string> = {
   cut: 'not finished by its writer',
 }
 
-/** What was not judged, and why; empty: all was. */
+/** The parts that were not judged, and why; empty: all were judged. */
 export function gaps(report: Report): string[] {
   const { unjudgedBecause, setAside, noRequest, leftOut, logs } = report
   const said: string[] = []

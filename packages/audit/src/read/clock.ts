@@ -1,14 +1,14 @@
 /**
- * The order of a server's log: its lines are written when exchanges end, so their ends rise. Where they do not, several
- * workers write the log, or its clock was set back.
+ * Checks the order of a server's log: its lines are written when exchanges end, so their ends rise. If they do not, several workers write
+ * the log, or its clock was set back.
  */
 import type { ClockStep } from '../record.ts'
 
-/** Workers of one server disagree by less. */
+/** Workers of one server differ by less. */
 const STEP_MS = 1_000
-/** Above this, whole logs were put one behind the other. */
+/** A larger step means that whole logs were concatenated. */
 const LONGEST_STEP_MS = 3_600_000
-/** More steps back than this in one log mean that several workers write it and hold lines back. */
+/** With more steps back than this in one log, several workers write it and buffer their lines. */
 const MOST_STEPS = 5
 
 export class ClockWatch {
@@ -22,7 +22,7 @@ export class ClockWatch {
     this.#file = file
   }
 
-  /** Takes the next line's exchange. */
+  /** Adds the next line's exchange. */
   next(start: number, end: number, line: number): void {
     if (end >= this.#latest) {
       this.#latest = end
@@ -33,7 +33,7 @@ export class ClockWatch {
     this.#mostMs = Math.max(this.#mostMs, back)
     const current = this.#steps.at(-1)
     if (current !== undefined && back <= current.backMs && this.#latest === current.to) {
-      current.from = Math.min(current.from, start) // behind that step still
+      current.from = Math.min(current.from, start) // still before the end of that step
       return
     }
     if (back >= STEP_MS && this.#steps.length <= MOST_STEPS)

@@ -1,6 +1,6 @@
 /**
- * One line of a log in the combined format of nginx or Apache, as it is, or with times and the origin added at its end
- * (docs/audit.md has the directives), or as Traefik extends it.
+ * Parses one line of a log in the combined format of nginx or Apache, unchanged, or with times and the origin appended (docs/audit.md has
+ * the directives), or as Traefik extends it.
  */
 
 import { urlOf } from '../origin.ts'
@@ -8,7 +8,7 @@ import { NO_REQUEST, odd, type ReadLine, requestOf, WHOLE_SECONDS } from './line
 import { pathOf, textOf } from './lines.ts'
 
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"'
-/** Anchored, and every part ends at a character that it cannot hold itself: linear on any line. */
+/** Anchored, and every part ends at a character that it cannot contain: linear on any line. */
 const LINE = new RegExp(
   `^(?:([A-Za-z0-9.-]+:\\d{1,5}) )?\\S+ \\S+ \\S+ \\[([^\\]]*)\\] ${QUOTED} (\\d{3}) \\S+ ${QUOTED} ${QUOTED}(.*)$`,
 )
@@ -20,7 +20,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 export type Shape = { fields: number; endsQuoted: boolean }
 
-/** @param defaultOrigin  whose log it is, where its lines do not say */
+/** @param defaultOrigin  the origin of the log, if its lines do not say */
 export function readCombined(text: string, defaultOrigin: string | undefined): ReadLine & { shape?: Shape } {
   const parts = LINE.exec(text)
   if (!parts) return odd('unreadable', 'none of the known formats (docs/audit.md)')
@@ -57,7 +57,7 @@ type Times = {
 
 function timesIn(tail: string, date: string): Times | undefined {
   if (tail === '') {
-    // The plain format says neither how long an exchange took nor whether its second is that of its start.
+    // The plain format has no duration, and does not say whether its second is that of the start or the end.
     const at = secondsIn(date)
     const shape = { fields: 0, endsQuoted: true }
     return at === undefined
@@ -87,7 +87,7 @@ function timesIn(tail: string, date: string): Times | undefined {
   return { ...times, format, origin, retryAfter, location, shape: { fields, endsQuoted } }
 }
 
-/** Whole milliseconds from nginx (its own grid), µs from Apache. Both grids cut off alike at start and end: no delay shrinks. */
+/** Whole milliseconds from nginx (on a separate grid), µs from Apache. Both grids cut start and end alike: no delay shrinks. */
 export function readTimes(when: string, took: string): { start: number; end: number } | undefined {
   if (/^\d{9,11}\.\d{3}$/.test(when) && /^\d+\.\d{3}$/.test(took)) {
     const end = Math.round(Number(when) * 1_000)

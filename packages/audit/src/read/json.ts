@@ -1,4 +1,4 @@
-/** One line of JSON: our record (docs/audit.md), nginx with `escape=json`, Caddy or Traefik. */
+/** Parses one line of JSON: our record (docs/audit.md), nginx with `escape=json`, Caddy or Traefik. */
 import type { RequestLine } from '../record.ts'
 import { readTimes } from './combined.ts'
 import { NO_REQUEST, odd, type ReadLine, requestOf } from './line.ts'
@@ -6,7 +6,7 @@ import { pathOf, textOf } from './lines.ts'
 
 type Json = Record<string, unknown>
 
-/** @param octets  one character per octet */
+/** @param octets  one character per byte */
 export function readJson(octets: string, defaultOrigin: string | undefined): ReadLine {
   let line: unknown
   const decoded = textOf(octets)
@@ -17,7 +17,7 @@ export function readJson(octets: string, defaultOrigin: string | undefined): Rea
   }
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return odd('unreadable', 'not a JSON object')
   const json = line as Json
-  // A line that is no UTF-8 as a whole was read as Latin-1: its characters are octets.
+  // A line that is not valid UTF-8 was read as Latin-1: its characters are bytes.
   const isOctets = decoded === octets && /[\x80-\xff]/.test(octets)
   const path = (value: string): string => (isOctets ? pathOf(value) : value)
   if (json.kind === 'robots') return robotsLine(json)
@@ -79,13 +79,13 @@ function addOwn(line: RequestLine, { cut, late, address, robots, resolution }: J
 function timesOf({ start, end, msec, request_time }: Json): { start: number; end: number } | undefined {
   if (typeof start === 'number' && typeof end === 'number')
     return Number.isFinite(start) && Number.isFinite(end) ? { start, end } : undefined
-  // nginx's variables are numbers with three digits; JSON has dropped their trailing zeros.
+  // nginx's variables have three decimals; JSON has dropped trailing zeros.
   const [at, took] = [number(msec), number(request_time)]
   if (at === undefined || took === undefined || !Number.isFinite(at + took)) return undefined
   return readTimes(at.toFixed(3), took.toFixed(3))
 }
 
-/** nginx with its variables' own names as keys. */
+/** nginx with the names of its variables as keys. */
 function nginxLine(json: Json, defaultOrigin: string | undefined, path: (value: string) => string): ReadLine {
   const asked = /^([^ ]+) (\S+) HTTP\//.exec(text(json.request) ?? '')
   const method = text(json.request_method) ?? asked?.[1] ?? ''
@@ -138,7 +138,7 @@ function caddyLine(json: Json, request: Json): ReadLine {
 
 const NS = 1e6
 
-/** Traefik: headers are in the log when its `fields.headers` keeps them. */
+/** Traefik: headers are in the log if `fields.headers` keeps them. */
 function traefikLine(json: Json, defaultOrigin: string | undefined): ReadLine {
   const started = instantIn(text(json.StartUTC) ?? text(json.StartLocal))
   const took = number(json.Duration)

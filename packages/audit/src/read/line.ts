@@ -1,4 +1,4 @@
-/** What a line of a log may be, whatever its format. */
+/** The kinds of log lines, in any format. */
 import { pathOf, urlOf } from '../origin.ts'
 import type { RequestLine, RobotsLine } from '../record.ts'
 
@@ -8,7 +8,7 @@ export type Reason = 'unreadable' | 'no-times' | 'no-origin' | 'bad-request' | '
 export type ReadLine =
   | { kind: 'request'; line: RequestLine; format: string }
   | { kind: 'robots'; line: RobotsLine }
-  /** a request line that is not HTTP, as port scanners leave them */
+  /** a request line that is not HTTP, as from port scanners */
   | { kind: 'no-request' }
   /** a comment, an empty line */
   | { kind: 'nothing' }
@@ -32,14 +32,14 @@ export type Parts = {
   status: number
   retryAfter?: string | undefined
   location?: string | undefined
-  /** multiples that the log's instants were cut down to, ms */
+  /** unit to which the log's instants were rounded down, ms */
   resolution?: number
   format: string
 }
 
 const METHOD = /^[A-Z]{1,20}$/
 
-/** One shape for every format: a million of them are made. */
+/** One object shape for every format, for speed: a million of them are made. */
 export function requestOf(parts: Parts): ReadLine {
   const { agent, method, target, start, end, status, retryAfter, location, resolution, format } = parts
   if (!METHOD.test(method)) return NO_REQUEST
@@ -65,5 +65,5 @@ export function requestOf(parts: Parts): ReadLine {
   return { kind: 'request', line, format }
 }
 
-/** A log whose instants are whole seconds: the true ones may be later by anything below one. */
+/** The resolution of a log whose instants are whole seconds: the true ones may be later by anything below one. */
 export const WHOLE_SECONDS = 999.999

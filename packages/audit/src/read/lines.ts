@@ -1,4 +1,4 @@
-/** Files, gzip and standard input as lines: read as a stream, octets kept (one character per octet). */
+/** Reads files, gzip and standard input as lines: as a stream, without loss of bytes (one character per byte). */
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -9,17 +9,17 @@ export class UnreadableLogError extends Error {
   readonly code = 'UNREADABLE_LOG'
 }
 
-/** `text` holds one character per octet; `whole` is false for a last line that no newline ends. */
+/** `text` has one character per byte; `whole` is false for a last line without a newline. */
 export type Line = { text: string; whole: boolean; tooLong: boolean }
 
-/** No line of a log is longer: a body of rules in JSON may take 3 MB. */
+/** Longest line of a log: a body of rules in JSON may take 3 MB. */
 const MAX_LINE_CHARS = 4_000_000
 const CHUNK_BYTES = 1 << 16
 
 /**
- * Hands over all lines, in order, a batch at a time.
- * @param file  a path, or '-' for standard input; gzip is told by its first octets
- * @returns     why the end is missing, when it is: a gzip file that was cut
+ * Passes all lines on, in order, a batch at a time.
+ * @param file  a path, or '-' for standard input; gzip is recognized by its first bytes
+ * @returns     why the end is missing, if it is: a gzip file that was cut
  * @throws      UnreadableLogError when it cannot be read at all
  */
 export async function readLines(file: string, take: (line: Line) => void): Promise<string | undefined> {
@@ -69,7 +69,7 @@ async function octetsOf(file: string): Promise<AsyncIterable<Buffer>> {
   return isGzip(head) ? unzipped(handle.createReadStream({ start: 0 })) : blocksOf(handle)
 }
 
-/** The same buffer again and again: a stream would allocate one for each. */
+/** Reuses one buffer: a stream would allocate one for each read. */
 async function* blocksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   const block = Buffer.allocUnsafe(CHUNK_BYTES)
   try {
@@ -92,7 +92,7 @@ function unzipped(from: Readable): Readable {
   return from.pipe(gunzip)
 }
 
-/** Standard input may be gzip too: its first chunk says so. */
+/** Standard input may be gzip too, which its first chunk shows. */
 async function plainOf(stream: Readable): Promise<Readable> {
   const first = await new Promise<Buffer | null>((resolve, reject) => {
     stream.once('error', reject)
@@ -103,7 +103,7 @@ async function plainOf(stream: Readable): Promise<Readable> {
   return first !== null && isGzip(first) ? unzipped(stream) : stream
 }
 
-/** The texts of some lines, by number from 1, for a report that shows them; '-' cannot be read again. */
+/** The texts of some lines, by number from 1, for a report that shows them; '-' cannot be read twice. */
 export async function linesAt(file: string, numbers: ReadonlySet<number>): Promise<Map<number, string>> {
   const found = new Map<number, string>()
   if (file === '-' || file === '' || numbers.size === 0) return found
@@ -116,7 +116,7 @@ export async function linesAt(file: string, numbers: ReadonlySet<number>): Promi
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** Octets as text: UTF-8 where they are, else Latin-1. */
+/** Bytes as text: UTF-8 if valid, else Latin-1. */
 export function textOf(octets: string): string {
   if (!/[\x80-\xff]/.test(octets)) return octets
   try {
@@ -126,7 +126,7 @@ export function textOf(octets: string): string {
   }
 }
 
-/** The path of a request as octets, as text: what is no UTF-8 stays percent-encoded, so that no octet is lost. */
+/** The path of a request as text: bytes that are not UTF-8 stay percent-encoded, so that none is lost. */
 export function pathOf(octets: string): string {
   if (!/[^\x21-\x7e]/.test(octets)) return octets
   try {

@@ -1,4 +1,4 @@
-/** Logs from disk, gzip or standard input: line by line, each in whichever of the known formats it is. */
+/** Reads logs from disk, gzip or standard input: line by line, each in any of the known formats. */
 import { openAudit } from '../judge/audit.ts'
 import type { JudgeOptions } from '../judge/judged.ts'
 import type { ClockStep, Evidence, RequestLine } from '../record.ts'
@@ -16,7 +16,7 @@ const EXAMPLES = 5
 const EXAMPLE_CHARS = 200
 
 type Sink = {
-  /** @returns false when the origin is none */
+  /** @returns false when the origin is invalid */
   request(line: RequestLine, file: number, number: number): boolean
   body(hash: string, body: string | Uint8Array): void
 }
@@ -24,7 +24,7 @@ type Sink = {
 type Reading = { setAside: SetAside; noRequest: number; logs: LogReport[]; clockSteps: ClockStep[]; requests: number }
 
 /**
- * Judges logs. Lines that cannot be read are set aside and counted; so the report may say that part was not judged.
+ * Judges logs. Lines that cannot be read are set aside and counted; the report may then say that part was not judged.
  * @param files  paths; '-' is standard input
  * @throws       UnreadableLogError when a file cannot be read, or when there is no request at all
  */
@@ -42,14 +42,14 @@ export async function auditLogs(files: string[], options: JudgeOptions & { origi
   return report
 }
 
-/** 0 judged and clean · 1 violations · 4 clean, but part of it could not be judged. 2, could not run, is an error. */
+/** 0 judged and clean · 1 violations · 4 clean, but part of it could not be judged. 2 (could not run) is an error. */
 export const exitCodeOf = ({ verdict }: Report): 0 | 1 | 4 =>
   ({ clean: 0, violations: 1, 'partly-judged': 4 } as const)[verdict]
 
-/** The same lines as they are, for tools: all in memory. @throws as `auditLogs` */
+/** The lines of logs without a judgement, for tools: all in memory. @throws as `auditLogs` */
 export const readLogs = (files: string[], origin?: string) => linesOf((sink) => readSome(files, origin, sink))
 
-/** The record of sites, which may hold no request. @throws UnreadableLogError when it cannot be read */
+/** The record of sites, which may contain no request. @throws UnreadableLogError when it cannot be read */
 export const readRecord = (file: string): Promise<Evidence> => linesOf((sink) => readAll([file], undefined, sink))
 
 async function linesOf(read: (sink: Sink) => Promise<Reading>): Promise<Evidence & Omit<Reading, 'requests'>> {
@@ -75,7 +75,7 @@ async function readAll(files: string[], origin: string | undefined, sink: Sink):
   return reading
 }
 
-/** @throws UnreadableLogError when there is no request at all: probably the wrong files were named */
+/** @throws UnreadableLogError when there is no request at all: probably the wrong files were given */
 async function readSome(files: string[], origin: string | undefined, sink: Sink): Promise<Reading> {
   const reading = await readAll(files, origin, sink)
   if (reading.requests === 0) {
@@ -150,7 +150,7 @@ class LineReader {
       return { kind: 'nothing' }
     }
     const read = this.#readAny(text)
-    // A last line may be cut by the end of its writer, or be written just now.
+    // A last line may be cut because its writer ended, or is still being written.
     return whole || (read.kind !== 'odd' && this.#isComplete(text)) ? read : CUT
   }
 
@@ -164,7 +164,7 @@ class LineReader {
   }
   #before: Shape | undefined
 
-  /** Could more have followed? JSON has ended; a combined line has when it ends like the one before it. */
+  /** Whether a line is complete: JSON has ended; a combined line ends like the previous one. */
   #isComplete(text: string): boolean {
     if (text.startsWith('{')) return true
     if (this.#fields !== undefined || this.#shape === undefined) return false
@@ -176,7 +176,7 @@ const CUT: ReadLine = { kind: 'odd', reason: 'cut', why: 'the last line has no e
 
 const MAX_TEXTS = 100_000
 
-/** The same text as one string: a million lines of a log name a few thousand origins and agents. */
+/** Returns one string for equal texts: a million lines of a log name a few thousand origins and agents. */
 function oncePerText(): (text: string) => string {
   const known = new Map<string, string>()
   return (text) => {
@@ -188,7 +188,7 @@ function oncePerText(): (text: string) => string {
   }
 }
 
-/** The worst moments show the lines of the log: they are read once more for them. */
+/** Reads the lines of the worst moments again, to show them. */
 async function addTexts(report: Report): Promise<void> {
   const wanted: LogLine[] = report.worst.flatMap(({ line, after }) => (after === undefined ? [line] : [line, after]))
   for (const file of new Set(wanted.map((one) => one.file))) {

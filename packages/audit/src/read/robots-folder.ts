@@ -1,4 +1,4 @@
-/** Bodies of rules for logs that hold none, from a folder. */
+/** Reads bodies of rules from a folder, for logs without bodies. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RobotsByOrigin } from '../record.ts'

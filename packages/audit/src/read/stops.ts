@@ -1,11 +1,11 @@
-/** The emergency stops of a fleet, from a file. */
+/** Reads the emergency stops of a fleet from a file. */
 import { readFile } from 'node:fs/promises'
 import type { StopLine } from '../record.ts'
 import { UnreadableLogError } from './lines.ts'
 
 /**
- * @param file  what `decorum stop list --ended --json` printed
- * @throws UnreadableLogError when it cannot be read or holds anything else
+ * @param file  the output of `decorum stop list --ended --json`
+ * @throws UnreadableLogError when it cannot be read or has other content
  */
 export async function readStopsFile(file: string): Promise<StopLine[]> {
   let given: unknown

@@ -1,15 +1,15 @@
-/** The W3C extended format: a `#Fields:` line names the columns. CloudFront writes it, and IIS. */
+/** Parses the W3C extended format: a `#Fields:` line names the columns. CloudFront and IIS write it. */
 import { CLOSED_BY_CLIENT, NO_REQUEST, odd, type ReadLine, requestOf, WHOLE_SECONDS } from './line.ts'
 import { pathOf, textOf } from './lines.ts'
 
 export type Fields = { at: Map<string, number>; separator: '\t' | ' ' }
 
-/** @returns the columns that a `#Fields:` line names */
+/** @returns the columns of a `#Fields:` line */
 export function fieldsOf(comment: string): Fields | undefined {
   const names = /^#Fields:\s*(.+)$/i.exec(comment)?.[1]
   if (names === undefined) return undefined
   const list = names.trim().split(/\s+/)
-  // CloudFront parts its columns by tabs, IIS by blanks.
+  // CloudFront separates its columns with tabs, IIS with blanks.
   const separator = list.includes('x-edge-location') || list.includes('x-edge-result-type') ? '\t' : ' '
   return { at: new Map(list.map((name, index) => [name.toLowerCase(), index])), separator }
 }
@@ -28,7 +28,7 @@ export function readW3c(octets: string, { at, separator }: Fields, defaultOrigin
   const when = instantOf(get)
   if (when === undefined) return odd('no-times', 'neither date and time nor timestamp(ms) are usable')
   const taken = get('time-taken') ?? '0'
-  // CloudFront counts seconds with a point, IIS whole ms.
+  // CloudFront writes seconds with a decimal point, IIS whole ms.
   const took = Number(taken) * (taken.includes('.') ? 1_000 : 1)
   const query = get('cs-uri-query')
   const stem = get('cs-uri-stem') ?? ''
@@ -45,7 +45,7 @@ export function readW3c(octets: string, { at, separator }: Fields, defaultOrigin
     target: pathOf(query === undefined ? stem : `${stem}?${query}`),
     start: when.at - took,
     end: when.at,
-    // CloudFront's 000: the client closed the connection before it was answered.
+    // CloudFront's 000: the client closed the connection before the answer.
     status: get('sc-status') === '000' ? CLOSED_BY_CLIENT : Number(get('sc-status') ?? Number.NaN),
     retryAfter: undefined,
     location: get('sc(location)', 'cs(location)'),
@@ -62,7 +62,7 @@ function instantOf(get: (name: string) => string | undefined): { at: number; exa
   return Number.isNaN(at) ? undefined : { at, exact: /\.\d{3}/.test(time ?? '') }
 }
 
-/** CloudFront percent-encodes what would break a column (twice where it was encoded already); IIS writes + for a blank. */
+/** CloudFront percent-encodes characters that would break a column (twice if already encoded); IIS writes + for a blank. */
 function unquoted(value: string, separator: Fields['separator']): string {
   if (separator === ' ') return value.replaceAll('+', ' ')
   return value.replace(/%(?:25)?([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

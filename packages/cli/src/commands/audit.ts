@@ -1,4 +1,4 @@
-/** `decorum audit LOG...`: judges what sites recorded, of whatever crawler. docs/audit.md is the reader's page. */
+/** `decorum audit LOG...`: judges the access logs of sites, for any crawler. User documentation: docs/audit.md. */
 import { writeFile } from 'node:fs/promises'
 import {
   type AgentFinder,
@@ -21,45 +21,45 @@ import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { readPoliciesFile } from '../policies-file.ts'
 import { writeLines } from '../terminal.ts'
 
-/** As commander hands them over: texts, or numbers already. */
+/** As commander passes them: strings, or numbers already. */
 export type AuditOptions = {
   /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
   robots?: string
-  /** least delay owed after each request, ms (1000) */
+  /** minimum delay owed after each request, ms (1000) */
   delayMs?: string | number
-  /** most delay that a crawl-delay can ask for, ms (10000) */
+  /** maximum delay that a crawl-delay can request, ms (10000) */
   maxDelayMs?: string | number
-  /** agents of one fleet, which shares what it learns: path or inline JSON, as DECORUM_AGENTS; others are left out */
+  /** agents of one fleet, which shares its robots rules: path or inline JSON, as DECORUM_AGENTS; others are left out */
   agents?: string
   /** all lines are of this one agent, whatever their User-Agent */
   agent?: string
-  /** the one crawler that is judged, by a name in its User-Agent; others are left out */
+  /** the one crawler to judge, by a name in its User-Agent; others are left out */
   only?: string
   /** how rules are read (decorum) */
   profile?: string
-  /** whose access log it is, when its lines do not say */
+  /** the host of the access log, when its lines do not name it */
   origin?: string
-  /** the logs go on where older ones ended: rules may be known from there for a day */
+  /** the logs continue older ones: rules from there may be known for a day */
   continues?: boolean
-  /** first retry of an unreachable robots.txt, ms, when not the profile's */
+  /** first retry of an unreachable robots.txt, ms, if it differs from the profile's */
   robotsRetryMs?: string | number
   /** PACE_GROUPS of the fleet, path or inline JSON: delays that several lanes share; absent: none */
   paceGroups?: string
-  /** emergency stops of the fleet: what `decorum stop list --ended --json` printed; absent: none */
+  /** emergency stops of the fleet: output of `decorum stop list --ended --json`; absent: none */
   stops?: string
-  /** policies of sites: what `decorum config policies --json` printed; absent: none */
+  /** policies of sites: output of `decorum config policies --json`; absent: none */
   sitePolicies?: string
   /** how many lanes are listed (10) and drawn (20) */
   lanes?: string | number
-  /** where the report goes as an HTML page; '-': standard output */
+  /** file for the report as an HTML page; '-': standard output */
   html?: string
   /** the whole report as JSON */
   json?: boolean
-  /** the JSON schema of that, and nothing else */
+  /** print only the JSON schema of the report */
   schema?: boolean
 }
 
-/** Lanes that the HTML page draws. */
+/** Most lanes that the HTML page draws. */
 const LANES_DRAWN = 20
 
 /**
@@ -69,7 +69,7 @@ const LANES_DRAWN = 20
 export async function auditCommand(
   files: string[],
   options: AuditOptions,
-  print: (text: string) => void = (text) => void writeLines(text), // the reports have nothing in them that a terminal obeys
+  print: (text: string) => void = (text) => void writeLines(text), // reports contain no control sequences for a terminal
 ): Promise<ExitCode> {
   if (options.schema) {
     print(`${JSON.stringify(reportSchema, null, 2)}\n`)

@@ -1,4 +1,4 @@
-/** `decorum url why` and `decorum url cancel`: where one candidate is, and ending it before its request. */
+/** `decorum url why` and `decorum url cancel`: show where one candidate is, or end it before its request. */
 import type { Agents } from '@decorum/config'
 import { type CandidateStatus, cancelCandidate, candidateStatus, type WhichCandidate } from '@decorum/console/status'
 import { printable, readUrl } from '@decorum/protocol'

@@ -1,4 +1,4 @@
-/** `decorum check URL`: may it be fetched, and why; by a robots.txt from a file, from the fleet that runs, or from the site. */
+/** `decorum check URL`: may it be fetched, and why; with a robots.txt from a file, from the running fleet, or from the site. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
@@ -20,8 +20,8 @@ import { schemeHint } from '../without-scheme.ts'
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
 /**
- * @returns DONE when the URL may be fetched now under every profile asked for; FAILED when a rule forbids it, and when nothing may be
- *          fetched yet because robots.txt is unreachable: the site gave no answer, or one such as 503
+ * @returns DONE when the URL may be fetched now under every requested profile; FAILED when a rule forbids it, and when nothing may be
+ * fetched yet because robots.txt is unreachable: the site gave no answer, or one such as 503
  */
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
@@ -53,7 +53,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
     return isAllowed(explained) ? DONE : FAILED
   }
   const found = await findRules(at.origin, profiles, agent.own, settings, env)
-  // Profiles differ on which answers bring rules at all: a 429, a 206, a redirect too many.
+  // Profiles differ on which answers contain rules: a 429, a 206, too many redirects.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.octets, found.cut, obeying, found.view) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
@@ -69,16 +69,16 @@ type Found = {
   octets: Uint8Array
   cut: boolean
   isAnswered: boolean
-  /** for people, and for programs */
+  /** the verdict for people, and for programs */
   sentence: string
   said: object
-  /** as the fleet knows it; absent: no fleet runs */
+  /** state of the running fleet; absent: no fleet runs */
   view?: OriginView
 }
 
 const TRIES = 3
 
-/** What the running fleet knows of the origin; else a fetch of its robots.txt, by the fleet or, when none runs, by this command alone. */
+/** The running fleet's state of the origin; otherwise its robots.txt is fetched, by the fleet or, if none runs, by this command. */
 async function findRules(
   origin: string,
   profiles: ProfileName[],
@@ -122,7 +122,7 @@ async function findRules(
   }
 }
 
-/** A delay that an operator or the policy of the site has set. */
+/** Whether the delay was set by an operator or by the policy of the site. */
 const inForce =
   (view: OriginView, agent: Agent): NonNullable<CheckQuestion['inForce']> =>
   ({ delayMs, decidedBy, site }) => {
@@ -149,7 +149,7 @@ async function knownToFleet(
   if (known.length < meanings.length || answer === undefined) return undefined
   const hash = profiles.map((name) => needsRules(state, policies[name], now)).find((one) => one !== undefined)
   const octets = hash === undefined ? new Uint8Array() : await ledger.body(ledger.partitionOf(origin), hash)
-  if (octets === undefined) return undefined // the body is lost: the fleet would fetch it again, and so does this command
+  if (octets === undefined) return undefined // the body is lost: the fleet would fetch it again, and this command does the same
   const recorded = isNew
     ? 'fetched by the fleet, in its turn'
     : `as the fleet recorded ${duration(now - (copy?.at ?? answer.at))} ago`
@@ -191,7 +191,7 @@ type Asker = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlD
   own: Agent
 }
 
-/** A configured agent by name; or any product token or whole User-Agent, judged with the settings of the default agent. */
+/** Finds a configured agent by name; any other product token or User-Agent is judged with the settings of the default agent. */
 function whoAsks({ agents }: CliSettings, name: string | undefined): Asker {
   const known = agents.find(name)
   const { profile, minDelayMs, maxDelayMs, honourCrawlDelay } = known ?? agents.default

@@ -1,4 +1,4 @@
-/** `decorum config …`: the fleet's one configuration: shown, checked, changed, and changed back. */
+/** `decorum config …`: shows, checks, changes and reverts the fleet's configuration. */
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { buffer } from 'node:stream/consumers'
@@ -66,7 +66,7 @@ export async function configHistory({ json }: ConfigOptions): Promise<ExitCode> 
   })
 }
 
-/** Everything that is wrong with a file, and what it would change where a fleet is known; nothing is written. */
+/** Prints every error of a file, and the changes it would make where a fleet is known; writes nothing. */
 export async function configCheck(file: string, options: ConfigOptions): Promise<ExitCode> {
   const given = await readFileOf(file)
   const url = await runningRedis(readCliSettings(process.env), process.env).catch(() => undefined)
@@ -88,7 +88,7 @@ export async function configApply(file: string, options: ChangeOptions): Promise
   })
 }
 
-/** The values of an earlier version as a new one: the history only grows. */
+/** Applies the values of an earlier version as a new version: history is never rewritten. */
 export async function configRollback(to: number | undefined, options: ChangeOptions): Promise<ExitCode> {
   return withConfig(async (redis, url) => {
     const current = await readLatest(redis)
@@ -109,7 +109,7 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
   })
 }
 
-/** With --json those of every version that is kept: what `decorum audit --site-policies` reads. */
+/** With --json the policies of every version that is kept: input of `decorum audit --site-policies`. */
 export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode> {
   return withConfig<ExitCode>(async (redis) => {
     const versions = (await readHistory(redis)).map(({ version, at, by, reason, values }) => ({
@@ -146,7 +146,7 @@ async function change(
     else tell(`nothing changes: version ${current.version} says the same`)
     return DONE
   }
-  // no process uses a setting that has not been decided yet
+  // no process uses a setting that is still undecided
   const identity = changed.filter(
     ({ change: needs, setting }) => needs === 'identity' && current?.values[setting] !== undefined,
   )
@@ -173,7 +173,7 @@ async function change(
   return DONE
 }
 
-/** On a terminal a person is asked; elsewhere --yes says so beforehand. */
+/** Asks on a terminal; elsewhere --yes must be given beforehand. */
 async function isWanted(json: boolean | undefined): Promise<boolean> {
   if (json || !process.stdin.isTTY || !process.stderr.isTTY)
     throw new UsageError('there is no terminal to confirm the change on: --yes applies it')
@@ -203,7 +203,7 @@ async function withConfig<T>(work: (redis: RedisLink, url: string) => Promise<T>
   }
 }
 
-/** Gateways and fetchers that run now. */
+/** Counts the gateways and fetchers that run now. */
 async function membersOf(redis: RedisLink, url: string, values: FleetValues): Promise<number> {
   const { tags } = await readTags(redis)
   if (tags.length === 0) return 0
@@ -216,7 +216,7 @@ async function membersOf(redis: RedisLink, url: string, values: FleetValues): Pr
   }
 }
 
-/** The file to apply again: all settings in the order of the table, none left out. */
+/** The configuration as a file for `apply`: all settings in the order of the table. */
 const asYaml = (values: FleetValues): string =>
   stringify(
     Object.fromEntries(FLEET_SETTINGS.filter((name) => values[name] !== undefined).map((name) => [name, values[name]])),

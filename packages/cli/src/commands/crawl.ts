@@ -1,4 +1,4 @@
-/** `decorum crawl FILE|-`: its processes begin to load before its own modules do. */
+/** `decorum crawl FILE|-`: starts its role processes before it loads its own modules. */
 import type { CrawlOptions } from '../crawl/command.ts'
 import { earlyFleet } from '../early-fleet.ts'
 import type { ExitCode } from '../exit.ts'

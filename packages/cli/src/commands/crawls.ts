@@ -1,4 +1,4 @@
-/** `decorum crawls`: the crawls of the fleet with their counts; and pausing, weighing, limiting, cancelling and forgetting one. */
+/** `decorum crawls`: lists the crawls of the fleet with their counts; pauses, weights, limits, cancels and deletes one. */
 import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
@@ -37,7 +37,7 @@ export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode
 export const setState = (name: string, state: 'running' | 'paused' | 'cancelled', options: Named): Promise<ExitCode> =>
   change(name, { state }, options)
 
-/** @param options  'none' takes a limit or a setting away */
+/** @param options  'none' removes a limit or a setting */
 export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
   const {
     weight,
@@ -67,7 +67,7 @@ export async function setCrawl(name: string, options: SetOptions): Promise<ExitC
   return change(name, made, options, options.for)
 }
 
-/** null for what is taken away; undefined: nothing of it was typed. */
+/** null removes the setting; undefined: the option was not given. */
 function wanted<T extends object>(typed: T): { [K in keyof T]?: Exclude<T[K], 'none'> | null } | undefined {
   const given = Object.entries(typed).filter(([, value]) => value !== undefined)
   if (given.length === 0) return undefined
@@ -97,13 +97,13 @@ async function change(
   })
 }
 
-/** A crawl may be set before its first URL or reader names it. */
+/** A crawl may be configured before any URL or reader names it. */
 async function isNamed(ledger: LedgerWithViews, name: string): Promise<boolean> {
   await ledger.crawlBook.look()
   return ledger.crawlBook.knows(name)
 }
 
-/** @throws CommandError while it holds URLs, or somebody reads it */
+/** @throws CommandError while it holds URLs, or has an active reader */
 export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const answer = await ledger.forgetCrawl(name)

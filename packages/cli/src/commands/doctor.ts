@@ -1,4 +1,4 @@
-/** `decorum doctor`: what weakens a promise or will stop the fleet, and how to fix each. */
+/** `decorum doctor`: finds settings that weaken a promise or will stop the fleet, and says how to fix each. */
 import { styleText } from 'node:util'
 import { environmentOf, SETTINGS } from '@decorum/config'
 import { printable } from '@decorum/protocol'

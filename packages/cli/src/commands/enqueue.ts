@@ -11,8 +11,8 @@ import { tell, tellJson, warn } from '../terminal.ts'
 import { LinesWithoutScheme } from '../without-scheme.ts'
 
 /**
- * Room for any candidate as JSON: a URL, an id and meta of the largest size, every character written as an escape of six, as
- * many languages do with all that is not ASCII.
+ * Longest line: a URL, an id and meta of the largest size, every character written as a JSON escape of six, as many languages do for
+ * non-ASCII text.
  */
 const MAX_LINE_CHARS = 128 * 1024
 
@@ -45,7 +45,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   try {
     await frontier.enqueue(candidates())
   } catch (error) {
-    // Sending the file again stores its URLs again, unless its lines carry ids.
+    // Sending the file again stores its URLs again, unless its lines contain ids.
     throw new CommandError(`stopped at about line ${count} of ${file}: ${messageOf(error)}`)
   } finally {
     await frontier.close()
@@ -58,7 +58,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   return DONE
 }
 
-/** The agent of that name. @throws UsageError that lists the known ones */
+/** Finds the agent with that name. @throws UsageError that lists the known ones */
 export function agentNamed(agents: Agents, name: string | undefined): string | undefined {
   if (name === undefined || agents.find(name) !== undefined) return name
   throw new UsageError(
@@ -66,7 +66,7 @@ export function agentNamed(agents: Agents, name: string | undefined): string | u
   )
 }
 
-/** A line is a URL, or a candidate as JSON. A line that is neither is sent all the same and ends as `invalid`, with its line number. */
+/** A line is a URL, or a candidate as JSON. Any other line is still sent, and ends as `invalid` with its line number. */
 export function candidateOf({ number, text }: Line): Candidate {
   const json = text.startsWith('{') ? parse(text) : undefined
   if (json !== undefined) return json as Candidate

@@ -1,4 +1,4 @@
-/** `decorum env`: the Redis of the fleet that runs here, for programs of one's own: `eval "$(decorum env)"`. */
+/** `decorum env`: prints the address of the running fleet's Redis for other programs: `eval "$(decorum env)"`. */
 import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
 import { tell, tellJson } from '../terminal.ts'

@@ -1,4 +1,4 @@
-/** `decorum guard -- COMMAND …`: the processes of its fleet load their modules while the rest of the command does. */
+/** `decorum guard -- COMMAND …`: its role processes load their modules while the rest of the command loads. */
 import { earlyFleet } from '../early-fleet.ts'
 import type { GuardOptions } from '../guard/command.ts'
 

@@ -1,4 +1,4 @@
-/** `decorum origin ORIGIN --pause …`: an operator's act on one origin. The ledger does it and records who did it and why. */
+/** `decorum origin ORIGIN --pause …`: an operator's action on one origin. The ledger carries it out and records who did it and why. */
 import { userInfo } from 'node:os'
 import type { Agents } from '@decorum/config'
 import type { LedgerWithViews, Operation } from '@decorum/ledger/views'
@@ -21,7 +21,7 @@ export type ActionOptions = {
   agent?: string
 }
 
-/** What is to be done. `forMs` absent: until an operator ends it. */
+/** The requested action. `forMs` absent: until an operator ends it. */
 export type Action = { reason: string; by: string } & (
   | { kind: 'pause' | 'block'; forMs?: number }
   | { kind: 'delay'; delayMs: number; forMs: number }
@@ -30,13 +30,13 @@ export type Action = { reason: string; by: string } & (
 )
 
 const KINDS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
-/** An act that restricts or throws away needs a reason, which is recorded with it. */
+/** Actions that restrict or delete need a reason, which is recorded. */
 const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'delay', 'drop'])
 const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
-/** No delay by hand is longer than a week: that is a pause. */
+/** The longest manual delay, a week: more would be a pause. */
 const MAX_DELAY_MS = 604_800_000
 
-/** @returns undefined when nothing is to be done but looking · @throws UsageError naming what is missing or too much */
+/** @returns undefined when the origin is only to be shown · @throws UsageError naming a missing or surplus option */
 export function readAction(options: ActionOptions): Action | undefined {
   const given = (kind: (typeof KINDS)[number]): unknown => options[kind === 'restore-delay' ? 'restoreDelay' : kind]
   const wanted = KINDS.filter((kind) => given(kind) !== undefined && given(kind) !== false)
@@ -69,7 +69,7 @@ export function readAction(options: ActionOptions): Action | undefined {
   }
 }
 
-/** @returns what was done, in a sentence · @throws UsageError for an unknown agent */
+/** @returns a sentence that reports the action · @throws UsageError for an unknown agent */
 export async function act(
   ledger: LedgerWithViews,
   origin: string,
@@ -93,7 +93,7 @@ export async function act(
     const urls = dropped.reduce((sum, n) => sum + n, 0)
     return `dropped: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
   }
-  const { now } = await ledger.viewOrigin(origin, []) // ends are counted on Redis's clock
+  const { now } = await ledger.viewOrigin(origin, []) // ends are measured on Redis's clock
   await ledger.operate(operationOf(action, base, now), keys)
   return DONE[action.kind]
 }
@@ -124,7 +124,7 @@ function operationOf(
     case 'delay':
       return { ...base, action: 'delay', delayMs: action.delayMs, until: now + action.forMs }
     case 'restore-delay':
-      return { ...base, action: 'delay', delayMs: 0, until: now } // for the ledger it is a delay of 0 that has ended
+      return { ...base, action: 'delay', delayMs: 0, until: now } // to the ledger this is a delay of 0 that has ended
     default:
       return { ...base, action: action.kind }
   }
@@ -134,6 +134,6 @@ function whoAmI(): string {
   try {
     return userInfo().username
   } catch {
-    return 'unknown' // a container's user may have no name
+    return 'unknown' // the user of a container may have no name
   }
 }

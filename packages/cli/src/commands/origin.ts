@@ -1,4 +1,4 @@
-/** `decorum origin ORIGIN`: what the fleet knows of one site, and the actions of operators on it. */
+/** `decorum origin ORIGIN`: shows the fleet's state of one origin, and runs operators' actions on it. */
 
 import type { Agent, Agents } from '@decorum/config'
 import { type Note, toleratedIn } from '@decorum/ledger'
@@ -17,7 +17,7 @@ import { type ActionOptions, act, readAction } from './origin-action.ts'
 
 export type OriginOptions = ActionOptions & { json?: boolean }
 
-/** Does what is wanted, then shows the site as it is. */
+/** Runs the requested action, then shows the origin. */
 export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
   const settings = readCliSettings(await agreedEnv(process.env))
   const at = readUrl(text)
@@ -47,7 +47,7 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
   }
 }
 
-/** One fact per line: robots, pause, back-off, faults that were overlooked, then each agent's delay and lane. */
+/** One fact per line: robots, pause, back-off, tolerated faults, then each agent's delay and lane. */
 export function printOrigin(known: OriginView, agents: Agents, notes: readonly Note[] = []): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
@@ -87,7 +87,7 @@ function robotsLines(state: RobotsState, now: number): string[] {
   return lines
 }
 
-/** Whether pages may be asked for at all now, under the agent's policy; no rule is looked at. */
+/** Whether pages may be requested at all now, under the agent's policy; individual rules are not checked. */
 function mayWord(view: OriginView, agent: Agent): string {
   const policy = policies[agent.profile]
   if (needsRules(view.state, policy, view.now) !== undefined) return 'as its rules say (decorum check URL)'

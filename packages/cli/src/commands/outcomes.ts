@@ -1,4 +1,4 @@
-/** `decorum outcomes`: what became of candidates, one JSON line each. */
+/** `decorum outcomes`: prints outcomes, one JSON line each. */
 import { openFrontier } from '@decorum/client'
 import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
@@ -13,8 +13,8 @@ import { type ForgetOptions, forgetReader } from './readers.ts'
 export type OutcomesCommandOptions = ForgetOptions & { follow?: boolean; forget?: boolean }
 
 /**
- * A line is acknowledged when it is on the disk, or when the pipe or terminal behind stdout has taken it; a reader that ends
- * in between gets it again.
+ * A line is acknowledged when it is on the disk, or when the pipe or terminal at stdout has accepted it; a reader that stops in between
+ * receives it again.
  */
 export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
   if (options.forget) return forgetReader(options)
@@ -26,7 +26,7 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
   const ending = aborted(interrupt.signal).then(() => frontier.close())
   try {
     const output = await standardOutput()
-    // A name of its own that stays: what was printed and not acknowledged comes again at the next call
+    // a fixed name: lines that were printed and not acknowledged are redelivered at the next call
     const reading = frontier.outcomes({
       crawl: options.crawl,
       group: options.group,

@@ -1,4 +1,4 @@
-/** `decorum ledger partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger that is in use. */
+/** `decorum ledger partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger in use. */
 import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger/move'
 import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
@@ -36,7 +36,7 @@ export async function partitions(number: number | undefined, options: Partitions
   })
 }
 
-/** Records that an operator says no request can be in flight; it loses its effect as soon as a fleet has run there. */
+/** Records an operator's statement that no request can be in flight; it becomes void as soon as a fleet has run there. */
 async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
   const { tags } = await readTags(redis)
   if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
@@ -45,7 +45,7 @@ async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<Exi
   return DONE
 }
 
-/** A lease that starts afterwards, in whichever process, takes the announcement back. */
+/** A lease that starts afterwards, in any process, withdraws the announcement. */
 async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))

@@ -1,4 +1,4 @@
-/** `decorum proxy ca DIR`: an authority for proxies that stand. Its key is readable by its user alone. */
+/** `decorum proxy ca DIR`: creates a certificate authority for permanent proxies. Only its user can read the key. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { entriesOf } from '@decorum/config'

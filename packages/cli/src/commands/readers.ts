@@ -1,4 +1,4 @@
-/** `decorum status readers`: who reads outcomes, and what each group has not acknowledged. `decorum outcomes --forget`: one fewer. */
+/** `decorum status readers`: lists the readers of outcomes, and the unacknowledged outcomes of each group. `decorum outcomes --forget` deletes a group. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { whoAmI } from '../agreed-settings.ts'
@@ -19,7 +19,7 @@ export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode
   })
 }
 
-/** @throws CommandError when there is no such group, or somebody reads as it at present */
+/** @throws CommandError when there is no such group, or a reader is active in it */
 export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
   const { crawl, group } = options
   const by = options.by?.trim() || whoAmI()
@@ -42,7 +42,7 @@ export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
 
 const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'heard of']
 
-/** One row for each group, and below it the consumers that hold something. */
+/** One row for each group, followed by its consumers with unacknowledged outcomes. */
 function table(list: readonly Reader[]): string {
   const rows = [HEAD, ...list.map(cellsOf)]
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))

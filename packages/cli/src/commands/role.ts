@@ -1,4 +1,4 @@
-/** `decorum gateway|fetcher|console|permits|proxy`: one role in this process, until a signal or until its parent is gone. */
+/** `decorum gateway|fetcher|console|permits|proxy`: runs one role in this process, until a signal or until its parent has ended. */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ownEnvironment } from '@decorum/runtime/early-process'
@@ -7,18 +7,18 @@ import { DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { StartedLine } from '../role-process.ts'
 import type { Role } from '../roles.ts'
 
-/** Time to complete leases and to close; a fetcher also waits for requests in flight. */
+/** Time to complete leases and to close connections; a fetcher also waits for requests in flight. */
 const CLOSE_MS = 10_000
-/** A start that is asked to stop may end first, but it is not waited for longer: it may be waiting for Redis. */
+/** How long a stop waits for a start in progress, which may itself be waiting for Redis. */
 const START_GRACE_MS = 2_000
 
-/** What a service's main() answers. */
+/** The result of a service's main(). */
 type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
 
 /**
- * Resolves when the service has drained and stopped. A second signal ends it at once: leases in flight then
- * end by themselves, as after a crash.
- * @throws SettingsError when its settings are wrong, and whatever stops its start
+ * Resolves when the service has drained and stopped. A second signal ends it at once: leases in flight then expire, as after a
+ * crash.
+ * @throws SettingsError when its settings are wrong, and any error of its start
  */
 export async function runRole(role: Role): Promise<ExitCode> {
   const asked = Promise.withResolvers<void>()
@@ -33,14 +33,14 @@ export async function runRole(role: Role): Promise<ExitCode> {
     ask()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal)
-  // The parent started this process with an IPC channel: when that closes, the parent has ended, and so does this process.
-  // Without a channel `connected` is undefined; false means that the parent ended while the modules of this process were loaded.
+  // The parent started this process with an IPC channel: when the channel closes, the parent has ended, and this process ends too.
+  // Without a channel `connected` is undefined; false means that the parent ended while this process was loading its modules.
   if (process.connected === false) return FAILED
   process.once('disconnect', ask)
 
   const starting = start(role, environment()).catch((error: unknown) => {
     if (!isAsked) throw error
-    return undefined // nothing has begun, and Ctrl-C has reached the process that it was starting as well
+    return undefined // nothing has begun, and Ctrl-C has also reached the process that was being started
   })
   const givenUp = asked.promise.then(() => sleep(START_GRACE_MS, undefined, { ref: false }))
   const service = await Promise.race([starting, givenUp])
@@ -48,31 +48,31 @@ export async function runRole(role: Role): Promise<ExitCode> {
     starting.then((late) => late?.stop()).catch(() => undefined) // this process ends whether or not that succeeds
     return DONE
   }
-  flushCompileCache() // now: a role that is killed flushes nothing
+  flushCompileCache() // flush now: a killed role flushes nothing
   if (process.connected) {
-    // whatever LOG_LEVEL says of other lines
+    // at any LOG_LEVEL
     process.stdout.write(`${JSON.stringify({ started: { port: service.port } } satisfies StartedLine)}\n`)
   }
   giveMemoryBack()
   await asked.promise
-  // Redis may be gone, together with the parent or before: stopping must end all the same
+  // Redis may have ended, with the parent or before: stopping must still finish
   setTimeout(() => process.exit(FAILED), CLOSE_MS + (service.drainMs ?? 0)).unref()
   await service.stop()
-  if (process.connected) process.disconnect() // the channel would keep this process alive
+  if (process.connected) process.disconnect() // an open channel would keep this process alive
   return DONE
 }
 
-/** What the role is given: by who starts it, and where no Redis is named by the fleet of this user that runs already. */
+/** The settings of the role: from its starter, and, if these name no Redis, from this user's running fleet. */
 async function environment(): Promise<NodeJS.ProcessEnv> {
   const env = await ownEnvironment()
   if (!env.REDIS_URL?.trim()) {
-    const { joinFleet } = await import('../running-redis.ts') // only now: what is imported above is compiled each time
+    const { joinFleet } = await import('../running-redis.ts') // imported late: modules imported above are compiled at each start
     Object.assign(env, await joinFleet(env)) // here, and for the process that a fetcher starts
   }
   return env
 }
 
-/** Modules are loaded while the environment may still follow. */
+/** Modules are loaded even before the environment is known. */
 async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<RunningService> {
   env.catch(() => undefined) // awaited below
   switch (role) {

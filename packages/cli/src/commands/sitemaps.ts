@@ -1,4 +1,4 @@
-/** `decorum origin sitemaps ORIGIN`: the URLs that the sitemaps of a site name, printed or enqueued. */
+/** `decorum origin sitemaps ORIGIN`: prints or enqueues the URLs in the sitemaps of an origin. */
 import { type Candidate, openFrontier } from '@decorum/client'
 import { openLedgerWithViews, sitemapsOf } from '@decorum/ledger/views'
 import { printable, readUrl } from '@decorum/protocol'
@@ -13,7 +13,7 @@ import { agentNamed } from './enqueue.ts'
 
 export type SitemapsOptions = { agent?: string; enqueue?: boolean; most: number; maxSitemaps: number; json?: boolean }
 
-/** Exit code 3 when a bound was reached or it was interrupted, 1 when no sitemap could be read. */
+/** Exit code 3 when a limit was reached or it was interrupted, 1 when no sitemap could be read. */
 export async function sitemaps(text: string, options: SitemapsOptions): Promise<ExitCode> {
   const at = readUrl(text)
   if ('refused' in at)

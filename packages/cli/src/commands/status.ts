@@ -1,4 +1,4 @@
-/** `decorum status`: the state of the fleet, in the sentence at the top of the console, and the readers that are behind. */
+/** `decorum status`: prints the state of the fleet, as the sentence at the top of the console, and the readers that lag. */
 import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** `decorum stop`: emergency stops of the whole fleet, of everything or by name; listed and lifted. docs/stops.md is the reader's page. */
+/** `decorum stop`: emergency stops for everything or for named targets; lists and lifts them. User documentation: docs/stops.md. */
 import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import {
   EVERYTHING,
@@ -41,7 +41,7 @@ export async function lift(names: string[], options: Named): Promise<ExitCode> {
   return withLedger((ledger) => changed(() => ledger.lift({ names: wanted, ...who }), ledger, options))
 }
 
-/** @param options.ended  those that have ended as well: what `decorum audit --stops` reads, with --json */
+/** @param options.ended  include ended stops: with --json, input of `decorum audit --stops` */
 export async function listStops(options: { ended?: boolean; json?: boolean }): Promise<ExitCode> {
   return withLedger(async (ledger) => {
     show(await ledger.stops.latest(), ledger.wall(), options)
@@ -101,7 +101,7 @@ function readInstant(text: string): number {
   return at
 }
 
-/** What the arguments name, each read before anything is done. */
+/** The targets in the arguments, all parsed before anything is done. */
 async function namesOf(typed: string[], { all = false, file }: Named): Promise<string[]> {
   const names = typed.map((text) => readName(text, ''))
   if (file !== undefined) {
@@ -123,7 +123,7 @@ function readName(text: string, where: string): string {
   }
 }
 
-/** Of the environment REDIS_URL alone is read: a stop must not fail because another setting is wrong. */
+/** Only REDIS_URL is read from the environment: a stop must not fail because another setting is wrong. */
 async function withLedger(use: (ledger: LedgerWithViews) => Promise<ExitCode>): Promise<ExitCode> {
   const redisUrl = process.env.REDIS_URL?.trim() || undefined
   const redis = await connectForConfig(await runningRedis({ redisUrl }, process.env))

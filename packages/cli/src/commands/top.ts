@@ -27,7 +27,7 @@ export async function top({ json, every }: TopOptions): Promise<ExitCode> {
 
 type Looking = () => Promise<FleetLook & { perSecond: number | undefined }>
 
-/** A look, and the outcomes a second since the one before. */
+/** A view of the fleet, and the outcomes per second since the previous one. */
 function lookingAt(ledger: LedgerWithViews, outcomesLimit: number): Looking {
   let before: { at: number; outcomes: number } | undefined
   return async () => {

@@ -16,9 +16,9 @@ import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
 
-/** Where the console is looked for first; any free port when somebody else is there. */
+/** First port tried for the console; if it is taken, any free port. */
 const USUAL_PORT = 7_070
-/** The same for permits. */
+/** First port tried for permits. */
 const PERMITS_PORT = 7_071
 
 export async function up(options: UpOptions): Promise<ExitCode> {
@@ -68,15 +68,15 @@ export async function up(options: UpOptions): Promise<ExitCode> {
   }
 }
 
-/** Bound of the pages that the fleet keeps, unless ARCHIVE_MAX_BYTES is set: 20 GB. */
+/** Limit for the pages that the fleet keeps, unless ARCHIVE_MAX_BYTES is set: 20 GB. */
 const USUAL_MAX_BYTES = '20000000000'
 
-/** Where they are kept. '': they are not, or a sink of the operator's own decides. */
+/** Folder or store for pages. '': pages are not kept, or the operator's sink decides. */
 function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir }: CliSettings): string {
   return archiveDir ?? ((PAGE_SINK || 'warc') === 'warc' ? join(dataDir, 'pages') : '')
 }
 
-/** How the place of pages is said. */
+/** Describes the place of pages. */
 const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
   pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
 
@@ -88,7 +88,7 @@ function listener(voice: Voice): (event: RoleEvent) => void {
   }
 }
 
-/** Beyond loopback permits are given to holders of tokens only. */
+/** Beyond loopback, permits are given only to holders of tokens. */
 export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
@@ -116,7 +116,7 @@ function introduce(
   const embedded = redis.kind === 'embedded'
   const count = (role: 'gateway' | 'fetcher'): string =>
     `${fleet.of(role).length} ${role}${fleet.of(role).length === 1 ? '' : 's'}`
-  // A terminal may show the password, a log that stderr is written to may not.
+  // A terminal may show the password; a log file that stderr is written to may not.
   const secret = process.stderr.isTTY ? password : `in ${file}`
   const lines = [
     'Decorum is up.',
@@ -141,8 +141,8 @@ function introduce(
 }
 
 /**
- * A port that was asked for, or the usual one when it is free, or any (0).
- * @throws CommandError when the port that was asked for is taken
+ * Returns the requested port, or the usual one if it is free, else 0 (any port).
+ * @throws CommandError when the requested port is taken
  */
 async function consolePort(asked: number | undefined): Promise<PortWish> {
   if (asked === undefined) return usually(USUAL_PORT)
@@ -150,7 +150,7 @@ async function consolePort(asked: number | undefined): Promise<PortWish> {
   throw new CommandError(`port ${asked} is in use: give --port another number, or 0 for any free one`)
 }
 
-/** It is looked at first, because a start that fails costs a second. */
+/** Checks the port first, because a failed start costs a second. */
 const usually = async (port: number): Promise<PortWish> => ((await isFree(port)) ? { usual: port } : 0)
 
 function isFree(port: number): Promise<boolean> {

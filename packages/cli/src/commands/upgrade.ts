@@ -1,4 +1,4 @@
-/** `decorum ledger upgrade`: brings the stored form of a ledger that an earlier version wrote to this version's, while URLs wait there. */
+/** `decorum ledger upgrade`: converts the stored form of an earlier version's ledger to this version's, while URLs wait there. */
 import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger/move'
 import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'

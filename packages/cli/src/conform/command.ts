@@ -1,4 +1,4 @@
-/** `decorum permits conform -- COMMAND`: tries a worker of a pool in every situation, and judges it by what the sites recorded. */
+/** `decorum permits conform -- COMMAND`: runs a pool worker through every situation, and judges it by the records of the sites. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
@@ -17,7 +17,7 @@ export type ConformOptions = {
 }
 
 /**
- * @returns 0 when the worker did well in all of them, 1 when it did not, 3 after Ctrl-C
+ * @returns 0 when the worker passed all situations, 1 when it did not, 3 after Ctrl-C
  * @throws  UsageError · CommandError and the errors of Redis and fleet
  */
 export async function conform(
@@ -46,7 +46,7 @@ export async function conform(
   }
 }
 
-/** A temporary folder, removed at the end: also where process.exit() ends this process before its time. */
+/** A temporary folder, removed at the end, even if process.exit() ends this process early. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await temporaryFolder('conform')
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** A site that also writes down the headers of requests, and gives answers that sites of synthetic-web/ cannot give. */
+/** A site that also records request headers, and gives answers that sites of synthetic-web/ cannot give. */
 import { once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,9 +8,9 @@ import { http } from '@decorum/runtime/node-http'
 export type HeardHeaders = { method: string; path: string; headers: IncomingHttpHeaders }
 export type HeaderSite = { origin: string; heard: HeardHeaders[]; close(): void }
 
-/** What /gzip holds, decoded. */
+/** The decoded body of /gzip. */
 export const PLAIN = '<p>a page that was sent compressed</p>\n'.repeat(200)
-/** What /cut announces; half of it comes. */
+/** The announced length of /cut; half of it is sent. */
 export const CUT_BYTES = 4_000
 const ADDRESS = '127.41.0.1'
 

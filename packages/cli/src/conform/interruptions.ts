@@ -1,9 +1,9 @@
-/** Situations in which something happens to the worker while it has an order: its site is stopped, or it is frozen, left alone or ended. */
+/** Situations that interrupt the worker while it has an order: its site is stopped, or the worker is frozen, left waiting or ended. */
 
 import { CONFORM } from './settings.ts'
 import { at, isKind, RULES, type Situation, SLACK_MS } from './situation.ts'
 
-/** Tried one after the other. */
+/** Run one after the other. */
 export const INTERRUPTIONS: Situation[] = [
   {
     name: 'stop',

@@ -1,4 +1,4 @@
-/** What is wrong with a worker in one situation, from what the sites recorded and what became of the URLs. Pure. */
+/** Lists a worker's faults in one situation, from the records of the sites and the outcomes of the URLs. Pure. */
 import type { RequestLine, Violation } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
 import type { HeardHeaders } from './header-site.ts'
@@ -9,9 +9,9 @@ export type Evidence = {
   requests: RequestLine[]
   violations: readonly Violation[]
   outcomes: ReadonlyMap<string, Outcome[]>
-  /** name of the site → its origin */
+  /** origins by the name of the site */
   origins: Readonly<Record<string, string>>
-  /** of the site that notes headers */
+  /** records of the site that notes headers */
   heard: readonly HeardHeaders[]
 }
 

@@ -1,4 +1,4 @@
-/** Failures of what conform has started itself: then the worker is not to blame, and is not judged. */
+/** Failures of processes that conform has started: the worker is then not at fault, and is not judged. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
@@ -9,11 +9,11 @@ import type { RoleEvent } from '../fleet.ts'
 export const ownFailure = (part: 'Redis' | 'sites' | 'fleet', why: string): CommandError =>
   new CommandError(`conform: the worker was not judged, because conform's own ${part} failed: ${why}`)
 
-/** Calls that fail learn of the end of Redis before its process does, and know less about it. */
+/** Calls fail before the end of the Redis process is reported, and with less information. */
 const REASON_WITHIN_MS = 1_000
 
 /**
- * Turns the error of a call to a Redis that does not answer into one about conform's own Redis; returns any other unchanged.
+ * Replaces the error of a call to a Redis that does not answer by one about conform's Redis; returns any other error unchanged.
  * @param over  aborted with a better reason, now or within a second
  */
 export async function withOwner(error: unknown, over?: AbortSignal): Promise<unknown> {
@@ -27,7 +27,7 @@ export async function withOwner(error: unknown, over?: AbortSignal): Promise<unk
 /** pino's level */
 const ERROR = 50
 
-/** Reports each process of the fleet that ends, except where its end is expected. */
+/** Reports each process of the fleet that ends, unless its end is expected. */
 export function roleTrouble(tell: (why: string) => void) {
   const errors = new Map<string, string>()
   let expected: number | undefined
@@ -38,7 +38,7 @@ export function roleTrouble(tell: (why: string) => void) {
     hear(event: RoleEvent): void {
       if (event.kind === 'line' && event.line.level >= ERROR) errors.set(event.name, event.line.msg)
       if (event.kind !== 'died') return
-      // A process that cannot be started again ends once more under the number of the first.
+      // A process that cannot be restarted ends a second time, with the process id of its first end.
       if (event.pid === expected) expected = undefined
       else tell(`${event.name} ended (${errors.get(event.name) ?? event.how})`)
     },
@@ -50,8 +50,8 @@ const PATIENCE_MS = 60_000
 const AGAIN_MS = 200
 
 /**
- * A call of the ledger that is made again while Redis does not answer, for a minute: a call with a longer deadline would not last longer,
- * because the connection ends after 15 s without an answer.
+ * Repeats a call to the ledger for a minute while Redis does not answer: a longer deadline for a single call would not help, because
+ * the connection ends after 15 s without an answer.
  */
 export async function patiently<T>(call: () => Promise<T>, over: AbortSignal, forMs = PATIENCE_MS): Promise<T> {
   const until = performance.now() + forMs
@@ -59,5 +59,5 @@ export async function patiently<T>(call: () => Promise<T>, over: AbortSignal, fo
     if (!(error instanceof LedgerUnavailableError) || over.aborted || performance.now() >= until) throw error
     return true
   })
-  return answer as T // it is given up by an error alone
+  return answer as T // the loop gives up only by throwing
 }

@@ -1,4 +1,4 @@
-/** Runs them all, one after the other, whatever becomes of each. @throws the first of their errors, at the end */
+/** Runs all tasks in sequence, even if some fail. @throws the first error, at the end */
 export async function runAll(ends: readonly (() => unknown)[]): Promise<void> {
   const errors: unknown[] = []
   for (const end of ends)

@@ -1,4 +1,4 @@
-/** The fleet that a worker is tried with: times scaled so that a lost lease comes back within seconds, and small pages. */
+/** Settings of the fleet for conform: short times, so that a lost lease is reassigned within seconds, and small pages. */
 import { isSetting } from '@decorum/config'
 
 export const CONFORM = {
@@ -20,7 +20,7 @@ export const CONFORM = {
   },
 } as const
 
-/** The user's own settings of a real fleet take no part. */
+/** The user's settings of a real fleet have no effect here. */
 export function conformEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
   const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)))
   return {
@@ -38,7 +38,7 @@ export function conformEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.Pro
     PAGE_MAX_BYTES: String(CONFORM.pageMaxBytes),
     PERMIT_MAX_MS: String(CONFORM.permitMaxMs),
     MAX_ATTEMPTS: String(CONFORM.maxAttempts),
-    FETCH_PROCESSES: '0', // what a supervisor is for, a worker never meets
+    FETCH_PROCESSES: '0', // supervision has no effect on a worker
     LOG_LEVEL: 'warn',
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a worker of a pool meets: each situation has sites of its own, URLs, what becomes of these, and what a good worker does. Those
- * without `act` are tried side by side, the others (interruptions.ts) one after the other behind them.
+ * The situations for a pool worker: each has separate sites, URLs, their expected outcomes, and the correct behaviour. Those without
+ * `act` run in parallel, the others (interruptions.ts) one after the other behind them.
  */
 import { CUT_BYTES, PLAIN } from './header-site.ts'
 import { INTERRUPTIONS } from './interruptions.ts'
@@ -156,7 +156,7 @@ export const SITUATIONS: Situation[] = [
     judge: (seen) => {
       const outcome = of(seen, 'page')
       const bytes = outcome?.kind === 'fetched' ? (outcome.decodedBytes ?? 0) : 0
-      // A page that was rendered may be longer than its source.
+      // A rendered page may be longer than its source.
       return [
         ...isFetched(seen, 'page', { truncated: '' }),
         bytes < PLAIN.length && `${bytes} bytes came of ${PLAIN.length}`,

@@ -1,4 +1,4 @@
-/** Takes a worker through one situation after the other, and collects what was wrong. */
+/** Runs a worker through all situations and collects its faults. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, readRecord } from '@decorum/audit'
 import type { Site } from '../synthetic-web/index.ts'
@@ -11,11 +11,11 @@ import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
 
 export type Verdict = { name: string; means: string; complaints: string[] }
 
-/** What was wrong in each situation; those that were not reached are absent. */
+/** Faults in each situation; situations that were not reached are absent. */
 type Acted = Map<Situation, string[]>
 
 /**
- * All that was started has ended when it resolves or rejects.
+ * Everything it started has ended when it resolves or rejects.
  * @param record  file that the sites write
  * @throws the reason of `interrupted`, CommandError, and the errors of Redis and fleet
  */
@@ -33,7 +33,7 @@ export async function tryAll(
     await unless(world.over, carryOut(chosen, world, acted))
   } catch (error) {
     const why = await withOwner(error, world.over)
-    await world.close().catch(() => undefined) // why it was given up matters more
+    await world.close().catch(() => undefined) // the original error matters more
     throw why
   }
   await world.close()
@@ -52,7 +52,7 @@ export async function tryAll(
   })
 }
 
-/** Those without `act` side by side, then the others; ends early when the worker has ended. */
+/** Runs situations without `act` in parallel, then the others; ends early when the worker has ended. */
 async function carryOut(chosen: Situation[], world: World, acted: Acted): Promise<void> {
   const quiet = chosen.filter(({ act }) => act === undefined)
   await Promise.all(quiet.map((one) => enqueue(one, world)))
@@ -105,7 +105,7 @@ async function enqueue(situation: Situation, { frontier, web, headers }: World):
   )
 }
 
-/** Resolves when each of their URLs has an outcome, or when none will come any more. A slow worker has as long as it needs. */
+/** Resolves when each of their URLs has an outcome, or when none will come any more. A slow worker gets all the time it needs. */
 async function ended(situations: Situation[], { outcomes, worker, over }: World): Promise<void> {
   let open = situations.flatMap(({ name, urls }) => Object.keys(urls({})).map((id) => `${name}.${id}`))
   let until = performance.now() + PATIENCE_MS

@@ -1,4 +1,4 @@
-/** The worker that is tried, in a process group of its own: started, stopped and continued as a whole, ended with its children. */
+/** The tested worker, in a separate process group: started, stopped and continued as a whole, ended with its children. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -8,24 +8,24 @@ import { CONFORM } from './settings.ts'
 
 export type Worker = {
   readonly isRunning: boolean
-  /** aborts when it ends although conform has not asked it to; the reason is its signal or exit code */
+  /** aborts when the worker ends although conform has not ended it; the reason is its signal or exit code */
   readonly gone: AbortSignal
-  /** the last lines that it wrote to stderr; complete after `end` */
+  /** the last lines of its stderr; complete after `end` */
   readonly lastWords: readonly string[]
-  /** to it and its children */
+  /** sends a signal to the worker and its children */
   signal(signal: NodeJS.Signals): void
   endsWithin(ms: number): Promise<boolean>
-  /** Resolves when neither it nor one of its children runs. */
+  /** Resolves when neither the worker nor one of its children runs. */
   end(): Promise<void>
 }
 
 const LAST_WORDS = 10
 const KILL_AFTER_MS = 5_000
-/** What was written before the end is read by then. A process that has left the group may keep the pipe open for ever. */
+/** Time to read output from before the end. A process that has left the group may keep the pipe open for ever. */
 const LAST_WORDS_MS = 2_000
 
 /**
- * @param command  {url} and {pool} in its arguments stand for what it needs, as do DECORUM_URL and DECORUM_POOL
+ * @param command  {url} and {pool} in its arguments are replaced by the values of DECORUM_URL and DECORUM_POOL
  * @throws CommandError when it cannot be started
  */
 export async function startWorker(command: string[], url: string): Promise<Worker> {
@@ -43,12 +43,12 @@ export async function startWorker(command: string[], url: string): Promise<Worke
   })
   const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
   const tell = (signal: NodeJS.Signals): void => {
-    if (child.pid === undefined) return // 0 would be this process's own group
+    if (child.pid === undefined) return // 0 would be this process's group
     try {
       process.kill(-child.pid, signal)
-    } catch {} // nobody is left in the group
+    } catch {} // the group is empty
   }
-  // Where process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
+  // If process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
   const kill = (): void => tell('SIGKILL')
   process.once('exit', kill)
   const worker: Worker = {
@@ -90,7 +90,7 @@ async function spawned(command: string[], url: string): Promise<ChildProcess> {
   try {
     const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'pipe'],
-      detached: true, // a process group of its own, which is stopped and continued as a whole
+      detached: true, // a separate process group, which is stopped and continued as a whole
       env: { ...process.env, DECORUM_URL: url, DECORUM_POOL: CONFORM.pool },
     })
     await once(child, 'spawn')

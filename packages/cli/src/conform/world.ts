@@ -1,4 +1,4 @@
-/** A fleet on a Redis of its own, recording sites, and the worker that is tried, as a process. */
+/** The test environment: a fleet on a separate Redis, recording sites, and the tested worker as a process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
@@ -17,12 +17,12 @@ export type World = {
   web: WebProcess
   headers: HeaderSite
   frontier: Frontier
-  /** by id; more than one where a promise was broken */
+  /** outcomes by id; more than one where a promise was broken */
   outcomes: Map<string, Outcome[]>
   worker: Worker
-  /** aborts when there is no use in going on: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed */
+  /** aborts when the trial must end: at Ctrl-C, or with a CommandError when Redis, the sites or the fleet have failed */
   over: AbortSignal
-  /** when a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker does not come to it */
+  /** when a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker makes no such request */
   began(site: string, kind?: 'began' | 'ended'): Promise<number>
   now(): number
   pause(site: string, action?: 'pause' | 'resume'): Promise<void>
@@ -30,7 +30,7 @@ export type World = {
   killPermits(): Promise<void>
   /** whether the lane of a site has a lease */
   isHeld(site: string): Promise<boolean>
-  /** Ends all that was started. @throws the first error, when all has been tried */
+  /** Ends everything that was started. @throws the first error, after all attempts */
   close(): Promise<void>
 }
 
@@ -38,12 +38,12 @@ export class NotBegunError extends Error {
   override readonly name = 'NotBegunError'
 }
 
-/** The longest wait for what a worker does next: MAX_ATTEMPTS dead leases, one after the other, and a busy machine. */
+/** Longest wait for the worker's next step: MAX_ATTEMPTS dead leases, one after the other, and a busy machine. */
 export const PATIENCE_MS = 60_000
 const FLEET_GRACE_MS = 5_000
 
 /**
- * @param interrupted  Ctrl-C: what has been started by then is ended again
+ * @param interrupted  Ctrl-C: everything started by then is ended again
  * @throws CommandError when the worker cannot be started, the errors of Redis and fleet, and the reason of `interrupted`
  */
 export async function openWorld(
@@ -75,7 +75,7 @@ export async function openWorld(
     const web = await opened(openSites(sites, record), (it) => it.stop())
     void web.exited.then((how) => fails('sites', `their process ended (${how})`))
     let redisUrl: string | undefined
-    // Once it runs, each line tells of its end: even where it was started again, what it had been told last may be lost.
+    // Once the worker runs, each call reports its end: even after a restart, its latest events may be lost.
     const log = (line: string): void => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
     const redis = await opened(ensureRedis({ log }), (it) => it.stop())
     redisUrl = redis.url
@@ -92,7 +92,7 @@ export async function openWorld(
     const outcomes = new Map<string, Outcome[]>()
     const frontier = await opened(openFrontier({ redis: redisUrl }), (it) => it.close())
     const reading = readOutcomes(frontier, outcomes)
-    reading.catch(() => undefined) // close() tells of it, when everything else has ended
+    reading.catch(() => undefined) // close() reports the error, when everything else has ended
     ends.push(() => reading)
     const [permits] = fleet.of('permits')
     const worker = await opened(startWorker(command, `http://127.0.0.1:${permits?.port}`), (it) => it.end())
@@ -121,7 +121,7 @@ export async function openWorld(
       close,
     }
   } catch (error) {
-    await close().catch(() => undefined) // why it was not opened matters more
+    await close().catch(() => undefined) // the original error matters more
     throw over.aborted ? over.reason : error
   }
 }
@@ -149,7 +149,7 @@ async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise
 async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {
   for await (const { outcome, ack } of frontier.outcomes({ group: 'conform' })) {
     outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
-    await ack().catch(() => undefined) // a worker is not to blame for it
+    await ack().catch(() => undefined) // a failed acknowledgement is not the worker's fault
   }
 }
 

@@ -1,4 +1,4 @@
-/** A crawl as a command: a list of URLs in, one outcome each out, and an end. */
+/** `decorum crawl`: fetches a list of URLs, records one outcome for each, and ends. */
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
@@ -35,7 +35,7 @@ export type CrawlOptions = {
   json?: boolean
 }
 
-/** URLs in one lane, unless LANE_LIMIT is set: about 1 GB of Redis if all of them are of one site. */
+/** Most URLs in one lane, unless LANE_LIMIT is set: about 1 GB of Redis if all of them are of one host. */
 const WHOLE_LIST = 10_000_000
 
 /** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
@@ -100,7 +100,7 @@ export async function crawlCommand(
   }
 }
 
-/** For each reason of a refusal. */
+/** A hint for each reason of a refusal. */
 const whatToDo = ({ byReason }: Counts): string =>
   REFUSED_REASONS.filter((reason) => byReason[`refused: ${reason}`] !== undefined)
     .map((reason) => `${reason}: ${REFUSALS[reason].means} ${REFUSALS[reason].todo}`)
@@ -109,16 +109,16 @@ const whatToDo = ({ byReason }: Counts): string =>
 const LIST_CUT_OFF =
   'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
 
-/** Of this crawl's fetchers; '': they keep no pages. */
+/** Where this crawl's fetchers keep pages; '': they keep none. */
 const pagesFolder = ({ pages }: OutFolder, { archive }: CrawlOptions, { archiveDir }: CliSettings): string =>
   archive ? (archiveDir ?? pages) : ''
 
-/** In a shared Redis another command's fetchers may fetch for this crawl and keep pages elsewhere or not at all; so may a sink module. */
+/** In a shared Redis another command's fetchers may serve this crawl, and keep pages elsewhere or not at all; the same holds for a sink module. */
 function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
   return pages !== '' && redis.kind === 'embedded' && ['warc', 'folder'].includes(settings.pageSink) ? pages : undefined
 }
 
-/** Everything that can be wrong with the arguments is found here, before Redis is started and the processes begin. */
+/** Validates all arguments before Redis is started and the processes begin. */
 async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
   const { gateways, fetchers, out, resume = false } = options
   const agent = agentNamed(settings.agents, options.agent)
@@ -142,14 +142,14 @@ async function start(
   { voice }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
-  // The log is for reading only: a failure to write it must not end the crawl.
+  // The log is only for reading: a failure to write it must not end the crawl.
   log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
   const pages = pagesFolder(folder, options, settings)
   const reportTrouble = troubleReporter(voice)
   const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
-    // The whole list may be of one origin, and no other frontier shares this Redis.
+    // The whole list may belong to one origin, and no other frontier shares this Redis.
     defaults: { LANE_LIMIT: String(WHOLE_LIST) },
     dataDir: folder.stored,
     whenTaken: 'join',
@@ -174,7 +174,7 @@ type Finished = {
   options: CrawlOptions
   ms: number
   fetched: number
-  /** other commands work on the same embedded Redis */
+  /** whether other commands use the same embedded Redis */
   isShared: boolean
 }
 

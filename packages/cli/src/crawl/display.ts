@@ -1,4 +1,4 @@
-/** Where a crawl's status is shown: bars on a terminal, a line now and then elsewhere, NDJSON with --json. */
+/** Shows a crawl's status: bars on a terminal, occasional lines elsewhere, NDJSON with --json. */
 import { printable } from '@decorum/protocol'
 import cliProgress from 'cli-progress'
 import type { Voice } from '../say.ts'
@@ -6,7 +6,7 @@ import { shown } from '../terminal.ts'
 import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 
 export type Display = {
-  /** the newest status; may be called as often as there is one */
+  /** shows the newest status; may be called for every one */
   show(status: Status): void
   /** prints messages without disturbing the bars */
   readonly voice: Voice
@@ -37,7 +37,7 @@ function lines(json: boolean, voice: Voice): Display {
 const PLACE = ' '.repeat(10)
 const clock = (): string => new Date().toTimeString().slice(0, 8)
 
-/** Three rows: progress, counts, and why the crawl waits. Removed at the end, because the summary follows. */
+/** Three rows: progress, counts, and the reason for waiting. Removed at the end, because the summary follows. */
 function bars(stream: NodeJS.WriteStream): Display {
   const multi = new cliProgress.MultiBar(
     {
@@ -46,8 +46,8 @@ function bars(stream: NodeJS.WriteStream): Display {
       linewrap: false,
       hideCursor: true,
       clearOnComplete: true,
-      gracefulExit: false, // signals are the command's
-      forceRedraw: true, // what is said above pushes the rows down
+      gracefulExit: false, // the command handles signals
+      forceRedraw: true, // messages printed above push the rows down
       emptyOnZero: true,
     },
     cliProgress.Presets.shades_grey,
@@ -66,13 +66,13 @@ function bars(stream: NodeJS.WriteStream): Display {
     voice: { say: (_, text) => void (text !== undefined && multi.log(`${fold(shown(text), stream.columns)}\n`)) },
     stop() {
       if (!multi.isActive) return
-      multi.update() // what was said since the last redraw
+      multi.update() // prints messages since the last redraw
       multi.stop()
     },
   }
 }
 
-/** Lines no longer than the terminal is wide: the rows switch its own wrapping off. */
+/** Cuts lines to the width of the terminal: the rows disable its wrapping. */
 function fold(text: string, columns: number): string {
   return text
     .split('\n')

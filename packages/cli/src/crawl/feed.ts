@@ -1,4 +1,4 @@
-/** The list of a crawl as candidates: every line that has no outcome yet, under an id that names its line. */
+/** Turns the list of a crawl into candidates: every line without an outcome, under an id that contains its line number. */
 import { createReadStream } from 'node:fs'
 import type { Candidate } from '@decorum/client'
 import { AppendFile } from '../append-file.ts'
@@ -9,9 +9,9 @@ import type { OutFolder } from './out-folder.ts'
 import type { Tally } from './tally.ts'
 
 /**
- * Lines and targets of redirects that have their outcome, or are stored since an earlier run, are passed over. A target that is
- * neither was forgotten by a Redis that lost its latest writes.
- * @param input  standard input or the file, already open; undefined: the folder knows its list
+ * Lines and redirect targets that have their outcome, or are stored since an earlier run, are skipped. A target with neither was
+ * lost by a Redis that lost its latest writes.
+ * @param input  standard input or the file, already open; undefined: the folder names its list
  */
 export async function* candidatesOf(
   folder: OutFolder,
@@ -52,7 +52,7 @@ async function listOf(
   return createReadStream(folder.list)
 }
 
-/** Standard input cannot be read twice: what goes on is on the disk before. */
+/** Standard input cannot be read twice: each line is on the disk before it is sent. */
 async function* keptCopy(input: AsyncIterable<Uint8Array>, folder: OutFolder): AsyncGenerator<Uint8Array> {
   const copy = await AppendFile.open(folder.list, { empty: true })
   let last: number | undefined

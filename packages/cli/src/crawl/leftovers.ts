@@ -1,4 +1,4 @@
-/** What earlier runs of a resumed crawl have left in Redis: URLs that are still stored must not be enqueued again. */
+/** URLs that earlier runs of a resumed crawl have left in Redis: those still stored must not be enqueued again. */
 import { createReadStream, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LedgerUnavailableError } from '@decorum/ledger'
@@ -9,22 +9,22 @@ import type { OutFolder } from './out-folder.ts'
 import type { Tally, WaitingTarget } from './tally.ts'
 
 export type Leftovers = {
-  /** whether a line or target of this id is stored */
+  /** whether the line or target of this id is stored */
   has(id: string): boolean
-  /** targets of redirects without an outcome, as of the look: of those that are heard of later it is known that they are stored */
+  /** redirect targets without an outcome at the time of the check; targets found later are certainly stored */
   targets: readonly WaitingTarget[]
 }
 
 export const NO_LEFTOVERS: Leftovers = { has: () => false, targets: [] }
 const LOOK_MS = 100
-/** Ids that the ledger is asked for at a time; it has no bound of its own. */
+/** Ids per call to the ledger, which has no limit. */
 const BATCH = 1_000
 
 /**
- * Waits until the gateways have stored what earlier runs enqueued, and looks then which lines and targets are stored. What is
- * neither stored nor among the outcomes read afterwards has been lost, or was never enqueued: without this order, a line whose
- * outcome comes between the look and the enqueueing would be fetched twice.
- * @param patienceMs  where no gateway stores anything for so long, the look is taken all the same: a URL may then be fetched twice
+ * Waits until the gateways have stored the URLs of earlier runs, then checks which lines and targets are stored. A URL that is neither
+ * stored nor among the outcomes read afterwards has been lost, or was never enqueued. The order matters: a line whose outcome came
+ * between the check and the enqueueing would otherwise be fetched twice.
+ * @param patienceMs  if no gateway stores anything for this long, the check is made anyway: a URL may then be fetched twice
  */
 export async function leftoversOf(
   folder: OutFolder,
@@ -39,7 +39,7 @@ export async function leftoversOf(
       if ((await ledger.waitingForIntake()) === 0 || performance.now() >= end)
         return await storedOf(folder, tally, ledger)
     } catch (error) {
-      if (!(error instanceof LedgerUnavailableError)) throw error // Redis is away: the crawl goes on when it is back
+      if (!(error instanceof LedgerUnavailableError)) throw error // Redis is unavailable: the crawl continues when it answers again
     }
     await sleep(LOOK_MS, undefined, { signal: stop }).catch(() => undefined)
   }
@@ -68,7 +68,7 @@ async function* unfinishedOf(
 ): AsyncGenerator<Named> {
   const { crawl } = folder.note
   for (const { id, url } of targets) yield* named(id, url, crawl)
-  if (!existsSync(folder.list)) return // standard input, of which nothing was kept
+  if (!existsSync(folder.list)) return // standard input of which nothing was kept
   for await (const { number, text } of linesOf(createReadStream(folder.list)))
     if (!tally.hasOutcome(number)) yield* named(tally.idOf(number), text, crawl)
 }

@@ -1,4 +1,4 @@
-/** What a crawl waits for, and until when, by a few small calls to the ledger. */
+/** The reason why a crawl waits, and until when, from a few small calls to the ledger. */
 import type { Agent } from '@decorum/config'
 import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
@@ -9,34 +9,34 @@ export type Site = {
   /** URLs of this crawl without outcome */
   waiting: number
   delayMs: number
-  /** the site's own crawl-delay, seconds, where the cap has cut it */
+  /** the site's crawl-delay, seconds, if the maximum has cut it */
   clampedFrom?: number
   state: 'in-flight' | 'open' | 'silent' | 'backing-off' | 'no-robots' | 'paused'
-  /** requests in a row that were turned away or got no answer; 0 of a site that backs off has asked for less */
+  /** requests in a row that were refused or unanswered; 0 for a site in back-off: it has asked for less */
   failures: number
-  /** until its lane is due, ms; 0 when it is */
+  /** ms until its lane is due; 0 when it is */
   opensInMs: number
 }
 
 export type Look =
   | {
       kind: 'seen'
-      /** requests on their way, of the whole fleet */
+      /** requests in flight, of the whole fleet */
       inFlight: number
-      /** startup hold: nothing is reserved for so long, ms, because Redis was restarted */
+      /** startup hold: nothing is reserved for this long, ms, because Redis was restarted */
       heldForMs: number
-      /** the sites looked at: those with most URLs left; all of them when `complete` */
+      /** the sites that were checked: those with most URLs left; all of them when `complete` */
       sites: Site[]
       complete: boolean
     }
   | { kind: 'blind'; why: string }
 
-/** Sites looked at. */
+/** Most sites that are checked. */
 const MOST_SITES = 40
 
 /**
- * @param pending  sites with URLs of this crawl that have no outcome yet, and how many
- * @param agent    the crawl's
+ * @param pending  number of URLs without an outcome, by site
+ * @param agent    the crawl's agent
  */
 export async function lookAround(
   ledger: LedgerWithViews,
@@ -85,7 +85,7 @@ function stateOf({ lanes: [lane], backOff, paused, now }: OriginView): Site['sta
   return lane?.due !== undefined && lane.due > now ? 'silent' : 'open'
 }
 
-/** The `most` largest, in one pass over a map that may be long. */
+/** The `most` largest entries, in one pass over a map that may be long. */
 function heaviest(pending: ReadonlyMap<string, number>, most: number): [string, number][] {
   let kept: [string, number][] = []
   for (const entry of pending) {

@@ -1,6 +1,6 @@
 /**
- * The folder of one crawl: crawl.json (the arguments, and whether it is finished), outcomes.ndjson, pages/ (WARC), state/
- * (what the embedded Redis knows), crawl.log. An unfinished crawl goes on from it.
+ * The folder of one crawl: crawl.json (the arguments, and whether it is finished), outcomes.ndjson, pages/ (WARC), state/ (data of the
+ * embedded Redis), crawl.log. An unfinished crawl can be resumed from it.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
@@ -17,17 +17,17 @@ const Note = z.object({
   run: z.string(),
   /** its name in the fleet; absent in folders of earlier versions: `default` */
   crawl: CrawlName.default(DEFAULT_CRAWL),
-  /** absolute path; '-' for what can be read only once (standard input, a pipe) and is copied */
+  /** absolute path; '-' for input that can be read only once (standard input, a pipe) and is copied */
   file: z.string(),
-  /** of standard input: its copy in the folder holds all of it. Absent: it ended before, or the copy could not be written. */
+  /** of standard input: the copy in the folder is complete. Absent: the run ended before, or the copy could not be written. */
   whole: z.boolean().optional(),
-  /** of the file when the crawl began: another one would have other lines */
+  /** of the file when the crawl began: a changed file would have other lines */
   bytes: z.number().optional(),
   changedAt: z.number().optional(),
   agent: z.string().optional(),
-  /** the Redis that was named, without password; absent: an embedded one */
+  /** the given REDIS_URL, without password; absent: an embedded Redis */
   redis: z.string().optional(),
-  /** data folder of the embedded Redis that holds what is left, when that is not the folder's own `state/` */
+  /** data folder of the embedded Redis with the remaining URLs, if it is not the folder's `state/` */
   stored: z.string().optional(),
   startedAt: z.string(),
   finishedAt: z.string().optional(),
@@ -38,20 +38,20 @@ export type OutFolder = {
   dir: string
   note: CrawlNote
   resumed: boolean
-  /** the list to read: the named file, or the copy that is kept of standard input */
+  /** the list to read: the named file, or the copy of standard input */
   list: string
   outcomes: string
   pages: string
   state: string
-  /** data folder of the embedded Redis in which this crawl was stored last; `state` unless it joined another one */
+  /** data folder of the embedded Redis that stored this crawl last; `state` unless it joined another one */
   stored: string
   log: string
   /**
-   * From now on the folder holds an unfinished crawl; the outcomes of a finished one are set aside.
-   * @param redisDir  data folder of the embedded Redis it is stored in; absent: a given one
+   * From now on the folder contains an unfinished crawl; the outcomes of a finished one are moved aside.
+   * @param redisDir  data folder of the embedded Redis that stores it; absent: a given Redis
    */
   start(redisDir?: string): Promise<void>
-  /** The copy of standard input has all of it. */
+  /** Marks the copy of standard input as complete. */
   listIsWhole(): Promise<void>
   finish(): Promise<void>
 }
@@ -62,13 +62,13 @@ export type OutFolderRequest = {
   file: string | undefined
   resume: boolean
   agent: string | undefined
-  /** its name in the fleet; absent: that of its run */
+  /** its name in the fleet; absent: the name of its run */
   crawl?: string | undefined
   /** REDIS_URL */
   redis: string | undefined
 }
 
-/** @throws UsageError when the folder holds another unfinished crawl, or none to go on with */
+/** @throws UsageError when the folder contains another unfinished crawl, or none to resume */
 export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder> {
   const request = { ...asked, redis: asked.redis === undefined ? undefined : withoutLogin(asked.redis) }
   const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
@@ -96,12 +96,12 @@ export async function openOutFolder(asked: OutFolderRequest): Promise<OutFolder>
   }
 }
 
-/** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this very one */
+/** @param before  the finished crawl whose outcomes are there, if any; 'resumed': it is this crawl */
 function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | undefined): OutFolder {
   const path = join(dir, 'crawl.json')
   const state = join(dir, 'state')
   let note = asked
-  /** Whole on the disk, or as it was before. @throws CommandError with what the file system says */
+  /** Writes the file completely, or leaves the old one. @throws CommandError with the error of the file system */
   const write = async (text: CrawlNote): Promise<void> => {
     const draft = `${path}.${process.pid}`
     try {
@@ -123,7 +123,7 @@ function folder(dir: string, asked: CrawlNote, before: CrawlNote | 'resumed' | u
     outcomes: join(dir, 'outcomes.ndjson'),
     pages: join(dir, 'pages'),
     state,
-    // A folder that somebody has removed since took what was left with it: the list is read again
+    // If somebody has removed the folder, the remaining URLs are lost with it: the list is read again
     stored: asked.stored !== undefined && existsSync(asked.stored) ? asked.stored : state,
     log: join(dir, 'crawl.log'),
     async start(redisDir) {
@@ -154,7 +154,7 @@ async function readNote(path: string): Promise<CrawlNote | undefined> {
   }
 }
 
-/** A pipe, or another list that cannot be read a second time, is standard input to us: a copy of it is kept. */
+/** Whether a list can be read only once, such as a pipe: a copy of it is kept, as of standard input. */
 async function started(request: OutFolderRequest, file: string): Promise<CrawlNote> {
   const { agent, crawl, redis } = request
   const run = `c${Date.now().toString(36)}${randomBytes(2).toString('hex')}`
@@ -171,7 +171,7 @@ async function started(request: OutFolderRequest, file: string): Promise<CrawlNo
   }
 }
 
-/** Its lines are known by their numbers, its leftovers are in one Redis: neither may have been exchanged. */
+/** Its lines are identified by number, and its remaining URLs are in one Redis: neither the list nor the Redis may have changed. */
 async function continued(note: CrawlNote, request: OutFolderRequest): Promise<CrawlNote> {
   if (request.file !== undefined && request.file !== '-' && resolve(request.file) !== note.file) {
     throw new UsageError(`the unfinished crawl is one of ${note.file}, not of ${request.file}`)
@@ -197,7 +197,7 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
 const isSameFolder = (one: string, other: string): boolean =>
   one === other || (existsSync(other) && realpathSync(other) === one)
 
-/** The outcomes of a finished crawl stay, under the name of their run. */
+/** Keeps the outcomes of a finished crawl under the name of its run. */
 async function setAside(dir: string, note: CrawlNote): Promise<void> {
   await rename(join(dir, 'outcomes.ndjson'), join(dir, `outcomes-${note.run}.ndjson`)).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

@@ -11,15 +11,15 @@ export class OutcomeFile {
     this.#file = file
   }
 
-  /** Opens or makes it. A line cut by a crash is removed: its outcome was not acknowledged and comes again. */
+  /** Opens or creates the file. A line cut by a crash is removed: its outcome was not acknowledged and will be redelivered. */
   static async open(path: string): Promise<OutcomeFile> {
     return new OutcomeFile(await AppendFile.open(path))
   }
 
   /**
-   * All of them or none; call it one at a time.
+   * Appends all outcomes or none; calls must not overlap.
    * @param lineOf  the line of the list that an outcome belongs to, for its meta
-   * @throws CommandError with what the file system says
+   * @throws CommandError with the error of the file system
    */
   append(outcomes: Outcome[], lineOf: (id: string) => number | undefined): Promise<void> {
     const lines = outcomes.map((outcome) => {
@@ -35,8 +35,8 @@ export class OutcomeFile {
 }
 
 /**
- * What an earlier run has written.
- * @throws CommandError that names the line which is no outcome
+ * Reads the outcomes of earlier runs.
+ * @throws CommandError that names a line which is no outcome
  */
 export async function* outcomesIn(path: string): AsyncGenerator<Outcome> {
   let number = 0
@@ -52,7 +52,7 @@ export async function* outcomesIn(path: string): AsyncGenerator<Outcome> {
   }
 }
 
-/** By LF alone: JSON may hold other line ends (U+2028) as they are, and readline would cut there. */
+/** Splits by LF only: JSON may contain other line ends (U+2028), at which readline would split. */
 async function* linesOfJson(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of createReadStream(path, { encoding: 'utf8' })) {

@@ -1,4 +1,4 @@
-/** How many outcomes came lately: counts at instants, for the last minute. */
+/** How many outcomes came recently: counts at instants, for the last minute. */
 
 const WINDOW_MS = 60_000
 
@@ -11,7 +11,7 @@ export class Pace {
     while ((this.#samples[1]?.at ?? at) < at - WINDOW_MS) this.#samples.shift()
   }
 
-  /** Over the last minute, or over what is known; undefined before a second has passed. */
+  /** Outcomes per minute, over the last minute or a shorter history; undefined before a second has passed. */
   perMinute(): number | undefined {
     const [first] = this.#samples
     const last = this.#samples.at(-1)

@@ -1,4 +1,4 @@
-/** A crawl while it runs: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
+/** Runs a crawl: lines in, outcomes out, until each line has its outcome, a limit is reached, or Ctrl-C. */
 
 import { createReadStream, existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
@@ -26,7 +26,7 @@ import type { Tally } from './tally.ts'
 
 export type Crawl = {
   folder: OutFolder
-  /** the list, open; undefined: the folder knows it */
+  /** the list, open; undefined: the folder names it */
   input: Readable | undefined
   tally: Tally
   outcomes: OutcomeFile
@@ -38,7 +38,7 @@ export type Crawl = {
   limits: {
     minutes: number | undefined
     pages: number | undefined
-    /** of each URL, from when it is enqueued */
+    /** of each URL, counted from its enqueueing */
     expireMinutes: number | undefined
   }
   interrupt: AbortSignal
@@ -48,8 +48,8 @@ const LOOK_EVERY_MS = 1_000
 const CONSUMER = 'crawl'
 
 /**
- * Resolves when the fleet has drained and everything that came of it is in the file.
- * @throws CommandError when something cannot be written or read; what is not written comes again with --resume
+ * Resolves when the fleet has drained and every outcome of this run is in the file.
+ * @throws CommandError when something cannot be written or read; outcomes that were not written are redelivered with --resume
  */
 export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const { folder, tally, local, display, limits } = crawl
@@ -94,11 +94,11 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
     if (!fed) await countRest(folder, tally)
     return ending
   } catch (error) {
-    await wind().catch(() => undefined) // the first error is the one to tell
+    await wind().catch(() => undefined) // the first error is reported
     throw new CommandError(`${messageOf(error)}; what is not in ${folder.outcomes} yet is stored: go on with --resume`)
   }
 
-  /** Nothing new goes in, the fleet drains, the last outcomes are read. */
+  /** Stops the input, drains the fleet, and reads the last outcomes. */
   async function wind(): Promise<void> {
     clearTimeout(limit)
     stop.abort()
@@ -112,10 +112,10 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
 }
 
 /**
- * What is done with outcomes: those that are new are written, and count once they are. A page that was asked for and not
- * kept has no outcome yet: it is fetched again.
+ * Handles outcomes: new ones are written, and count once written. A requested page that was not kept has no outcome yet: it is
+ * fetched again.
  * @param onNew   called when some have been counted
- * @param onLost  told of each page that was not kept
+ * @param onLost  called for each page that was not kept
  */
 function writer(
   { tally, outcomes: file, keptIn, folder }: Crawl,
@@ -134,13 +134,13 @@ function writer(
   }
 }
 
-/** Lines that were not read because the crawl was stopped before: they are left as well. Of standard input nothing more is known. */
+/** Lines that were not read because the crawl was stopped: they count as remaining. The length of standard input is unknown. */
 async function countRest({ list, note }: OutFolder, tally: Tally): Promise<void> {
   if (note.file === '-' || !existsSync(list)) return
   for await (const { number } of linesOf(createReadStream(list))) tally.leave(number)
 }
 
-/** The crawl's own consumer group, removed when the crawl is finished: other crawls may work on the same Redis. */
+/** The crawl's consumer group, removed when the crawl is finished: other crawls may use the same Redis. */
 const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 
 async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
@@ -153,12 +153,12 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
   } catch (error) {
     if (!stop.aborted) throw error
   }
-  if (stop.aborted) throw new Error('stopped before the list was read') // nothing waits for it any more
+  if (stop.aborted) throw new Error('stopped before the list was read') // nothing waits for the list any more
 }
 
 /**
- * What has come since an earlier run ended is read before anything is enqueued, once more after the look at what is stored: what
- * is not stored then has its outcome among what was read, or is missing.
+ * Outcomes since an earlier run ended are read before anything is enqueued, and again after the check of stored URLs: a URL that is
+ * not stored at that time has an outcome among those that were read, or was lost.
  */
 async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: AbortSignal): Promise<Leftovers> {
   const { folder, tally, local } = crawl
@@ -172,7 +172,7 @@ async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: Ab
 }
 
 /**
- * Outcomes written while draining. When Redis does not answer, they are stored and come first with --resume.
+ * Reads outcomes of the draining phase. When Redis does not answer, they stay stored and come first with --resume.
  * @throws CommandError when they cannot be written
  */
 async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<void> {
@@ -193,7 +193,7 @@ async function lastOutcomes(crawl: Crawl, group: string, fed: boolean): Promise<
   }
 }
 
-/** Redis does not answer, whichever of its two clients found it out. @throws every other error */
+/** Whether Redis does not answer, by either of its two clients. @throws every other error */
 function unlessAway(error: unknown): void {
   if (!(error instanceof FrontierUnavailableError || error instanceof LedgerUnavailableError)) throw error
 }

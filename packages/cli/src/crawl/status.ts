@@ -1,4 +1,4 @@
-/** The status of a running crawl: numbers, and one reason when it makes no progress. Pure. */
+/** The status of a running crawl: numbers, and the main reason when it makes no progress. Pure. */
 import type { Look, Site } from './look.ts'
 import type { Counts } from './tally.ts'
 
@@ -9,12 +9,12 @@ export type Status = {
   totalKnown: boolean
   waiting: number
   inFlight: number
-  /** sites in back-off, or whose robots.txt is unreachable, of those looked at */
+  /** checked sites in back-off, or with an unreachable robots.txt */
   backingOff: number
   pagesPerMinute: number
   /** from the pace of the last minute and from the slowest origin's delays; undefined before there is one */
   etaMs: number | undefined
-  /** set when something other than work is going on */
+  /** set when the crawl is not simply working */
   note: string | undefined
 }
 
@@ -22,7 +22,7 @@ export type StatusInput = {
   counts: Counts
   totalKnown: boolean
   look: Look
-  /** outcomes per minute lately; undefined before anything is known */
+  /** recent outcomes per minute; undefined before anything is known */
   donePerMinute: number | undefined
   pagesPerMinute: number
 }
@@ -47,7 +47,7 @@ export function statusOf({ counts, totalKnown, look, donePerMinute, pagesPerMinu
 
 const isBackingOff = (site: Site): boolean => site.state === 'backing-off' || site.state === 'no-robots'
 
-/** No faster than lately, and no faster than the site with most left allows. */
+/** Estimates no faster than the recent pace, and no faster than the site with most URLs left allows. */
 function eta(left: number, donePerMinute: number | undefined, sites: Site[]): number | undefined {
   const byPace = donePerMinute === undefined || donePerMinute < 1 ? undefined : (left / donePerMinute) * 60_000
   const bySilence = Math.max(0, ...sites.map((site) => site.opensInMs + (site.waiting - 1) * site.delayMs))
@@ -88,7 +88,7 @@ function why(site: Site): string {
   }
 }
 
-/** The numbers of a status, as people read them: done first, ETA left out. */
+/** The numbers of a status for display: done first, ETA left out. */
 export function partsOf(status: Status): string[] {
   return [
     `${status.done}/${status.total}${status.totalKnown ? '' : '+'} done`,
@@ -99,7 +99,7 @@ export function partsOf(status: Status): string[] {
   ]
 }
 
-/** All of them in one line. */
+/** All numbers in one line. */
 export function sentenceOf(status: Status): string {
   return [...partsOf(status), ...(status.etaMs === undefined ? [] : [`ETA ${duration(status.etaMs)}`])].join(' · ')
 }

@@ -1,4 +1,4 @@
-/** The summary at the end of a crawl: what became of its URLs, and where everything is. Pure. */
+/** The summary at the end of a crawl: its outcomes, and where everything is stored. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import type { CliSettings } from '../settings.ts'
 import { duration } from './status.ts'
@@ -13,19 +13,19 @@ export type Summary = {
   left: number
   byKind: Record<string, number>
   byReason: Record<string, number>
-  /** of this run, ms */
+  /** duration of this run, ms */
   ms: number
   pagesPerMinute: number
   outcomes: string
   /** a folder, or the address of a store; undefined: no archive was written */
   pages: string | undefined
-  /** where pages are that the store has not taken yet; undefined: they go to no store */
+  /** where pages are that the store has not received yet; undefined: they go to no store */
   pagesWait: string | undefined
-  /** where what is left is stored; undefined when nothing is */
+  /** where the remaining URLs are stored; undefined when none remain */
   stored: string | undefined
-  /** how to go on, as it can be typed */
+  /** the command that resumes it */
   goOn: string | undefined
-  /** how to give it up: in a shared Redis its outcomes are kept until then; undefined when there is nothing to do */
+  /** the command that abandons it: in a shared Redis its outcomes are kept until then; undefined when there is nothing to do */
   giveUp: string | undefined
 }
 
@@ -57,7 +57,7 @@ export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: Su
 type Place = Pick<Summary, 'pages' | 'pagesWait'>
 export const NO_PAGES: Place = { pages: undefined, pagesWait: undefined }
 
-/** Where the pages of a crawl are. @param folder  that its fetchers write to */
+/** Where the pages of a crawl are kept. @param folder  that its fetchers write to */
 export function placeOfPages({ pageSink, store }: Pick<CliSettings, 'pageSink' | 'store'>, folder: string): Place {
   if (pageSink === 'none') return NO_PAGES
   return pageSink === 's3' ? { pages: store, pagesWait: folder } : { pages: folder, pagesWait: undefined }
@@ -70,7 +70,7 @@ const ENDINGS: Record<Ending | 'refused', string> = {
   limit: 'Stopped at the limit',
 }
 
-/** Every URL was refused, or is none: nothing was requested. */
+/** Every URL was refused or invalid: nothing was requested. */
 export const isAllRefused = ({ total, byKind }: Pick<Summary, 'total' | 'byKind'>): boolean =>
   total > 0 && (byKind.refused ?? 0) + (byKind.invalid ?? 0) === total
 
@@ -99,7 +99,7 @@ export function printSummary(summary: Summary): string {
 const waitIn = ({ pagesWait }: Summary): string =>
   pagesWait === undefined ? '' : `; what it has not taken yet is in ${pagesWait}`
 
-/** Most frequent first; a kind with one reason shows it too, for it is what one asks next. */
+/** Most frequent first; a kind with a single reason shows that as well, because readers ask for it next. */
 function reasonsOf({ byReason }: Summary, kind: string): [string, number][] {
   return Object.entries(byReason)
     .filter(([key]) => key.startsWith(`${kind}: `))

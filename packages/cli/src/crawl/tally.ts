@@ -1,6 +1,6 @@
 /**
- * Which URLs of a crawl have their outcome. Pure. A URL of line 17 is the candidate `<run>-17`; what it redirects to is
- * a candidate of its own (`<run>-17~1`), and is waited for as well.
+ * Records which URLs of a crawl have their outcome. Pure. A URL of line 17 is the candidate `<run>-17`; the target of its redirect is a
+ * separate candidate (`<run>-17~1`), which is waited for as well.
  */
 import { type Outcome, readUrl } from '@decorum/protocol'
 
@@ -12,35 +12,35 @@ export type Counts = {
   byReason: Record<string, number>
 }
 
-/** What an outcome is to a crawl. `elsewhere`: not of this crawl. `again`: recorded before. */
+/** How an outcome relates to a crawl. `elsewhere`: it belongs to another crawl. `again`: already recorded. */
 export type Recorded = 'new' | 'again' | 'elsewhere'
 
-/** What a redirect has led to. The outcome of the target may come before that of the redirect, which tells the rest. */
+/** A chain of redirects. The outcome of the target may arrive before that of the redirect, which names the rest. */
 type Target = { isDone: boolean; url?: string; parent?: string }
 /** A redirect's target without an outcome, as a candidate. */
 export type WaitingTarget = { id: string; url: string; hops: number }
 
-/** Most that a candidate may have behind it. */
+/** Most redirects behind one candidate. */
 const MAX_HOPS = 10
 
 export class Tally {
   readonly #prefix: string
   #lines = 0
-  /** lines come in order, so one number says which of them have come */
+  /** lines arrive in order, so one number says which of them have arrived */
   #lastLine = 0
   /** one bit per line number */
   #doneLines = new Uint8Array(1_024)
   #done = 0
-  /** lines and targets without outcome, of those that are known */
+  /** known lines and targets without an outcome */
   #left = 0
   readonly #targets = new Map<string, Target>()
   readonly #byKind = new Map<string, number>()
   readonly #byReason = new Map<string, number>()
-  /** URLs without outcome per site */
+  /** number of URLs without an outcome, by site */
   readonly #pending = new Map<string, number>()
   #fetched = 0
 
-  /** @param run  the crawl's own id: letters and digits */
+  /** @param run  the crawl's id: letters and digits */
   constructor(run: string) {
     this.#prefix = `${run}-`
   }
@@ -66,7 +66,7 @@ export class Tally {
     if (!this.hasOutcome(line)) this.#wait(url, 1)
   }
 
-  /** A line of the list that is not read in this run any more; those that were read are passed over. */
+  /** Skips a line that is not read in this run; lines that were already read are ignored. */
   leave(line: number): void {
     if (line > this.#lastLine) this.#add(line)
   }
@@ -77,7 +77,7 @@ export class Tally {
     if (!this.hasOutcome(line)) this.#left++
   }
 
-  /** What recording these would make known: of this crawl, not recorded yet, each once. */
+  /** Those of the outcomes that would be new: of this crawl, not recorded yet, without duplicates. */
   newOf(outcomes: Iterable<Outcome>): Outcome[] {
     const found = new Map<string, Outcome>()
     for (const outcome of outcomes)
@@ -85,7 +85,7 @@ export class Tally {
     return [...found.values()]
   }
 
-  /** What an outcome of that id would be. */
+  /** How an outcome of that id would relate to the crawl. */
   judge(id: string): Recorded {
     const line = this.lineOf(id)
     if (line === undefined) return 'elsewhere'
@@ -93,7 +93,7 @@ export class Tally {
     return isKnown ? 'again' : 'new'
   }
 
-  /** Outcomes may come twice and in any order: a target's before its redirect's, a line's before expect(). */
+  /** Outcomes may be delivered twice and in any order: a target's before its redirect's, a line's before expect(). */
   record(outcome: Outcome): Recorded {
     const judged = this.judge(outcome.id)
     if (judged !== 'new') return judged
@@ -139,7 +139,7 @@ export class Tally {
     return hops
   }
 
-  /** Candidates so far: lines read and redirect targets heard of. */
+  /** Number of candidates so far: lines read and redirect targets found. */
   get total(): number {
     return this.#lines + this.#targets.size
   }
@@ -152,7 +152,7 @@ export class Tally {
     return this.#left
   }
 
-  /** Answered by a site, whatever the status. */
+  /** Number of URLs that a site answered, with any status. */
   get fetched(): number {
     return this.#fetched
   }
@@ -166,7 +166,7 @@ export class Tally {
     }
   }
 
-  /** Sites with URLs that wait for their outcome, and how many. */
+  /** Number of URLs without an outcome, by site. */
   get pending(): ReadonlyMap<string, number> {
     return this.#pending
   }

@@ -1,4 +1,4 @@
-/** Collects the facts that `doctor` judges: of Redis, the list of processes, the machine. What cannot be found out is left out, or marked so. */
+/** Collects the facts that `doctor` judges: about Redis, the processes, the machine. Unknown facts are left out, or marked so. */
 import { lookup, Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import type { FleetValues } from '@decorum/config'
@@ -17,7 +17,7 @@ export type Asked = {
   hosts: string[]
   dnsServers: string[]
   slots: number
-  /** whether all agents do, with what the fleet has decided */
+  /** whether all agents do, under the fleet's settings */
   haveContacts: (fleet: FleetValues) => boolean
 }
 
@@ -70,7 +70,7 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
   }
 }
 
-/** The answer, or the error in which Redis refuses a command: the rest can still be judged. @throws what else goes wrong */
+/** The reply, or the error with which Redis refuses a command: the rest can still be judged. @throws any other error */
 async function answered<T>(asked: Promise<T>): Promise<T | Error> {
   try {
     return await asked
@@ -108,7 +108,7 @@ async function lookUp(host: string, servers: string[]): Promise<Facts['names'][n
   }
 }
 
-/** The soft limit of this process, which its children inherit; undefined where /proc does not say. */
+/** The soft limit of this process, which its children inherit; undefined where /proc does not have it. */
 async function openFiles(): Promise<number | undefined> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '')
   const soft = /^Max open files\s+(\d+|unlimited)/m.exec(limits)?.[1]

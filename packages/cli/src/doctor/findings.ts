@@ -1,4 +1,4 @@
-/** What `doctor` finds: facts about Redis, the fleet and this machine in, findings and how to fix them out. No I/O here. */
+/** Findings of `doctor`: facts about Redis, the fleet and this machine in, findings and fixes out. No I/O here. */
 import type { FleetStatus } from '@decorum/console/status'
 import { type About, infoField, type Member, OLDEST_REDIS } from '@decorum/ledger'
 
@@ -6,9 +6,9 @@ import { type About, infoField, type Member, OLDEST_REDIS } from '@decorum/ledge
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
 
 export type ServerFacts = {
-  /** host:port of a node of a cluster, '' of the only server */
+  /** host:port of a cluster node, '' for a single server */
   name: string
-  /** what INFO says; '' where it is refused */
+  /** reply of INFO; '' where it is refused */
   info: string
   /** the reason */
   infoRefused?: string
@@ -22,19 +22,19 @@ export type ServerFacts = {
 }
 export type Facts = {
   servers: ServerFacts[]
-  /** of the partitions; none: no fleet has run there */
+  /** stored versions of the partitions; none: no fleet has run there */
   layouts: string[]
-  /** the one of this version */
+  /** the stored version that this release expects */
   layout: string
-  /** of the fleet's configuration; 0: there is none */
+  /** version of the fleet's configuration; 0: there is none */
   configVersion: number
-  /** none beside `fleetRefused` */
+  /** empty if `fleetRefused` is set */
   members?: Member[]
-  /** why the ledger could not be looked at */
+  /** why the ledger could not be read */
   fleetRefused?: string
-  /** of the fleet, as the first page of the console has it; undefined: there is none */
+  /** the fleet's state, as the first page of the console shows it; undefined: there is none */
   state?: Pick<FleetStatus['headline'], 'tone' | 'title' | 'sentence'>
-  /** of files that a process of this user may have open */
+  /** most files that a process of this user may have open */
   openFiles: number | undefined
   slots: number
   names: { host: string; ms: number; error?: string }[]
@@ -46,7 +46,7 @@ const FULL = 0.8
 const CLOCK_MS = 1_000
 const SLOW_FORK_US = 1_000_000
 const SLOW_NAME_MS = 1_000
-/** Beside one connection for each slot: Redis, the archive, the log, modules. */
+/** File descriptors besides one connection per slot: Redis, the archive, the log, modules. */
 const OTHER_FILES = 256
 
 export function judge(facts: Facts): Finding[] {
@@ -193,7 +193,7 @@ function ofLayout({ layouts, layout }: Facts): Finding {
   return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
 }
 
-/** The sentence says what to do. */
+/** The sentence contains the fix. */
 const ofState = ({ state }: Facts): Finding[] =>
   state === undefined
     ? []

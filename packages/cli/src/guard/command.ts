@@ -1,6 +1,6 @@
 /**
- * `decorum guard -- COMMAND …`: any crawler, unchanged, with a proxy of its own before it. It works on the fleet of this user, or starts one,
- * and says at the end what was held, refused and sent. Standard output belongs to the command: everything of ours goes to stderr.
+ * `decorum guard -- COMMAND …`: runs any unchanged crawler behind a separate proxy. It uses this user's running fleet, or starts one, and
+ * reports at the end what was held, refused and sent. Standard output belongs to the command; Decorum's output goes to stderr.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -37,7 +37,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   const { env } = process
   const umask = process.umask(0o077)
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
-  agentNamed(settings.agents, options.agent) // it is there
+  agentNamed(settings.agents, options.agent) // throws if the agent is unknown
   const inspects = options.inspect !== false && !options.tunnels
   const voice = onStderr(options.json === true)
   const local = await openLocalFleet({
@@ -75,7 +75,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   }
 }
 
-/** What the proxy says of itself. Not by `fetch`, which the environment may send through another proxy. */
+/** The proxy's counts. Not read by `fetch`, which the environment may send through another proxy. */
 async function textOf(port: number, path: string): Promise<string> {
   const asking = http.get({ host: '127.0.0.1', port, path, agent: false, timeout: ANSWER_MS })
   asking.once('timeout', () => asking.destroy(new Error('it does not answer')))
@@ -85,7 +85,7 @@ async function textOf(port: number, path: string): Promise<string> {
   throw new CommandError(`the proxy answers ${path} with ${answer.statusCode}`)
 }
 
-/** With --json a line of JSON for each, on stderr as well. */
+/** With --json, each message is a line of JSON, also on stderr. */
 function onStderr(asJson: boolean): Voice {
   return {
     say(event, sentence, data = {}) {

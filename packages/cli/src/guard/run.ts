@@ -1,32 +1,32 @@
-/** The guarded command itself: it has this terminal, gets the signals that reach this process, and its end is the end. */
+/** The guarded command: it gets this terminal and the signals that reach this process, and its end ends the guard. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { messageOf } from '../exit.ts'
 import { warn } from '../terminal.ts'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
-/** As a shell has them: a command that is not there, and one that cannot be run. */
+/** Exit codes of a shell: no such command, and a command that cannot be run. */
 const NOT_FOUND = 127
 const NOT_RUN = 126
-/** A command that a signal has ended: this and the number of the signal. */
+/** Exit code of a shell for a command ended by a signal: this plus the number of the signal. */
 const BY_SIGNAL = 128
 
 /**
  * @param umask  that the operator had set
- * @returns its exit code; for one that was ended by a signal what a shell would say
+ * @returns its exit code; if a signal ended it, the exit code that a shell would give
  */
 export function runGuarded([program = '', ...args]: string[], env: NodeJS.ProcessEnv, umask: number): Promise<number> {
   return new Promise((resolve) => {
     let child: ChildProcess | undefined
     const pass = (signal: NodeJS.Signals): void => {
-      // A terminal sends it to the command as well, which would take the second one for an order to stop at once.
+      // A terminal also sends it to the command, which would take a second one as an order to stop at once.
       if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
       child?.kill(signal)
     }
-    // Before the command runs: a signal that came between would end this process, and leave the command without a proxy. Node calls `pass`
-    // when all of this is done.
+    // Set up before the command runs: a signal in between would end this process, and leave the command without a proxy. Node calls `pass`
+    // after all of this is done.
     for (const signal of SIGNALS) process.on(signal, pass)
-    // Whatever ends this process: without the proxy every request of the command would fail
+    // However this process ends, without the proxy every request of the command would fail
     const endCommand = (): void => void child?.kill('SIGTERM')
     process.once('exit', endCommand)
     const end = (code: number): void => {

@@ -1,13 +1,13 @@
-/** What went through the proxy of a guarded command, as it is said at the end. Pure. */
+/** The requests of a guarded command through its proxy, summarised at its end. Pure. */
 import { printable } from '@decorum/protocol'
 
 export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
-/** As the proxy answers `/v1/counts`. */
+/** The proxy's answer to `/v1/counts`. */
 export type ProxyCounts = { all: Counts; refusals: Record<string, number>; sites: Record<string, Counts> }
 
-/** More sites are summed up in the first line alone. */
+/** Most sites listed; further ones count only in the first line. */
 const FEW_SITES = 10
-/** Sites of which nothing was sent are named, since whoever reads this looks for what was refused. */
+/** Sites to which nothing was sent are listed, because the reader looks for what was refused. */
 const MOST_REFUSED = 10
 
 export function guardSummary({ all, refusals, sites }: ProxyCounts): string {

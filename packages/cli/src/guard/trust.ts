@@ -1,4 +1,4 @@
-/** Tells the usual clients to trust the authority of the proxy, for one command: by files of its own, which end with it. */
+/** Makes the usual clients trust the authority of the proxy, for one command: by temporary files that are removed with it. */
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -6,8 +6,8 @@ import { getCACertificates } from 'node:tls'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /**
- * Who reads what: OpenSSL and whatever uses it (Python's ssl, Ruby, Go on Linux, Rust's native-tls) · curl · requests · git · Cargo · Deno · pip ·
- * the AWS SDKs · Nix. Each replaces the system's roots, so those are in the file as well.
+ * Readers of each variable: OpenSSL and its users (Python's ssl, Ruby, Go on Linux, Rust's native-tls) · curl · requests · git · Cargo · Deno ·
+ * pip · the AWS SDKs · Nix. Each replaces the system's roots, so the file contains those as well.
  */
 const NAMES = [
   'SSL_CERT_FILE',
@@ -32,9 +32,9 @@ export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): P
     return path
   }
   const bundle = await write('roots.pem', [await rootsOf(env), certificate].join('\n'))
-  // Node adds its file to its own roots, so the one that was named before has to be in it. Ours is the first, which is what `openssl x509` reads
+  // Node adds its file to the built-in roots, so the file named before must be included. Ours comes first: `openssl x509` reads the first one
   const extra = await write('extra.pem', [certificate, await read(env.NODE_EXTRA_CA_CERTS)].join('\n'))
-  // wget reads no variable for it; its file stands in for that of the user, whose lines come first
+  // wget has no variable for it; this file replaces the user's, whose lines come first
   const own = await read(env.WGETRC ?? join(homedir(), '.wgetrc'))
   const wgetrc = await write('wgetrc', `${own}\nca_certificate = ${bundle}\n`)
   return {
@@ -43,7 +43,7 @@ export async function writeTrust(certificate: string, env: NodeJS.ProcessEnv): P
   }
 }
 
-/** Those that the command would have gone by. */
+/** The certificates that the command would have trusted. */
 async function rootsOf({ SSL_CERT_FILE }: NodeJS.ProcessEnv): Promise<string> {
   const named = await read(SSL_CERT_FILE)
   if (named !== '') return named

@@ -1,6 +1,6 @@
 /**
- * The sitemaps of an origin and what they name, fetched by the fleet: each is a candidate, with its rules, its lane and its delay,
- * so no site is asked for them in any other way than for its pages.
+ * Reads the sitemaps of an origin, fetched by the fleet: each is a candidate, under its rules, lane and delay, so sitemaps are requested as
+ * politely as pages.
  */
 import { randomBytes } from 'node:crypto'
 import type { Delivery, Frontier } from '@decorum/client'
@@ -11,30 +11,30 @@ export type WalkOptions = {
   /** scheme://host[:port] */
   origin: string
   agent: string | undefined
-  /** URLs at most */
+  /** most URLs */
   most: number
-  /** sitemaps fetched at most */
+  /** most sitemaps fetched */
   maxSitemaps: number
-  /** those that its robots.txt names now; undefined: it is not known. Asked again when an outcome shows that it has been fetched */
+  /** sitemaps named by its robots.txt now; undefined: not known. Called again when an outcome shows that it has been fetched */
   named: () => Promise<string[] | undefined>
   warn: (sentence: string) => void
 }
 
 export type Walked = {
-  /** that could be read */
+  /** sitemaps that could be read */
   sitemaps: number
   urls: number /** of other hosts */
-  skipped: number /** a bound was reached */
+  skipped: number /** a limit was reached */
   cut: boolean
 }
 export type FoundUrl = { url: string; sitemap: string }
 
-/** An index leads to sitemaps; indexes of indexes are not in the protocol, but a few sites have them. */
+/** An index leads to sitemaps; the protocol does not allow indexes of indexes, but a few sites have them. */
 const MAX_DEPTH = 3
 
 /**
- * The URLs of the origin's host, each once per sitemap, as they come.
- * @returns what was found in all
+ * The URLs of the origin's host, as they are found, each once per sitemap.
+ * @returns the totals
  */
 export async function* walkSitemaps(
   frontier: Frontier,
@@ -57,7 +57,7 @@ export async function* walkSitemaps(
     await frontier.enqueue(room.map((url) => ({ url, meta, ...(agent === undefined ? {} : { agent }) })))
   }
 
-  /** What one fetched sitemap names. */
+  /** The URLs in one fetched sitemap. */
   async function* entriesOf({ outcome, content }: Delivery, depth: number): AsyncGenerator<FoundUrl> {
     if (content === undefined) return warn(`${outcome.url}: its fetcher keeps no pages, so it cannot be read`)
     const further: string[] = []
@@ -94,7 +94,7 @@ export async function* walkSitemaps(
     await frontier.createGroup({ group: run, from: 'now' })
     let known = await named()
     let guess: string | undefined
-    // Without rules nothing may be fetched, so this first candidate brings the robots.txt as well
+    // Without rules nothing may be fetched, so this first candidate has the robots.txt fetched as well
     await add(known === undefined || known.length === 0 ? [`${origin}/sitemap.xml`] : known, 0)
     if (open === 0) return walked
     for await (const delivery of frontier.outcomes(group)) {
@@ -104,7 +104,7 @@ export async function* walkSitemaps(
         const depth = Number(meta.depth)
         if (kind === 'fetched' && outcome.status === 200) yield* entriesOf(delivery, depth)
         else if (known !== undefined || kind !== 'fetched') warn(`${outcome.url}: ${whyNot(outcome)}`)
-        else guess = `${outcome.url}: ${whyNot(outcome)}` // no fault where robots.txt names others
+        else guess = `${outcome.url}: ${whyNot(outcome)}` // no fault if robots.txt names others
         if (known === undefined) {
           known = (await named()) ?? []
           await add(known, 0)

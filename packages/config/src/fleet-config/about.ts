@@ -1,4 +1,4 @@
-/** What a process says of itself in the fleet's roll. */
+/** The description that a process gives of itself in the fleet's roll. */
 import { hostname } from 'node:os'
 import type { About } from '@decorum/ledger'
 import { readBuild } from './build.ts'
@@ -7,7 +7,7 @@ import type { Following } from './follow.ts'
 export const BUILD = readBuild()
 export const VERSION = BUILD.version
 
-/** Names of settings; more are cut, for the roll is read once a second. */
+/** Number of settings named; more are left out, because the roll is read once a second. */
 const MOST_PENDING = 8
 
 export function aboutThisProcess(

@@ -1,4 +1,7 @@
-/** How a process agrees with the fleet's document: it takes settings that it was not given, adds those that were not decided yet, or does not start. */
+/**
+ * Reconciles a process with the fleet's document: it takes settings that it was not given, adds those that were not yet decided, or does
+ * not start.
+ */
 
 import { checkRedis, linkTo, PARTITIONS_KEY, type RedisLink, reachRedis, withDeadline } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
@@ -20,31 +23,31 @@ import { OvertakenError, readCurrent, type Version, write } from './store.ts'
 export type Env = Record<string, string | undefined>
 
 export type Agreement = {
-  /** the environment with every setting of the fleet as the document has it */
+  /** the environment with every setting of the fleet replaced by the document's value */
   env: Env
-  /** what the process goes by; undefined where it only reads and there is no document yet */
+  /** the document that the process uses; undefined when it only reads and there is no document yet */
   document: Version | undefined
 }
 
 export type AgreeOptions = {
   env: Env
-  /** settings that this process goes by; none: it reads the document and never writes it */
+  /** settings that this process uses; none: it reads the document and never writes it */
   reads: readonly SettingName[]
-  /** in place of the usual defaults, where this process decides */
+  /** replace the usual defaults, when this process decides */
   defaults?: Env
-  /** who writes a document that is not there yet */
+  /** the author of a document that does not exist yet */
   by: string
-  /** the process is the whole fleet: a document that only environments have made gives way to this one */
+  /** the process is the whole fleet: it replaces a document that only environments have made */
   isWholeFleet?: boolean
 }
 
 const deadline = { clock: systemClock, ms: 2_000 }
-/** Each of several processes that start at once may be overtaken by each other one. */
+/** Each of several processes that start at once may be overtaken by every other one. */
 const TRIES = 50
 
 /**
- * A connection of its own, for the document alone.
- * @throws LedgerUnavailableError when Redis is away · LedgerUnfitError when it will not do, as `openLedger`
+ * Opens a separate connection for the document.
+ * @throws LedgerUnavailableError when Redis does not answer · LedgerUnfitError when it is unsuitable, as `openLedger`
  */
 export async function connectForConfig(address: string): Promise<RedisLink> {
   const redis = linkTo(address, { away: 'fail', lazyConnect: true })
@@ -55,7 +58,7 @@ export async function connectForConfig(address: string): Promise<RedisLink> {
 }
 
 /**
- * Two processes that start at once agree: one writes, the other reads what it wrote.
+ * Reconciles a process with the document. When two processes start at once, one writes and the other reads the result.
  * @throws SettingsError with both values of each setting that contradicts the document
  */
 export async function agree(redis: RedisLink, options: AgreeOptions): Promise<Agreement> {

@@ -1,16 +1,16 @@
-/** Which build this is: its version, and the commit it was made from. */
+/** Identifies this build: its version, and the commit that it was made from. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Build = { version: string /** 12 digits, or `unknown` */; commit: string }
 
-/** As much as tells commits apart, and as git itself abbreviates in large repositories. */
+/** Enough digits to distinguish commits, and as many as git abbreviates to in large repositories. */
 const DIGITS = 12
 
 /**
- * Of all packages and services: they are released together. Packing writes the commit into the manifest of this package; in a checkout it is
- * read from the files of git once, when a process starts: uncommitted changes and a later checkout are not seen.
+ * The build of all packages and services, which are released together. Packing writes the commit into the manifest of this package; in a
+ * checkout it is read from the files of git once, when a process starts: uncommitted changes and a later checkout are not seen.
  */
 export function readBuild(folder = fileURLToPath(new URL('../..', import.meta.url))): Build {
   const { version, commit = '' } = JSON.parse(readFileSync(resolve(folder, 'package.json'), 'utf8')) as Partial<Build>

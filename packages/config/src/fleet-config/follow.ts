@@ -1,4 +1,4 @@
-/** A running process follows the document: by polling its version, on a connection that fails instead of waiting. */
+/** Follows the document in a running process, by polling its version on a connection that fails instead of waiting. */
 
 import { keeperOf, type Ledger, LedgerUnfitError, type RedisLink } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
@@ -7,31 +7,31 @@ import type { Env } from './agree.ts'
 import { ratesOf } from './rates.ts'
 import { configPlace, readCurrent, readHead, type Version } from './store.ts'
 
-/** A change is known everywhere well within a second. */
+/** A change reaches every process well within a second. */
 export const POLL_MS = 400
 
 export type Followed = {
-  /** version that is followed */
+  /** the version that this process applies */
   version: number
-  /** restart: what this process has not taken over, because it has to be started again for that */
+  /** restart: changes that this process applies only after a restart */
   pending: Difference[]
 }
 
 export type FollowOptions = {
   redis: RedisLink
   ledger: Pick<Ledger, 'setRates' | 'clock'>
-  /** the document that the process has started with, and its own environment */
+  /** the document at the start of the process, and the process's own environment */
   document: Version
   env: Env
-  /** settings that the process goes by */
+  /** settings that the process uses */
   reads: readonly SettingName[]
   /**
-   * Takes over what is live, from all settings as the document has them now. Throws: the version is not followed.
+   * Applies live settings, given all settings of the document. If it throws, the version is not followed.
    * @returns the agents of this version
    */
   apply(env: Env): Promise<Agents> | Agents
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  /** processes that differ in such a setting cannot share lanes: this one has to end */
+  /** called when processes that differ in such a setting cannot share lanes: this one must end */
   onUnfit(error: LedgerUnfitError): void
 }
 
@@ -86,7 +86,7 @@ export function follow(options: FollowOptions): Following {
     const { version, at } = await readHead(redis)
     keeper.report(0, version, version === keeper.known.version && at !== keeper.known.at)
   }
-  const timer = clock.interval(() => void look().catch(() => undefined), POLL_MS) // while Redis is away nothing is sent either
+  const timer = clock.interval(() => void look().catch(() => undefined), POLL_MS) // while Redis is unreachable nothing is sent either
   return {
     now: () => ({ version: current.version, pending }),
     stop() {
@@ -97,8 +97,7 @@ export function follow(options: FollowOptions): Following {
 }
 
 /**
- * The document, for a change: where Redis has just lost later versions, processes that run write the latest of them again before this
- * resolves.
+ * The document, to be changed: if Redis has just lost later versions, running processes restore the latest of them before this resolves.
  */
 export async function readLatest(redis: RedisLink): Promise<Version | undefined> {
   await systemClock.sleep(2 * POLL_MS + 200)

@@ -1,6 +1,6 @@
 /**
- * What the whole fleet must agree on: one versioned document in Redis (docs/configuration.md). Role processes start at
- * `startJoined`, commands at `agree`; `write` changes the document and `readHistory` tells who changed it.
+ * The settings on which the whole fleet must agree: one versioned document in Redis (docs/configuration.md). Role processes start at
+ * `startJoined`, commands at `agree`; `write` changes the document and `readHistory` lists its changes.
  */
 export { aboutThisProcess, BUILD, VERSION } from './about.ts'
 export { type Agreement, agree, connectForConfig } from './agree.ts'

@@ -1,4 +1,4 @@
-/** How a role process starts: agreed with the fleet's document first, its settings read second, and then it follows. */
+/** Starts a role process: reconciles it with the fleet's document, reads its settings, and then follows the document. */
 
 import { hostname } from 'node:os'
 import type { Ledger, RedisLink } from '@decorum/ledger'
@@ -12,16 +12,16 @@ import type { Version } from './store.ts'
 export type Joined<Config> = {
   config: Config
   document: Version
-  /** Least delays and policies are in force in the ledger, in every partition that answers soon. To be called before anything is granted. */
+  /** Sets least delays and policies in the ledger, in every partition that answers soon. To be called before anything is granted. */
   enforce(ledger: Pick<Ledger, 'setRates' | 'clock'>): Promise<void>
-  /** applies what is live from now on; until then, and without it, the connection is to be closed by `leave` */
+  /** begins to apply live changes; until then, and without this call, `leave` closes the connection */
   follow(
     options: Pick<FollowOptions, 'ledger' | 'log' | 'onUnfit'> & { apply(config: Config): void | Promise<void> },
   ): Following
   leave(): void
 }
 
-/** No process waits longer for a partition that does not answer. */
+/** The longest wait for a partition that does not answer. */
 const PATIENCE_MS = 2 * SECOND
 
 /**
@@ -39,7 +39,7 @@ async function joinFleetConfig<Config extends { agents: Agents }>(
   try {
     redis = await connectForConfig(REDIS_URL)
   } catch (error) {
-    read(env) // wrong settings are reported first
+    read(env) // reports wrong settings first
     throw error
   }
   try {
@@ -71,7 +71,7 @@ async function joinFleetConfig<Config extends { agents: Agents }>(
 }
 
 /**
- * Joins, and starts what goes by the document. When the start fails, the connection for the configuration ends with it.
+ * Joins, and starts what depends on the document. When the start fails, the connection for the configuration is closed.
  * @throws what `joinFleetConfig` and `start` do
  */
 export async function startJoined<Config extends { agents: Agents }, Started>(

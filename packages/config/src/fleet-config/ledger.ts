@@ -1,4 +1,4 @@
-/** The ledger as a role opens it that takes part in requests: by its settings, and with the rates of the document in force. */
+/** Opens the ledger for a role that takes part in requests: with its settings, and with the rates of the document in force. */
 
 import { type Ledger, type LedgerOptions, openLedger } from '@decorum/ledger'
 import type { SettingsOf } from '../index.ts'

@@ -1,4 +1,4 @@
-/** What the scripts of the ledger need of the configuration: they hold every caller to it. */
+/** The part of the configuration that the scripts of the ledger apply to every caller. */
 
 import type { Rates } from '@decorum/ledger'
 import { type Agents, readHours, readSitePolicies, type SitePolicy } from '../index.ts'

@@ -1,30 +1,32 @@
-/** The document in Redis: a record with a version (docs/decisions/0028-one-replicated-record.md), and the records before it. */
+/** The document in Redis: a record with a version (docs/decisions/0028-one-replicated-record.md), and earlier records. */
 
 import { libraryOf, type Place, type RedisLink, ratesVersion, type Written } from '@decorum/ledger'
 import type { FleetValues } from '../index.ts'
 
-/** In the hash slot of the list of partitions, which does not belong to any partition. */
+/** In the hash slot of the list of partitions, which belongs to no partition. */
 const CURRENT_KEY = '{decorum:partitions}:config'
 const HISTORY_KEY = '{decorum:partitions}:config-history'
-/** Versions that are kept. */
+/** Number of versions that are kept. */
 export const HISTORY = 100
-/** Of the document as JSON: as many versions must fit into Redis beside the work. */
+/** Largest document, as JSON: HISTORY versions must fit into Redis beside the fleet's data. */
 const MAX_BYTES = 1024 * 1024
 const lua = libraryOf({ folder: new URL('./lua/', import.meta.url) })
 const writeScript = lua.script('write', ['expected', 'least', 'at', 'record', 'most'], { whenFull: true })
 
-/** environment: of the first process that had something to say · apply, rollback: a person · memory: Redis had lost it */
+/** environment: from the first process that had such a value · apply, rollback: by a person · memory: restored after Redis lost it */
 export type Via = 'environment' | 'apply' | 'rollback' | 'memory'
 export type Draft = { values: FleetValues; by: string; reason: string; via: Via }
-/** `at`: when it was decided, by Redis's clock, ms. Two records may have one version where Redis has lost one of them, but not one `at`. */
+/**
+ * `at`: when it was decided, by Redis's clock, ms. After a loss of Redis two records may have the same version, but never the same `at`.
+ */
 export type Version = Draft & { version: number; at: number }
 
-/** Another version has been written since the one that this change was made from. */
+/** Another version was written after the one on which this change is based. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError'
 }
 
-/** Version 0: there is no document yet. */
+/** Reads version and time; version 0: there is no document yet. */
 export async function readHead(redis: RedisLink): Promise<{ version: number; at: number }> {
   const [version, at] = await redis.hmget(CURRENT_KEY, 'version', 'at')
   return { version: Number(version ?? 0), at: Number(at ?? 0) }
@@ -44,7 +46,7 @@ export async function readHistory(redis: RedisLink): Promise<Version[]> {
   })
 }
 
-/** Where the document is kept, for a process that brings it back there. */
+/** The place of the document, for a process that restores it. */
 export const configPlace = (redis: RedisLink): Place<Version> => ({
   read: () => readCurrent(redis),
   async write({ version, at, values, by }, expected) {
@@ -55,9 +57,9 @@ export const configPlace = (redis: RedisLink): Place<Version> => ({
 })
 
 /**
- * The next version: later than all that any partition that answers has taken over, in case Redis has lost some of them.
- * @param expected  the version that the change was made from; 0: there was none
- * @throws OvertakenError when it is no longer the current one; nothing has been written then
+ * Writes the next version: later than every version that any answering partition has taken over, in case Redis has lost some of them.
+ * @param expected  the version on which the change is based; 0: there was none
+ * @throws OvertakenError when it is no longer the current one; then nothing was written
  */
 export async function write(redis: RedisLink, expected: number, draft: Draft): Promise<Version> {
   const least = Math.max(expected, await ratesVersion(redis)) + 1

@@ -1,4 +1,4 @@
-/** What two documents, or a document and an environment, differ in: member by member, and what the change needs. */
+/** The differences between two documents, or a document and an environment: member by member, with what each change requires. */
 import { SETTINGS, type SettingName } from '../settings.ts'
 import type { Setting } from '../table/setting.ts'
 import { FLEET_SETTINGS, type FleetValues, type Json } from './values.ts'
@@ -58,7 +58,7 @@ function leaves(path: string, from: Json | undefined, to: Json | undefined): Lea
 const isObject = (value: Json | undefined): value is { [member: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Agents are compared by name. Their order counts for the first alone: it is the default. */
+/** Agents are compared by name. Only the first position matters: it is the default agent. */
 function named(setting: SettingName, value: Json | undefined): Json | undefined {
   if (setting !== 'DECORUM_AGENTS' || !Array.isArray(value)) return value
   const agents = value as { name: string }[]
@@ -67,12 +67,12 @@ function named(setting: SettingName, value: Json | undefined): Json | undefined 
 }
 
 const DELAYS = /\.(minDelayMs|maxDelayMs|adaptiveDelay|honourCrawlDelay|honourVisitTime|honourNoarchive)(\.|$)/
-/** What decides how an agent's lanes are named and its rules are read. */
+/** Members that decide how an agent's lanes are named and its rules are read. */
 const IDENTITY = /\.(name|fallbacks|profile)$/
 
 /**
- * Delays of agents are taken over by running processes. An agent that some processes do not know yet is safe, since those
- * leave its lanes alone; processes that read the rules of one agent differently are not.
+ * Running processes apply new delays of agents. An agent that some processes do not know yet is safe, since those defer its lanes;
+ * processes that read the rules of one agent differently are not.
  */
 function changeOf(setting: SettingName, path: string): Change {
   if (setting !== 'DECORUM_AGENTS') return (SETTINGS[setting] as Setting).change

@@ -1,4 +1,4 @@
-/** The fleet's document as a person writes it: setting → value, checked like the environment, with all relations. */
+/** Reads the fleet's document as a person writes it: setting → value, checked like the environment, with all relations. */
 import { type Agents, loadAgents } from '../agents.ts'
 import { misspelt } from '../names.ts'
 import { readingSettings, wrongSettings } from '../read-settings.ts'
@@ -8,9 +8,9 @@ import { readSitePolicies, type SitePolicies } from '../site-policies.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readJsonValue, textOf } from './values.ts'
 
 /**
- * @param json  what a file held. A setting that it leaves out stays as it is; null is its default.
- * @param base  what the fleet has decided so far
- * @throws SettingsError naming everything that is wrong, one line each; nothing has been changed then
+ * @param json  the content of a file. A setting that it omits keeps its value; null means its default.
+ * @param base  the values that the fleet has decided so far
+ * @throws SettingsError with everything that is wrong, one line each; then nothing was changed
  */
 export function readDocument(json: unknown, base: FleetValues = {}): FleetValues {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -28,7 +28,7 @@ export function readDocument(json: unknown, base: FleetValues = {}): FleetValues
       values[name] = readJsonValue(name, value)
     } catch (error) {
       wrong.push((error as Error).message)
-      delete values[name] // so that its relations are not judged by the value that it had
+      delete values[name] // so that its relations are not checked against its earlier value
     }
   }
   if (wrong.length > 0) throw wrongSettings(...wrong, ...brokenRelations(values as Partial<Related>))

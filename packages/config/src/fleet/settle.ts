@@ -1,19 +1,19 @@
-/** Compares a process's environment with the fleet's document: what the process takes from it, what it adds, where the two contradict. */
+/** Compares a process's environment with the fleet's document: what the process takes, what it adds, and contradictions. */
 import type { SettingName } from '../settings.ts'
 import { differences, shown } from './differences.ts'
 import { defaultValueOf, FLEET_SETTINGS, type FleetValues, readValue, textOf } from './values.ts'
 
 type Env = Record<string, string | undefined>
 
-/** What the environment says of the fleet's settings. @throws Error with a message for people */
+/** The fleet's settings in the environment. @throws Error with a message for people */
 export function valuesOfEnvironment(env: Env): FleetValues {
   const given = FLEET_SETTINGS.filter((name) => (env[name] ?? '').trim() !== '')
   return Object.fromEntries(given.map((name) => [name, readValue(name, env[name] as string)]))
 }
 
 /**
- * The document with what this process decides: settings that have not been decided yet, and that it is given or reads.
- * @param reads  the settings that this process goes by: their defaults are decided when it starts
+ * The document with this process's decisions added: undecided settings that are given to the process or that it reads.
+ * @param reads  the settings that this process uses: their defaults are decided when it starts
  */
 export function settled(document: FleetValues, given: FleetValues, reads: readonly SettingName[]): FleetValues {
   const values = { ...document }
@@ -25,7 +25,7 @@ export function settled(document: FleetValues, given: FleetValues, reads: readon
   return values
 }
 
-/** One sentence for each value that the environment gives and the document has otherwise. */
+/** One sentence for each value of the environment that differs from the document. */
 export function contradictions(document: FleetValues, given: FleetValues, version: number): string[] {
   const names = FLEET_SETTINGS.filter((name) => given[name] !== undefined && document[name] !== undefined)
   return differences(given, document, names).map(
@@ -34,7 +34,7 @@ export function contradictions(document: FleetValues, given: FleetValues, versio
   )
 }
 
-/** The environment with every setting of the fleet as the document has it. */
+/** The environment with every setting of the fleet replaced by the document's value. */
 export function environmentOf(document: FleetValues, env: Env): Env {
   const filled = { ...env }
   for (const name of FLEET_SETTINGS) {

@@ -1,4 +1,4 @@
-/** The settings that a fleet shares, as values: what the document in Redis holds, and the text that a variable would have. */
+/** The settings that a fleet shares, as values of the document in Redis, and as text of variables. */
 import { z } from 'zod'
 import { agentEntries } from '../agents.ts'
 import { entriesOf } from '../allow-lists.ts'
@@ -10,22 +10,22 @@ import { wrongValues } from '../wrong-value.ts'
 
 /** A JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [member: string]: Json }
-/** Setting → value. null: decided, and there is none. A setting that is absent has not been decided yet. */
+/** Setting → value. null: decided, without a value. An absent setting is not yet decided. */
 export type FleetValues = { [N in SettingName]?: Json }
 
-/** The number of partitions stands in a list of its own, beside the document: `decorum ledger partitions` changes it. */
+/** The number of partitions is in a separate list: `decorum ledger partitions` changes it. */
 const ELSEWHERE: ReadonlySet<SettingName> = new Set(['DECORUM_PARTITIONS'])
 const isOfFleet = (name: SettingName): boolean => SETTINGS[name].scope === 'fleet' && !ELSEWHERE.has(name)
 
 /** Every setting that the document may hold, in the order of the table. */
 export const FLEET_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter(isOfFleet)
-/** Those of them that a role reads. */
+/** The settings of the fleet that a role reads. */
 export const fleetSettingsOf = (role: Role): SettingName[] =>
   settingsOf(role)
     .map(([name]) => name)
     .filter(isOfFleet)
 
-/** Settings that hold an object, and what reads its text. */
+/** Settings that hold an object, with the function that parses their text. */
 const OBJECTS: ReadonlyMap<SettingName, (text: string) => unknown> = new Map<SettingName, (text: string) => unknown>([
   ['PACE_GROUPS', readPaceGroups],
   ['SITE_POLICIES', readSitePolicies],
@@ -33,7 +33,7 @@ const OBJECTS: ReadonlyMap<SettingName, (text: string) => unknown> = new Map<Set
 const LISTS: ReadonlySet<SettingName> = new Set(['DECORUM_ALLOW_ADDRESSES', 'DECORUM_ALLOW_PORTS'])
 
 /**
- * What the text of a variable stands for, in the one form in which two processes compare it.
+ * Converts the text of a variable to its canonical value, so that two processes can compare it.
  * @throws Error with a message for people, which begins with the name
  */
 export function readValue(name: SettingName, text: string): Json {
@@ -53,14 +53,14 @@ export function textOf(value: Json | undefined): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** The value that applies where none is given. */
+/** The value that applies when none is given. */
 export function defaultValueOf(name: SettingName): Json {
   if (OBJECTS.has(name)) return readValue(name, '{}')
   const text = defaultOf(SETTINGS[name])
   return text === undefined ? null : readValue(name, text)
 }
 
-/** @throws Error as `readValue` does; a list may be written as one, and null means none */
+/** Checks a JSON value. @throws Error as `readValue` does; a list may be written as an array, and null means none */
 export function readJsonValue(name: SettingName, json: unknown): Json {
   if (json === null || json === '') return defaultValueOf(name)
   const isObject = OBJECTS.has(name)

@@ -1,4 +1,4 @@
-/** How one fetcher works, and what becomes of its pages. */
+/** The settings of one fetcher, and of its sink. */
 import { z } from 'zod'
 import { dnsServers } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'

@@ -1,4 +1,4 @@
-/** Limits of what is stored in Redis, and how often it may be asked for: the same for the whole fleet. */
+/** Limits of the data in Redis, and how often it may be requested: the same for the whole fleet. */
 import { MAX_PARTITIONS } from '@decorum/protocol'
 import { type Setting, wholeNumber } from './setting.ts'
 

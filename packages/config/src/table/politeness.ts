@@ -1,4 +1,4 @@
-/** Who visits, where, and the delays of lanes: what every process of a fleet must agree on. */
+/** The agents, their targets, and the delays of lanes: every process of a fleet must agree on them. */
 import { z } from 'zod'
 import { addressRange, entriesOf, portNumber } from '../allow-lists.ts'
 import { type Setting, textThat, wholeNumber } from './setting.ts'

@@ -1,4 +1,4 @@
-/** Addresses, ports, log level and other things that one process has to itself. */
+/** Addresses, ports, log level and other settings of a single process. */
 import { readRedisAddress } from '@decorum/protocol'
 import { z } from 'zod'
 import { addressRange, entriesOf } from '../allow-lists.ts'

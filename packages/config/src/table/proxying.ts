@@ -1,4 +1,4 @@
-/** What the proxy does with requests of crawlers that know nothing of Decorum. */
+/** How the proxy handles requests of crawlers that do not support Decorum. */
 import { z } from 'zod'
 import type { Setting } from './setting.ts'
 

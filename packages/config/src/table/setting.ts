@@ -1,36 +1,36 @@
-/** What is known of one setting, and the kinds of value that settings have. */
+/** The properties of one setting, and the kinds of values. */
 import { z } from 'zod'
 
-/** Who reads it: the five kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
+/** The readers of a setting: the five kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
 export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'] as const
 export type Role = (typeof ROLES)[number]
 
 export type Setting = {
-  /** reads the text of the environment; its default is the setting's default */
+  /** parses the text of the environment; its default is the setting's default */
   schema: z.ZodType
   unit?: 'ms' | 'bytes' | 'URLs' | 'outcomes' | 'requests' | 'processes' | 'partitions'
   /** one sentence */
   means: string
-  /** why the default is what it is, in one sentence */
+  /** the reason for the default, in one sentence */
   reason: string
   roles: readonly Role[]
-  /** `fleet`: one value for all processes, which the fleet's document holds; `process`: each process has its own */
+  /** `fleet`: one value for all processes, from the fleet's document; `process`: each process has its own */
   scope: 'fleet' | 'process'
   /**
-   * How a running fleet can take over another value. `live`: it concerns only what is decided from then on. `restart`: each
-   * process takes it when it starts. `identity`: processes that differ in it cannot share lanes, so all stop before it changes.
+   * How a running fleet applies another value. `live`: it affects only decisions from then on. `restart`: each process applies it when it
+   * starts. `identity`: processes that differ in it cannot share lanes, so all stop before it changes.
    */
   change: 'live' | 'restart' | 'identity'
 }
 
-/** A whole number within bounds. Every numeric setting is one of these, so all of them describe a wrong value alike. */
+/** A whole number within bounds. Every numeric setting uses this, so all of them describe a wrong value alike. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
   const needed = `a whole number ${range} is needed`
   return z.coerce.number(needed).int(needed).min(min, needed).max(max, needed)
 }
 
-/** Text that a reader must understand; it stays text. @param read  throws an Error that says what is wrong */
+/** Text that a parser must accept; the value stays text. @param read  throws an Error that says what is wrong */
 export function textThat(read: (text: string) => unknown, missing = 'a text is needed') {
   return z.string({ error: missing }).superRefine((text, context) => {
     try {
@@ -41,7 +41,7 @@ export function textThat(read: (text: string) => unknown, missing = 'a text is n
   })
 }
 
-/** The default as a variable would hold it; undefined: there is none. An empty text counts as none, as it does in the environment. */
+/** The default as the text of a variable; undefined: there is none. An empty text counts as none, as in the environment. */
 export function defaultOf({ schema }: Setting): string | undefined {
   const { success, data } = schema.safeParse(undefined)
   return success && (typeof data === 'number' || (typeof data === 'string' && data !== '')) ? String(data) : undefined

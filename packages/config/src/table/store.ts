@@ -1,4 +1,4 @@
-/** The S3-compatible store that pages go to with PAGE_SINK=s3: one for the fleet, because references name no other. */
+/** The S3-compatible store of pages with PAGE_SINK=s3: one for the fleet, because references name no other. */
 import { z } from 'zod'
 import { type Setting, textThat } from './setting.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The decoders. Each reads to the end of its own data, and what a server left out behind it or put there is overlooked, as browsers do
- * (Chromium's GzipSourceStream skips the trailer unread, and all behind it). Data that end before their last block are cut.
+ * The decoders. Each reads to the end of its data. A missing or wrong trailer, and anything behind it, is ignored, as browsers do
+ * (Chromium's GzipSourceStream skips the trailer and all behind it unread). Data that end before their last block count as cut.
  */
 import { pipeline, Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
@@ -11,7 +11,7 @@ import type { OctetsIn } from './octets-in.ts'
 export type Overlooked = (mark: Tolerated) => void
 export type Decoder = (input: OctetsIn, overlooked: Overlooked) => AsyncGenerator<Uint8Array>
 
-/** Members of a gzip body, or frames of a zstd body: each takes a decoder of its own (about 1 ms), and may be 20 bytes. */
+/** Most members of a gzip body, or frames of a zstd body: each needs its own decoder (about 1 ms), and may be only 20 bytes. */
 const MOST_MEMBERS = 200
 
 export const gunzip: Decoder = async function* (input, overlooked) {
@@ -77,15 +77,15 @@ async function seeBehind(input: OctetsIn, overlooked: Overlooked): Promise<void>
 export const isGzip = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b
 export const isZlib = ([first = 0, second = 0]: Uint8Array): boolean =>
   (first & 15) === 8 && ((first << 8) | second) % 31 === 0
-/** A frame, or one that is to be skipped (RFC 8878 §3.1). */
+/** Whether a zstd frame or a skippable frame begins here (RFC 8878 §3.1). */
 export const isZstd = ([first = 0, second, third, fourth]: Uint8Array): boolean =>
   (first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd) ||
   ((first & 0xf0) === 0x50 && second === 0x2a && third === 0x4d && fourth === 0x18)
 
-/** A name and a comment may be of any length; a longer head is none. */
+/** File name and comment may have any length; a head longer than this is not accepted as gzip. */
 const HEAD_MAX_BYTES = 128 * 1024
 
-/** How long the head of a gzip member is (RFC 1952 §2.3); undefined: none begins here. @throws Z_BUF_ERROR where it is cut */
+/** Length of the head of a gzip member (RFC 1952 §2.3); undefined: no member begins here. @throws Z_BUF_ERROR where it is cut */
 async function gzipHead(input: OctetsIn): Promise<number | undefined> {
   const start = await input.peek(10)
   if (!isGzip(start)) return undefined
@@ -123,13 +123,13 @@ export const isCut = (error: unknown): boolean =>
 const undecodable = (message: string): ContentError => new ContentError('undecodable', message)
 const tooMany = (): ContentError => undecodable(`the body has more than ${MOST_MEMBERS} packed parts`)
 
-/** Puts octets through a decoder up to the end of what it decodes, and gives back those behind. */
+/** Feeds octets to a decoder until its data end, and returns the octets behind them to the input. */
 async function* through(
   input: OctetsIn,
   decoder: Transform & { readonly bytesWritten: number },
 ): AsyncGenerator<Uint8Array> {
   const fed: Uint8Array[] = []
-  let before = 0 // octets in front of those
+  let before = 0 // octets before the current piece
   let reading: Promise<unknown> | undefined
   const feeding = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) {
@@ -143,17 +143,17 @@ async function* through(
       yield piece
     }
   }
-  pipeline(Readable.from(feeding(), { highWaterMark: 1 }), decoder, () => undefined) // errors come through the iteration
+  pipeline(Readable.from(feeding(), { highWaterMark: 1 }), decoder, () => undefined) // errors are thrown by the iteration
   try {
     for await (const piece of decoder as AsyncIterable<Uint8Array>) yield piece
   } catch (error) {
-    // The iteration ends with the error and leaves what had come out before.
+    // The iteration ends with the error and leaves output that came before it.
     for (let left: unknown = decoder.read(); left instanceof Uint8Array; left = decoder.read()) yield left
     if (!isBehindFrame(error, decoder.bytesWritten)) throw error
   } finally {
     decoder.destroy()
   }
-  await reading?.catch(() => undefined) // what is being read belongs to what is given back
+  await reading?.catch(() => undefined) // the octet being read may have to be returned to the input
   const behind: Uint8Array[] = []
   for (const piece of fed) {
     const used = Math.max(0, decoder.bytesWritten - before)
@@ -163,7 +163,7 @@ async function* through(
   input.giveBack(behind)
 }
 
-/** zstd looks for another frame behind one that has ended, and calls anything else an error. */
+/** zstd expects another frame behind a finished one, and fails on anything else. */
 const isBehindFrame = (error: unknown, taken: number): boolean =>
   taken > 0 && (error as NodeJS.ErrnoException).code === 'ZSTD_error_prefix_unknown'
 

@@ -1,17 +1,17 @@
-/** Octets that a decoder reads: they can be looked at before they are taken, and what was not needed is given back. */
+/** Input of a decoder: octets can be inspected before they are consumed, and surplus octets are put back. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 export class OctetsIn {
   readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>
   #front: Uint8Array[] = []
-  /** What the source itself threw: it says nothing about the coding of the body. */
+  /** An error of the source itself; it is independent of the body's coding. */
   failure: { error: unknown } | undefined
 
   constructor(source: Pieces) {
     this.#source = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
   }
 
-  /** undefined: that was all. @throws what the source throws */
+  /** undefined: the input has ended. @throws what the source throws */
   async next(): Promise<Uint8Array | undefined> {
     const front = this.#front.shift()
     if (front !== undefined) return front
@@ -27,7 +27,7 @@ export class OctetsIn {
     }
   }
 
-  /** The first octets, which stay: as many as are asked for at least, or all there are. */
+  /** The first octets, without consuming them: at least as many as requested, or all there are. */
   async peek(bytes: number): Promise<Buffer> {
     const pieces: Uint8Array[] = []
     let length = 0
@@ -43,7 +43,7 @@ export class OctetsIn {
     return all
   }
 
-  /** Octets that have been looked at are taken. */
+  /** Consumes octets that have been inspected. */
   async skip(bytes: number): Promise<void> {
     const first = await this.peek(bytes)
     this.#front[0] = first.subarray(bytes)
@@ -54,7 +54,7 @@ export class OctetsIn {
     this.#front.unshift(...pieces)
   }
 
-  /** No more octets are wanted. */
+  /** Stops reading the source. */
   async close(): Promise<void> {
     await this.#source.return?.()
   }

@@ -1,9 +1,9 @@
-/** Whether octets are what they seem to be without any decoding: a body disproves a content coding that was only said. */
+/** Whether octets are readable without decoding: such a body disproves a content coding that was announced and not applied. */
 
-/** Octets that show it: the resource header of the WHATWG MIME Sniffing Standard. */
+/** Octets to inspect: the resource header of the WHATWG MIME Sniffing Standard. */
 export const SAMPLE_BYTES = 1_445
 
-/** Text, or a kind of file that is known by its first octets. */
+/** Whether they are text, or a kind of file that is recognised by its first octets. */
 export function isReadable(sample: Uint8Array): boolean {
   const start = String.fromCharCode(...sample.subarray(0, 16))
   return SIGNATURES.some((mark) => start.startsWith(mark)) || isMedia(start) || !sample.some(isBinary)

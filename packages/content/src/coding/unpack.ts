@@ -1,7 +1,7 @@
 /**
- * The body without its content codings, piece by piece. One reading serves fetchers and readers of kept pages, and reads what browsers
- * read: words that are no coding, codings that are said and not applied, trailers that lack or are wrong, octets behind the end. Each such
- * fault is reported (`Tolerated`). Why, and what is refused: docs/decisions/0032-what-header-fields-mean.md.
+ * The body without its content codings, piece by piece. Fetchers and readers of kept pages share this code, and it accepts what
+ * browsers accept: unknown coding names, codings that were announced and not applied, missing or wrong trailers, octets behind the
+ * end. Each such fault is reported (`Tolerated`). Reasons, and what is refused: docs/decisions/0032-what-header-fields-mean.md.
  */
 import { isUtf8 } from 'node:buffer'
 import * as zlib from 'node:zlib'
@@ -26,15 +26,15 @@ export type { Pieces }
 
 const { BROTLI_OPERATION_FLUSH, Z_SYNC_FLUSH } = zlib.constants
 
-/** Codings on top of each other. More are an attack or a mistake. */
+/** Most codings on top of each other. More are an attack or a mistake. */
 const MOST_CODINGS = 3
 
 type UnpackOptions = {
-  /** false: the body is known to be cut, so that it has no end is no fault of it */
+  /** false: the body is known to be cut, so a missing end is no fault */
   complete: boolean
-  /** bytes that may come out of a coding below another one */
+  /** most bytes that one coding below another may produce */
   mostBetween: number
-  /** `coding-cut`: a complete body ended before its coding did; what it throws ends the reading */
+  /** `coding-cut`: a complete body ended before its coding did; an exception thrown here ends the reading */
   overlooked: Overlooked
 }
 
@@ -93,7 +93,7 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map([
   ['zstd', unzstd],
 ])
 
-/** What a body begins with counts more than what is said of it: gzip and deflate are taken for each other, and for plain text. */
+/** The first octets outweigh the header: servers confuse gzip and deflate, and announce either for plain text. */
 async function decoderFor(coding: string, input: OctetsIn, overlooked: Overlooked): Promise<Decoder> {
   const said = DECODERS.get(coding) as Decoder
   const start = await input.peek(4)
@@ -108,8 +108,8 @@ async function decoderFor(coding: string, input: OctetsIn, overlooked: Overlooke
 }
 
 /**
- * Not packed at all. deflate and brotli have no mark of their own, and a few octets of either may look like text: then decoding decides,
- * and of what is too short for that, whether it is UTF-8.
+ * Whether the body is not compressed at all. deflate and brotli have no magic number, and a few octets of either may look like text:
+ * then decoding decides, and for very short bodies, whether they are valid UTF-8.
  */
 async function isPlain(coding: string, input: OctetsIn): Promise<boolean> {
   const sample = await input.peek(SAMPLE_BYTES)
@@ -140,7 +140,7 @@ const plain: Decoder = async function* (input) {
   for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
 }
 
-/** Words that are no coding count for nothing where the body can be read without them. */
+/** Unknown coding names are ignored if the body is readable without them. */
 async function* readable(
   source: Pieces,
   codings: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * What one process knows of crawls. Each crawl has a record (docs/decisions/0028-one-replicated-record.md) that every partition holds, and
- * the list of a partition has the version of each. A crawl that was forgotten is told from one that Redis has lost by `forgotten`.
+ * The crawls that one process knows. Each crawl has a record (docs/decisions/0028-one-replicated-record.md) that every partition holds, and
+ * the list of a partition has the version of each. `forgotten` distinguishes a crawl that was forgotten from one that Redis has lost.
  */
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { CRAWL } from '../layout.ts'
@@ -9,18 +9,18 @@ import type { CrawlPlace, Places } from './list.ts'
 import { type CrawlRecord, MOST_CRAWLS, readRecord, USUAL } from './record.ts'
 
 export type CrawlBook = {
-  /** of a crawl of which nothing was set: USUAL */
+  /** the record; USUAL for a crawl that has no settings */
   recordOf(name: string): CrawlRecord
   names(): Iterable<string>
-  /** it was there at the last look; the default crawl always is */
+  /** whether the crawl existed when the lists were last read; always true for the default crawl */
   knows(name: string): boolean
-  /** whether a candidate may name it: it is known, or there is room for one more */
+  /** whether a candidate may name the crawl: it is known, or there is room for one more */
   mayName(name: string): boolean
-  /** Reads what has changed since, in the partitions that answer, and writes to each what it does not have. */
+  /** Reads the records that changed since, in the partitions that answer, and writes to each partition the records that it lacks. */
   look(): Promise<void>
 }
 
-/** A crawl may be called `constructor`, which every object has. */
+/** A map, because a crawl may be called `constructor`, which every object has. */
 type Versions = Map<string, number>
 type Seen = { place: CrawlPlace; listed: Versions; forgotten: Versions }
 
@@ -52,7 +52,7 @@ export function crawlBook({ redis, places, deadline }: Omit<Places, 'all'>): Cra
     const isListed = (name: string): boolean => seen.some(({ listed }) => listed.has(name))
     for (const [name, { version }] of records)
       if (version <= (goneAt.get(name) ?? -1)) records.delete(name)
-      // One without a record is known by the lists alone.
+      // A crawl without a record is known from the lists alone.
       else if (version === 0 && seen.length === places.length && !isListed(name)) records.delete(name)
   }
   return {
@@ -81,16 +81,16 @@ export function crawlBook({ redis, places, deadline }: Omit<Places, 'all'>): Cra
   }
 }
 
-/** Of several versions of one name the latest counts. */
+/** Several versions of one name: the latest counts. */
 function versionsOf(pairs: Iterable<readonly [string, number | string]>): Versions {
   const versions: Versions = new Map()
   for (const [name, version] of pairs) versions.set(name, Math.max(versions.get(name) ?? 0, Number(version)))
   return versions
 }
 
-/** So many crawls that were forgotten are written down. */
+/** Number of forgotten crawls that are kept in the set. */
 export const MOST_FORGOTTEN = 1_000
-/** All of them, as arguments of ZRANGE. */
+/** The whole set `forgotten`, as arguments of ZRANGE. */
 export const FORGOTTEN = ['0', String(MOST_FORGOTTEN - 1)] as const
 /** A member of `forgotten`: the name of a crawl, and the version that was forgotten. */
 export const readForgotten = (member: string): [string, string] => member.split(' ', 2) as [string, string]

@@ -9,7 +9,7 @@ import type { Places } from './list.ts'
 import { type Changing, CrawlError, type CrawlRecord, changed, readRecord, USUAL } from './record.ts'
 
 /**
- * @returns the record, and how many partitions did not answer: they get it within a second of their return
+ * @returns the record, and how many partitions did not answer: each gets it within a second of answering again
  * @throws  CrawlError · LedgerUnavailableError when no partition answers
  */
 export function changeCrawl(
@@ -18,7 +18,7 @@ export function changeCrawl(
   now: () => Instant,
 ): Promise<{ record: CrawlRecord; unreached: number }> {
   const { name } = changing
-  let goneAt = 0 // the latest version of this name that was forgotten
+  let goneAt = 0 // the latest forgotten version of this name
   const recordPlaces = places.map(({ keys, verbs }): Place<CrawlRecord> => ({
     async read() {
       const pipeline = redis
@@ -45,12 +45,12 @@ export function changeCrawl(
   )
 }
 
-/** So long a process that was frozen may still have the record of a crawl that was forgotten. */
+/** How long a process that was frozen may still have the record of a forgotten crawl. */
 const FORGOTTEN_MS = 3_600_000
 
 /**
- * Forgets a crawl that holds no URLs and that no group reads: its record, its counts, and outcomes that no group was made for. A candidate
- * that names it makes it anew.
+ * Forgets a crawl that holds no URLs and that no group reads: its record, its counts, and outcomes that were stored for no group. A later
+ * candidate that names the crawl makes it anew.
  * @returns  why not, or `forgotten`
  */
 export async function forgetCrawl(
@@ -75,7 +75,7 @@ export async function forgetCrawl(
   }
   return 'forgotten'
 
-  /** It goes on, so a partition that has forgotten it already gets its record again. */
+  /** Undoes the forgetting: a partition that has forgotten the crawl gets its record again. */
   async function remember({ forgotten }: Keys): Promise<void> {
     const [members] = await answersOf(redis.pipeline().zrange(forgotten, ...FORGOTTEN), deadline, 'crawls')
     const own = (members as string[]).filter((member) => readForgotten(member)[0] === name)

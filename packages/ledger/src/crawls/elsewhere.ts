@@ -1,4 +1,4 @@
-/** URLs of a registrable domain in all partitions: its hosts may live in several, and a limit per domain is one of all of them. */
+/** Counts URLs of a registrable domain in all partitions: its hosts may live in several, and a limit per domain holds for all of them. */
 import { DEFAULT_CRAWL, type Deadline } from '@decorum/protocol'
 import type { Keys } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
@@ -8,10 +8,10 @@ import { type Elsewhere, limitedDomain } from '../verbs/store.ts'
 import type { CrawlBook } from './book.ts'
 
 /**
- * What the other partitions have taken in of the domains of these items, where their crawl has a limit for it.
- * @param others  of all other partitions, those that are no longer used as well
- * @returns       undefined: none of the items has such a limit
- * @throws        LedgerUnavailableError while one of them does not answer: it is unknown then how much room is left
+ * Counts the URLs that other partitions have taken in from the domains of these items, where their crawl limits domains.
+ * @param others  all other partitions, including retired ones
+ * @returns       undefined: no item has such a limit
+ * @throws        LedgerUnavailableError while a partition does not answer: how much room is left is then unknown
  */
 export async function takenElsewhere(
   { redis, others, deadline }: { redis: RedisLink; others: readonly Keys[]; deadline: Deadline },

@@ -1,4 +1,4 @@
-/** What a crawl's record bounds: its end, its limits as shares of the partitions, and its URLs once it is over. */
+/** Applies the limits of a crawl: its end, its limits as shares of the partitions, and the end of its URLs once the crawl has ended. */
 import { DAY, type Instant, type Outcome, outcomeOf } from '@decorum/protocol'
 import { CRAWL, laneName, listsOf, readLaneName } from '../layout.ts'
 import { shareLimits } from '../record-scripts.ts'
@@ -8,7 +8,7 @@ import type { CrawlBook } from './book.ts'
 import { type CrawlPlace, crawlOf, factsOf, NOTHING, type Places } from './list.ts'
 import { type CrawlRecord, endedBy, endingOf } from './record.ts'
 
-/** Of one step of `sweepCrawl`. */
+/** Lanes that one step of `sweepCrawl` reads. */
 const LANES_AT_ONCE = 20
 const URLS_AT_ONCE = 100
 
@@ -47,10 +47,10 @@ export async function limitCrawls(from: Places, book: CrawlBook, now: Instant): 
 }
 
 /**
- * A limit that holds for all partitions together is dealt: each may have what it has already, and all that is left.
- * @param partitions  what is known of the crawl in each: the fields of CRAWL
+ * Divides a limit for all partitions together: each partition may have what it already has, and all that is left.
+ * @param partitions  the fields of CRAWL in each partition
  * @param today       as CRAWL.day
- * @returns           per partition the fields of its shares, with their values; none without such a limit
+ * @returns           for each partition the fields of its shares, with their values; none without such a limit
  */
 export function sharesOf(
   { limits = {} }: CrawlRecord,
@@ -70,8 +70,8 @@ export function sharesOf(
 }
 
 /**
- * Ends some URLs of a crawl that is over, each with its outcome, in one partition. What is in flight ends with its request.
- * @returns how many; 0: nothing is left, but for what is in flight
+ * Ends some URLs of a crawl that has ended, each with its outcome, in one partition. A URL in flight ends with its request.
+ * @returns how many; 0: nothing is left, except what is in flight
  */
 export async function sweepCrawl(
   { redis, deadline }: Omit<Places, 'places' | 'all'>,

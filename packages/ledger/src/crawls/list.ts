@@ -13,21 +13,21 @@ export type Crawl = {
   record: CrawlRecord
   /** URLs that are stored */
   waiting: number
-  /** outcomes in its streams: what some group has not acknowledged, and what no group has read */
+  /** outcomes in its streams that some group has not acknowledged, or that no group has read */
   unread: number
-  /** the same of the partition that stores most of them: at OUTCOMES_LIMIT the crawl waits there */
+  /** unread outcomes in the partition that stores most of them: at OUTCOMES_LIMIT the crawl waits there */
   unreadInOne: number
-  /** outcomes since the beginning, by kind */
+  /** outcomes by kind, since the crawl began */
   counts: Record<string, number>
-  /** of bodies, on the wire */
+  /** bytes of response bodies, on the wire */
   bytes: number
 }
 
 export type CrawlPlace = { keys: Keys; verbs: Pick<Verbs, 'crawl' | 'cancel'> }
-/** `places`: the partitions where hosts live; `all`: with those that are retired */
+/** `places`: the partitions where hosts live; `all`: including the retired ones */
 export type Places = { redis: RedisLink; places: readonly CrawlPlace[]; all: readonly Keys[]; deadline: Deadline }
 
-/** @param names  absent: all, the default one first */
+/** @param names  absent: all crawls, the default one first */
 export async function listCrawls(from: Places, names?: readonly string[]): Promise<Crawl[]> {
   const { redis, all, deadline } = from
   const tags = all.map(({ tag }) => tag)
@@ -45,7 +45,7 @@ export async function listCrawls(from: Places, names?: readonly string[]): Promi
   return crawls
 }
 
-/** Of the default crawl nothing is counted by itself: it has what the others have not. */
+/** The default crawl has no counts: it gets what remains when those of the other crawls are subtracted from the totals. */
 function takeDefault(first: Crawl, totals: Record<string, number>, crawls: readonly Crawl[]): void {
   const others = crawls.filter(({ name }) => name !== DEFAULT_CRAWL)
   const sum = (of: (crawl: Crawl) => number): number => others.reduce((all, crawl) => all + of(crawl), 0)

@@ -1,6 +1,6 @@
 /**
- * What is set of a crawl: its weight, whether it goes on, its end, limits and settings, and who changed it last. Pure: a record in, the
- * next record out. A crawl of which nothing was set has `USUAL`.
+ * The settings of a crawl: its weight, whether it is running, its end, limits and settings, and who changed it last. Pure: takes a record
+ * and returns the next one. A crawl without settings has `USUAL`.
  */
 import {
   DEFAULT_CRAWL,
@@ -11,53 +11,53 @@ import {
   type RequestShape,
 } from '@decorum/protocol'
 
-/** Why a crawl does not go on. All but `paused` end its URLs; `cancelled` is for good. */
+/** Whether a crawl is running, or why not. All but `running` and `paused` end its URLs; `cancelled` is final. */
 export type CrawlState = 'running' | 'paused' | 'cancelled' | 'ended' | 'spent'
 
 export type CrawlLimits = {
-  /** URLs that are stored at once */
+  /** URLs that are stored at one time */
   stored?: number | undefined
-  /** URLs that are taken in on one day, by UTC */
+  /** URLs that are taken in on one day (UTC) */
   pagesPerDay?: number | undefined
-  /** URLs that are taken in of one host */
+  /** URLs that are taken in from one host */
   pagesPerHost?: number | undefined
-  /** URLs that are taken in of one registrable domain; of an address or a name without one, of that host */
+  /** URLs that are taken in from one registrable domain; from one host where the host is an address or has no registrable domain */
   pagesPerDomain?: number | undefined
-  /** bytes of bodies on the wire, all in all */
+  /** bytes of response bodies on the wire, in total */
   bytes?: number | undefined
 }
 
-/** What its candidates are asked for with where they do not say so themselves. */
+/** Defaults for candidates that do not set these fields. */
 export type CrawlSettings = Pick<RequestShape, 'redirects' | 'accept' | 'maxBytes' | 'deadlineMs'> & {
   priority?: 'high' | 'normal' | undefined
   /** requests for one URL; never more than MAX_ATTEMPTS */
   attempts?: number | undefined
-  /** its pages are fetched by the workers of this pool, whatever the agent; absent: by those of the agent's, or by the fetchers */
+  /** the pool whose workers fetch its pages, whatever the agent; absent: the pool of the agent, or the fetchers */
   pool?: string | undefined
 }
 
 export type CrawlRecord = {
-  /** rises with each change; 0: nothing was ever set */
+  /** rises with each change; 0: the crawl was never changed */
   version: number
-  /** of its turns in lanes that it shares with other crawls */
+  /** its share of turns in lanes that it shares with other crawls */
   weight: number
   state: CrawlState
-  /** it ends by itself at this instant of Redis's clock */
+  /** the crawl ends at this instant of Redis's clock */
   expiresAt?: Instant | undefined
   limits?: CrawlLimits | undefined
   settings?: CrawlSettings | undefined
-  /** of the latest change */
+  /** when the latest change was made */
   at: Instant
   by: string
   reason: string
 }
 export const MOST_WEIGHT = 100
-/** Crawls that are known at once: each has a stream and a hash in every partition, and lists name them all. */
+/** Number of crawls that may exist at one time: each has a stream and a hash in every partition, and lists name them all. */
 export const MOST_CRAWLS = 10_000
 export const USUAL: CrawlRecord = { version: 0, weight: 1, state: 'running', at: 0, by: '', reason: '' }
 const MAX_TEXT = 256
 
-/** null: the end, a limit or a setting is taken away. */
+/** A value of null removes the end, the limit or the setting. */
 export type CrawlChange = {
   weight?: number
   state?: 'running' | 'paused' | 'cancelled'
@@ -67,19 +67,19 @@ export type CrawlChange = {
 }
 export type Changing = { name: string; change: CrawlChange; by: string; reason: string }
 
-/** The request cannot be carried out; nothing was changed. */
+/** The change is not possible; nothing was changed. */
 export class CrawlError extends Error {
   override readonly name = 'CrawlError'
 }
 
-/** URLs of such a crawl end with this reason. */
+/** The reason with which URLs of a crawl in this state end. */
 const ENDINGS: { [S in CrawlState]?: RefusedReason } = {
   cancelled: 'cancelled',
   ended: 'crawl-ended',
   spent: 'crawl-bytes',
 }
 export const endingOf = ({ state }: CrawlRecord): RefusedReason | undefined => ENDINGS[state]
-/** None of its URLs goes out. */
+/** Whether no URL of the crawl is sent. */
 export const isHeld = ({ state }: CrawlRecord): boolean => state !== 'running'
 
 /** @throws CrawlError that says what is wrong */
@@ -101,7 +101,7 @@ export function changed(record: CrawlRecord, { name, change, by, reason }: Chang
   const { pool } = change.settings ?? {}
   if (pool !== null && pool !== undefined && !PoolName.safeParse(pool).success) throw new CrawlError(POOL_NAME)
   return {
-    ...record, // with what a later version has written there
+    ...record, // keeps fields that a later version has written
     version: Math.max(record.version + 1, Math.floor(now)),
     weight,
     state: state === 'running' ? reopened(expiresAt, now) : state,
@@ -126,7 +126,7 @@ function merged<T extends object>(
   return all.length === 0 ? undefined : (Object.fromEntries(all) as T)
 }
 
-/** A crawl whose end has come, or that has fetched as much as it may: what its record becomes. */
+/** The next record of a crawl whose end has come, or that has fetched as many bytes as its limit allows. */
 export function endedBy(record: CrawlRecord, bytes: number, now: Instant): CrawlRecord | undefined {
   const { state, expiresAt, limits } = record
   if (state !== 'running' && state !== 'paused') return undefined

@@ -1,4 +1,4 @@
-/** How many of the stored URLs are whose: which crawls are let in while little memory is left (memory.ts). */
+/** The share of each crawl in the stored URLs: decides which crawls may store URLs while little memory is left (memory.ts). */
 import { DEFAULT_CRAWL, type Deadline } from '@decorum/protocol'
 import { CRAWL, keysOf } from '../layout.ts'
 import { mastersOf, type RedisLink } from '../link.ts'
@@ -7,14 +7,14 @@ import { crawlsIn } from '../outcomes.ts'
 import { answersOf, withDeadline } from '../scripts.ts'
 
 /**
- * What Redis keeps of a host that has been visited (its robots.txt, the exchange that ended last, notes for operators), in bytes: 760 of
- * 20,000 hosts with a short robots.txt, Redis 7.0, 27 November 2026. A URL that waits takes about as much.
+ * The memory that Redis uses for a host that has been visited (its robots.txt, its last exchange, notes for operators), in bytes: 760,
+ * measured with 20,000 hosts that have a short robots.txt, Redis 7.0, 27 November 2026. A waiting URL uses about as much.
  */
 const HOST_BYTES = 760
 
 /**
- * The share of maxmemory that will be used when all hosts with stored URLs have been visited. The URLs themselves leave at any time or late:
- * sites may not answer for hours.
+ * The share of maxmemory that will be used when all hosts with stored URLs have been visited. The URLs themselves are not subtracted: they
+ * may stay for hours when sites do not answer.
  * @throws LedgerUnavailableError when a partition does not answer
  */
 export async function shareToCome(
@@ -29,7 +29,7 @@ export async function shareToCome(
   return share + (lanes * HOST_BYTES) / mastersOf(redis).length / most
 }
 
-/** Stored URLs by crawl, of those that have any. */
+/** Number of stored URLs by crawl, for crawls that have any. */
 export type StoredUrls = ReadonlyMap<string, number>
 
 /** @throws LedgerUnavailableError when a partition does not answer */
@@ -47,7 +47,7 @@ export async function storedUrls(redis: RedisLink, tags: readonly string[], dead
   const [all = 0, ...others] = [DEFAULT_CRAWL, ...crawls].map((_, at) =>
     each.reduce((sum, one) => sum + (one[at] ?? 0), 0),
   )
-  const ofDefault = all - others.reduce((sum, one) => sum + one, 0) // it is not counted by itself
+  const ofDefault = all - others.reduce((sum, one) => sum + one, 0) // it has no count
   return new Map(
     [ofDefault, ...others].flatMap((count, at) =>
       count > 0 ? [[at === 0 ? DEFAULT_CRAWL : (crawls[at - 1] as string), count]] : [],
@@ -55,7 +55,7 @@ export async function storedUrls(redis: RedisLink, tags: readonly string[], dead
   )
 }
 
-/** Whether a crawl has more of the stored URLs than each would have if all crawls with URLs had equally many. */
+/** Whether a crawl has more stored URLs than an equal share among all crawls with URLs. */
 export function isBeyondShare(stored: StoredUrls, crawl: string): boolean {
   const all = [...stored.values()].reduce((sum, one) => sum + one, 0)
   return (stored.get(crawl) ?? 0) * stored.size > all

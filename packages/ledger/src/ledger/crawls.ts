@@ -1,4 +1,4 @@
-/** Crawls in all partitions, their outcomes, and the groups that read these. */
+/** The calls about crawls in all partitions, their outcomes, and the groups that read these. */
 import { outcomesKey } from '@decorum/protocol'
 import type { CrawlBook } from '../crawls/book.ts'
 import { changeCrawl, forgetCrawl } from '../crawls/change.ts'
@@ -11,10 +11,10 @@ import { readTags } from '../record/tags.ts'
 import { thatAnswer } from '../that-answer.ts'
 import type { Partitions } from './partitions.ts'
 
-/** Crawls whose outcomes are trimmed by one call, beside the default one. */
+/** Number of crawls, beside the default one, whose outcomes one call trims. */
 const TRIMMED_AT_ONCE = 50
 
-/** The same partitions, as the files of crawls/ need them. */
+/** The same partitions, in the form that the files of crawls/ use. */
 export const crawlPlaces = ({ redis, active, all, deadline }: Partitions) => ({
   redis,
   places: active,
@@ -27,12 +27,12 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
   const places = crawlPlaces(partitions)
   const trimmedTo = new Map<number, number>()
   return {
-    /** The crawls with their counts, the default one first; of the partitions that answer. */
+    /** The crawls with their counts, the default one first, from the partitions that answer. */
     crawls: (names?: readonly string[]): Promise<Crawl[]> => listCrawls(places, names),
     /**
      * Sets weight, pause, end, limits or settings of a crawl, or cancels it.
-     * @returns the record, and how many partitions did not answer: they get it when they do
-     * @throws  CrawlError when that cannot be done: nothing was changed
+     * @returns the record, and how many partitions did not answer: each gets it when it answers again
+     * @throws  CrawlError when the change is not possible: nothing was changed
      */
     changeCrawl: (changing: Changing): Promise<{ record: CrawlRecord; unreached: number }> =>
       changeCrawl(places, changing, wall),
@@ -40,7 +40,7 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
     forgetCrawl: (name: string) => forgetCrawl(places, name),
     /** Ends crawls whose end has come, and shares limits among the partitions. */
     limitCrawls: (): Promise<void> => limitCrawls(places, book, wall()),
-    /** Ends some URLs of the crawls that are over. @returns how many */
+    /** Ends some URLs of the crawls that have ended. @returns how many */
     async sweepCrawls(partition: number): Promise<number> {
       let ended = 0
       for (const name of book.names()) {
@@ -60,17 +60,17 @@ export function crawlCalls(partitions: Partitions, book: CrawlBook) {
         await timed(trimOutcomes(redis, keys, crawl), 'trimOutcomes')
       trimmedTo.set(partition, from + TRIMMED_AT_ONCE < crawls.length ? from + TRIMMED_AT_ONCE : 0)
     },
-    /** Instant of the oldest outcome that some reader may still want, ms; undefined: there is none. Of all partitions, or it throws. */
+    /** Instant of the oldest outcome that some reader may still need, ms; undefined: there is none. Throws unless all partitions answer. */
     async oldestOutcome(): Promise<number | undefined> {
       const { tags, retired } = await timed(readTags(redis), 'oldestOutcome')
       return timed(oldestOutcome(redis, [...tags, ...retired]), 'oldestOutcome')
     },
-    /** How many outcomes of a crawl are stored in each partition that answers: at the limit, dispatch pauses. */
+    /** How many outcomes of a crawl each answering partition stores: at the limit, dispatch pauses. */
     unread: (crawl: string): Promise<number[]> =>
       thatAnswer(tags.map((tag) => timed(redis.xlen(outcomesKey(tag, crawl)), 'unread'))),
-    /** The groups that read a crawl's outcomes, those with most to read first; of the partitions that answer. */
+    /** The groups that read a crawl's outcomes, those with most to read first, from the partitions that answer. */
     readers: (crawl: string): Promise<Reader[]> => timed(readersOf(redis, [...tags, ...retired], crawl), 'readers'),
-    /** Forgets a group and writes that down. It throws when a partition does not answer, and asking again is safe. */
+    /** Forgets a group and records that. Throws when a partition does not answer; repeating the call is safe. */
     forgetReader: (forgetting: Forgetting): Promise<Forgotten> =>
       timed(forgetReader(redis, [...tags, ...retired], forgetting), 'forgetReader'),
   }

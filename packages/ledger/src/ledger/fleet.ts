@@ -1,4 +1,4 @@
-/** What is written to every partition and read from all of them: who runs, what is stopped, delays and policies, where pages are kept. */
+/** The calls that write to every partition and read from all: running processes, stops, delays and policies, and where pages are kept. */
 import { MINUTE } from '@decorum/protocol'
 import { ANNOUNCED, contentKey, EPOCH } from '../layout.ts'
 import { memoryOf, type RedisMemory } from '../memory.ts'
@@ -12,8 +12,8 @@ const MEMBER_LIFE_MS = 5_000
 
 export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stops, rates, lookAtTags }: Partitions) {
   const inFlight = tags.map(() => 0)
-  // Every process calls every partition: one that lost its data is given the epoch that running processes remember, and when the
-  // master of one is away, the others still know which processes run.
+  // Every process calls every partition. So a partition that lost its data gets the epoch that running processes remember, and when one
+  // master is unreachable, the other partitions still know which processes run.
   const rolls = (announced?: { member: Member; lifeMs: number }): Promise<Roll[]> =>
     thatAnswer(
       active.map(async ({ verbs: { fleet } }, at) => {
@@ -26,7 +26,7 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
       }),
     )
   return {
-    /** Announces that this process is alive, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
+    /** Announces that this process runs, and returns the others. To be called once a second; `lifeMs` 0: this process ends. */
     async announce(member: Member, lifeMs = MEMBER_LIFE_MS): Promise<Member[]> {
       const [all] = await Promise.all([rolls({ member, lifeMs }), lookAtTags().catch(() => undefined)])
       return membersOf(all)
@@ -34,44 +34,46 @@ export function fleetCalls({ deadline, redis, tags, all, active, of, timed, stop
     /** How full Redis is. */
     memory: (): Promise<RedisMemory> => memoryOf(redis, deadline),
     members: async (): Promise<Member[]> => membersOf(await rolls()),
-    /** Leases in each partition, as of the latest `announce` or `members`; 0 for one that does not answer. */
+    /** Leases in each partition, as of the latest `announce` or `members`; 0 for a partition that does not answer. */
     inFlight: (): readonly number[] => inFlight,
-    /** Every lease has ended and Redis is about to be stopped: after it is started again, no lease has to be waited for. */
+    /** Announces that every lease has ended and Redis is about to be stopped: after its restart, no lease has to be waited for. */
     async announceRestart(): Promise<void> {
       for (const { keys } of all)
         await timed(redis.hset(keys.epoch, EPOCH.restartAnnounced, ANNOUNCED.plain), 'announceRestart')
     },
     /**
-     * Least delays and site policies of one version of the fleet's configuration: no lane has a shorter delay, whichever process asks.
-     * Lanes that an earlier version held are looked at again. An older version changes nothing. Resolves when every partition that
-     * answers has them; the others get them when they do.
+     * Sets least delays and site policies of one version of the fleet's configuration: no lane has a shorter delay, whichever process
+     * calls. Lanes that an earlier version held are judged again. An older version changes nothing. Resolves when every partition that
+     * answers has them; the others get them when they answer again.
      */
     async setRates(record: Rates): Promise<void> {
       rates.learn(record)
       await rates.settled()
     },
     /**
-     * Emergency stops: nothing that they name is started any more, by anybody, from the answer on. What is in flight ends.
-     * @returns  the stops, and how many partitions did not answer: nothing can start there, and each gets them as soon as it answers
-     * @throws   StopError when that cannot be done: nothing was changed
+     * Sets emergency stops: from the answer on, no process starts a request that they cover. Requests in flight continue.
+     * @returns  the stops, and how many partitions did not answer: nothing can start there, and each gets the stops as soon as it answers
+     * @throws   StopError when the change is not possible: nothing was changed
      */
     stop: (stopping: Stopping): Promise<{ record: StopRecord; unreached: number }> =>
       stops.change((record, at) => withStops(record, stopping, at)),
     lift: (lifting: Lifting): Promise<{ record: StopRecord; unreached: number }> =>
       stops.change((record, at) => withoutStops(record, lifting, at)),
-    /** Takes a sample of how the partition is, for operators to see later, unless one was taken within the last half minute. */
+    /** Takes a sample of the partition's state for operators, unless one was taken within the last half minute. */
     sample: (partition: number) => of(partition).verbs.sample(),
-    /** Announces, for the next minute, that this process serves at `base` the pages that it keeps. */
+    /** Announces, for the next minute, that this process serves the pages that it keeps at `base`. */
     async announceContent(base: string): Promise<void> {
       await timed(redis.set(contentKey(base), '1', 'PX', MINUTE), 'announceContent')
     },
-    /** Whether a process has announced that. No other address is asked for pages, or sent the fleet's token. */
+    /**
+     * Whether a process has announced this address. Pages are requested from no other address, and the fleet's token is sent to no other.
+     */
     keepsContent: async (base: string): Promise<boolean> =>
       (await timed(redis.exists(contentKey(base)), 'keepsContent')) === 1,
   }
 }
 
-/** The members of all partitions, each once. */
+/** The members of all partitions, without duplicates. */
 function membersOf(rolls: Roll[]): Member[] {
   return readMembers(new Set(rolls.flatMap(({ members }) => members)))
 }

@@ -36,15 +36,15 @@ import type { Partitions } from './partitions.ts'
 
 export type OutboxEntry = { id: string; candidate: RedirectTarget }
 
-/** Notes only listen: the error of a call goes to its caller. */
+/** Errors are ignored here, because notes are a side effect: the caller gets the error of the call itself. */
 const ignored = (): void => {}
 
 type Ended = Pick<Completion, 'agent' | 'origin' | 'fence' | 'delayMs' | 'elapsedMs' | 'tookMs'> & { load?: SiteLoad }
 
-/** @param notes  undefined: none are written */
+/** @param notes  undefined: no notes are written */
 export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Notes | undefined) {
   const { redis, all, of, ofOrigin, placeOf, deadline, settings, timed, wall } = partitions
-  /** Before it is reported: what passes until Redis answers is no part of it. */
+  /** To be called before the end is reported, so that the round trip to Redis is not counted. */
   const exchangeOf = ({ agent, origin, tookMs, elapsedMs, delayMs }: Ended): NotedExchange | undefined => {
     if (notes === undefined || tookMs === undefined) return undefined
     const endedAt = Math.round(wall(placeOf(origin)) - elapsedMs)
@@ -59,10 +59,11 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (outcome !== undefined) notes?.outcome(outcome, origin, exchange)
     else if (load.kind === 'normal' && exchange !== undefined) notes?.request(origin, exchange)
   }
-  /** An exchange is over in a lane: should Redis lose that, it is written again. */
+  /** Keeps the end of an exchange, to write it again if Redis loses it. */
   const keepClosed = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): void => {
     const { closings, scripts } = ofOrigin(origin)
-    // What the holder of a permit says has passed is believed as far back as its lease: a fence is an instant, in µs, or a later one.
+    // A permit holder's report of elapsed time is believed at most back to the grant of the lease: a fence is an instant, in µs, or a later
+    // one.
     const now = scripts.now()
     const endedAt = Math.min(now, Math.max(now - elapsedMs, fence / 1_000))
     closings.ended({ lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) })
@@ -76,11 +77,11 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       if (result !== 'outcomes-full') for (const item of items) if ('outcome' in item) notes?.outcome(item.outcome)
       return result
     },
-    /** The job of this mark is done. The mark is kept for an hour more, for a gateway that was away while another one did the same job. */
+    /** Marks the job as done. The mark is kept for another hour, for a gateway that was unreachable while another one did the same job. */
     async forgetMark(partition: number, name: string): Promise<void> {
       await timed(redis.pexpire(of(partition).keys.mark(name), DONE_MARK_MS), 'forgetMark')
     },
-    /** Candidates that redirects led to, oldest first; only those behind an id when one is given. */
+    /** The candidates that redirects led to, oldest first; with `after`, only those behind that id. */
     async outbox(partition: number, most: number, after?: string): Promise<OutboxEntry[]> {
       const from = after === undefined ? '-' : `(${after}`
       const rows = await timed(redis.xrange(of(partition).keys.outbox, from, '+', 'COUNT', most), 'outbox')
@@ -93,15 +94,18 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       if (ids.length > 0) await timed(redis.xdel(of(partition).keys.outbox, ...ids), 'clearOutbox')
     },
     reserve: (partition: number, request: ReserveRequest) => of(partition).verbs.reserve(request),
-    /** Reserves a lane for an order of its origin's robots.txt that no URL of the lane asks for. */
+    /** Reserves a lane for a robots.txt order that no URL of the lane needs. */
     claim: (request: ClaimRequest) => ofOrigin(request.origin).verbs.claim(request),
-    /** Orders on their way to the workers of a pool. */
+    /** The orders that wait for workers of a pool. */
     pool: (partition: number, name: string) =>
       poolLists(redis, of(partition).keys, name, { lifeMs: settings.reserveMs, deadline }),
-    /** @returns 0 when a robots fetch may follow a redirect to this origin now, which no other one may within `apartMs`; else ms until then */
+    /**
+     * Takes the turn for a robots fetch to follow a redirect to this origin; no other fetch may within `apartMs`. @returns 0: taken; else
+     * ms until the next turn
+     */
     hopTurn: (origin: string, whose: string, apartMs: number): Promise<number> =>
       takeHopTurn(redis, ofOrigin(origin).keys, `${hostOf(origin)} ${whose}`, apartMs, deadline),
-    /** The turn that was taken by `hopTurn` lasts for so long from now on: the delay of the lane is known only then. */
+    /** Sets how long a turn taken by `hopTurn` lasts from now: the delay of the lane is known only now. */
     keepHopTurn: (origin: string, whose: string, apartMs: number): Promise<void> =>
       keepHopTurn(redis, ofOrigin(origin).keys, `${hostOf(origin)} ${whose}`, apartMs, deadline),
     /** The URL of a lane that is in flight, by the priority and the crawl of its order. */
@@ -109,19 +113,17 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       firstUrlOf(redis, ofOrigin(lane.origin).keys, lane, listOf(priority, crawl), deadline),
     start: (request: StartRequest) => ofOrigin(request.origin).verbs.start(request),
     /**
-     * Asks whether a request that was started some time ago may still be sent, for the lanes of one partition that it holds. When it
-     * is refused they are given back by `resolve`: `unused` for a lease that was started, `release` for a secondary lease.
+     * Checks whether a request that was started some time ago may still be sent, for the lanes of one partition that it holds. When it is
+     * refused, `resolve` ends them: `unused` for a lease that was started, `release` for a secondary lease.
      */
     confirm: (held: LeasedLane[]) => ofOrigin(held[0]?.origin ?? '').verbs.confirm(held),
-    /** A secondary lease, at once or later. It ends by `complete` with `secondary`, or by `resolve` with `release`. */
+    /** A secondary lease, now or later. `complete` with `secondary`, or `resolve` with `release`, ends it. */
     acquire: (request: SecondaryRequest) => ofOrigin(request.lanes[0]?.origin ?? '').verbs.acquire(request),
-    /** The lease of a permit and of its pace lane, or why not. It ends by `complete` with `secondary`, or by `resolve`. */
+    /** The lease of a permit and of its pace lane, or why not. `complete` with `secondary`, or `resolve`, ends it. */
     grant: (request: GrantRequest) => ofOrigin(request.origin).verbs.grant(request),
-    /** One more request under leases of one partition that are held: it waits for every gate and delay of all their lanes. */
+    /** Another request under leases of one partition that are held: it waits for every gate and delay of all their lanes. */
     next: (request: NextRequest) => ofOrigin(request.held[0]?.origin ?? '').verbs.next(request),
-    /**
-     * The leases that one permit, or one order of a pool, holds in one partition last so much longer from now on: all of them, or none.
-     */
+    /** Extends the leases that one permit, or one order of a pool, holds in one partition by this much from now: all of them, or none. */
     extend: (held: LeasedLane[], leaseMs: number) => ofOrigin(held[0]?.origin ?? '').verbs.extend(held, leaseMs),
     complete(completion: Completion): Promise<CompleteResult> {
       const exchange = exchangeOf(completion)
@@ -141,7 +143,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       }, ignored)
       return ended
     },
-    /** Somebody holds a permit for the origin: what is known of it is kept as long as any. */
+    /** Keeps the facts about an origin for the full time, because a permit for it is held. */
     keep: (origin: string, state: RobotsState) => ofOrigin(origin).verbs.keep(origin, state),
     async record(robotsRecord: RobotsRecord): Promise<RecordResult> {
       const exchange = exchangeOf(robotsRecord)
@@ -149,7 +151,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       const { origin, state } = robotsRecord
       if (result !== 'completed') return result
       if (robotsRecord.withPage !== true) keepClosed(robotsRecord)
-      // Notes of an origin that only a token asked about would outlive what is known of it.
+      // No notes for an origin that only a token asked about: they would outlive the facts about the origin.
       if (robotsRecord.unclaimedBy !== undefined) return result
       if (state.answer !== undefined) notes?.robots(origin, state.answer, robotsRecord, exchange)
       if (robotsRecord.withPage !== true) noteLoad(robotsRecord, undefined)
@@ -159,7 +161,7 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     /** The body of a robots.txt. */
     body: (partition: number, hash: string): Promise<Uint8Array | undefined> =>
       bodyOf(redis, of(partition).keys, hash, deadline),
-    /** Of origins of one partition, in their order. */
+    /** The robots states of origins of one partition, in the order given. */
     robotsStates(partition: number, origins: string[]): Promise<{ version: number; state: RobotsState }[]> {
       const { keys, scripts } = of(partition)
       return robotsStatesOf(redis, keys, scripts, origins, deadline)

@@ -1,4 +1,4 @@
-/** The partitions of an open ledger, and what all of its calls share: where an origin lives, the time, the deadline, the stops. */
+/** The partitions of an open ledger, and what all calls share: the partition of an origin, the time, the deadline, the stops. */
 import { type Deadline, hostOf, partitionOf } from '@decorum/protocol'
 import { checkRedis } from '../fit.ts'
 import { EPOCH, type Keys, keysOf, STOPS } from '../layout.ts'
@@ -26,7 +26,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
   const settings = verbSettings(options)
   const holdMs = settings.leaseMs + settings.quarantineMs
   const isNew = options.isNew ?? options.nowMs !== undefined
-  const isVirtual = options.nowMs !== undefined // the age of the Redis server says nothing then
+  const isVirtual = options.nowMs !== undefined // then the age of the Redis server has no meaning
   const known = isNew || isVirtual ? { isNew } : { holdMs }
   const registered = await registerPartitions(clock, redis, options.partitions, known)
   const { tags, retired } = registered
@@ -78,7 +78,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
   const wall = (partition = 0): number => now(partition) - of(partition).scripts.aheadMs()
   const notice = options.onNotice ?? (() => {})
   const said = new Map<string, string>()
-  /** Reads the epoch again, because several calls may have seen the new one at once. */
+  /** Reads the epoch from Redis, because several calls may have seen the new one at once. */
   const sayWhyHeld = async (keys: Keys, scripts: Scripts): Promise<void> => {
     const found = await timed(redis.hmget(keys.epoch, EPOCH.id, EPOCH.why, EPOCH.holdUntil), 'epoch').catch(() => [])
     const sentence = whyHeld(
@@ -108,10 +108,10 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
     () => {},
   )
   const tagsKeeper = keeperOf([tagsPlace(redis)], registered, () => {})
-  // The first calls also bring the time and the epoch.
+  // These first calls also bring the time and the epoch.
   const seen = await thatAnswer(active.map(({ verbs }) => verbs.fleet()))
   await Promise.all(active.map(({ keys, scripts }) => sayWhyHeld(keys, scripts)))
-  await stops.settled() // a partition without the stops gets them before this process grants anything in it
+  await stops.settled() // a partition without the stops gets them before this process grants anything there
   if (seen.length < tags.length)
     warnings.push(
       `${tags.length - seen.length} of ${tags.length} partitions do not answer: a master of the cluster is away`,
@@ -119,18 +119,18 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
   return {
     redis,
     deadline,
-    /** what the verbs are given with each call; some of it may change while the ledger is open */
+    /** settings of the verbs, passed with each call; some may change while the ledger is open */
     settings,
     warnings,
     tags,
     retired,
-    /** those in which hosts live, in the order of `tags` */
+    /** the partitions in which hosts live, in the order of `tags` */
     active,
-    /** `active`, and behind them the retired ones */
+    /** `active`, followed by the retired ones */
     all,
-    /** one of `all`, by its place there */
+    /** the partition at this place in `all` */
     of,
-    /** the one in which an origin lives */
+    /** the partition in which an origin lives */
     ofOrigin: (origin: string): Partition => of(placeOf(origin)),
     placeOf,
     /** settles as `work` does, or fails with LedgerUnavailableError when Redis does not answer in time */
@@ -139,14 +139,14 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
     wall,
     stops,
     rates,
-    /** Looks whether the list of partitions is still there; where Redis has lost it, it is written again. */
+    /** Checks whether the list of partitions still exists, and writes it again if Redis has lost it. */
     async lookAtTags(): Promise<void> {
       tagsKeeper.report(0, await timed(tagsVersion(redis), 'partitions'))
     },
   }
 }
 
-/** How many origins' partitions are remembered: each verb of each URL needs one, and it takes a SHA-1. */
+/** Number of origins whose partition is cached: each verb of each URL needs it, and computing it takes a SHA-1. */
 const PLACES = 10_000
 
 function remembering(find: (origin: string) => number): (origin: string) => number {

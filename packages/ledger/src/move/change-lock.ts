@@ -1,7 +1,7 @@
 /**
- * One change of a whole ledger at a time: of the number of partitions, or of the layout. A change holds a lock that ends by itself, and
- * has a number that only rises. The epoch of each partition keeps the number of the change that took it, and every write there checks it
- * in the same script. So a run that was frozen, lost its lock and was overtaken changes nothing any more, wherever it wakes up.
+ * Allows one change of a whole ledger at a time: of the number of partitions, or of the layout. A change holds a lock that expires, and has
+ * a number that only rises. The epoch of each partition keeps the number of the change that took it, and every write checks it in the same
+ * script. So a run that was frozen, lost its lock and was overtaken changes nothing any more, however late it wakes up.
  */
 
 import { type Clock, systemClock } from '@decorum/protocol'
@@ -14,12 +14,12 @@ const LIFE_MS = 10_000
 /** Every write throws LedgerUnfitError once another change has overtaken this one. */
 export type Change = {
   /**
-   * From here on this change may write to a partition, and no earlier one.
-   * @param gate  closes it to all that know another number of partitions: `2>6`
+   * Takes a partition: from now on this change may write to it, and no earlier one.
+   * @param gate  closes it to all processes that know another number of partitions: `2>6`
    */
   take(tag: string, gate?: string): Promise<unknown>
   run<Name extends string>(tag: string, step: Step<Name>, args: Args<Name>, items?: readonly Arg[]): Promise<unknown>
-  /** Commands of Redis in this partition, in one step: `['HSET', key, field, value]`. */
+  /** Runs commands of Redis in this partition, in one step: `['HSET', key, field, value]`. */
   write(tag: string, ...commands: Arg[][]): Promise<unknown>
   writeTags(tags: string[], retired: string[]): Promise<unknown>
 }
@@ -37,13 +37,13 @@ export async function holdingChange<T>(
     )
   const renew = clock.interval(() => {
     const args = { change: number, lifeMs: LIFE_MS }
-    changeScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next one, or it runs out
+    changeScripts.renew.run(redis, [CHANGE_LOCK_KEY, CHANGES_KEY], args).catch(() => undefined) // the next renewal may succeed, or the lock expires
   }, LIFE_MS / 5)
   try {
     return await work(changeOf(redis, number))
   } finally {
     clock.cancel(renew)
-    await changeScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it runs out by itself
+    await changeScripts.release.run(redis, [CHANGE_LOCK_KEY], { change: number }).catch(() => undefined) // it expires anyway
   }
 }
 
@@ -64,7 +64,7 @@ function changeOf(redis: RedisLink, number: number): Change {
     }
   }
   const run: Change['run'] = (tag, step, args, items) => {
-    // The second key never exists, so that a partition whose slot is half moved refuses (KEY.partitions in layout.ts).
+    // The second key never exists, so that Redis refuses the call while the slot is moving (KEY.partitions in layout.ts).
     const { epoch, count } = keysOf(tag)
     return call(step, [epoch, count('change')], args, items)
   }

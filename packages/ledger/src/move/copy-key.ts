@@ -1,4 +1,4 @@
-/** A key as it is, in another partition. */
+/** Copies a key unchanged to another partition. */
 import type { RedisLink } from '../index.ts'
 import { type Arg, valuesOf } from '../stored.ts'
 import type { Change } from './change-lock.ts'
@@ -6,9 +6,9 @@ import type { Change } from './change-lock.ts'
 export type Mover = { redis: RedisLink; change: Change }
 
 /**
- * With the life it has left, in place of what an earlier try has brought there; the original stays.
- * @param also  what is done in the same step
- * @returns     false when it is not there: then nothing is done
+ * Copies a key with its remaining life and replaces the copy of an earlier try; the original stays.
+ * @param also  commands in the same step
+ * @returns     false when the key does not exist: then nothing is done
  */
 export async function copyKey(
   { redis, change }: Mover,
@@ -17,7 +17,7 @@ export async function copyKey(
   target: string,
   also: (lifeMs: number) => Arg[][] = () => [],
 ): Promise<boolean> {
-  // In one step: a key that expires between the two reads would stay for ever at its new place (a life of 0).
+  // In one step: a key that expired between the two reads would have no expiry at its new place (a life of 0).
   const answers = await redis.multi().dumpBuffer(key).pttl(key).exec()
   const [dump, life] = valuesOf(answers, 'copyKey') as [Buffer | null, number]
   if (dump === null) return false
@@ -26,7 +26,7 @@ export async function copyKey(
   return true
 }
 
-/** The life of a key that has one, or has just been made, is at least this. */
+/** Gives a key that has a life, or was just made, at least this life. */
 export const liveAtLeast = (key: string, lifeMs: number): Arg[][] => [
   ['PEXPIRE', key, lifeMs, 'NX'],
   ['PEXPIRE', key, lifeMs, 'GT'],

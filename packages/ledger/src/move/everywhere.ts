@@ -1,5 +1,5 @@
 /**
- * What every partition has: least delays, stops, policies, and the records of crawls. A partition that comes, or that was unreachable when
+ * Copies the records that every partition has: least delays, stops, policies, and crawls. A new partition, or one that was unreachable when
  * they changed, gets the latest version before it is opened, so nothing is granted there without them.
  */
 
@@ -10,24 +10,27 @@ import type { Place } from './move-keys.ts'
 type Moves = typeof EPOCH_MOVES
 type Everywhere = { [Name in keyof Moves]: Moves[Name] extends 'everywhere' ? Name : never }[keyof Moves]
 
-/** Where the instants stand in a field of the epoch that begins with its version, and in the values of the hash of the same name; in the forms of layout.ts. */
+/**
+ * The instants in a field of the epoch that begins with its version, and in the values of the hash of the same name; in the formats of
+ * layout.ts.
+ */
 const DOCUMENTS: Record<Everywhere, { instants: RegExp; hash?: 'stops' | 'policies' }> = {
   leastDelays: { instants: /(?<=;\S+ \d+ )[\d.]+/g },
   stops: { instants: /(?<=^\d+ )[\d.]+/, hash: 'stops' },
   policies: { instants: /(?<=^\d+ \d+ )[\d.]+/, hash: 'policies' },
 }
-/** A value without an end, and the whole record as JSON, begin with no number. */
+/** A value that never ends, and the whole record as JSON, do not begin with a number. */
 const FIRST = /^[\d.]+/
 
-/** 0 stands for none. */
+/** Moves instants by `byMs`; 0 means none and stays. */
 const moveOn = (text: string, instants: RegExp, byMs: number): string =>
   byMs === 0 ? text : text.replace(instants, (at) => (Number(at) === 0 ? at : (Number(at) + byMs).toFixed(3)))
 
-/** Fields that are written by one command. */
+/** Number of fields that one command writes. */
 const PAGE = 500
 
 type At = { tag: string; version: number }
-/** The first of those that are latest. */
+/** The latest version; of equal ones the first. */
 const latestOf = <T extends At>(all: T[]): T => all.reduce((one, other) => (other.version > one.version ? other : one))
 
 export async function spreadDocuments({ redis, change, there, tags, ahead }: Place): Promise<void> {
@@ -48,15 +51,15 @@ export async function spreadDocuments({ redis, change, there, tags, ahead }: Pla
         const some = entries.slice(at, at + PAGE).flatMap(([one, value]) => [one, moveOn(value, FIRST, byMs)])
         await change.write(tag, ['HSET', keys[hash], ...some])
       }
-      // Last: by its version a change that is taken up again sees that all of it is there.
+      // Written last: a resumed change recognizes by the version that the whole record is there.
       await change.write(tag, ['HSET', keys.epoch, field, moveOn(latest.text, instants, byMs)])
     }
   }
 }
 
 /**
- * When Redis lost its latest writes, and when every request of then has ended: until then the end of a lane's last exchange may be unknown,
- * wherever the lane is. A partition that has lost nothing delays its own lanes by that, too, and none opens early.
+ * Copies the instant at which Redis lost its latest writes, and when every request of that time has ended: until then the end of a lane's
+ * last exchange may be unknown, wherever the lane is. A partition that has lost nothing delays its lanes by that too, and none opens early.
  */
 export async function spreadLoss({ redis, change, there, tags, ahead }: Place): Promise<void> {
   const texts = await Promise.all(there.map((tag) => redis.hget(keysOf(tag).epoch, EPOCH.lost)))
@@ -77,7 +80,7 @@ const SHARES = fieldsThat('share')
 
 /** @returns the names of all crawls */
 export async function spreadCrawls({ redis, change, there, tags }: Place): Promise<string[]> {
-  const lists = new Map<string, Map<string, string>>() // a crawl may be called `constructor`
+  const lists = new Map<string, Map<string, string>>() // a map, because a crawl may be called `constructor`
   for (const tag of there) lists.set(tag, new Map(Object.entries(await redis.hgetall(keysOf(tag).crawls))))
   const names = new Set([...lists.values()].flatMap((list) => [...list.keys()]))
   for (const name of names) {
@@ -100,8 +103,8 @@ export async function spreadCrawls({ redis, change, there, tags }: Place): Promi
 }
 
 /**
- * Deals the limits of crawls that hold for all partitions together, as gateways do each second: a partition that comes would take in as
- * many URLs as come until then.
+ * Divides the limits of crawls among the partitions, as gateways do each second: without a share, a new partition would take in any number
+ * of URLs until then.
  */
 export async function dealLimits({ redis, change, tags }: Place, names: readonly string[]): Promise<void> {
   const today = String(Math.floor(Number((await redis.time())[0]) / (DAY / 1_000)))

@@ -1,6 +1,6 @@
 /**
- * Moves what does not go along with a lane or an origin: keys and entries that KEY_MOVES says belong to a lane, an origin or a host. They
- * are found by their names, in one pass over each server.
+ * Moves keys and entries that do not move with a lane or an origin but belong to one, or to a host, by KEY_MOVES. They are found by name,
+ * in one pass over each server.
  */
 
 import { hostOf, ORDERS, partitionOf } from '@decorum/protocol'
@@ -12,26 +12,26 @@ import type { Ahead } from './server-clocks.ts'
 
 const PAGE = 500
 
-/** What moves where. */
+/** The partitions of a move, and its progress. */
 export type Place = Mover & {
-  /** the partitions that there were, retired ones too; that there are to be; and both */
+  /** the partitions before the change, including retired ones; those after it; and both */
   there: readonly string[]
   tags: readonly string[]
   all: readonly string[]
   ahead: Ahead
-  /** one more has moved */
+  /** called after each move of a lane or an origin */
   moved(kind: 'lanes' | 'origins', urls?: number): void
 }
 
 type Entries = Extract<KeyMove, { entries: Owner }>
-/** What is run for a key with entries of this kind. */
+/** The commands for a key with entries of this kind. */
 const COMMANDS = {
-  hash: { scan: 'hscanBufferStream', put: 'HSET', drop: 'HDEL' }, // values may be packed, and a text would not hold their bytes
+  hash: { scan: 'hscanBufferStream', put: 'HSET', drop: 'HDEL' }, // values may be packed; as text they would lose bytes
   set: { scan: 'sscanStream', put: 'SADD', drop: 'SREM' },
   zset: { scan: 'zscanStream', put: 'ZADD', drop: 'ZREM' },
 } as const
 
-/** The key of a partition, as KEY has it, and what stands behind its colon. */
+/** Splits the key of a partition into its name in KEY and the text behind its colon. */
 function keyOf(rest: string): { key: keyof typeof KEY; name: string } | undefined {
   for (const [key, text] of Object.entries(KEY) as [keyof typeof KEY, string][])
     if (rest === text || (text.endsWith(':') && rest.startsWith(text))) return { key, name: rest.slice(text.length) }
@@ -40,7 +40,7 @@ function keyOf(rest: string): { key: keyof typeof KEY; name: string } | undefine
 
 /**
  * The partition of a lane, an origin or a host.
- * @param here  where it is; a name that is none of these, such as '@example.com', stays there
+ * @param here  its present partition; a name of another form, such as '@example.com', stays there
  */
 export function homeOf(tags: readonly string[], owner: Owner, name: string, here: string): string {
   if (owner === 'host' && name.startsWith('@')) return here
@@ -48,7 +48,7 @@ export function homeOf(tags: readonly string[], owner: Owner, name: string, here
   return tags[partitionOf(host, tags.length)] ?? here
 }
 
-/** Orders of partitions that retire are dropped on the way: none can be started. */
+/** Orders of partitions that retire are dropped: none can be started. */
 export async function moveKeys(place: Place): Promise<void> {
   for (const server of mastersOf(place.redis)) {
     const pages: AsyncIterable<string[]> = server.scanStream({ match: '{decorum:*', count: PAGE })
@@ -78,7 +78,7 @@ async function moveKey(place: Place, from: string, rest: string): Promise<void> 
     await change.write(from, ['UNLINK', `${from}:${rest}`])
 }
 
-/** An entry replaces one of the same name: what lies there was brought by an earlier try. The key lives at least as long as here. */
+/** An entry replaces one of the same name, which an earlier try has copied. The key lives at least as long as here. */
 async function moveEntries(
   { redis, change, tags, ahead }: Place,
   from: string,
@@ -109,7 +109,7 @@ async function moveEntries(
   }
 }
 
-/** @param value  a score, or what a hash has packed: it begins with the instant (LAST in layout.ts) */
+/** @param value  a score, or a packed value of a hash that begins with the instant (LAST in layout.ts) */
 function movedOn(value: string | Buffer, byMs: number): Arg {
   if (typeof value === 'string') return String(Number(value) + byMs)
   const moved = Buffer.from(value)

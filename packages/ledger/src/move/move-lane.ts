@@ -1,6 +1,6 @@
 /**
- * Moves one lane from one partition to another, while nothing else may write to either. A copy replaces what an earlier try left behind,
- * and the original is dropped in one step after all of it is copied. So a move that was broken off anywhere can be made again.
+ * Moves one lane from one partition to another, while nothing else may write to either. A copy replaces the remains of an earlier try, and
+ * the original is deleted in one step after all of it is copied. So an interrupted move can be repeated.
  */
 
 import { DEFAULT_CRAWL, isAssigned } from '@decorum/protocol'
@@ -29,21 +29,21 @@ const INSTANTS = (Object.keys(MEMORY_INSTANTS) as (keyof typeof MEMORY_INSTANTS)
 )
 
 /**
- * Nothing is done when the lane is not in its old partition: it has moved already.
- * @param aheadMs  how far the time of its new partition may be ahead of the old one's: its instants are moved on by that
- * @returns        how many URLs went along
+ * Does nothing when the lane is not in its old partition: it has already moved.
+ * @param aheadMs  how far the time of its new partition may be ahead of the old one's; added to its instants
+ * @returns        how many URLs moved with it
  */
 export async function moveLane(mover: Mover, from: string, to: string, lane: string, aheadMs: number): Promise<number> {
   const { redis, change } = mover
   const [here, there] = [keysOf(from), keysOf(to)]
   const score = await redis.zscore(here.due, lane)
   if (score === null) return 0
-  // A place in the line of due lanes means nothing in another partition: there it is due from now on.
+  // A place in the line of due lanes is meaningless in another partition: there the lane is due from now on.
   const due = Number(score) >= 0 ? Number(score) : Number(await redis.hget(here.epoch, EPOCH.now))
   const { memory, ...urlsOfRecord } = readLaneRecord((await redis.hget(here.lanes, lane)) ?? '')
   for (const name of INSTANTS) if (memory?.[name]) memory[name] = (Number(memory[name]) + aheadMs).toFixed(3)
   const lists = await listsIn(redis, here, lane)
-  /** Ids of its URLs are stored where the lane is. */
+  /** Ids of the lane's URLs are stored in the lane's partition. */
   const eachId = async (how: 'SADD' | 'SREM', keys: Keys): Promise<Map<string, number>> => {
     const counts = new Map(lists.map((list) => [crawlOf(list), 0]))
     for await (const [list, entries] of urlsOf(mover, here, lane, lists, urlsOfRecord.first)) {
@@ -67,7 +67,7 @@ export async function moveLane(mover: Mover, from: string, to: string, lane: str
     ...crawls.map(([crawl, count]) => ['HINCRBY', keys.crawl(crawl), CRAWL.storedEver, sign * count]),
   ]
   const record = writeLaneRecord({ memory, ...urlsOfRecord })
-  // URLs are counted once, however often the move is made again.
+  // URLs are counted once, however often the move is repeated.
   const mark = `lane ${from} ${lane}`
   const isCounted = (await redis.sismember(there.moved, mark)) === 1
   await change.write(
@@ -93,7 +93,7 @@ export async function moveLane(mover: Mover, from: string, to: string, lane: str
   return urls
 }
 
-/** @param first  of the record of the lane, in front of what the list q has */
+/** @param first  the first URL, from the record of the lane; it precedes the list q */
 async function* urlsOf(
   { redis }: Mover,
   here: Keys,

@@ -1,4 +1,4 @@
-/** Moves what is known of one origin, under the rules of move-lane.ts. */
+/** Moves the facts about one origin, under the rules of move-lane.ts. */
 
 import { hostOf, registrableDomain } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
@@ -9,7 +9,7 @@ const INSTANTS = (Object.keys(ORIGIN_INSTANTS) as (keyof typeof FIELD)[])
   .filter((name) => ORIGIN_INSTANTS[name])
   .map((name) => FIELD[name])
 
-/** Robots state, delays, back-off and operations, and the bodies that its rules are in. Does nothing when it has moved already. */
+/** Moves robots state, delays, back-off and operations, and the bodies of its rules. Does nothing when the origin has already moved. */
 export async function moveOrigin(
   mover: Mover,
   from: string,
@@ -28,9 +28,9 @@ export async function moveOrigin(
 }
 
 /**
- * A body may be that of several origins, so the original stays until its life is over. One that costs something is spent where it comes
- * (lib/body-budget.lua of the ledger), so that a domain does not get its budget anew by a change. Nothing is refused: what is over the
- * budget leaves no room for the next one.
+ * Several origins may share a body, so the original stays until it expires. A copied body is charged to the budget of its new partition
+ * (lib/body-budget.lua of the ledger), so that a change does not renew the budget of a domain. Nothing is refused: bodies beyond the budget
+ * leave no room for the next one.
  */
 async function copyBody(mover: Mover, from: string, to: string, host: string, hash: string): Promise<void> {
   const { redis } = mover

@@ -1,6 +1,6 @@
 /**
- * Changes the number of partitions of a ledger that is in use: hosts whose partition is another one afterwards move there, with all that
- * KEY_MOVES says belongs to them. The fleet stands still meanwhile, and every partition refuses callers that know another number:
+ * Changes the number of partitions of a ledger that is in use: hosts whose partition changes move, with everything that belongs to them by
+ * KEY_MOVES. The fleet stands still meanwhile, and every partition refuses callers that know another number:
  * docs/decisions/0009-redis-cluster.md.
  */
 
@@ -20,19 +20,19 @@ export type RepartitionOptions = {
   to: number
   leaseMs: number
   quarantineMs: number
-  /** default: the real one */
+  /** default: the real clock */
   clock?: Clock
-  /** called often with what is going on */
+  /** called often with the progress */
   onProgress?: (progress: RepartitionProgress) => void
 }
 export type RepartitionProgress =
-  /** processes that are announced still, and may have ended */
+  /** number of processes that are still announced, and may have ended */
   | { kind: 'ending'; processes: number }
   | {
       kind: 'waiting'
-      /** leases that have not ended yet */
+      /** number of leases that have not ended yet */
       leases: number
-      /** how long it still waits for leases that a Redis may have forgotten, ms */
+      /** remaining wait for leases that a Redis may have forgotten, ms */
       holdMs: number
     }
   | ({ kind: 'moving' } & Moved)
@@ -40,7 +40,7 @@ type Moved = { lanes: number; origins: number; urls: number }
 export type Repartitioned = Moved & {
   from: number
   to: number
-  /** tags where no host lives any more; their queues and streams are still read */
+  /** tags without hosts, whose queues and streams are still read */
   retired: string[]
 }
 
@@ -48,9 +48,9 @@ const CALL_MS = 10_000
 const PAGE = 500
 
 /**
- * Safe to call again after it broke off, with the same number.
- * @throws LedgerUnfitError when this Redis will not do, processes of the fleet still run, a job is half way in, or another
- *         change is under way
+ * Safe to repeat with the same number after an interruption.
+ * @throws LedgerUnfitError when this Redis is unsuitable, processes of the fleet still run, a job is partly taken in, or another change is
+ * under way
  */
 export async function repartition({ clock = systemClock, ...options }: RepartitionOptions): Promise<Repartitioned> {
   const { redis } = options
@@ -83,13 +83,13 @@ async function underLock(options: RepartitionOptions & { clock: Clock }, change:
   if (began === undefined) await quiet(options, there, from, (processes) => onProgress({ kind: 'ending', processes }))
   for (const tag of all) await change.take(tag, gate)
   const putAll = async (last: string, ...fields: Arg[]): Promise<void> => {
-    // As long as the first partition is closed, the change can be taken up again, so the first is opened last.
+    // While the first partition is closed, the change can be resumed, so the first is opened last.
     for (const tag of [...all.filter((one) => one !== last), last])
       await change.write(tag, ['HSET', keysOf(tag).epoch, ...fields])
   }
   if (moving !== gate) {
-    // A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on it
-    // can store nothing. After that no job can be half way in, and a change that is taken up again need not check.
+    // A gateway that started before the partitions were closed may have begun a job since, so jobs are checked once more: from now on that
+    // gateway can store nothing. After this check no job can be partly taken in, and a resumed change need not check again.
     await quiet(options, there, gate).catch(async (error: unknown) => {
       if (error instanceof LedgerUnfitError) await putAll(first, EPOCH.partitions, from)
       throw error
@@ -114,9 +114,9 @@ async function underLock(options: RepartitionOptions & { clock: Clock }, change:
   for (const tag of retired) await moveSums(place, tag, firstAfter, crawls)
   await dealLimits(place, crawls)
 
-  // Numbers of jobs and fences go on from the highest one, so that ids made of them are never given twice; also in retired queues,
-  // because their place among the tags may become that of another partition. Frontiers go on adding jobs meanwhile, so the numbers of
-  // jobs are only ever raised.
+  // Numbers of jobs and fences continue from the highest one, so that ids made of them are never given twice; also in retired queues,
+  // because their place among the tags may become that of another partition. Frontiers go on adding jobs meanwhile, so the numbers of jobs
+  // are only raised.
   const jobIdOf = (tag: string): string => `${tag}:${KEY.candidateJob}id`
   const jobs = await numbersOf(all, (tag) => redis.get(jobIdOf(tag)))
   for (const [n, tag] of all.entries())
@@ -125,7 +125,7 @@ async function underLock(options: RepartitionOptions & { clock: Clock }, change:
   await carryGroups(redis, there, tags)
   await change.writeTags(tags, retired)
   for (const tag of all) await change.write(tag, ['UNLINK', keysOf(tag).moved])
-  // Every lease has ended, and hosts have just come: nothing has to be waited for when a new partition is first called.
+  // Every lease has ended, and the hosts have just arrived: the first call of a new partition need not wait.
   const opened = [EPOCH.partitions, to, EPOCH.fence, fence, EPOCH.moving, '', EPOCH.restartAnnounced, ANNOUNCED.plain]
   await putAll(firstAfter, ...opened)
   return { ...done, retired }
@@ -143,7 +143,7 @@ async function moveLanes(place: Place): Promise<void> {
   }
 }
 
-/** Drops entries whose candidate is stored already: its mark lies in the partition that its host belonged to. */
+/** Deletes entries whose candidate is already stored: its mark is in the partition to which its host belonged. */
 async function clearOutboxes({ redis, change, there }: Place, tags: string[]): Promise<void> {
   for (const tag of there) {
     const { outbox } = keysOf(tag)

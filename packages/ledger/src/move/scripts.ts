@@ -1,4 +1,6 @@
-/** The scripts of a change: each is one step in one partition, bounded, and can be made again. Their files say what they get and keep. */
+/**
+ * The scripts of a change: each is one bounded step in one partition that can be repeated. Their files describe arguments and guarantees.
+ */
 import { type Arg, LEDGER_LUA, libraryOf, type Script } from '../stored.ts'
 
 const LUA = libraryOf({ folder: new URL('./lua/', import.meta.url), base: LEDGER_LUA })

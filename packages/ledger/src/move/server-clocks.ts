@@ -1,4 +1,4 @@
-/** How far apart the times of partitions are, for instants that move from one to another. */
+/** Measures how far the times of partitions differ, for instants that move from one to another. */
 
 import type { Clock } from '@decorum/protocol'
 import { mastersOf, type RedisLink } from '../index.ts'
@@ -6,13 +6,16 @@ import { EPOCH, keysOf } from '../stored.ts'
 import { changeScripts } from './scripts.ts'
 
 /**
- * What is added to an instant that moves from one partition to another, ms: what their times differ by, as far as that is known, and how
- * far one server's clock may be ahead of the other's. So a delay may end later there, but never earlier.
+ * The amount that is added to an instant that moves from one partition to another, ms: the known difference of their times, plus how far
+ * one server's clock may be ahead of the other's. So a delay may end later there, but never earlier.
  */
 export type Ahead = (from: string, to: string) => number
 
 export async function measureClocks(redis: RedisLink, clock: Clock, tags: readonly string[]): Promise<Ahead> {
-  /** How far a server's clock is ahead of this process's: between `least` and `most`; and the partition's time of that clock: `shift`. */
+  /**
+   * How far a server's clock is ahead of this process's: between `least` and `most`; and how far the partition's time is ahead of that
+   * clock: `shift`.
+   */
   const clocks = new Map<string, { least: number; most: number; shift: number }>()
   const isOneServer = mastersOf(redis).length === 1
   for (const tag of tags) {

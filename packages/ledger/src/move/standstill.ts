@@ -1,4 +1,4 @@
-/** What must hold before hosts move to other partitions: no process runs, no job is half done, no lease is left. */
+/** The conditions for moving hosts to other partitions: no process runs, no job is half done, no lease is left. */
 
 import { CANDIDATES, type Clock } from '@decorum/protocol'
 import { LedgerUnfitError, type RedisLink } from '../index.ts'
@@ -10,14 +10,14 @@ const LOOK_MS = 100
 const CALL_MS = 10_000
 const PAGE = 500
 /**
- * A process that has ended without a goodbye is forgotten after the 5 s of its announcement, on the ledger's clock; while nobody called, that
- * clock has stood still, and 2 s pass before it goes on (lib/clock.lua). A process that runs announces itself each second.
+ * A process that ended without signing off is forgotten after the 5 s of its announcement, on the ledger's clock. While nothing called,
+ * that clock stood still, and it continues after 2 s (lib/clock.lua). A running process announces itself each second.
  */
 const FORGOTTEN_MS = 8_000
 
 /**
- * The scripts of one look. A caller that has just started cannot vouch for the time before it, and this one must not deny it by a second
- * call: so each look is a new caller.
+ * The scripts of one check. A caller that has just started cannot vouch for the time before it, and a second call of the same caller must
+ * not deny that time: so each check is a new caller.
  */
 const look = ({ redis, clock, leaseMs, quarantineMs }: Fleet, tag: string, partitions: number | string): Scripts =>
   scriptsOf(redis, keysOf(tag), {
@@ -29,10 +29,10 @@ const look = ({ redis, clock, leaseMs, quarantineMs }: Fleet, tag: string, parti
   })
 
 /**
- * No process of the fleet runs, and no job of candidates is half way in, because its marks lie in the old partitions.
- * @param tags        all of them: gateways take in by the queues of retired ones, too
- * @param partitions  how many there are, or the change that is under way (`2>6`)
- * @param onEnding    called while processes that may have ended are announced, with how many
+ * Checks that no process of the fleet runs, and that no job of candidates is partly taken in, because its marks are in the old partitions.
+ * @param tags        all of them: gateways also take in from the queues of retired ones
+ * @param partitions  the number of partitions, or the change that is under way (`2>6`)
+ * @param onEnding    called with their number while processes that may have ended are announced
  * @throws LedgerUnfitError
  */
 export async function quiet(
@@ -63,7 +63,7 @@ export async function quiet(
   }
 }
 
-/** Processes by role and id, and until when they are announced. Consoles change nothing, so they may run. */
+/** The announced processes by role and id, and when each announcement expires. Consoles change nothing, so they may run. */
 async function announced(
   fleet: Fleet,
   tags: readonly string[],
@@ -72,7 +72,7 @@ async function announced(
   const found = new Map<string, number>()
   for (const tag of tags) {
     const scripts = look(fleet, tag, partitions)
-    await scripts.call('fleet', { member: '', lifeMs: 0 }) // drops those whose announcement is over
+    await scripts.call('fleet', { member: '', lifeMs: 0 }) // deletes expired announcements
     const flat = await fleet.redis.zrange(`${tag}:${KEY.fleet}`, '0', '-1', 'WITHSCORES')
     for (let at = 0; at < flat.length; at += 2) {
       const name = (flat[at] ?? '').split(' ', 2).join(' ')
@@ -82,7 +82,10 @@ async function announced(
   return found
 }
 
-/** Where a job that was begun may wait for its next turn: one that was deferred comes by way of the first, one with a priority of BullMQ of the second. */
+/**
+ * Where a job that was begun may wait for its next turn: a deferred one passes through the first list, one with a BullMQ priority through
+ * the second.
+ */
 const WAITING = ['delayed', 'prioritized', 'wait', 'paused']
 const SORTED = WAITING.slice(0, 2)
 
@@ -102,10 +105,10 @@ async function begunJobs(redis: RedisLink, tag: string): Promise<string[]> {
 }
 
 /**
- * Waits until every lease has ended, which it does by its time, since no holder runs. A lease that Redis may have forgotten ends with
- * the startup hold, which does not move with the hosts and so has to be over. So has a doubt of how late it is: instants that moved into a
- * partition whose time goes on by a stretch afterwards would be that much too early.
- * @param onWaiting  called with how many leases there are, and how long the hold still lasts, ms
+ * Waits until every lease has ended; leases expire, since no holder runs. A lease that Redis may have forgotten ends with the startup hold,
+ * which does not move with the hosts and so must have ended. The same is true for a doubtful clock: instants that moved into a partition
+ * whose time later jumps ahead would be too early by that much.
+ * @param onWaiting  called with the number of leases, and how long the hold still lasts, ms
  */
 export async function leasesEnd(
   fleet: Fleet,

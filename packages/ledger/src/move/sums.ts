@@ -1,4 +1,4 @@
-/** What partitions have counted since the beginning, and what crawls have used of their limits, goes on to count when one retires. */
+/** Moves counts of a partition that retires: totals since the beginning, and what crawls have used of their limits. */
 import { CRAWL, CRAWL_MOVES, KEY, keysOf } from '../stored.ts'
 import type { Mover } from './copy-key.ts'
 
@@ -13,7 +13,7 @@ export async function moveSums(mover: Mover, from: string, to: string, crawls: r
   for (const name of crawls) await moveSum(mover, from, to, `${KEY.crawl}${name}`, STAY)
 }
 
-/** Added once, however often the move is made again. Of two days the later one stays. */
+/** Adds a sum once, however often the move is repeated. The later one of two days stays. */
 async function moveSum(
   { redis, change }: Mover,
   from: string,

@@ -1,3 +1,3 @@
-/** The parts behind the face, for the tests of the changes of a ledger. */
+/** Internal parts, for the tests of the changes of a ledger. */
 export { holdingChange } from './change-lock.ts'
 export { moveLane } from './move-lane.ts'

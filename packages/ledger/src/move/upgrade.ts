@@ -1,11 +1,12 @@
 /**
  * Brings a ledger of layout 3, or of 4 with crawls, to this version's 5 and 6, while URLs wait and leases run: docs/decisions/0021-upgrades.md.
  *
- * close    every partition refuses both versions; requests in flight end by themselves
- * prepare  leases are written anew in a key beside the present one, and so are the lanes that a pause holds; a step back is possible
- * switch   one script per partition puts these in place and writes down its end; this version may run there
+ * close    every partition refuses both versions; requests in flight still end
+ * prepare  leases are written in the new form to a key beside the present one, and so are the lanes that a pause holds; a step back is
+ * possible
+ * switch   one script per partition puts these in place and records its end; this version may run there
  *
- * All other keys stay as they are. Fixtures of both layouts are in test/ledger/layouts.
+ * All other keys stay unchanged. Fixtures of both layouts are in test/ledger/layouts.
  */
 
 import { ORDERS, systemClock } from '@decorum/protocol'
@@ -16,27 +17,27 @@ import { upgradeScripts as steps } from './scripts.ts'
 
 export type UpgradeOptions = {
   redis: RedisLink
-  /** back to the earlier layout, as long as no partition has the new one */
+  /** return to the earlier layout, while no partition has the new one */
   back?: boolean
   onProgress?: (progress: Upgraded) => void
 }
 export type Upgraded = {
   from: string
   to: string
-  /** processes that had announced themselves within the last 5 s before: they are refused from the first step on */
+  /** number of processes that were announced within the last 5 s: they are refused from the first step on */
   processes: number
-  /** written anew */
+  /** number of rewritten leases */
   leases: number
-  /** that a pause holds */
+  /** number of lanes that a pause holds */
   lanes: number
-  /** from the first partition that was closed to the last one that was opened, ms: nothing is granted meanwhile */
+  /** from the closing of the first partition to the opening of the last, ms: nothing is granted meanwhile */
   closedMs: number
 }
 
-/** Layouts that this version can upgrade. */
+/** The layouts that this version can upgrade. */
 const FROM = ['3', '4']
 const CALL_MS = 10_000
-/** Entries of one step: Redis is busy with it for a millisecond or two. */
+/** Number of entries in one step: it keeps Redis busy for a millisecond or two. */
 const STEP = 200
 
 async function allTags(redis: RedisLink): Promise<string[]> {
@@ -44,7 +45,10 @@ async function allTags(redis: RedisLink): Promise<string[]> {
   return [...tags, ...retired]
 }
 
-/** The layouts of the partitions that were ever called, each once; a change that is under way looks like `3>5`. One with crawls is this version's, too. */
+/**
+ * The layouts of the partitions that were ever called, without duplicates; a change that is under way looks like `3>5`. The layout with
+ * crawls is also this version's.
+ */
 export async function layoutsOf(redis: RedisLink): Promise<string[]> {
   const tags = await allTags(redis)
   const found = await Promise.all(tags.map((tag) => redis.hmget(keysOf(tag).epoch, EPOCH.layout, EPOCH.run)))
@@ -52,21 +56,21 @@ export async function layoutsOf(redis: RedisLink): Promise<string[]> {
   return [...new Set(layouts.map((layout) => (layout === LAYOUT.withCrawls ? LAYOUT.version : layout)))]
 }
 
-/** One that is not this version's, without what it is to become; undefined: nothing is left to do. */
+/** A layout that is not this version's, without the target of a change; undefined: nothing is left to do. */
 async function otherLayout(redis: RedisLink): Promise<string | undefined> {
   return (await layoutsOf(redis)).find((layout) => layout !== LAYOUT.version)?.split('>')[0]
 }
 
-/** It has an earlier layout that this version knows, and no process has announced itself for 5 s. */
+/** Whether the ledger has an earlier layout that this version knows, and no process has announced itself for 5 s. */
 export async function canUpgradeAlone(redis: RedisLink): Promise<boolean> {
   const from = await otherLayout(redis)
   return from !== undefined && FROM.includes(from) && (await processesOf(redis, await allTags(redis))) === 0
 }
 
 /**
- * Safe to call again after it broke off: it goes on where it stopped. A ledger that has this version's layout is left as it is.
- * @throws LedgerUnfitError for a layout that this version does not know, while another change is under way, and for a step back that
- *         comes too late
+ * Safe to repeat after an interruption: it resumes. A ledger with this version's layout is left unchanged.
+ * @throws LedgerUnfitError for a layout that this version does not know, while another change is under way, and for a step back that comes
+ * too late
  */
 export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
   const { redis, back } = options
@@ -140,7 +144,7 @@ async function prepare(
   await dropOrders(redis, change, closed)
 }
 
-/** Those of the earlier version that wait: their reservations end by themselves, and the URLs stay first in their lanes. */
+/** Deletes waiting orders of the earlier version: their reservations expire, and the URLs stay first in their lanes. */
 async function dropOrders(redis: RedisLink, change: Change, closed: string[]): Promise<void> {
   for (const server of mastersOf(redis)) {
     const pages: AsyncIterable<string[]> = server.scanStream({ match: `{decorum:*}:${ORDERS}:*`, count: 5 * STEP })
@@ -153,7 +157,7 @@ async function dropOrders(redis: RedisLink, change: Change, closed: string[]): P
   }
 }
 
-/** Processes that have announced themselves; without the ledger's own script, which knows one layout. */
+/** Number of announced processes; without the ledger's own script, which supports only one layout. */
 async function processesOf(redis: RedisLink, tags: string[]): Promise<number> {
   const [seconds] = await redis.time()
   const found = await Promise.all(

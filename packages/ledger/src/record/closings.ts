@@ -1,6 +1,6 @@
 /**
- * What this process has written within the last hold and what keeps lanes and origins closed: ends of exchanges, with what a site asked for
- * by them, and what an operator did. Where Redis loses its latest writes, the startup hold covers delays that are no longer than itself;
+ * The writes of this process within the last hold that keep lanes and origins closed: ends of exchanges, with the waits that sites asked
+ * for, and operations of operators. If Redis loses its latest writes, the startup hold covers delays that are no longer than the hold;
  * longer ones are written again from here before it ends.
  */
 import type { Clock } from '@decorum/protocol'
@@ -9,25 +9,25 @@ import type { Closing } from '../verbs/restore.ts'
 
 type Kept<T> = { what: T /** on `clock.monotonic()` */; since: number }
 
-/** What an operator did, as a call that does it again; and when it was written, an instant of the ledger. */
+/** An operation, as a call that repeats it; and when it was written, an instant of the ledger. */
 type Operated = { again(): Promise<unknown>; at: number }
 
-/** What one partition needs, to have it again. */
+/** The functions that restore a partition. */
 export type Restoring = {
   restore(closings: readonly Closing[]): Promise<void>
-  /** the ledger's time at the latest write that this life of Redis still has from the one before */
+  /** the ledger's time at the latest write that survived the loss */
   keptUntil(): Promise<number>
 }
 
 export type Closings = {
   ended(closing: Closing): void
   operated(operated: Operated): void
-  /** Writes all of it again. Tried until the partition takes it, or the hold is over. */
+  /** Writes everything again, until the partition accepts it or the hold has ended. */
   writeAgain(): Promise<void>
 }
 
 const AGAIN_MS = 500
-/** The ledger's time is known here to a round trip. */
+/** The ledger's time is known here to within a round trip. */
 const UNSURE_MS = 1_000
 
 export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil }: Restoring): Closings {

@@ -1,6 +1,6 @@
 /**
- * One record as one process follows it. A place that reports a later version is read; one that reports an earlier version is written,
- * so whoever has seen a version brings it back after a Redis has lost it, and nobody replaces a later version by an earlier one.
+ * Follows one record in one process. A place that reports a later version is read; one that reports an earlier version is written. So every
+ * process that has seen a version restores it after a Redis has lost it, and no process replaces a later version by an earlier one.
  */
 import { thatAnswer } from '../that-answer.ts'
 import type { Place, Versioned } from './place.ts'
@@ -8,24 +8,24 @@ import type { Place, Versioned } from './place.ts'
 export type Keeper<R extends Versioned> = {
   /** the latest record that this process has seen */
   readonly known: R
-  /** a place has reported a later version, which is being read */
+  /** whether a place has reported a later version, which is being read */
   readonly isBehind: boolean
   /**
-   * A place holds this version.
-   * @param isOther  it has the number of `known` and is another record: its writer had seen neither
+   * Reports that a place holds this version.
+   * @param isOther  it has the number of `known` but is another record: its writer had seen neither
    */
   report(place: number, version: number, isOther?: boolean): void
-  /** This process has the record from elsewhere, or has written it. Places that hold an earlier one are written. */
+  /** Reports that this process has received or written the record. Places that hold an earlier one are written. */
   learn(record: R): void
-  /** As the places that answer hold it now. */
+  /** The latest record in the places that answer. */
   latest(): Promise<R>
-  /** Resolves when all that was reported so far has been read or written, or could not be. */
+  /** Resolves when everything reported so far has been read or written, or has failed. */
   settled(): Promise<void>
 }
 
 /**
  * @param none     the record of version 0
- * @param onLater  called with each later record that this process comes to know
+ * @param onLater  called with each later record that this process learns
  */
 export function keeperOf<R extends Versioned>(
   places: readonly Place<R>[],
@@ -33,7 +33,7 @@ export function keeperOf<R extends Versioned>(
   onLater: (record: R) => void,
 ): Keeper<R> {
   let known = none
-  const versions = places.map(() => none.version) // that each place has reported
+  const versions = places.map(() => none.version) // the version that each place has reported
   const busy = new Map<number, Promise<void>>()
 
   const take = (record: R): void => {
@@ -41,7 +41,7 @@ export function keeperOf<R extends Versioned>(
     known = record
     onLater(record)
   }
-  /** One call at a time for each place. When it fails, the next report of the place starts another. */
+  /** Runs one call at a time for each place. When it fails, the next report of the place starts another. */
   const bringUp = (at: number): void => {
     const [place, version] = [places[at], versions[at]]
     if (place === undefined || version === undefined || version === known.version || busy.has(at)) return

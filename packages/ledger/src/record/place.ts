@@ -1,6 +1,6 @@
 /**
- * A record that the fleet shares, and the places in Redis that each hold all of it. It has a version that rises with each change, so a
- * place that was unavailable, or has lost its data, is known by its earlier version and is written again
+ * A record that the fleet shares, and the places in Redis that each hold all of it. Its version rises with each change, so a place that was
+ * unavailable, or has lost its data, is recognized by its earlier version and is written again
  * (docs/decisions/0028-one-replicated-record.md).
  */
 import type { Clock } from '@decorum/protocol'
@@ -8,22 +8,22 @@ import { LedgerUnavailableError } from '../errors.ts'
 
 export type Versioned = { readonly version: number }
 
-/** kept: the place holds this version already · overtaken: it holds a later one, or another one than was expected; nothing has changed */
+/** kept: the place already holds this version · overtaken: it holds a later version, or not the expected one; nothing has changed */
 export type Written = { kind: 'written' | 'kept' | 'overtaken' /** in force there now */; version: number }
 
 export type Place<R extends Versioned> = {
-  /** undefined: it holds none. A place without this has what follows from the record, and not the record. */
+  /** undefined: the place holds no record. A place without this function holds only data derived from the record. */
   read?(): Promise<R | undefined>
-  /** @param expected  the version that the record was made from; absent: any earlier one */
+  /** @param expected  the version from which the record was made; absent: any earlier one */
   write(record: R, expected?: number): Promise<Written>
 }
 
 export const later = <R extends Versioned>(one: R, other: R): R => (other.version > one.version ? other : one)
 
 /**
- * Writes the next record into the first place that answers, where it is compared with what is there, and then into the others.
+ * Writes the next record into the first place that answers, where it is compared with the present one, and then into the others.
  * @param known   the latest record that this process has seen, or one of version 0
- * @param edit    throws when the change cannot be made: nothing is changed then
+ * @param edit    throws when the change is not possible: then nothing is changed
  * @returns       the record, and how many places did not answer; undefined when another change came first
  * @throws        LedgerUnavailableError when no place answers
  */
@@ -46,15 +46,15 @@ export async function writeNext<R extends Versioned>(
   return { record: next, unreached: others.filter(({ status }) => status === 'rejected').length }
 }
 
-/** Operators who change a record at the same time each try again. */
+/** Number of tries, when several operators change a record at the same time. */
 const TRIES = 20
-/** How long it is tried again while no place takes a change: one whose clock is in doubt does so within two seconds. */
+/** How long to retry while no place accepts a change: a place whose clock is in doubt accepts it within two seconds. */
 const PATIENCE_MS = 5_000
 const AGAIN_MS = 250
 
 /**
- * The same, tried again while others change the record too.
- * @param overtaken  the error when they do not stop
+ * The same, with retries while others also change the record.
+ * @param overtaken  the error when the retries are used up
  */
 export async function change<R extends Versioned>(
   clock: Clock,

@@ -1,4 +1,4 @@
-/** Which version of the fleet's configuration the partitions have taken over. */
+/** Reads which version of the fleet's configuration the partitions have taken over. */
 import { systemClock } from '@decorum/protocol'
 import { EPOCH, keysOf } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
@@ -7,7 +7,7 @@ import { readTags } from './tags.ts'
 
 const deadline = { clock: systemClock, ms: 2_000 }
 
-/** The latest version of any partition that answers; 0: none has one. */
+/** The latest version in any partition that answers; 0: none has one. */
 export async function ratesVersion(redis: RedisLink): Promise<number> {
   const { tags } = await withDeadline(readTags(redis), deadline, 'config')
   const texts = await Promise.allSettled(

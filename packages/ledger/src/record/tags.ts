@@ -1,7 +1,7 @@
 /**
- * Which partitions there are: a record that the first process of a fleet writes and `decorum ledger partitions` changes. It decides where the
- * state of a host lies, so all processes must have the same: the epoch of each partition names the number too, and refuses callers that
- * know another.
+ * The list of partitions: a record that the first process of a fleet writes and `decorum ledger partitions` changes. It decides where the
+ * state of a host is stored, so all processes must have the same list: the epoch of each partition also has the number, and refuses callers
+ * that know another.
  */
 import { type Clock, partitionTags } from '@decorum/protocol'
 import { LedgerUnfitError } from '../errors.ts'
@@ -12,12 +12,14 @@ import { carryGroups } from '../outcomes.ts'
 import { markNew, recordTags } from '../record-scripts.ts'
 import type { Place, Versioned, Written } from './place.ts'
 
-/** Most partitions there may be (DECORUM_PARTITIONS). */
+/** Largest number of partitions (DECORUM_PARTITIONS). */
 const MOST = 1_024
 
-/** Tags in order; `retired`: tags of an earlier number, where outcomes and candidates may still lie. Empty before a fleet has first started. */
+/**
+ * Tags in order; `retired`: tags of an earlier number, which may still hold outcomes and candidates. Empty before the fleet's first start.
+ */
 type Tags = { tags: string[]; retired: string[] }
-/** `version`: the number of the change that the tags came of, counted from 1; 0: there are none */
+/** `version`: the number of the change that produced the tags, counted from 1; 0: there are none */
 export type TagsRecord = Tags & Versioned
 
 export async function readTags(redis: RedisLink): Promise<Tags> {
@@ -26,13 +28,13 @@ export async function readTags(redis: RedisLink): Promise<Tags> {
   return { tags, retired }
 }
 
-/** The version alone: cheap enough to be read once a second. */
+/** Reads only the version: cheap enough for once a second. */
 export async function tagsVersion(redis: RedisLink): Promise<number> {
   const [isThere, changes] = await Promise.all([redis.exists(PARTITIONS_KEY), redis.get(CHANGES_KEY)])
   return isThere === 0 ? 0 : Number(changes ?? 0) + 1
 }
 
-/** Of version 0 where there are none. */
+/** Reads the record; version 0 if there is none. */
 const readRecord = async (redis: RedisLink): Promise<TagsRecord> => ({
   version: await tagsVersion(redis),
   ...(await readTags(redis)),
@@ -49,23 +51,26 @@ export const tagsPlace = (redis: RedisLink): Place<TagsRecord> => ({
   },
 })
 
-/** The announcement ends after this: by then the Redis may have been used, and emptied. */
+/** The announcement expires after this: by then the Redis may have been used, and emptied. */
 const NEW_LIFE_MS = 3_600_000
 
 /**
- * Announces that a Redis has never held a ledger. An empty one may also have been emptied under a fleet, so without this nothing is
- * granted there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
- * @param how  'unknown' where no process but those of the caller can know its address and password: nothing is held then
+ * Announces that a Redis has never held a ledger. An empty one may also have been emptied under a fleet, so without this nothing is granted
+ * there for lease + quarantine (docs/decisions/0015-an-empty-ledger.md).
+ * @param how  'unknown' if only processes of the caller can know its address and password: then there is no hold
  */
 export async function announceNew(redis: RedisLink, how: keyof typeof ANNOUNCED = 'plain'): Promise<void> {
   await redis.set(NEW_KEY, ANNOUNCED[how], 'PX', NEW_LIFE_MS)
 }
 
-/** The caller vouches that this Redis is new, as `announceNew` does; or how long nothing may be granted when it is not known to be new. */
+/**
+ * Either the caller vouches that this Redis is new, as `announceNew` does; or how long nothing may be granted when it is not known to be
+ * new.
+ */
 type Known = { isNew: boolean } | { holdMs: number }
 
 /**
- * Stores the partitions the first time; afterwards the number must be the same.
+ * Stores the partitions the first time; later the number must be the same.
  * @throws LedgerUnfitError
  */
 export async function registerPartitions(
@@ -83,14 +88,14 @@ export async function registerPartitions(
   )
 }
 
-/** Running processes look once a second whether the list is still there, and need a moment to connect again. */
+/** Running processes check once a second whether the list still exists, and need a moment to reconnect. */
 const HEARD_MS = 1_500
 const LOOK_MS = 100
 
-/** Frontiers that started before the fleet read the stream of the first partition, which exists under every number. */
+/** Frontiers that started before the fleet read the stream of the first partition, which exists for every number. */
 async function registerFirst(clock: Clock, redis: RedisLink, count: number, known: Known): Promise<TagsRecord> {
   const first = partitionTags(1)
-  // Where this Redis may have been emptied under a fleet, the processes that run know the list, and write it again.
+  // If this Redis may have been emptied under a fleet, running processes know the list and write it again.
   const waitMs = 'holdMs' in known && ((await holdLeft(redis, known))?.ms ?? HEARD_MS) > 0 ? HEARD_MS : 0
   for (const from = clock.monotonic(); clock.monotonic() < from + waitMs; await clock.sleep(LOOK_MS)) {
     const found = await readRecord(redis)
@@ -115,7 +120,7 @@ async function registerFirst(clock: Clock, redis: RedisLink, count: number, know
   return written
 }
 
-/** How long a lease of an earlier ledger may still last, ms, and what is announced; undefined: that is not known. */
+/** How long a lease of an earlier ledger may still last, ms, and what is announced; undefined: unknown. */
 async function holdLeft(redis: RedisLink, known: Known): Promise<{ ms: number; as: string } | undefined> {
   if ('isNew' in known && known.isNew) return { ms: 0, as: ANNOUNCED.plain }
   const as = await redis.get(NEW_KEY)

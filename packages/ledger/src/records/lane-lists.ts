@@ -1,4 +1,4 @@
-/** The lists of one lane, read in pages by a caller that holds the lane or only looks. */
+/** Reads the lists of one lane in pages, for a caller that holds the lane or only reads. */
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../layout.ts'
 import type { RedisLink } from '../link.ts'
@@ -8,13 +8,13 @@ import { decodeIn, isSameUrl } from './pending-text.ts'
 
 const firstOf = (record: string | null): string => readLaneRecord(record ?? '').first
 
-/** The lists of a lane that may hold URLs, of all crawls. */
+/** The lists of a lane that may hold URLs, from all crawls. */
 export async function listsIn(redis: RedisLink, keys: Keys, lane: string): Promise<List[]> {
   const others = (await redis.zrange(keys.turns(lane), '0', '-1')).filter((crawl) => crawl !== DEFAULT_CRAWL)
   return [LIST.high, LIST.normal, ...others.flatMap(listsOf)]
 }
 
-/** The last entry of each list that has one, all at one moment: URLs that come later stand behind it. */
+/** The last entry of each non-empty list, all at one moment: later URLs are behind it. */
 export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promise<[List, string][]> {
   const name = laneName(lane.agent, lane.origin)
   const lists = await listsIn(redis, keys, name)
@@ -28,12 +28,12 @@ export async function lastOf(redis: RedisLink, keys: Keys, lane: LaneRef): Promi
   return last.filter(([, end]) => end !== '')
 }
 
-/** Entries of one command. */
+/** Number of entries in one command. */
 const PAGE = 500
 
 /**
- * How many URLs stand in a list up to an entry, that one counted; 0 when it has left. The caller holds the lane, so that nothing
- * leaves meanwhile. It reads page by page, because Redis would search all of a list in one step.
+ * The number of URLs in a list up to an entry, inclusive; 0 when the entry has left. The caller holds the lane, so that no URL leaves
+ * meanwhile. Reads page by page, because Redis would search the whole list in one step.
  */
 export async function placeOf(redis: RedisLink, keys: Keys, lane: LaneRef, list: List, entry: string): Promise<number> {
   const name = laneName(lane.agent, lane.origin)

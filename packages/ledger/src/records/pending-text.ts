@@ -1,7 +1,8 @@
 /**
- * A URL as its lane's list holds it: `path expiry hops[~attempts][@from] id [more]`, once and without its origin. About 20 bytes beside the path
- * (measured: `bench/lanes.bench.ts`). Earlier versions read `hops` up to the first of '~' and '@'; lane.lua counts the attempts. The expiry is in seconds by the clock of Redis, base 36, rounded up. `more` is JSON: the
- * object `meta`, or `[request, meta]` of a candidate that shapes its request.
+ * A URL as its lane's list holds it: `path expiry hops[~attempts][@from] id [more]`, without its origin. About 20 bytes beside the path
+ * (measured: `bench/lanes.bench.ts`). Earlier versions read `hops` up to the first of '~' and '@'; lane.lua counts the attempts. The expiry
+ * is in seconds on the clock of Redis, base 36, rounded up. `more` is JSON: the object `meta`, or `[request, meta]` when the candidate
+ * shapes its request.
  */
 import { hash } from 'node:crypto'
 import { DEFAULT_CRAWL, LAST_INSTANT, type RedirectTarget, type RequestShape } from '@decorum/protocol'
@@ -17,7 +18,7 @@ export function writePending(pending: Pending): string {
   return meta === undefined ? head : `${head} ${JSON.stringify(meta)}`
 }
 
-/** As it is read from a list, which says priority and crawl. */
+/** Reads an entry of a list, which determines priority and crawl. */
 export function decodeIn(list: List, entry: string): Pending {
   const pending = readPending(entry, priorityOf(list))
   const crawl = crawlOf(list)
@@ -25,7 +26,7 @@ export function decodeIn(list: List, entry: string): Pending {
   return pending
 }
 
-/** The other way round; entries are only ever written by `writePending`. */
+/** Parses an entry, which `writePending` wrote. */
 export function readPending(entry: string, priority: Pending['priority']): Pending {
   const a = entry.indexOf(' ')
   const b = entry.indexOf(' ', a + 1)
@@ -34,7 +35,7 @@ export function readPending(entry: string, priority: Pending['priority']): Pendi
   const at = entry.indexOf('@', b)
   return {
     path: entry.slice(0, a),
-    // Earlier versions accepted any number: an instant that no order could carry is read as the last one that can be.
+    // Earlier versions accepted any number: an instant beyond what an order can carry is read as the last possible one.
     expiresAt: Math.min(Number.parseInt(entry.slice(a + 1, b), 36) * 1_000, LAST_INSTANT),
     hops: Number.parseInt(entry.slice(b + 1, c), 36),
     id: unescapeId(d < 0 ? entry.slice(c + 1) : entry.slice(c + 1, d)),
@@ -45,7 +46,7 @@ export function readPending(entry: string, priority: Pending['priority']): Pendi
   }
 }
 
-/** Whether two entries of a list are one URL, which may have been requested in between. */
+/** Whether two entries of a list are the same URL, which may have been requested in between. */
 export function isSameUrl(one: string, other: string): boolean {
   const untried = (entry: string): string => entry.replace(/^(\S+ \w+ \w+)~\d+/, '$1')
   return one === other || untried(one) === untried(other)
@@ -65,8 +66,8 @@ function moreOf(more: Meta | [RequestShape, Meta?]): Pick<Pending, 'meta' | 'req
 }
 
 /**
- * The target of a redirect as the outbox holds it: a candidate in JSON. `from` stands behind its URL as a fragment, which every version
- * cuts off, because an earlier one refuses a candidate with a member that it does not know.
+ * The target of a redirect as the outbox holds it: a candidate in JSON. `from` is a fragment of its URL, which every version removes,
+ * because an earlier one refuses a candidate with an unknown member.
  */
 export function writeTarget({ from, ...candidate }: RedirectTarget): string {
   return JSON.stringify(from === undefined ? candidate : { ...candidate, url: `${candidate.url}#${from}` })
@@ -78,7 +79,7 @@ export function readTarget(text: string): RedirectTarget {
   return from === undefined ? candidate : { ...candidate, url, from }
 }
 
-/** Ids are the user's text: anything that could end a field is escaped. */
+/** Escapes an id, which is the user's text: every character that could end a field. */
 const escapeId = (id: string): string => id.replace(/[%\s\p{Cc}]/gu, (c) => encodeURIComponent(c))
 const unescapeId = (id: string): string => (id.includes('%') ? decodeURIComponent(id) : id)
 
@@ -86,9 +87,9 @@ const BUCKETS = 4_096
 const NO_TEXT = Buffer.of(0xff)
 
 /**
- * Where an id is remembered while it is stored: a bucket and a 63-bit number, so that Redis keeps 8 bytes each.
- * Bucket and number are separate bits of one SHA-1: 75 bits, a false match among 10⁹ stored ids once in 10⁵ such ledgers.
- * Each crawl has ids of its own. A byte that no text in UTF-8 holds keeps them apart from those of the default one.
+ * Where the id of a stored candidate is kept: a bucket and a 63-bit number, so that Redis uses 8 bytes each. Bucket and number are separate
+ * bits of one SHA-1: 75 bits, a false match among 10⁹ stored ids once in 10⁵ such ledgers. Each crawl has its own ids, separated from those
+ * of the default one by a byte that UTF-8 never contains.
  */
 export function idSlot(id: string, crawl = DEFAULT_CRAWL): { bucket: string; number: string } {
   const digest = hash(

@@ -1,6 +1,6 @@
 /**
- * The robots state of an origin as it is stored. Nearly all origins have a robots.txt that was answered well each time: that state
- * is written in some fifty bytes, which Redis keeps in a compact hash (up to 64 per field). Every other state is JSON.
+ * The robots state of an origin as it is stored. Nearly all origins have a robots.txt that was always answered well: that state takes some
+ * fifty bytes, which Redis keeps in a compact hash (up to 64 per field). Every other state is JSON.
  */
 import { type RobotsState, unknownOrigin } from '@decorum/robots'
 
@@ -11,7 +11,7 @@ export function writeState(state: RobotsState): string {
   const { answer, copy, first } = state
   if (answer !== undefined && copy !== undefined && first !== undefined && HASH.test(copy.hash)) {
     const { kind, status = 0, at } = answer
-    const jitter = Math.floor(answer.jitter * 1_000) // a share of a delay, which need not be finer
+    const jitter = Math.floor(answer.jitter * 1_000) // a share of a delay need not be more exact
     const numbers = [at, jitter, at - first.at, first.count].map((n) => n.toString(36))
     const text = [kind, status, ...numbers, Buffer.from(copy.hash, 'hex').toString('base64url')].join(' ')
     const rounded: RobotsState = { ...state, answer: { ...answer, jitter: jitter / 1_000 } }
@@ -36,7 +36,7 @@ function parse(text: string): RobotsState {
   }
 }
 
-/** Equal in all that JSON keeps, whatever the order of fields. */
+/** Whether two values are equal in JSON, in any order of fields. */
 function isSame(a: unknown, b: unknown): boolean {
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
   const [mine, theirs] = [a, b].map((one) => Object.entries(one).filter(([, value]) => value !== undefined))
@@ -45,11 +45,11 @@ function isSame(a: unknown, b: unknown): boolean {
   return mine.every(([name, value]) => others.has(name) && isSame(value, others.get(name)))
 }
 
-/** The same states are read with each reservation, so the parsed ones are kept by their text. */
+/** Cache by text, because the same states are read with each reservation. */
 const parsedStates = new Map<string, RobotsState>()
 const MAX_PARSED_STATES = 20_000
 
-/** @param text  as `writeState` wrote it, or '' where nothing is known */
+/** @param text  from `writeState`, or '' when nothing is known */
 export function readState(text: string): RobotsState {
   if (text === '') return unknownOrigin
   const known = parsedStates.get(text)
@@ -60,7 +60,7 @@ export function readState(text: string): RobotsState {
   return state
 }
 
-/** The robots fetch in flight is stored beside the state, where the scripts can see it. One whose time is over is left out. */
+/** Adds the robots fetch in flight, which is stored beside the state, where the scripts can read it. An expired one is left out. */
 export function withRobotsFetch(state: RobotsState, fence: string, until: string, now: number): RobotsState {
   return fence === '' || Number(until) <= now
     ? state

@@ -1,7 +1,7 @@
 /**
- * The body of a robots.txt as it is stored: deflated where that is shorter. At a hundred million origins their bodies are most of
- * what Redis holds (docs/scale.md). The first byte, with which no text begins, says in which form it is; a body that begins with
- * neither was stored whole by an earlier version.
+ * The body of a robots.txt as it is stored: deflated if that is shorter. For a hundred million origins the bodies are most of the content
+ * of Redis (docs/scale.md). The first byte, with which no text begins, gives the form; a body that begins with neither was stored
+ * uncompressed by an earlier version.
  */
 import { promisify } from 'node:util'
 import { constants, deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
@@ -18,7 +18,10 @@ const LEVEL = constants.Z_BEST_COMPRESSION
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
-/** Bodies up to this size are handled at once: that takes 6 µs for a usual file, and handing it to another thread 20 µs (measured). */
+/**
+ * Bodies up to this size are compressed in this thread: that takes 6 µs for a usual file, and passing it to another thread 20 µs
+ * (measured).
+ */
 const HERE_BYTES = 16_384
 
 export async function writeBody(octets: Uint8Array): Promise<Buffer> {
@@ -28,7 +31,7 @@ export async function writeBody(octets: Uint8Array): Promise<Buffer> {
   return Buffer.concat([Buffer.of(isShorter ? DEFLATED : PLAIN), isShorter ? deflated : octets])
 }
 
-/** @returns  undefined for a body that cannot be read any more: the rules are lost, and the robots.txt is fetched again */
+/** @returns  undefined for a body that cannot be read: its rules are lost, and the robots.txt is fetched again */
 export async function readBody(stored: Buffer): Promise<Uint8Array | undefined> {
   const rest = stored.subarray(1)
   if (stored[0] === PLAIN) return rest

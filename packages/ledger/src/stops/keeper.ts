@@ -1,6 +1,6 @@
 /**
- * The emergency stops as one process knows them. Every partition holds the whole record, and every reply of a script has its version: so
- * a stop needs no master and no polling (docs/decisions/0028-one-replicated-record.md).
+ * The emergency stops in one process. Every partition holds the whole record, and every reply of a script has its version: so a stop needs
+ * no master and no polling (docs/decisions/0028-one-replicated-record.md).
  */
 import { type Clock, hostOf } from '@decorum/protocol'
 import { type Keeper, keeperOf } from '../record/keeper.ts'
@@ -9,14 +9,14 @@ import { nameOfAddress, namesAbove } from './names.ts'
 import { EVERYTHING, isInForce, NO_STOPS, type StopRecord } from './record.ts'
 
 export type StopKeeper = Pick<Keeper<StopRecord>, 'known' | 'report' | 'latest' | 'settled'> & {
-  /** why nothing may be sent to an origin, or to an address, or undefined; without a call of Redis */
+  /** the reason why nothing may be sent to an origin, or to an address, or undefined; makes no call of Redis */
   why(origin: string, address: string | undefined): string | undefined
-  /** some address is stopped, so addresses have to be known before requests are made */
+  /** whether an address is stopped, so that addresses must be resolved before requests are made */
   hasAddresses(): boolean
   /**
-   * Writes the next record, into every partition that answers.
-   * @param edit  throws when it cannot be made: nothing is changed then
-   * @returns     how many partitions did not answer: each gets them when it does
+   * Writes the next record into every partition that answers.
+   * @param edit  throws when the change is not possible: then nothing is changed
+   * @returns     how many partitions did not answer: each gets the record when it does
    */
   change(edit: (record: StopRecord, now: number) => StopRecord): Promise<{ record: StopRecord; unreached: number }>
 }

@@ -1,10 +1,10 @@
-/** What an operator names to be stopped, and what the names cover: a host or an address, and every name below it. */
+/** Parses the name of a stop: a host or an address, which also covers every name below it. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { readUrl } from '@decorum/protocol'
 import { StopError } from './record.ts'
 
 /**
- * Reads a domain, a host, an address, or any URL of it.
+ * Reads a domain, a host, an address, or any URL with one.
  * @returns the name under which it is kept: lower case, punycode; an IPv6 address in brackets
  * @throws  StopError that says what is wrong
  */
@@ -25,7 +25,7 @@ export function readStopName(text: string): string {
   return host.startsWith('[') ? nameOfAddress(host.slice(1, -1)) : host
 }
 
-/** An address as it is named: `[2001:db8::1]`; an IPv4 address that is written as an IPv6 one is itself. */
+/** An address as the name of a stop: `[2001:db8::1]`; an IPv4 address written as an IPv6 one becomes IPv4. */
 export function nameOfAddress(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!isIPv6(plain)) return plain
@@ -36,7 +36,7 @@ export function nameOfAddress(address: string): string {
   return [a >> 8, a & 255, b >> 8, b & 255].join('.')
 }
 
-/** The names under which a host may be stopped: itself, and every name that it is below. */
+/** The names by which a host may be stopped: itself, and every name above it. */
 export function namesAbove(host: string): string[] {
   if (host.startsWith('[') || isIPv4(host)) return [host]
   const labels = host.split('.')

@@ -1,6 +1,6 @@
 /**
- * Emergency stops as the fleet keeps them: who stopped what, when, why and until when, and who lifted it. Pure: a record in, the next
- * record out. The auditor reads the same record.
+ * Emergency stops as the fleet keeps them: who stopped what, when, why and until when, and who lifted it. Pure: takes a record and returns
+ * the next one. The auditor reads the same record.
  */
 import type { Instant } from '@decorum/protocol'
 
@@ -13,21 +13,21 @@ export type Stop = {
   at: Instant
   by: string
   reason: string
-  /** absent: it does not end by itself */
+  /** absent: it does not expire */
   until?: Instant
   lifted?: { at: Instant; by: string; reason: string }
 }
-/** Oldest first. A version rises with each change; 0: there has never been a stop. */
+/** Oldest first. The version rises with each change; 0: there has never been a stop. */
 export type StopRecord = { version: number; stops: Stop[] }
 export const NO_STOPS: StopRecord = { version: 0, stops: [] }
 
-/** So many may be in force at once: every partition holds them all, and they are written in one step. */
+/** Number of stops that may be in force at once: every partition holds them all, and they are written in one step. */
 export const MOST_STOPS = 1_000
-/** Those that have ended are kept for the auditor, the latest so many. */
+/** Number of ended stops that are kept for the auditor, the latest ones. */
 const MOST_ENDED = 1_000
 const MAX_TEXT = 256
 
-/** The request of an operator cannot be carried out; nothing was changed. */
+/** The operator's request is not possible; nothing was changed. */
 export class StopError extends Error {
   override readonly name = 'StopError'
 }
@@ -62,7 +62,7 @@ export function withStops(record: StopRecord, { names, by, reason, until }: Stop
   return nextOf(record, [...record.stops, ...added], now)
 }
 
-/** Every stop of that name ends. @throws StopError naming what is not stopped */
+/** Ends every stop with that name. @throws StopError with the name that is not stopped */
 export function withoutStops(record: StopRecord, { names, by, reason }: Lifting, now: Instant): StopRecord {
   if (names.length === 0) throw new StopError('nothing is named that is to be lifted')
   const inForce = new Set(stopsInForce(record, now).map(({ name }) => name))
@@ -82,7 +82,7 @@ export function withoutStops(record: StopRecord, { names, by, reason }: Lifting,
 
 export const nameForPeople = (name: string): string => (name === EVERYTHING ? 'everything' : name)
 
-/** A version is at least the time of the clock, so versions also rise when a Redis has lost the record. */
+/** A version is at least the time of the clock, so versions also rise after a Redis has lost the record. */
 function nextOf({ version }: StopRecord, stops: Stop[], now: Instant): StopRecord {
   let toForget = stops.filter((stop) => !isInForce(stop, now)).length - MOST_ENDED
   const kept = stops.filter((stop) => isInForce(stop, now) || toForget-- <= 0)

@@ -1,4 +1,4 @@
-/** acquire: a secondary lease, for a request that none of the lane's URLs asked for. */
+/** acquire: a secondary lease, for a request that none of the lane's URLs needs. */
 import { ACQUIRED } from '../calls.ts'
 import { KIND, laneName, readLaneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'

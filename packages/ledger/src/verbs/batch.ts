@@ -1,30 +1,30 @@
 /**
- * Calls of one turn of the event loop as one call, or of the time for which the first of them can wait. A script costs Redis about
- * 10 µs before it does anything, and its round trip costs the caller more; lanes that become due together share these costs.
+ * Combines the calls of one turn of the event loop, or of the time for which the first of them can wait, into one. A script costs Redis
+ * about 10 µs before it does any work, and its round trip costs the caller more; lanes that become due together share these costs.
  */
 import type { Clock, Timer } from '@decorum/protocol'
 import type { Verb } from '../calls.ts'
 import { LedgerUnavailableError } from '../errors.ts'
 
-/** Items of one call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */
+/** Number of items in one call: about 1 ms of Redis (measured: docs/decisions/0008-what-a-url-costs.md). */
 export const MAX_ITEMS = 200
 
 export type Batcher<In, Out> = (item: In) => Promise<Out>
 
 type Bounds<In> = {
-  /** the sizes of the items of a call come to this at most, but for one that is larger by itself */
+  /** largest total size of the items of a call; a single item may be larger */
   most?: number
-  /** 1, as it comes */
+  /** default 1 */
   sizeOf?: (item: In) => number
-  /** how long an item may wait for others, ms; 0, as it comes, sends all that wait at the end of this turn */
+  /** how long an item may wait for others, ms; default 0: all waiting items are sent at the end of this turn */
   waits?: (item: In) => number
 }
 
 type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
 
 /**
- * @param flush  answers in the order asked; when it fails, every item of the batch fails, and so does each when there is not one answer to
- *               each, because it would be unknown whose answer is missing
+ * @param flush  returns the answers in order; when it fails, every item of the batch fails. When the number of answers differs from that of
+ * the items, each fails, because the answers cannot be assigned
  */
 export function batched<In, Out>(
   clock: Clock,
@@ -33,11 +33,11 @@ export function batched<In, Out>(
   { most = MAX_ITEMS, sizeOf = () => 1, waits = () => 0 }: Bounds<In> = {},
 ): Batcher<In, Out> {
   let waiting: Waiting<In, Out>[] = []
-  /** when all that wait are sent; undefined when nothing waits, 0 at the end of this turn */
+  /** when all waiting items are sent; undefined when none wait, 0 at the end of this turn */
   let sendAt: number | undefined
   let timer: Timer | undefined
   const send = (batch: Waiting<In, Out>[]): void => {
-    // async, so that an error thrown before anything is sent is a rejection like any other
+    // async, so that an error thrown before anything is sent is also a rejection
     const answered = (async () => flush(batch.map(({ item }) => item)))()
     answered
       .then((answers) => {

@@ -1,4 +1,4 @@
-/** claim: a lane for an order of its origin's robots.txt, when no URL of the lane asks for one. */
+/** claim: reserves a lane for an order of its origin's robots.txt, when no URL of the lane needs one. */
 import { CLAIM_WAIT, CLAIMED } from '../calls.ts'
 import { readRecord } from '../crawls/record.ts'
 import { laneName, listOf } from '../layout.ts'

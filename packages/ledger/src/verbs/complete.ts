@@ -1,4 +1,4 @@
-/** complete: the exchange of a started lease is over. */
+/** complete: the exchange of a started lease has ended. */
 import { isAssigned } from '@decorum/protocol'
 import type { RetryAfter } from '@decorum/robots'
 import { type Arg, COMPLETION, DONE, LEAVING, OVER } from '../calls.ts'
@@ -10,15 +10,17 @@ import type { CompleteResult, Completion, SiteLoad } from '../types.ts'
 import { batched, MAX_ITEMS } from './batch.ts'
 import { kindOf, leaving } from './leaving.ts'
 
-/** A completion, and since when it waits for others, on `clock.monotonic()`. */
+/** A completion, and the time since which it waits for others, on `clock.monotonic()`. */
 type Ended = { completion: Completion; since: number }
 
-/** A completion waits for others for this share of its delay at most: the next request of its lane is as far away. */
+/** A completion waits for others for at most this share of its delay: the next request of its lane is a whole delay away. */
 const SHARE_OF_DELAY = 1 / 50
-/** Below this a timer costs more than it saves, ms. */
+/** A shorter wait is not worth a timer, ms. */
 const LEAST_WAIT_MS = 2
 
-/** Reports the ends of several exchanges in one call. Delays run from the ends themselves, so waiting for others lengthens none. */
+/**
+ * Reports the ends of several exchanges in one call. Delays run from the ends themselves, so the wait for others does not lengthen them.
+ */
 export function completer(
   scripts: Scripts,
   settings: VerbSettings,
@@ -32,8 +34,8 @@ export function completer(
 }
 
 /**
- * How long a completion may wait for others, ms. A back-off that the site asked for is reported at once, because it applies to other
- * lanes, too. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are reported in one call.
+ * How long a completion may wait for others, ms. A back-off that the site asked for is reported at once, because it also applies to other
+ * lanes. The end of a secondary lease waits as well: most pages of `http:` sites hold their host's lane, and both are reported in one call.
  */
 function waitOf({ load, delayMs }: Completion, gatherMs: number): number {
   const waits = load.kind === 'normal' ? Math.min(gatherMs, delayMs * SHARE_OF_DELAY) : 0
@@ -54,7 +56,7 @@ async function complete(
   return values as CompleteResult[]
 }
 
-/** @param elapsedMs  since the end of the exchange, until now */
+/** @param elapsedMs  time from the end of the exchange until now */
 function itemOf(completion: Completion, elapsedMs: number, jitter: () => number): Arg[] {
   const { agent, origin, fence, delayMs, load, outcome, candidate, candidateAfter, secondary } = completion
   const common = {
@@ -83,13 +85,13 @@ function itemOf(completion: Completion, elapsedMs: number, jitter: () => number)
   return [...COMPLETION.write(item), ...items]
 }
 
-/** What lua/lib/leaving.lua reads of a candidate. */
+/** The wait of a candidate, as lua/lib/leaving.lua reads it. */
 function waitText({ retryAfterMs, retryAfterAt }: RetryAfter = {}, expiresAt: number | undefined): string {
   if (retryAfterMs === undefined && retryAfterAt === undefined) return ''
   return `${retryAfterMs ?? ''} ${retryAfterAt ?? ''} ${expiresAt ?? ''}`
 }
 
-/** What lua/lib/back-off.lua reads. @param load  undefined: normal */
+/** The load, as lua/lib/back-off.lua reads it. @param load  undefined: normal */
 export function loadText(load: SiteLoad | undefined, jitter: () => number): string {
   if (load === undefined || load.kind === 'normal') return 'normal'
   const { retryAfterMs, retryAfterAt }: RetryAfter = load.kind === 'no-answer' ? {} : load

@@ -1,4 +1,4 @@
-/** confirm: may requests that took long to connect still be sent? */
+/** confirm: whether requests whose connections took long may still be sent. */
 import { type Arg, CONFIRM_ITEM } from '../calls.ts'
 import { LedgerUnavailableError } from '../errors.ts'
 import { laneName } from '../layout.ts'
@@ -6,11 +6,11 @@ import type { Scripts } from '../scripts.ts'
 import type { Confirmation, LeasedLane } from '../types.ts'
 
 /**
- * Where connecting is slow, because this machine or the network is full, all requests under way have to ask. A call for each of them
- * would make connecting slower still, so the confirmations of one turn of the event loop go in one call.
- * @param requests  of each the lanes that it holds, all of one partition
- * @returns of each 'granted' when all of its lanes are, otherwise why the first one is not; 'stale' for a request that holds no lane
- * @throws  LedgerUnavailableError, also when there is not one answer to each lane: which request it belongs to would be unknown
+ * When connecting is slow, because this machine or the network is overloaded, all requests under way need confirmation. A call for each
+ * would make connecting slower still, so the confirmations of one turn of the event loop share a call.
+ * @param requests  for each request the lanes that it holds, all of one partition
+ * @returns for each request 'granted' when all of its lanes are, otherwise why the first one is not; 'stale' for a request without lanes
+ * @throws  LedgerUnavailableError, also when the number of answers differs from that of the lanes: the answers cannot be assigned
  */
 export async function confirm(scripts: Scripts, requests: LeasedLane[][]): Promise<Confirmation[]> {
   const lanes = requests.flat()
@@ -26,6 +26,6 @@ export async function confirm(scripts: Scripts, requests: LeasedLane[][]): Promi
   })
 }
 
-/** Leases as the scripts take them whose callers hold them. */
+/** Leases in the form that the scripts read. */
 export const leasedItems = ({ agent, origin, fence, version }: LeasedLane): Arg[] =>
   CONFIRM_ITEM.write({ lane: laneName(agent, origin), fence, version: version ?? '' })

@@ -3,7 +3,7 @@ import { type CrawlRecord, isHeld } from '../crawls/record.ts'
 import type { Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
 
-/** @param expected  the version that is to be replaced; absent: any older one */
+/** @param expected  the version to be replaced; absent: any older one */
 export async function crawl(scripts: Scripts, name: string, record: CrawlRecord, expected?: number): Promise<Written> {
   const { version, weight, limits = {} } = record
   const { values } = await scripts.call('crawl', {

@@ -1,4 +1,4 @@
-/** extend: the leases of a permit last longer. */
+/** extend: extends the leases of a permit. */
 import { EXTENDED } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 import type { ExtendAnswer, LeasedLane, LedgerGateName } from '../types.ts'
@@ -6,7 +6,7 @@ import { leasedItems } from './confirm.ts'
 
 /**
  * @param held     the lanes of one partition that the permit holds
- * @param leaseMs  from now on; 0: nothing changes, and only what is left of them is asked for
+ * @param leaseMs  from now; 0: nothing changes, and only the remaining time is returned
  */
 export async function extend(scripts: Scripts, held: LeasedLane[], leaseMs: number): Promise<ExtendAnswer> {
   const { values } = await scripts.call('extend', { leaseMs }, held.flatMap(leasedItems))

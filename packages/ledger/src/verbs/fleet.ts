@@ -1,32 +1,32 @@
-/** fleet: which processes run, and how many leases there are. */
+/** fleet: the running processes, and the number of leases. */
 import type { Scripts } from '../scripts.ts'
 
 export type Member = { id: string; role: string; slots: number; about?: About }
-/** Workers of a pool. `wanted`: orders that they asked for at once, at most, in the last minute. */
+/** The workers of a pool. `wanted`: the largest number of orders that they asked for at once in the last minute. */
 export type PoolDemand = { wanted: number }
-/** Requests of one client of a proxy, since the proxy was started: whose they are, how many wait now, were sent, and were refused by it. */
+/** Requests of one client of a proxy since the proxy started: the client, how many wait now, were sent, and were refused by the proxy. */
 export type Passing = { agent: string; crawl?: string; token?: string; waiting: number; sent: number; refused: number }
-/** What a process says of itself to people, and to the gateways. */
+/** The description that a process gives of itself, for people and for the gateways. */
 export type About = {
   host: string
   pid: number
-  /** of the software */
+  /** version of the software */
   version: string
-  /** that it was made from; absent: of a version that does not say */
+  /** commit that it was built from; absent: the version does not report it */
   commit?: string
-  /** version of the fleet's configuration that it goes by */
+  /** version of the fleet's configuration that it uses */
   config: number
-  /** settings that it takes over when it is started again */
+  /** settings that it applies at its next start */
   pending: string[]
   /** whether it keeps pages */
   keepsPages?: boolean
-  /** of permits processes: the workers of each pool that come to it */
+  /** of permits processes: the workers of each pool that connect to it */
   pools?: Record<string, PoolDemand>
-  /** of proxies: the clients that most goes through for, as of some seconds ago */
+  /** of proxies: the clients with most requests, as of some seconds ago */
   passing?: Passing[]
 }
 
-/** For people. */
+/** The text for people. */
 export function passingText({ agent, crawl, token, waiting, sent, refused }: Passing): string {
   const whose = [agent, crawl && `crawl ${crawl}`, token && `token ${token}`].filter(Boolean).join(', ')
   return `${whose}: ${waiting} wait, ${sent} sent, ${refused} refused`
@@ -34,7 +34,7 @@ export function passingText({ agent, crawl, token, waiting, sent, refused }: Pas
 
 export type Roll = { leases: number; members: string[] }
 
-/** Announces a process for `lifeMs`; 0 says goodbye. Without one, only reads. */
+/** Announces a process for `lifeMs`; 0 ends the announcement. Without `announced`, only reads. */
 export async function fleet(scripts: Scripts, announced?: { member: Member; lifeMs: number }): Promise<Roll> {
   const member = announced === undefined ? '' : memberText(announced.member)
   const { values } = await scripts.call('fleet', { member, lifeMs: announced?.lifeMs ?? 0 })
@@ -47,7 +47,7 @@ function memberText({ role, id, slots, about }: Member): string {
   return about === undefined ? member : `${member} ${encodeURIComponent(JSON.stringify(about))}`
 }
 
-/** The members in these texts, each once: what a process said before its latest announcement is there for some seconds more. */
+/** The members in these texts, without duplicates: an earlier announcement of a process remains for some seconds. */
 export function readMembers(texts: Iterable<string>): Member[] {
   const members = new Map<string, Member>()
   for (const text of texts) {

@@ -1,4 +1,4 @@
-/** Outcomes as the scripts take them: JSON, kind, and where the id is stored. */
+/** Outcomes in the form that the scripts read: JSON, kind, and where the id is stored. */
 import { isAssigned, type Outcome } from '@decorum/protocol'
 import { type Arg, LEAVING } from '../calls.ts'
 import { countedAs } from '../notes.ts'
@@ -10,13 +10,13 @@ export const slotOf = (id: string, crawl?: string): { bucket: string; number: st
 
 export const leaving = (outcome: Outcome): Arg[] => LEAVING.write(leavingOf(outcome))
 
-/** Its parts. */
+/** The parts of LEAVING for an outcome. */
 export function leavingOf(outcome: Outcome): { json: string; kind: string; id: string } {
   const { bucket, number } = slotOf(outcome.id, outcome.crawl)
   const id = bucket === '' ? '' : `${bucket}:${number}`
   return { json: JSON.stringify(outcome), kind: kindOf(outcome), id }
 }
 
-/** Of a page of another crawl than the default one its bytes follow, which are counted for the limit of the crawl. */
+/** The kind of an outcome; for a page of a crawl other than the default one followed by its bytes, which count for the crawl's limit. */
 export const kindOf = (outcome: Outcome): string =>
   outcome.crawl !== undefined && outcome.kind === 'fetched' ? `fetched ${outcome.bytes}` : countedAs(outcome)

@@ -1,4 +1,4 @@
-/** next: one more request under leases that are held. */
+/** next: another request under leases that are held. */
 import { NEXT_ANSWER } from '../calls.ts'
 import { KIND, laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'

@@ -1,11 +1,14 @@
-/** note: writes what happened lately, for an operator to see. */
+/** note: writes recent events, for operators. */
 import { NOTE_ITEM } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 
-/** `reason`: whose example it is, such as `failed/timeout`; '' of none. `backOff`: the note is of the back-off that followed. */
+/**
+ * `reason`: the reason for which the note is an example, such as `failed/timeout`, or ''. `backOff`: the note is about the back-off that
+ * followed.
+ */
 export type NoteItem = { origin: string; reason: string; text: string; backOff: boolean }
 
-/** How often what is counted with the notes has happened, by name: `status/404`, `ms/200` (notes.ts). */
+/** Counts of events that are reported with the notes, by name: `status/404`, `ms/200` (notes.ts). */
 export type Tallies = Record<string, number>
 
 export async function note(scripts: Scripts, items: NoteItem[], tallies: Tallies): Promise<void> {

@@ -1,4 +1,4 @@
-/** rates: least delays and policies of sites, as a version of the fleet's configuration has them. */
+/** rates: least delays and policies of sites, from one version of the fleet's configuration. */
 import { LEAST_DELAY_ITEM, POLICY_ITEM } from '../calls.ts'
 import type { Versioned, Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
@@ -6,7 +6,7 @@ import type { SitePolicyRecord } from '../types.ts'
 
 export type LeastDelay = { agent: string; delayMs: number }
 
-/** What the scripts hold every caller to. `version` is that of the fleet's configuration. */
+/** The rates that the scripts apply to every caller. `version` is that of the fleet's configuration. */
 export type Rates = Versioned & {
   leastDelays: readonly LeastDelay[]
   sitePolicies: readonly SitePolicyRecord[]

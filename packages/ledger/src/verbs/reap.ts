@@ -1,4 +1,4 @@
-/** reap: ends the leases whose time is over. */
+/** reap: ends expired leases. */
 import { REAPED_FETCH } from '../calls.ts'
 import { readLaneName } from '../layout.ts'
 import { readState } from '../records/state-text.ts'

@@ -1,4 +1,4 @@
-/** record: a robots fetch is over, with or without an answer. */
+/** record: a robots fetch has ended, with or without an answer. */
 import { domainOf } from '@decorum/protocol'
 import { hashesOf, type RobotsState } from '@decorum/robots'
 import { DELAY_ITEM } from '../calls.ts'
@@ -10,18 +10,18 @@ import type { VerbSettings } from '../settings.ts'
 import type { CompleteResult, RecordResult, RobotsFetchEnd, RobotsRecord, SiteLoad } from '../types.ts'
 import { loadText } from './complete.ts'
 
-/** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); a day more, so that its end is seen. */
+/** A stale copy may serve for 30 days after the last good answer (docs/spec/robots.md §6); one more day, so that its end is noticed. */
 const ORIGIN_LIFE_MS = 31 * 86_400_000
 
 /**
- * What is known of an origin that nobody stored a URL or holds a permit for: long enough for whoever asked to come again for the answer, and
- * a permit in its turn. Of an unreachable robots.txt, which has no body, longer than any wait before it is fetched again.
+ * Life of the facts about an origin without stored URLs and permits: long enough for the client that asked to read the answer, and then for
+ * a permit. For an unreachable robots.txt, which has no body, longer than any wait before the next fetch.
  */
 const UNCLAIMED_MS = 30_000
 const UNCLAIMED_DELAYS = 4
 const UNCLAIMED_FAILED_MS = 2 * 86_400_000
 const UNCLAIMED_NO_ROOM_MS = 60_000
-/** What the bodies of such origins may take up that one token asked for. */
+/** The memory that bodies of such origins may use for one token. */
 const UNCLAIMED_BYTES = 512 * 1024
 
 function unclaimedMs({ unclaimedBy, state: { answer, copy }, delays, delayMs }: RobotsRecord): number {
@@ -48,7 +48,7 @@ export async function record(scripts: Scripts, settings: VerbSettings, recorded:
   })
 }
 
-/** Somebody holds a permit for the origin. @returns false: its state has ended, or there is no room for its body */
+/** A permit for the origin is held. @returns false: its state has ended, or there is no room for its body */
 export async function keep(
   scripts: Scripts,
   { bodies: { domainBytes, allBytes, beyondLifeMs } }: VerbSettings,
@@ -63,7 +63,7 @@ export async function keep(
   return values[0] === 'kept'
 }
 
-/** There is nothing to record: the state stays. */
+/** Ends a robots fetch that has nothing to record: the state stays. */
 export const endRobotsFetch = (
   scripts: Scripts,
   settings: VerbSettings,
@@ -77,14 +77,14 @@ type RecordCall = {
   delays: RobotsRecord['delays']
   /** absent: the state stays */
   state?: { text: string; hashes: string }
-  /** the body under the first hash, as it is stored; '' when it is stored already */
+  /** the body under the first hash, in its stored form; '' when it is already stored */
   bytes?: Buffer | ''
   /** the lane whose lease ends; absent: none */
   lane?: string
   delayMs?: number
   elapsedMs?: number
   load?: SiteLoad
-  /** RobotsRecord.unclaimedBy: how long it is kept then, and whose it is */
+  /** RobotsRecord.unclaimedBy: how long the record is then kept, and its token */
   unclaimedMs?: number
   asker?: string
 }

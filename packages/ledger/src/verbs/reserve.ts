@@ -39,7 +39,7 @@ export async function reserve(
   return { kind: 'reserved', lanes, more: detail === '1' }
 }
 
-/** In front of the URLs of a lane: its name, the facts, the state of its origin. */
+/** Parts before the URLs of a lane: its name, the facts, the state of its origin. */
 const HEADER = 3
 
 function reservedLane(values: string[], at: number, now: number, wallAt: number): ReservedLane {
@@ -65,7 +65,7 @@ function reservedLane(values: string[], at: number, now: number, wallAt: number)
 
 function withClosedGates(lane: ReservedLane, parts: string[]): ReservedLane {
   const facts = CLOSED_FACT.read(parts)
-  const blocked = parts.slice(CLOSED_FACT.at.blocked - 1).join('|') // an operator's text may hold a '|'
+  const blocked = parts.slice(CLOSED_FACT.at.blocked - 1).join('|') // an operator's text may contain a '|'
   const { version, state } = lane.robots
   return {
     ...lane,

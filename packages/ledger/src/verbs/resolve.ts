@@ -1,4 +1,4 @@
-/** resolve: what becomes of leases under which no exchange took place, and outcomes of URLs that leave without one. */
+/** resolve: decides leases under which no exchange took place, and writes outcomes of URLs that leave without one. */
 import { RESOLUTION } from '../calls.ts'
 import { laneName } from '../layout.ts'
 import type { Scripts } from '../scripts.ts'

@@ -1,9 +1,9 @@
-/** restore: ends of exchanges that were reported already, again. */
+/** restore: repeats ends of exchanges that were already reported. */
 import { RESTORE_ITEM } from '../calls.ts'
 import type { Scripts } from '../scripts.ts'
 import type { VerbSettings } from '../settings.ts'
 
-/** `endedAt`: an instant of the ledger; `delayMs`: what the lane owes at least; `load`: as `complete` writes it */
+/** `endedAt`: an instant of the ledger; `delayMs`: the least delay that the lane owes; `load`: as `complete` writes it */
 export type Closing = { lane: string; endedAt: number; delayMs: number; load: string }
 
 export async function restore(

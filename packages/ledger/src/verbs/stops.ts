@@ -5,7 +5,7 @@ import type { Written } from '../record/place.ts'
 import type { Scripts } from '../scripts.ts'
 import { EVERYTHING, type Stop, type StopRecord, stopsInForce } from '../stops/record.ts'
 
-/** @param expected  the version that the record was made from; undefined: whichever */
+/** @param expected  the version from which the record was made; undefined: any */
 export async function stops(
   scripts: Scripts,
   record: StopRecord,
@@ -21,7 +21,7 @@ export async function stops(
   return { kind: values[0] as Written['kind'], version: Number(values[1]) }
 }
 
-/** When each name is no longer stopped: of several stops of one name the last counts. */
+/** When the stop of each name ends: the latest of several stops counts. */
 function endsOf(inForce: Stop[]): Map<string, string> {
   const ends = new Map<string, number>()
   for (const { name, until = Number.POSITIVE_INFINITY } of inForce) ends.set(name, Math.max(ends.get(name) ?? 0, until))

@@ -1,4 +1,4 @@
-/** store: URLs into their lanes, and outcomes that are known already into the stream. */
+/** store: stores URLs in their lanes, and outcomes that are already known in the stream. */
 import {
   crawlField,
   DEFAULT_CRAWL,
@@ -17,18 +17,18 @@ import type { VerbSettings } from '../settings.ts'
 import type { StoreItem, StoreMark, StoreResult } from '../types.ts'
 import { slotOf } from './leaving.ts'
 
-/** How long it is remembered that something was stored, where nothing else says so. */
+/** How long a mark is kept that something was stored, unless another time is given. */
 const MARK_MS = 7 * 86_400_000
-/** The same once its job is done. */
+/** The same once the job of the mark is done. */
 export const DONE_MARK_MS = 3_600_000
 
-/** What the limit per registrable domain counts by: an address, or a name without one, is a domain of its own. */
+/** The name by which the limit per registrable domain counts: an address, or a name without a domain, counts separately. */
 export const limitedDomain = (origin: string): string => registrableDomain(hostOf(origin)) ?? hostOf(origin)
 
-/** URLs of a domain that other partitions took in. */
+/** Number of URLs of a domain that other partitions took in. */
 export type Elsewhere = (crawl: string, domain: string) => number
 
-/** @param elsewhere  of crawls that have a limit per domain; absent: there is no other partition */
+/** @param elsewhere  for crawls that have a limit per domain; absent: there is no other partition */
 export async function store(
   scripts: Scripts,
   { laneLimit, outcomesLimit }: VerbSettings,
@@ -72,10 +72,10 @@ function markArgs(mark: StoreMark | undefined) {
 }
 
 type UrlItem = Extract<StoreItem, { pending: unknown }>
-/** What goes into one lane of one crawl: its name, its URLs, and the list of all of them if they are plain. */
+/** The URLs of one crawl for one lane: its name, the URLs, and their common list if they are plain. */
 type LaneGroup = { lane: string; group: UrlItem[]; list: List | undefined }
 
-/** Items by lane, those with one plain URL apart: in a wide crawl that is most of them. */
+/** Items by lane; lanes with one plain URL separately, because in a wide crawl most are. */
 function sorted(items: StoreItem[]): { singles: LaneGroup[]; others: LaneGroup[]; outcomes: Arg[] } {
   const byLane = new Map<string, UrlItem[]>()
   const outcomes: Arg[] = []
@@ -111,7 +111,7 @@ function sorted(items: StoreItem[]): { singles: LaneGroup[]; others: LaneGroup[]
   return { singles, others, outcomes }
 }
 
-/** The list that all of them go to, when none is looked up and no mark tells them apart. */
+/** The common list of these URLs, if no id is looked up and no mark distinguishes them. */
 function plainList(group: UrlItem[]): List | undefined {
   const priority = group[0]?.pending.priority
   const isPlain = group.every(

@@ -1,7 +1,7 @@
-/** What TypeScript and the scripts of this package say to each other, as calls.ts of the ledger does for its verbs. */
+/** How TypeScript and the scripts of this folder exchange data, as calls.ts of the ledger does for its verbs. */
 import { type Arg, argsInOrder, LEDGER_LUA, libraryOf, type Reply, row, type Scripts } from '../stored.ts'
 
-/** The arguments of every verb, which its script explains: in lua/verbs, `operate` in the ledger's. */
+/** The arguments of every verb; its script explains them: in lua/verbs, for `operate` in the ledger's. */
 export const ARGS = {
   operate: ['origin', 'action', 'value', 'till', 'by', 'reason'],
   'view-origin': ['origin'],
@@ -22,7 +22,7 @@ export const VIEW_LUA = libraryOf({
   base: LEDGER_LUA,
 })
 
-/** @param items  what follows the arguments that every call of the verb has */
+/** @param items  arguments behind those that every call of the verb has */
 export const callView = <V extends ViewVerb>(
   scripts: Scripts,
   verb: V,

@@ -1,13 +1,13 @@
-/** drop: ends what is pending in a lane as `refused: backlog-dropped`. URLs that come later stay, and what is in flight ends by itself. */
+/** drop: ends the pending URLs of a lane as `refused: backlog-dropped`. Later URLs stay, and a request in flight continues. */
 
 import { type Clock, crawlField, type Outcome } from '@decorum/protocol'
 import type { LaneRef, Pending, RedisLink } from '../index.ts'
 import { firstUrlsOf, isEmpty, type Keys, type List, lastOf, placeOf, type Scripts, type Verbs } from '../stored.ts'
 import { writeOperation } from './operate.ts'
 
-/** URLs of one call. */
+/** Number of URLs in one call. */
 const DROP_AT_ONCE = 100
-/** A lane in flight is free again after its lease at the latest; it is asked for this often. */
+/** A lane in flight is free after its lease at the latest; the pause between tries to reserve it. */
 const LANE_BUSY_MS = 100
 const ALONE = { limit: 1, aheadMs: 0, inFlightLimit: Number.MAX_SAFE_INTEGER, peek: 1 }
 
@@ -32,14 +32,14 @@ export async function dropPending(
     for (const [list, last] of await lastOf(ledger.redis, ledger.keys, lane))
       for await (const count of dropUpTo(ledger, lane, list, last, signal)) dropped += count
   } finally {
-    // Also when it was broken off: what has left was dropped by this operation.
+    // Also recorded after an interruption: URLs that have left were dropped by this operation.
     const operation = { origin: lane.origin, action: 'drop', value: dropped, till: 0, by, reason }
     await writeOperation(ledger.scripts, operation, [])
   }
   return dropped
 }
 
-/** Ends one list of a lane up to an entry; the lane is held meanwhile, so that nothing else leaves it. */
+/** Ends one list of a lane up to an entry; the lane is held meanwhile, so that no other URL leaves it. */
 async function* dropUpTo(
   { clock, redis, keys, scripts, verbs }: Dropping,
   lane: LaneRef,
@@ -58,7 +58,7 @@ async function* dropUpTo(
     }
     const holding = { ...lane, fence: held.fence }
     try {
-      let left = await placeOf(redis, keys, lane, list, last) // what was in flight has left
+      let left = await placeOf(redis, keys, lane, list, last) // URLs that were in flight have left
       if (left === 0) return
       while (left > 0) {
         signal?.throwIfAborted()
@@ -66,7 +66,7 @@ async function* dropUpTo(
         const at = scripts.now() - scripts.aheadMs() // Redis's clock
         const outcomes = urls.map((url) => droppedOutcome(lane, url, at))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
-        if (answer !== 'completed') break // the reservation has ended: the lane is asked for again
+        if (answer !== 'completed') break // the reservation has expired: the lane is reserved again
         yield outcomes.length
         left -= outcomes.length
       }

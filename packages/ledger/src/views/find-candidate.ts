@@ -1,6 +1,6 @@
 /**
- * Where a candidate is: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger stores nothing
- * that leads from an id to its lane, so a URL is looked for where it would be; each search is bounded, and says when it was cut short.
+ * Finds a candidate: in a lane, in a job that no gateway has taken in yet, or among the latest outcomes. The ledger has no index from an id
+ * to its lane, so the places where a URL would be are searched; each search is bounded, and reports when it was cut short.
  */
 
 import { DEFAULT_CRAWL, type Outcome, outcomesKey, readOutcome } from '@decorum/protocol'
@@ -8,13 +8,13 @@ import type { LaneRef, RedisLink } from '../index.ts'
 import { decodeIn, KEY, type Keys, LIST, type List, laneName, listsOf, readLaneRecord } from '../stored.ts'
 import type { PendingUrl, WantedCandidate } from './types.ts'
 
-/** URLs or outcomes that are read by one command. */
+/** Number of URLs or outcomes read by one command. */
 const PAGE = 1_000
-/** URLs of a lane that a look goes through: about a millisecond of Redis. */
+/** Number of URLs of a lane that are searched: about a millisecond of Redis. */
 export const LOOKED_AT = 20_000
-/** The outcomes that are looked through, the latest. */
+/** Number of outcomes that are searched, the latest ones. */
 export const OUTCOMES_LOOKED_AT = 5_000
-/** Jobs that are looked through, of those that wait and of those that are being worked on. */
+/** Number of jobs that are searched, both of those that wait and of those that are being worked on. */
 const JOBS_LOOKED_AT = 5
 
 const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: string }): boolean =>
@@ -22,13 +22,13 @@ const isWanted = ({ path, id }: WantedCandidate, found: { path: string; id: stri
 
 export type FoundPending = {
   found: PendingUrl[]
-  /** false: the lane has more URLs than were looked through */
+  /** false: the lane has more URLs than were searched */
   complete: boolean
 }
 
 /**
- * The URLs of a lane that are wanted, of one crawl, in the order in which they will be fetched; `place` does not count other crawls' URLs.
- * @param most  URLs that are looked through
+ * The wanted URLs of a lane, in one crawl, in the order in which they will be fetched; `place` does not count other crawls' URLs.
+ * @param most  URLs that are searched
  */
 export async function findPending(
   redis: RedisLink,
@@ -39,7 +39,7 @@ export async function findPending(
 ): Promise<FoundPending> {
   const name = laneName(lane.agent, lane.origin)
   const found: PendingUrl[] = []
-  /** A text holds its path first: few entries have to be taken apart. */
+  /** The text of an entry begins with its path: few entries must be parsed. */
   const look = (entry: string, list: List, place: number): void => {
     if (wanted.path !== undefined && !entry.startsWith(`${wanted.path} `)) return
     const pending = decodeIn(list, entry)
@@ -70,7 +70,7 @@ export async function findPending(
   return { found, complete }
 }
 
-/** Whether a job of candidates that waits or is being worked on holds it; of the oldest jobs. `complete`: those were all. */
+/** Whether a waiting or active job of candidates holds the wanted one; searches the oldest jobs. `complete`: those were all. */
 export async function findInJobs(
   redis: RedisLink,
   { tag }: Keys,
@@ -91,7 +91,7 @@ export async function findInJobs(
   return { found, complete: active.length < JOBS_LOOKED_AT && waits.length < JOBS_LOOKED_AT }
 }
 
-/** Its outcome, if that is among the latest of the crawl in this partition. */
+/** The outcome of the candidate, if it is among the latest of the crawl in this partition. */
 export async function findOutcome(
   redis: RedisLink,
   { tag }: Keys,

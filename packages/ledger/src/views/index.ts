@@ -1,5 +1,5 @@
 /**
- * What operators look at in a ledger, and what they change there. A process that only works for the fleet loads none of it. Start at
+ * The views of a ledger for operators, and their operations. A process that only works for the fleet does not load it. Start at
  * `openLedgerWithViews` (open.ts): its calls are in operator-calls.ts.
  */
 export { type FoundPending, LOOKED_AT, OUTCOMES_LOOKED_AT } from './find-candidate.ts'

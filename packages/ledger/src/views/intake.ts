@@ -1,4 +1,4 @@
-/** What is read of candidates without a script: whether they are stored, and how many have not been taken in yet. */
+/** Reads about candidates that need no script: whether they are stored, and how many have not been taken in yet. */
 
 import { CANDIDATES, DEFAULT_CRAWL, type Deadline, ORDERS } from '@decorum/protocol'
 import type { RedisLink } from '../index.ts'
@@ -49,20 +49,20 @@ const LATER_AT_ONCE = 1_000
 export const targetName = (id: string, crawl = DEFAULT_CRAWL): string => `${crawl} ${id}`
 export type QueueName = typeof CANDIDATES | typeof ORDERS
 
-/** What lies in the queue `candidates` of one partition, which no gateway has stored in lanes yet. */
+/** The content of the queue `candidates` of one partition, which no gateway has stored in lanes yet. */
 export type Intake = {
   jobs: number
-  /** URLs in them, and targets of redirects, also those that wait because the redirect asked for it */
+  /** URLs in these jobs, and targets of redirects, including those that must wait */
   urls: number
-  /** not all jobs were looked into: `urls` is the number of those that were, scaled up */
+  /** not all jobs were read: `urls` is extrapolated from those that were */
   isEstimate: boolean
-  /** queues of the partition that somebody has paused (`queue.pause()` of BullMQ, or another board): nothing leaves them until it is undone */
+  /** queues of the partition that were paused (`queue.pause()` of BullMQ, or another board): nothing leaves them until they are resumed */
   paused: QueueName[]
-  /** since the oldest of the jobs that were looked at was added, ms; undefined: there is none */
+  /** time since the oldest of the jobs that were read was added, ms; undefined: there is none */
   oldestMs?: number
 }
 
-/** Jobs that are looked into, and bytes of them that are read: a few hundred microseconds of Redis. */
+/** Number of jobs that are read, and of their bytes: a few hundred microseconds of Redis. */
 const LOOKED_INTO = 20
 const BYTES_READ = 256 * 1024
 
@@ -110,7 +110,7 @@ export async function intakeOf(redis: RedisLink, keys: Keys, now: number, deadli
   }
 }
 
-/** A job that cannot be read counts as one: it ends as one invalid outcome. */
+/** A job that cannot be read counts as one candidate: it ends as one invalid outcome. */
 function candidatesIn(data: string): number {
   try {
     const read = JSON.parse(data) as { candidates?: unknown } | null

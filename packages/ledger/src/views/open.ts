@@ -1,4 +1,4 @@
-/** A ledger with the calls of an operator beside its own. */
+/** A ledger with the calls for operators. */
 import type { Ledger, LedgerOptions } from '../index.ts'
 import { defineScripts, EVERY_CALL, finished, openLedgerWith, whenFull } from '../stored.ts'
 import { ARGS, VIEW_LUA, VIEW_VERBS, type ViewVerb } from './calls.ts'
@@ -6,7 +6,7 @@ import { operatorCalls } from './operator-calls.ts'
 
 export type LedgerWithViews = Ledger & ReturnType<typeof operatorCalls>
 
-/** An operator must still be able to look and pause when Redis is full. @param read  tests only: a part as it is to be */
+/** Operators must still be able to view and pause when Redis is full. @param read  tests only: replaces a part */
 export const viewText = (verb: ViewVerb, read?: (file: string) => string): string =>
   whenFull(finished(VIEW_LUA.text(`verbs/${verb}`, [...EVERY_CALL, ...ARGS[verb]], read), read))
 

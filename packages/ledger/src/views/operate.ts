@@ -1,4 +1,4 @@
-/** operate: what an operator does to one origin, and the list of what operators did. */
+/** operate: an operation of an operator on one origin, and the list of operations. */
 
 import { type Deadline, FOREVER } from '@decorum/protocol'
 import { type RedisLink, withDeadline } from '../index.ts'
@@ -10,9 +10,9 @@ import type { Operation, OperationRecord } from './types.ts'
 const MAX_DELAY_MS = 31 * 86_400_000
 const MAX_TEXT = 512
 
-/** @param agents  keys of the agents whose lanes of the origin are to feel it at once */
+/** @param agents  keys of the agents whose lanes of the origin are affected at once */
 export async function operate(scripts: Scripts, operation: Operation, agents: string[]): Promise<void> {
-  // Bounded for every caller: an operation with a number that Redis cannot count would be half done.
+  // Bounded for every caller: an operation with a number that Redis cannot represent would be half done.
   const value = operation.action === 'delay' ? bounded('delayMs', operation.delayMs, MAX_DELAY_MS) : ''
   const until = 'until' in operation && operation.until !== undefined ? operation.until : FOREVER
   await writeOperation(scripts, { ...operation, value, till: bounded('until', until, FOREVER) }, agents)
@@ -26,7 +26,7 @@ export async function writeOperation(scripts: Scripts, operation: Written, agent
   await callView(scripts, 'operate', { origin, action, value, till, ...texts }, agents)
 }
 
-/** @throws RangeError  when it is not a number; nothing is done then */
+/** @throws RangeError  for a value that is no number; nothing was done */
 function bounded(name: string, value: number, most: number): number {
   if (Number.isNaN(value)) throw new RangeError(`${name}: a number is needed`)
   return Math.min(Math.max(value, 0), most)

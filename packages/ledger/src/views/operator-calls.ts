@@ -1,4 +1,4 @@
-/** What operators look at and change: lanes, origins, partitions, and where a candidate is. */
+/** The views and operations of operators: lanes, origins, partitions, and the search for a candidate. */
 
 import type { Outcome } from '@decorum/protocol'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
@@ -24,7 +24,7 @@ import { scanLanes, viewClosed } from './view-names.ts'
 import { viewOrigin } from './view-origin.ts'
 import { viewPartition } from './view-partition.ts'
 
-/** @param notes  undefined: none are written */
+/** @param notes  undefined: no notes are written */
 export function operatorCalls(partitions: Partitions, notes: Notes | undefined) {
   const { redis, tags, all, active, of, ofOrigin, placeOf, deadline, timed, wall, stops } = partitions
   return {
@@ -38,12 +38,15 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
         return stop === undefined ? view : { ...view, stopped: stop.reason }
       })
     },
-    /** Origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: of the list, those of other domains too. */
+    /**
+     * Origins that a gate holds, by when it opens, each with its lane of each agent; `looked`: number of entries read, including other
+     * domains.
+     */
     viewClosed: (partition: number, list: ClosedList, agents: string[]) =>
       viewClosed(of(partition).scripts, list, agents),
-    /** Lanes with URLs of one domain, from about five thousand that are looked at; the cursor '0' says that those were the last. */
+    /** Lanes with URLs of one domain, among about five thousand that are read; the cursor '0' means that those were the last. */
     scanLanes: (partition: number, scan: LaneScan) => scanLanes(of(partition).scripts, scan),
-    /** What happened to an origin lately, newest first: at most 30 notes, kept for three days, of 10,000 origins of each partition. */
+    /** Recent notes of an origin, newest first: at most 30 notes, kept for three days, for 10,000 origins of each partition. */
     async notesOf(origin: string): Promise<Note[]> {
       const key = ofOrigin(origin).keys.notes(origin)
       const texts = await timed(redis.lrange(key, 0, KEPT.notes - 1), 'notes')
@@ -57,7 +60,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const lists = (await answersOf(pipeline, deadline, 'examples')) as string[][]
       return lists.map((texts) => texts.map((text) => JSON.parse(text) as Note))
     },
-    /** How the partition was in the last hours, newest first. */
+    /** Samples of the partition in the last hours, newest first. */
     async samples(partition: number, most: number): Promise<Sample[]> {
       const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
       return texts.map((text) => JSON.parse(text) as Sample)
@@ -68,10 +71,10 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       await again()
       closings.operated({ again, at: scripts.now() })
     },
-    /** What operators did, newest first. A partition that is used no longer has what was done before its hosts moved. */
+    /** Operations, newest first. A retired partition keeps those from before its hosts moved. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>
       listOperations(redis, of(partition).keys, most, deadline),
-    /** Ends what is pending in a lane now. @returns how many URLs */
+    /** Ends the pending URLs of a lane. @returns how many */
     dropBacklog: (lane: LaneRef, by: string, reason: string, signal?: AbortSignal): Promise<number> =>
       dropPending({ clock: deadline.clock, ...ofOrigin(lane.origin) }, lane, by, reason, signal),
     /** Candidates that no gateway has stored in lanes yet. */
@@ -81,12 +84,12 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const counts = all.map(({ keys }) => waitingForIntake(redis, keys, deadline))
       return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
     },
-    /** Targets of redirects that wait because the redirect asked for it, of all partitions: `targetName` of each. */
+    /** Targets of redirects that must wait because the redirect asked for it, in all partitions: `targetName` of each. */
     async laterTargets(): Promise<Set<string>> {
       const found = await Promise.all(all.map(({ keys }) => timed(laterTargets(redis, keys), 'laterTargets')))
       return new Set(found.flat())
     },
-    /** Whether one of the oldest jobs of candidates of a partition holds it; `complete`: there are no others. */
+    /** Whether one of the oldest jobs of candidates of a partition holds the candidate; `complete`: there are no others. */
     findInJobs: (
       partition: number,
       wanted: { id?: string; url?: string; crawl?: string },
@@ -94,17 +97,17 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       timed(findInJobs(redis, of(partition).keys, wanted), 'findInJobs'),
     /**
      * Where a candidate is in a lane, in the order in which URLs are fetched; the same URL may be there under several ids.
-     * @param most  URLs that are looked through; by default so many that it takes Redis about a millisecond
+     * @param most  URLs that are searched; the default takes Redis about a millisecond
      */
     findPending: (lane: LaneRef, wanted: WantedCandidate, most?: number): Promise<FoundPending> =>
       timed(findPending(redis, ofOrigin(lane.origin).keys, lane, wanted, most), 'findPending'),
-    /** Its outcome, if it is among the latest of a crawl in this partition. */
+    /** The outcome of a candidate, if it is among the latest of a crawl in this partition. */
     findOutcome: (
       partition: number,
       crawl: string,
       wanted: { id?: string; url?: string },
     ): Promise<Outcome | undefined> => timed(findOutcome(redis, of(partition).keys, crawl, wanted), 'findOutcome'),
-    /** The partitions in which a candidate of this id is stored; ids that a gateway has assigned are not known there. */
+    /** The partitions in which a candidate of this id is stored; ids that a gateway has assigned are not found there. */
     async storedIn(id: string, crawl = DEFAULT_CRAWL): Promise<number[]> {
       const found = await thatAnswer(
         active.map(async ({ keys }, partition) => {
@@ -114,7 +117,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       )
       return found.filter((partition) => partition >= 0)
     },
-    /** For each candidate, whether one of its id is stored: pending, or in flight. Each partition is asked by one pipeline. */
+    /** For each candidate, whether one of its id is stored: pending, or in flight. Each partition needs one pipeline. */
     async areStored(candidates: readonly { origin: string; id: string; crawl?: string }[]): Promise<boolean[]> {
       const byPartition = Map.groupBy(candidates.keys(), (at) => placeOf(candidates[at]?.origin ?? ''))
       const found: boolean[] = []
@@ -125,7 +128,7 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       }
       return found
     },
-    /** Ends a pending URL with this outcome, in one step: also one that is reserved, but none whose request may have been sent. */
+    /** Ends a pending URL with this outcome, in one step: also a reserved one, but none whose request may have been sent. */
     async cancel(url: PendingUrl, outcome: Outcome): Promise<Cancelled> {
       const [result = 'absent'] = await ofOrigin(url.origin).verbs.cancel(url, [{ entry: url.entry, outcome }])
       if (result === 'cancelled') notes?.outcome(outcome, url.origin)

@@ -1,13 +1,13 @@
-/** The sitemaps that the robots.txt of an origin names, as far as the fleet knows it. Nothing is fetched. */
+/** The sitemaps that the robots.txt of an origin names, as far as the fleet knows. Nothing is fetched. */
 
 import { parseRobots } from '@decorum/robots'
 import type { Ledger } from '../index.ts'
 import type { OriginView } from './types.ts'
 
-/** A robots.txt may name tens of thousands. */
+/** A limit, because a robots.txt may name tens of thousands of sitemaps. */
 export const MAX_SITEMAPS = 1_000
 
-/** @returns absolute URLs, each once, in their order; undefined: no robots.txt is stored */
+/** @returns absolute URLs, without duplicates, in their order; undefined: no robots.txt is stored */
 export async function sitemapsOf(
   ledger: Pick<Ledger, 'body' | 'partitionOf'>,
   { origin, state }: Pick<OriginView, 'origin' | 'state'>,

@@ -1,4 +1,4 @@
-/** The parts behind the face, for tests and benches: the verbs of one partition. */
+/** Internal parts, for tests and benches: the verbs of one partition. */
 import type { Scripts } from '../stored.ts'
 import { operate } from './operate.ts'
 import type { ClosedList, LaneList, LaneScan, Operation } from './types.ts'

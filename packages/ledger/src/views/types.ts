@@ -1,4 +1,4 @@
-/** What operators are shown of a ledger, and what they may change. Instants: ms since 1970 UTC. */
+/** The types of views and operations. Instants: ms since 1970 UTC. */
 
 import type { Gate, Instant } from '@decorum/protocol'
 import type { LedgerGate } from '@decorum/protocol/gates'
@@ -6,7 +6,7 @@ import type { RobotsState } from '@decorum/robots'
 import type { LaneRef, Pending } from '../index.ts'
 import type { List, SitePolicyView } from '../stored.ts'
 
-/** What an operator does to one origin. `until`: ms since 1970 UTC, absent: until it is ended. */
+/** An operation of an operator on one origin. `until`: ms since 1970 UTC, absent: until an operator ends it. */
 export type Operation = { origin: string; by: string; reason: string } & (
   | { action: 'pause' | 'block'; until?: Instant }
   | { action: 'resume' | 'unblock' | 'refetch' }
@@ -21,21 +21,21 @@ export type OperationRecord = {
   value: string
   until: Instant
   reason: string
-  /** of a reader's group that was forgotten; then `origin` is '' */
+  /** crawl of a reader's group that was forgotten; then `origin` is '' */
   crawl?: string
   group?: string
 }
 
 export type LaneView = LaneRef & {
   waiting: number
-  /** instant, or undefined when idle */
+  /** instant; undefined: idle */
   due?: Instant
   state: 'idle' | 'waiting' | 'reserved' | 'in-flight'
-  /** which gate holds it, when it waits for more than its delay */
+  /** the gate that holds it, when it waits for more than its delay */
   heldBy?: Gate
   tries: number
   head?: Pending
-  /** every gate of the ledger that is closed to its URLs: what ends them first, then the gate that opens last */
+  /** every gate of the ledger that is closed to its URLs: first the gate that ends them, then the one that opens last */
   closed: ClosedGate[]
 }
 
@@ -45,44 +45,44 @@ export type OriginView = {
   origin: string
   version: number
   state: RobotsState
-  /** back-off of the origin: until when, how many incidents in a row */
+  /** back-off of the origin: its end, and the number of incidents in a row */
   backOff?: { until: Instant; incidents: number }
-  /** requests that were turned away or got no answer, in a row; a good answer halves it. Absent: 0 */
+  /** consecutive requests that were turned away or got no answer; a good answer halves the number. Absent: 0 */
   failures?: number
   paused?: { until: Instant; reason: string }
   blocked?: { until: Instant; reason: string }
   /** delay set by an operator */
   override?: { delayMs: number; until: Instant; reason: string }
   delays: { agent: string; delayMs: number; clampedFrom?: number }[]
-  /** the policy of its site that the ledger goes by; and the requests to its host today, where there is a budget */
+  /** the policy of its site that the ledger applies; and the requests to its host today, if there is a budget */
   policy?: SitePolicyView
   lanes: LaneView[]
   now: Instant
 }
 
-/** Which lanes are listed: those without a lease by due time, or those with a lease by about when it ends. */
+/** The lanes to list: those without a lease by due time, or those with a lease approximately by its end. */
 export type LaneList = {
   order: 'soonest' | 'latest' | 'in-flight'
   /** at most 200 */
   limit: number
-  /** how many of that order are left out first */
+  /** number of lanes at the beginning of that order to skip */
   skip?: number
 }
 
-/** One lane, and what is known of its origin; `origin.lanes` holds this lane alone. */
+/** One lane, and the facts about its origin; `origin.lanes` holds only this lane. */
 export type LaneInOrigin = { lane: LaneView; origin: OriginView }
 
-/** Origins that a gate holds, those that it holds shortest first. */
+/** The origins that a gate holds, those with the earliest end first. */
 export type ClosedList = {
   gate: IndexedGate
   skip: number
-  /** origins looked at, at most 200 */
+  /** number of origins to read, at most 200 */
   limit: number
   /** only this host and those below it; '': all */
   domain: string
 }
 
-/** The gates by which origins are found (lib/closed-index.lua). `blocked` is no gate of a lane: its URLs end at once. */
+/** The gates by which origins are indexed (lib/closed-index.lua). `blocked` is no gate of a lane: its URLs end at once. */
 export const INDEXED_GATES = [
   'back-off',
   'paused',
@@ -98,13 +98,13 @@ export type IndexedGate = (typeof INDEXED_GATES)[number]
 
 /** Lanes with URLs in no order, about a thousand at a time. */
 export type LaneScan = {
-  /** '0' begins */
+  /** '0' for the first call */
   cursor: string
   /** only lanes of this host and those below it */
   domain: string
-  /** lanes found by this cursor that are left out: what an earlier answer has shown */
+  /** lanes with this cursor to skip, because an earlier answer has shown them */
   skip: number
-  /** lanes shown at most, at most 200 */
+  /** number of lanes to show, at most 200 */
   limit: number
 }
 
@@ -112,7 +112,7 @@ export type PartitionView = {
   tag: string
   now: Instant
   holdUntil?: Instant
-  /** everything is stopped: the reason given */
+  /** everything is stopped, for this reason */
   stopped?: string
   lanes: number
   due: number
@@ -120,22 +120,22 @@ export type PartitionView = {
   waiting: number
   unread: number
   nextDue?: Instant
-  /** since the beginning: parked (URLs stored), absorbed, stale writes refused, outcomes by kind */
+  /** totals since the beginning: parked (URLs stored), absorbed, stale writes refused, outcomes by kind */
   counts: Record<string, number>
 }
 
-/** By what a candidate is looked for in a lane: one of them, or both. */
+/** The candidate to find in a lane: by one of these, or both. */
 export type WantedCandidate = {
   path?: string
   id?: string
-  /** among whose URLs; default: those of the crawl `default` */
+  /** the crawl to search; default: the crawl `default` */
   crawl?: string
 }
 
-/** A URL that was found in its lane, as its list holds it, and how many of its lane come before it. */
+/** A URL found in its lane: its entry in the list, and how many URLs of the lane precede it. */
 export type PendingUrl = LaneRef & { list: List; entry: string; place: number; pending: Pending }
 
-/** As lua/verbs/sample.lua writes it. `counts`: since the beginning, as in PartitionView. */
+/** A sample as lua/verbs/sample.lua writes it. `counts`: totals since the beginning, as in PartitionView. */
 export type Sample = {
   /** ms since 1970 UTC */
   at: number
@@ -143,7 +143,7 @@ export type Sample = {
   lanes: number
   inFlight: number
   unread: number
-  /** how late the oldest due lane was, ms */
+  /** lateness of the oldest due lane, ms */
   lagMs: number
   /** jobs of candidates that no gateway had taken in */
   jobs: number

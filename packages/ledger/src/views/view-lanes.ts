@@ -1,11 +1,11 @@
-/** view-lanes: lanes in the order in which they are due, or end, each with its origin. */
+/** view-lanes: lanes in the order in which they become due, or end, each with its origin. */
 
 import type { Scripts } from '../stored.ts'
 import { callView, LANE_ROW } from './calls.ts'
 import type { LaneInOrigin, LaneList } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'
 
-/** Lanes of one call: about 1 ms of Redis. */
+/** Number of lanes in one call: about 1 ms of Redis. */
 const MAX_LANES = 200
 
 export async function viewLanes(scripts: Scripts, { order, limit, skip = 0 }: LaneList): Promise<LaneInOrigin[]> {

@@ -5,7 +5,7 @@ import { callView, LANE_ROW } from './calls.ts'
 import type { ClosedList, LaneInOrigin, LaneScan, OriginView } from './types.ts'
 import { endOfOrigin, laneView, originView } from './views.ts'
 
-/** Origins or lanes of one call: about 1 ms of Redis. */
+/** Number of origins or lanes in one call: about 1 ms of Redis. */
 const MAX_SHOWN = 200
 
 export async function viewClosed(
@@ -43,5 +43,5 @@ export async function scanLanes(
   return { lanes, cursor: values[0] ?? '0', skip: Number(values[1]), looked: Number(values[2]) * STEP }
 }
 
-/** Lanes of one step, about so many. */
+/** Approximate number of lanes in one step. */
 const STEP = 1_000

@@ -1,4 +1,4 @@
-/** A lane and an origin as the views show them (lua/lib/view.lua). */
+/** A lane and an origin in the form of the views (lua/lib/view.lua). */
 
 import type { Gate } from '@decorum/protocol'
 import { GATE_TABLE, type LedgerGate } from '@decorum/protocol/gates'
@@ -20,7 +20,7 @@ export function laneView(values: string[], from: number): LaneView {
   }
 }
 
-/** @param text  gates and the instants at which they open, by turns; what ends a URL comes first, then what opens last */
+/** @param text  alternating gates and instants at which they open; first the gate that ends a URL, then the one that opens last */
 function closedGates(text: string): ClosedGate[] {
   const words = text.split(' ')
   const closed: ClosedGate[] = []
@@ -31,10 +31,10 @@ function closedGates(text: string): ClosedGate[] {
   return closed.sort((one, other) => ends(other) - ends(one) || other.until - one.until)
 }
 
-/** Where an origin ends in a reply: how many texts it has comes first. */
+/** Where an origin ends in a reply: its number of texts comes first. */
 export const endOfOrigin = (values: string[], from: number): number => from + 1 + Number(values[from])
 
-/** @param values  fields of the origin's hash and their values by turns, behind how many there are at `from` */
+/** @param values  their number at `from`, then alternating fields of the origin's hash and their values */
 export function originView(origin: string, values: string[], from: number, lanes: LaneView[], now: number): OriginView {
   const fields = new Map<string, string>()
   const end = endOfOrigin(values, from)

@@ -1,13 +1,12 @@
 /**
- * Which addresses may be connected to. URLs and DNS answers come from outside, so an address is judged three times: in the
- * URL, in every answer of a look-up, and on the connected socket (dial.ts). An address that is not known to be public
- * unicast is refused.
+ * Decides which addresses may be connected to. URLs and DNS answers come from outside, so an address is judged three times: in the URL, in
+ * every answer of a look-up, and on the connected socket (dial.ts). An address that is not known to be public unicast is refused.
  */
 import { isIP } from 'node:net'
 import { addressSet, portNumber } from '@decorum/config'
 import ipaddr from 'ipaddr.js'
 
-/** The address is not public. Final: another try would not help. */
+/** The address is not public. Final: a retry would not help. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError'
   readonly code = 'ERR_BLOCKED_ADDRESS'
@@ -57,9 +56,9 @@ const REFUSED_PORTS = new Set([
 ])
 
 /**
- * Public unicast by the registries, and yet no site: inside one cloud these lead to the cloud's own services, which trust
- * every caller. Services at private and link-local addresses (169.254.169.254, 100.100.100.200, fd00:ec2::254 …) are guarded
- * together with those ranges. An operator who wants one of them opens it by DECORUM_ALLOW_ADDRESSES.
+ * Public unicast by the registries, but no sites: inside one cloud these lead to the cloud's own services, which trust every caller.
+ * Services at private and link-local addresses (169.254.169.254, 100.100.100.200, fd00:ec2::254 …) are guarded together with those ranges.
+ * An operator who needs one of them opens it with DECORUM_ALLOW_ADDRESSES.
  */
 const CLOUD_RANGES = [
   '168.63.129.16/32', //       Azure: WireServer, DNS, DHCP ("What is IP address 168.63.129.16?", learn.microsoft.com)
@@ -72,12 +71,12 @@ const CLOUD_RANGES = [
 ]
 const CLOUD_INTERNAL = addressSet(CLOUD_RANGES)
 
-/** Where every public IPv6 address lies (RFC 4291 §2.4, IANA). */
+/** The range of all public IPv6 addresses (RFC 4291 §2.4, IANA). */
 const GLOBAL_UNICAST = '2000::/3'
 
-/** The guarded ranges as a firewall takes them: from each family everything in `cidr` but `except` is public. */
+/** The guarded ranges in the form that a firewall uses: in each family everything in `cidr` but `except` is public. */
 export function firewallRanges(): { cidr: string; except: string[] }[] {
-  // Its types leave them out. A name has one pair of address and bits, or a list of pairs.
+  // ipaddr.js has these ranges, but its types do not. A name has one pair of address and bits, or a list of pairs.
   const except = ({ prototype }: { prototype: object }): string[] =>
     Object.values((prototype as { SpecialRanges: Record<string, unknown[]> }).SpecialRanges).flatMap((some) =>
       (Array.isArray(some[0]) ? some : [some]).map((pair) =>
@@ -93,7 +92,7 @@ export function firewallRanges(): { cidr: string; except: string[] }[] {
   ]
 }
 
-/** Addresses remembered per guard: a limit, because hostile DNS servers can produce any number. */
+/** Number of addresses cached per guard: limited, because hostile DNS servers can produce any number. */
 const REMEMBERED = 10_000
 
 /**
@@ -117,7 +116,7 @@ export function addressGuard(ranges: readonly string[], ports: readonly string[]
     judge,
     /** The opened ranges as written, for the log line at start. */
     opened: [...ranges],
-    /** Why nothing may be sent there, or undefined. `host` is for the message. */
+    /** The reason why nothing may be sent to an address, or undefined. `host` is for the message. */
     refuse(address: string, host: string, hasContact: boolean): Error | undefined {
       const kind = judge(address)
       if (kind === 'guarded') return new BlockedAddressError(address, host)
@@ -131,7 +130,7 @@ export function addressGuard(ranges: readonly string[], ports: readonly string[]
 function judgeAddress(text: string, opened: ReturnType<typeof addressSet>): AddressKind {
   const zone = text.indexOf('%')
   const bare = zone < 0 ? text : text.slice(0, zone)
-  // net.isIP first: ipaddr.js also reads octal, hexadecimal and short forms, which the system resolves differently.
+  // net.isIP comes first: ipaddr.js also reads octal, hexadecimal and short forms, which the system resolves differently.
   if (isIP(bare) === 0) return 'guarded'
   const address = ipaddr.process(bare) // unwraps ::ffff:a.b.c.d
   const isOpened = opened.has(address.toString())
@@ -142,11 +141,11 @@ function judgeAddress(text: string, opened: ReturnType<typeof addressSet>): Addr
   }
   if (isOpened) return 'opened'
   if (zone >= 0 || address.range() !== 'unicast' || CLOUD_INTERNAL.has(address.toString())) return 'guarded'
-  // ipaddr.js calls the unassigned rest of IPv6 unicast as well.
+  // ipaddr.js also calls the unassigned rest of IPv6 unicast.
   return address.kind() === 'ipv4' || address.match(ipaddr.parseCIDR(GLOBAL_UNICAST)) ? 'public' : 'guarded'
 }
 
-/** The IPv4 address inside 64:ff9b::/96 (RFC 6052). The other embedding forms are refused as a whole. */
+/** The IPv4 address inside 64:ff9b::/96 (RFC 6052). Other embedding forms are refused as a whole. */
 function embeddedIPv4(address: ipaddr.IPv6): string | undefined {
   if (address.range() !== 'rfc6052') return undefined
   const [high = 0, low = 0] = address.parts.slice(6)

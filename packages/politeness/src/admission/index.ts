@@ -1,6 +1,6 @@
 /**
- * Whether a URL may be visited, for every service that decides about it. Start at `robotsJudge`: what the robots.txt of an origin
- * says, as the ledger knows it. `addressGuard` says which addresses and ports may be connected to.
+ * Decides whether a URL may be fetched, for every service that needs that decision. Start at `robotsJudge`, which applies the robots.txt of
+ * an origin as the ledger knows it. `addressGuard` decides which addresses and ports may be connected to.
  */
 export {
   type AddressGuard,

@@ -1,7 +1,7 @@
 /**
- * The latest entries of a map: at least half of `most`, never more than `most`. It is made of two generations: when the young
- * one is full, the old one is dropped with all entries that were not set again. Setting costs a third of what it costs in an
- * LRU cache (bench `relay`, where it is set for every reserved lane).
+ * A cache of the latest entries: at least half of `most`, never more than `most`. It has two generations: when the young one is full, the
+ * old one is dropped with all entries that were not set again. Setting costs a third of an LRU cache's cost (bench `relay`, where it is set
+ * for every reserved lane).
  */
 export class Recent<K, V> {
   readonly #most: number

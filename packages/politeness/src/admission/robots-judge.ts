@@ -1,6 +1,6 @@
 /**
- * Whether robots.txt allows a URL. The state of the origin comes with the lane, its rules from a bounded cache by content hash,
- * and `judge` of @decorum/robots applies the agent's policy. Origins that serve the same bytes share their compiled rules.
+ * Decides whether robots.txt allows a URL. The state of the origin comes with the lane, its rules from a bounded cache by content hash, and
+ * `judge` of @decorum/robots applies the agent's policy. Origins that serve the same bytes share their compiled rules.
  */
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
@@ -19,18 +19,18 @@ import { LRUCache } from 'lru-cache'
 import { tokensOf } from '../index.ts'
 import { Recent } from './recent.ts'
 
-/** Compiled rules held per process, by weight of their source. */
+/** Size of the cache of compiled rules, by the weight of their source. */
 const RULES_BYTES = 64 * 1024 * 1024
-/** The least that one rule set counts in that cache. */
+/** The least weight of a rule set in that cache. */
 const RULES_FLOOR_BYTES = 2_048
-/** A state that is older than this is not used at intake: the ledger is asked when the lane is reserved. */
+/** An older state is not used at intake: the ledger decides when the lane is reserved. */
 const INTAKE_TRUST_MS = 5_000
-/** As many as are looked at in that time. */
+/** Number of origins whose states are cached for that time. */
 const ORIGINS = 20_000
 
 type Seen = { state: RobotsState; at: number }
 
-/** Rules in force; undefined: none are needed. 'lost': they are needed, and the ledger no longer has them. */
+/** Rules in force; undefined: none are needed. 'lost': they are needed, but the ledger has lost them. */
 export type RulesInForce = RobotsTxt | undefined | 'lost'
 
 export type RobotsJudge = ReturnType<typeof robotsJudge>
@@ -48,15 +48,15 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
     return compiled
   }
   const self = {
-    /** The hash of the body that is in force for an agent, for who wants the file itself. */
+    /** The hash of the body that is in force for an agent, for callers that need the file itself. */
     inForce: (agent: Agent, state: RobotsState, now: number): string | undefined =>
       needsRules(state, policyOf(agent), now),
-    /** The rules that `judge` needs at an origin; loaded when they are not in the cache. */
+    /** The rules that `judge` needs for an origin; loaded when they are not in the cache. */
     rules(agent: Agent, origin: string, state: RobotsState, now: number): RulesInForce | Promise<RulesInForce> {
       const hash = needsRules(state, policyOf(agent), now)
       return hash === undefined ? undefined : (rules.get(ruleKey(agent, hash)) ?? load(agent, origin, hash))
     },
-    /** The verdict for a lane's URL. @param inForce  as `rules` gave them for this state and instant */
+    /** The verdict for a lane's URL. @param inForce  the result of `rules` for this state and instant */
     judge(
       agent: Agent,
       origin: string,
@@ -67,12 +67,12 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
     ): Judgement {
       const { question } = state
       if (question !== undefined && question.until > now && namesRobotsTxt(path))
-        return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one robots fetch at a time, also when the URL is a page of a frontier
+        return { kind: 'wait', until: question.until, why: 'robots-in-flight' } // one robots fetch at a time, even when the URL is a page of a frontier
       if (inForce === 'lost') return judgeLost(state, policyOf(agent), now)
       const facts = inForce === undefined ? state : { ...state, rules: inForce }
       return judge(facts, judged(origin, path), namesOf(agent), policyOf(agent), now)
     },
-    /** The outcome of a URL that fresh rules in the cache forbid; undefined when it has to wait for its lane. */
+    /** The outcome of a URL that fresh rules in the cache forbid; undefined when the URL must wait for its lane. */
     atIntake(agent: Agent, origin: string, path: string): Disallowed | undefined {
       const known = seen.get(origin)
       const now = ledger.now(ledger.partitionOf(origin))
@@ -83,9 +83,9 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
       const verdict = self.judge(agent, origin, path, known.state, compiled, now)
       return verdict.kind === 'refused' && !verdict.stale ? disallowed(verdict) : undefined
     },
-    /** Remembers a state that came with a reserved lane, for intake. */
+    /** Remembers, for intake, a state that came with a reserved lane. */
     remember: (origin: string, state: RobotsState, now: number): void => seen.set(origin, { state, at: now }),
-    /** another first retry of an unreachable robots.txt, from the next verdict on */
+    /** sets another first retry of an unreachable robots.txt, from the next verdict on */
     setRetry(next: number | undefined): void {
       policyOf = policiesWith(next)
     },
@@ -94,8 +94,8 @@ export function robotsJudge(ledger: Pick<Ledger, 'body' | 'partitionOf' | 'now'>
 }
 
 /**
- * The ledger has lost the body of the rules in force, so no page may be fetched. The robots.txt is fetched again: at once after a
- * good answer; after a failure when its retry is due, as if there had never been a copy.
+ * The verdict when the ledger has lost the body of the rules in force: no page may be fetched. The robots.txt is fetched again: at once
+ * after a good answer; after a failure when its retry is due, as if there had never been a copy.
  */
 function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
   const { copy: _, olderCopies: __, ...facts } = state
@@ -108,10 +108,10 @@ function judgeLost(state: RobotsState, policy: Policy, now: number): Judgement {
   return judge(facts, '/', '*', { ...policy, withoutCopy: 'refuse', afterwards: 'refuse' }, now)
 }
 
-/** `judge` takes a path; one that starts with two slashes needs its origin, or it would be read as a host. */
+/** `judge` takes a path; a path that starts with two slashes needs its origin, or it would be read as a host. */
 const judged = (origin: string, path: string): string => (path.startsWith('//') ? origin + path : path)
 
-/** The names of an agent, computed once: this is called for every URL. */
+/** The names of an agent, cached because they are needed for every URL. */
 const names = new WeakMap<Agent, string | string[]>()
 function namesOf(agent: Agent): string | string[] {
   const known = names.get(agent)
@@ -125,14 +125,14 @@ function namesOf(agent: Agent): string | string[] {
 /** Rules are compiled per profile, since profiles read a file differently. */
 const ruleKey = (agent: Agent, hash: string): string => `${agent.profile} ${hash}`
 
-/** As the outcome of a URL says it. */
+/** The verdict in the form of a URL's outcome. */
 export type Disallowed = { kind: 'disallowed' } & RuleRef
 
 export function disallowed({ rule, group }: Extract<Judgement, { kind: 'refused' }>): Disallowed {
   return { kind: 'disallowed', rule: `${rule.type}: ${rule.pattern}`, line: rule.line, group: [...group.agents] }
 }
 
-/** The profiles, with the operator's first retry where one is set. */
+/** The profiles, with the operator's first retry if one is set. */
 function policiesWith(retryMs: number | undefined): (agent: Agent) => Policy {
   if (retryMs === undefined) return (agent) => policies[agent.profile]
   const table = new Map(Object.entries(policies).map(([name, policy]) => [name, withRetry(policy, retryMs)]))

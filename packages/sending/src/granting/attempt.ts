@@ -1,4 +1,4 @@
-/** One try at a turn: judged by the rules in force, its robots.txt fetched first where it is not known, then granted or not. */
+/** One attempt to grant a turn: the rules in force are applied (robots.txt is fetched first where it is unknown), then the turn is granted or not. */
 
 import { type CrawlRecord, endingOf, type GrantAnswer, type Ledger, type LedgerGateName } from '@decorum/ledger'
 import { deadOrigin, disallowed, type SenderGate } from '@decorum/politeness/admission'
@@ -16,31 +16,31 @@ export type Gate = LedgerGateName | 'crawl-delay' | 'robots-unreachable'
 
 export type Wait = { kind: 'wait'; waitMs: number; gate: Gate; holder?: 'url' | 'permit'; detail?: string }
 export type Granted = { kind: 'granted'; turn: Turn }
-/** A Problem: the URL is never granted. */
+/** A Problem means that the URL is never granted. */
 export type Attempt = Granted | Wait | Problem
 
-/** A stopped address is looked at again after so long; a caller gets an answer sooner. */
+/** A stopped address is checked again after this time; a caller gets an answer sooner. */
 export const STOPPED_WAIT_MS = 2_000
 
-/** What an attempt is made with. */
+/** Dependencies of an attempt. */
 export type GrantingTools = TurnTools & {
   ledger: Ledger
-  /** of this process, in the queues of lanes */
+  /** identifies this process in the queues of lanes */
   id: string
   origins: Origins
   robots: RobotsOrders
-  /** fetchers that have announced themselves */
+  /** the fetchers that have announced themselves */
   fetchers: () => number
-  /** what a caller is told of an origin whose robots.txt could not be fetched for this reason; undefined, and by default: it waits */
+  /** the answer to a caller when robots.txt could not be fetched for this reason; undefined, and by default: the caller waits */
   whyUnreachable?: (reason: UnansweredReason, wish: Wish) => Problem | undefined
-  /** the ledger's time in the partition of a lane */
+  /** the ledger's time in the partition of the lane */
   now: (lane: { origin: string }) => number
 }
-/** A paused crawl is looked at again after so long. */
+/** A paused crawl is checked again after this time. */
 const HELD_WAIT_MS = 1_000
-/** A token with as many robots fetches under way as it may have comes again after so long. */
+/** A token at its limit of robots fetches tries again after this time. */
 const FULL_WAIT_MS = 1_000
-/** Rules may change while they are judged; a lane where they always do is asked for again. */
+/** Rules may change while they are applied; after this many changes in a row the lane is tried again later. */
 const MOST_TRIES = 4
 
 export async function attempt(wish: Wish, leaseMs: number, tools: GrantingTools): Promise<Attempt> {
@@ -73,7 +73,7 @@ export async function attempt(wish: Wish, leaseMs: number, tools: GrantingTools)
   return { kind: 'wait', waitMs: 50, gate: 'robots-in-flight' }
 }
 
-/** The fleet fetches the robots.txt of an origin, under its lane. @returns how to ask for the lane again */
+/** Has the fleet fetch the robots.txt of an origin, under its lane. @returns how to try the lane again */
 export async function askRobots(
   wish: Wish,
   { version, delayMs }: Judged,
@@ -97,7 +97,7 @@ export async function askRobots(
   return 'kind' in asked ? heldCrawl(wish, asked.record) : { kind: 'wait', ...asked }
 }
 
-/** Nothing answered at its origin, and the caller is told so. */
+/** The origin did not answer, and the caller gets that as its answer. */
 export function unreachableFor(
   { judgement, state: { answer } }: Judged,
   wish: Wish,
@@ -107,7 +107,7 @@ export function unreachableFor(
   return isOver && answer?.reason !== undefined ? whyUnreachable?.(answer.reason, wish) : undefined
 }
 
-/** A robots fetch that is in flight ends long before the instant at which its lease would. */
+/** A robots fetch in flight usually ends long before its lease. */
 function waitFor({ gate, until }: SenderGate, now: number): Wait {
   return { kind: 'wait', waitMs: gate === 'robots-in-flight' ? 40 : Math.max(1, until - now), gate }
 }
@@ -140,7 +140,7 @@ async function grant(
   return { kind: 'granted', turn }
 }
 
-/** A crawl that is paused goes on some day; one that was cancelled, or is over, does not. */
+/** A paused crawl will resume some day; a cancelled or finished one will not. */
 function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   const ending = endingOf(record)
   if (ending === undefined)
@@ -149,7 +149,7 @@ function heldCrawl(wish: Wish, record: CrawlRecord): Attempt {
   return refused(wish, ending, `the crawl '${wish.crawl}' ${how}`)
 }
 
-/** Why a request is not sent that was granted before: what this process knows of the rules now, and the ledger does not. */
+/** Why a granted request is not sent: this process has newer knowledge of the rules than the ledger had. */
 export async function closedSince(
   { agent, origin, path, url }: Wish,
   { origins }: Pick<GrantingTools, 'origins'>,
@@ -166,7 +166,7 @@ const blocked = (wish: Wish): Problem => refused(wish, 'blocked', 'an operator h
 const refused = ({ url }: Wish, reason: string, detail: string): Problem =>
   new Problem('refused', detail, { url, reason })
 
-/** Permits do not end URLs whose host name does not exist: it may exist for whoever asks. */
+/** Permits do not end URLs whose host name does not exist: it may exist for the caller. */
 const NO_END = Number.POSITIVE_INFINITY
 const GUARDED: Partial<Record<FailureReason, [reason: string, detail: string]>> = {
   'blocked-address': ['guarded-address', 'the address of this origin is not one that is visited'],

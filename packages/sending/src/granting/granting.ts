@@ -1,4 +1,4 @@
-/** What grants turns to callers that bring their own URLs, as a service opens it. */
+/** Grants turns to callers that bring their own URLs. A service opens it. */
 import { randomUUID } from 'node:crypto'
 import type { Agent, Agents } from '@decorum/config'
 import type { PaceGroups } from '@decorum/politeness'
@@ -45,7 +45,7 @@ export function openLines(tools: GrantingTools, marginMs: number): Lines {
 }
 
 /**
- * The agent that a caller names, or the first that it may be.
+ * Returns the agent that the caller names, or the first that it may use.
  * @throws Problem
  */
 export function agentOf(name: string | undefined, token: Token, { list, find }: Agents): Agent {

@@ -1,4 +1,4 @@
-/** Announces this process, reads which others run, and ends leases whose holder did not come back, whether or not a gateway runs. */
+/** Announces this process, reads which others run, and ends leases whose holder never reported, with or without a gateway. */
 import { randomUUID } from 'node:crypto'
 import { type About, endLeases, type Ledger } from '@decorum/ledger'
 import { keepDoing } from '@decorum/runtime'
@@ -36,7 +36,7 @@ export async function startHousekeeping(role: string, ledger: Ledger, log: Logge
     memoryShare: () => memoryShare,
     /** of all fetchers together */
     slots: () => slots,
-    /** announces at once, and not in a second, how many orders its workers want */
+    /** announces immediately, not within a second, how many orders its workers want */
     announce: () => void ledger.announce(member()).catch(() => undefined),
     async stop(): Promise<void> {
       await stop()

@@ -1,4 +1,4 @@
-/** What orders the robots fetches that callers wait for: its connection, how many there may be, and the orders themselves. */
+/** Opens the orders for robots fetches that callers wait for: the connection, the limit, and the queues. */
 import { connectLink, HEADROOM, type Ledger, linkTo, type RedisLink } from '@decorum/ledger'
 import { ORDERS, queueOptions } from '@decorum/protocol'
 import { Queue, servingWhenFull } from '@decorum/protocol/bullmq'
@@ -15,12 +15,12 @@ type OrdersOptions = {
   redisUrl: string
   /** how long the order of a claimed lane lasts, ms */
   reserveMs: number
-  /** asked for when it is needed: it is started later */
+  /** called when needed: it is started later */
   housekeeping: () => Pick<Housekeeping, 'slots' | 'memoryShare'>
   log: Logger
 }
 
-/** @returns `redis` fails at once while Redis is away, instead of queueing requests whose callers have gone */
+/** @returns `redis` fails at once while Redis is unavailable, instead of queueing requests whose callers have gone */
 export async function openRobotsOrders({
   ledger,
   redisUrl,
@@ -38,7 +38,7 @@ export async function openRobotsOrders({
   })
   const queues = ledger.tags.map((tag) => {
     const options = { connection: redis, ...queueOptions(tag), skipMetasUpdate: true, skipWaitingForReady: true }
-    return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged it
+    return new Queue(ORDERS, options).on('error', () => undefined) // the connection has logged the error
   })
   return { redis, room, robots: robotsOrders(ledger, queues, room) }
 }

@@ -1,4 +1,4 @@
-/** What this process knows of origins' rules: read from the ledger, used for a few seconds, and always together with their version. */
+/** The rules of origins as this process has them: read from the ledger, used for a few seconds, and always together with their version. */
 
 import type { Agent } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
@@ -9,12 +9,12 @@ import { defined } from '@decorum/runtime'
 
 /** A grant checks the version in the ledger; a refusal may rest on rules that are this old. */
 const TRUST_MS = 5_000
-/** From the judgement to the first byte of the request, at most. */
+/** Longest time from the verdict to the first byte of the request. */
 const SENT_WITHIN_MS = 5_000
-/** Known for TRUST_MS: as many as are asked about in that time. */
+/** Most origins in the cache: as many as are looked up within TRUST_MS. */
 const MOST_KNOWN = 10_000
 const MOST_ORIGINS = 50_000
-/** How long a permit counts after it was granted: a day less than what it keeps. */
+/** How long a permit counts after it was granted: a day less than the time for which the ledger keeps its origin. */
 const CLAIMED_MS = 30 * 86_400_000
 
 export type Known = { version: number; state: RobotsState; at: number }
@@ -23,11 +23,11 @@ export type Judged = {
   delayMs: number
   version: number
   state: RobotsState
-  /** why its URL may not be requested now; absent: the rules allow it, forbid it for good, or have to be fetched */
+  /** why its URL may not be requested now; absent: the rules allow it, forbid it permanently, or have to be fetched */
   closed?: SenderGate
 }
 
-/** none: the site has no robots.txt, and said so by this status · unknown: it has to be fetched first, or cannot be */
+/** none: the site has no robots.txt and answered with this status · unknown: it must be fetched first, or cannot be fetched */
 export type RobotsFile =
   | { kind: 'file'; bytes: Uint8Array; ageMs: number }
   | { kind: 'none'; status: number; ageMs: number }
@@ -45,25 +45,25 @@ export class Origins {
     this.robots = robotsJudge(ledger, retryMs)
   }
 
-  /** A permit was granted: what is known of the origin is kept in the ledger as long as that of one with URLs. */
+  /** A permit was granted: the ledger keeps the state of the origin as long as for an origin with URLs. */
   claim(origin: string, state: RobotsState): void {
     if (this.isClaimed(origin)) return
     this.#claimed.set(origin, this.#ledger.clock.monotonic())
-    this.#ledger.keep(origin, state).catch(() => this.#claimed.delete(origin)) // with the next permit
+    this.#ledger.keep(origin, state).catch(() => this.#claimed.delete(origin)) // repeated with the next permit
   }
 
-  /** Whether this process has granted a permit for it lately. */
+  /** Whether this process has granted a permit for it recently. */
   isClaimed(origin: string): boolean {
     const at = this.#claimed.get(origin)
     return at !== undefined && this.#ledger.clock.monotonic() - at < CLAIMED_MS
   }
 
-  /** The next look at this origin asks the ledger. */
+  /** The next call for this origin reads the ledger. */
   forget(origin: string): void {
     this.#known.delete(origin)
   }
 
-  /** The verdict for one path, by what the ledger says now or said a moment ago. */
+  /** The verdict for one path, by the ledger's state of now or of a moment ago. */
   async judge(agent: Agent, origin: string, path: string): Promise<Judged> {
     const cached = this.#known.get(origin)
     if (cached !== undefined && this.#now(origin) - cached.at <= TRUST_MS) {
@@ -75,8 +75,8 @@ export class Origins {
   }
 
   /**
-   * The verdict for somebody who asks without a permit. The ledger forgets an origin soon that nobody has a permit or a URL for, and this
-   * process remembers it for longer, so that asking again and again does not fetch its robots.txt again and again.
+   * The verdict for a caller without a permit. The ledger soon forgets an origin without permits and URLs. This process remembers it for
+   * longer, so that repeated calls do not fetch its robots.txt again and again.
    */
   async verdict(agent: Agent, origin: string, path: string): Promise<Judged> {
     const known = await this.#load(origin)
@@ -92,7 +92,7 @@ export class Origins {
     )
   }
 
-  /** What the robots.txt of an origin says to an agent now: the file in force itself, also where it is stale. */
+  /** The current robots rules of an origin for an agent: the file in force itself, even where it is stale. */
   async file(agent: Agent, origin: string): Promise<{ judged: Judged } & RobotsFile> {
     const judged = await this.judge(agent, origin, '/')
     const { state, judgement } = judged

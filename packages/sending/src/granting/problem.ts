@@ -1,4 +1,4 @@
-/** Why a request is not made, or not yet: the problems that callers are answered with, each with its status. */
+/** Problems: why a request is not made, or not yet, each with its HTTP status. */
 import { Problem as HttpProblem } from '@decorum/runtime'
 
 const STATUS = {

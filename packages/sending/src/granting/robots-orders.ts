@@ -15,16 +15,16 @@ import type { Token } from './tokens.ts'
 export type AskedRobots =
   /** too many robots fetches of this token are under way */
   | Full
-  /** ask for the lane again after this */
+  /** try the lane again after this time */
   | { waitMs: number; gate: LedgerGateName }
-  /** rules-changed: there are newer rules, to be judged by at once · blocked: by an operator */
+  /** rules-changed: there are newer rules, which apply at once · blocked: by an operator */
   | 'rules-changed'
   | 'blocked'
   | CrawlHeld
 
-/** The first look whether a robots fetch has ended; callers that wait in line look less and less often. */
+/** Time before the first check whether a robots fetch has ended; callers in line check less and less often. */
 const LOOK_AGAIN_MS = 40
-/** An order that Redis has not taken by then is given up; the reservation ends by itself. */
+/** An order that Redis has not accepted by then is dropped; its reservation expires. */
 const ADD_MS = 2_000
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 1_000 } }
 
@@ -34,9 +34,9 @@ export type RobotsOrders = ReturnType<typeof robotsOrders>
 export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' | 'close'>[], room: RobotsRoom) {
   return {
     /**
-     * @param wanted   isUnclaimed: no permit was granted for the origin lately
-     * @param by       for whom
-     * @param version  of the rules that the caller knows: when the ledger has newer ones, nothing is ordered
+     * @param wanted   isUnclaimed: no permit was granted for the origin recently
+     * @param by       the caller
+     * @param version  of the rules that the caller has: when the ledger has newer ones, nothing is ordered
      */
     async ask(
       { isUnclaimed = true, ...wanted }: ClaimRequest & { isUnclaimed?: boolean },
@@ -55,7 +55,7 @@ export function robotsOrders(ledger: Ledger, queues: readonly Pick<Queue, 'add' 
       if (claim.kind === 'blocked') return claim.kind
       if (claim.kind === 'crawl-held') return claim
       if (claim.kind === 'wait') {
-        // A fetch that is in flight ends long before the instant at which its lease would.
+        // A fetch in flight usually ends long before its lease.
         return { waitMs: claim.gate === 'robots-in-flight' ? LOOK_AGAIN_MS : claim.waitMs, gate: claim.gate }
       }
       const partition = ledger.partitionOf(origin)

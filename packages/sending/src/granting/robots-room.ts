@@ -1,6 +1,6 @@
 /**
- * How many robots fetches this process orders at once: as many as a token may, and shared among tokens like the slots of a fetcher. One
- * ends when the ledger has an answer, or when its order and its lease have ended without.
+ * Limits the robots fetches that this process orders at once: up to the limit of a token, and shared among tokens like the slots of a
+ * fetcher. A fetch ends when the ledger has an answer, or when its order and its lease have expired without one.
  */
 
 import type { Ledger } from '@decorum/ledger'
@@ -8,7 +8,7 @@ import { Shares } from '@decorum/politeness'
 import type { Timer } from '@decorum/protocol'
 import type { Token } from './tokens.ts'
 
-/** How often is looked whether they have ended, while there are some. One that has lasted for long is looked at each quarter of its time. */
+/** How often the fetches in progress are checked. One that has lasted long is checked after each quarter of its age. */
 const LOOK_MS = 100
 const OF_ITS_TIME = 0.25
 
@@ -20,7 +20,7 @@ type InFlight = {
   orderedAt: number
   /** its order is started by then, or never */
   startsBy: number
-  /** when it is looked at next; these three by clock.monotonic() */
+  /** when it is checked next; these three by clock.monotonic() */
   lookAt: number
 }
 
@@ -32,9 +32,9 @@ type RoomOptions = {
   ledger: Pick<Ledger, 'partitionOf' | 'robotsStates' | 'clock'>
   /** how long the order of a claimed lane lasts, ms */
   reserveMs: number
-  /** of the fleet's fetchers */
+  /** number of the fleet's fetchers */
   slots: () => number
-  /** Redis has little memory left */
+  /** whether Redis is short of memory */
   isLow: () => boolean
 }
 
@@ -58,7 +58,7 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
     const due = [...inFlight.values()].filter(({ lookAt }) => lookAt <= now)
     const byPartition = Map.groupBy(due, ({ origin }) => ledger.partitionOf(origin))
     for (const [partition, some] of byPartition) {
-      // While Redis is away they stay.
+      // While Redis is unavailable, the entries stay.
       const origins = some.map(({ origin }) => origin)
       const known = await ledger.robotsStates(partition, origins).catch(() => undefined)
       if (known === undefined) continue
@@ -83,8 +83,8 @@ export function robotsRoom({ ledger, reserveMs, slots, isLow }: RoomOptions) {
   }
   return {
     /**
-     * A place for the robots fetch of an origin, to be left when it is not ordered; none where one of it is under way already.
-     * @param version  of the rules that are known
+     * Reserves a place for the robots fetch of an origin, to be freed if nothing is ordered; undefined where a fetch is in progress.
+     * @param version  of the rules known so far
      */
     take({ name, maxRobotsFetches = Number.POSITIVE_INFINITY }: Token, origin: string, version: number): Place | Full {
       if (inFlight.has(origin)) return { kind: 'place', leave() {} }

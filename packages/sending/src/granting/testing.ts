@@ -1,4 +1,4 @@
-/** The parts that tests use one by one. Not for services. */
+/** Parts of granting for unit tests. Not for services. */
 export { robotsOrders } from './robots-orders.ts'
 export { robotsRoom } from './robots-room.ts'
 export { Lines } from './waiting.ts'

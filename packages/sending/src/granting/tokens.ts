@@ -1,4 +1,4 @@
-/** Who may ask: without tokens every program on this machine, with tokens their holders. */
+/** Authorises callers: without tokens every program on this machine, with tokens their holders. */
 import { hash, timingSafeEqual } from 'node:crypto'
 import {
   type Agents,
@@ -11,13 +11,13 @@ import {
 import { Recent } from '@decorum/politeness/admission'
 import { Problem } from './problem.ts'
 
-/** A caller; the token itself is compared here and nowhere else. */
+/** A caller. The token is compared only here. */
 export type Token = Omit<PermitToken, 'token'>
 
-/** Without tokens: every program of this machine, for every agent. */
+/** The caller when there are no tokens: every program of this machine, for every agent. */
 export const ANYBODY: Token = { name: '' }
 
-/** The holder of a token that was sent. Digests have one length, so the comparison takes one time whatever was sent. */
+/** Finds the holder of a token. Digests have equal length, so the comparison takes equal time for every token. */
 export function tokenGiven(given: string, tokens: readonly PermitToken[]): Token | undefined {
   const digest = digestOf(given)
   return tokens.find(({ token }) => timingSafeEqual(digest, digestOf(token)))
@@ -36,16 +36,16 @@ function digestOf(text: string): Buffer {
 export const mayBe = ({ agents }: Token, key: string): boolean =>
   agents === undefined || agents.some((name) => name.toLowerCase() === key)
 
-/** @param crawl  that is asked for; undefined: none. @throws Problem */
+/** @param crawl  the crawl requested; undefined: none. @throws Problem */
 export function checkCrawl(crawl: string | undefined, { crawls }: Token): void {
   if (crawls === undefined || (crawl !== undefined && crawls.includes(crawl))) return
   throw new Problem('forbidden', `this token is for the crawls ${crawls.join(', ')}`)
 }
 
 /**
- * The tokens of a role that grants turns, as its settings have them. @param when  it needs them beyond loopback
- * @returns undefined: there are none, and loopback alone is answered
- * @throws  SettingsError: beyond loopback there are none, or one is for an agent that there is not
+ * Reads the tokens of a role that grants turns from its settings. @param when  the condition under which it needs them, for the message
+ * @returns undefined: there are none, and only loopback is answered
+ * @throws  SettingsError: the role listens beyond loopback without tokens, or one is for an unknown agent
  */
 export function permitTokens(
   { DECORUM_PERMIT_TOKENS: given, HOST }: { DECORUM_PERMIT_TOKENS?: string | undefined; HOST: string },

@@ -1,7 +1,7 @@
 /**
- * Callers that wait for a turn, lane by lane and crawl by crawl: first come, first served. Only the first of each asks the ledger, where
- * this process has one place for each crawl among all that wait for the lane: stored URLs, robots fetches and the callers of other
- * processes. Turns between crawls are the ledger's.
+ * Callers that wait for a turn, per lane and crawl: first come, first served. Only the first caller of each crawl calls the ledger, where
+ * this process has one place per crawl in the lane's queue, beside stored URLs, robots fetches and the callers of other processes. The
+ * ledger decides the turns between crawls.
  */
 
 import type { Clock, Timer } from '@decorum/protocol'
@@ -10,19 +10,19 @@ import type { Attempt, Granted, Wait } from './attempt.ts'
 import { Problem } from './problem.ts'
 import type { Token } from './tokens.ts'
 
-/** The ledger is asked this long before the lane is due, because it grants a little ahead. */
+/** The ledger is called this long before the lane is due, because it grants slightly ahead. */
 const AHEAD_MS = 6
-/** Longest times between two attempts at a lane. One in use is tried twice in each of its delays; otherwise a stored URL would always be first. */
+/** Longest times between two attempts at a lane. A lane in use is tried twice per delay; otherwise a stored URL would always come first. */
 const BUSY_MS = 500
-/** The shortest time, where the ledger cannot know when the lane becomes free. */
+/** Shortest time between attempts, where the ledger cannot tell when the lane becomes free. */
 const LEAST_MS = 20
-/** The longest that a timer of Node can be set to. */
+/** The longest timeout of a Node timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** The longest time between two looks for rules; each is as long as a fifth of what they have been waited for, so that a page comes little later than its rules. */
+/** Longest time between two checks for rules. Each interval is a fifth of the time waited so far, so a page follows its rules with little delay. */
 const RULES_MS = 1_000
 const LONG_WAIT_MS = 2_000
 const LONGEST_MS = 30_000
-/** An operator, a record of the fleet or a robots answer may open these before their time, and nobody says so to whoever waits here. */
+/** These gates may open early (by an operator, a fleet record or a robots answer), and waiting callers get no signal of it. */
 const MAY_OPEN_EARLIER: ReadonlySet<Wait['gate']> = new Set([
   'startup-hold',
   'stopped',
@@ -33,21 +33,21 @@ const MAY_OPEN_EARLIER: ReadonlySet<Wait['gate']> = new Set([
   'robots-unreachable',
 ])
 
-/** One of the URLs that will never be granted. `index`: its position among those that were asked for */
+/** A URL of the request that will never be granted. `index`: its position in the request */
 export type Refusal = { index: number; problem: Problem }
-/** `refused`: those of several URLs that will never be granted. */
+/** `refused`: the URLs of the request that will never be granted. */
 export type Answer =
   | (Granted & { wish: Wish; refused: Refusal[] })
   | (Wait & { wish: Wish; ahead: number; refused: Refusal[] })
   | { kind: 'refused'; refused: Refusal[] }
 
 /**
- * Who asked, and whether its connection is still open. Thousands wait at once: an AbortSignal for each would weigh more than all the rest.
- * One that is away keeps its place and is passed over, until it is back or gone.
+ * The caller, and whether its connection is still open. Thousands wait at once: an AbortSignal for each would use more memory than
+ * everything else. A caller without a connection keeps its place and is skipped, until it reconnects or gives up.
  */
 export type Caller = { isGone: boolean; onGone?: () => void; isAway?: boolean; onBack?: () => void }
 
-/** One question for a turn, for whichever of its URLs is granted first. */
+/** One request for a turn, for whichever of its URLs is granted first. */
 type Ask = {
   leaseMs: number
   caller: Caller
@@ -59,36 +59,36 @@ type Ask = {
   settle: (answer: Answer) => void
   fail: (error: unknown) => void
 }
-/** `number`: how many came to this lane before it */
+/** `number`: how many callers came to this lane before */
 type Place = { ask: Ask; wish: Wish; lane: Lane; number: number }
-/** Of one crawl, or of callers that name none. */
+/** The queue of one crawl, or of callers that name none. */
 type Lane = {
   name: string
-  /** of all crawls of the same lane: the end of an exchange is reported under it */
+  /** shared by all crawls of the same lane, because the end of an exchange is reported by lane */
   shared: string
   places: Set<Place>
-  /** the ledger's latest answer, and when it is asked again (clock.monotonic) */
+  /** the ledger's latest answer, and the time of the next call (clock.monotonic) */
   last: Wait
   againAt: number
-  /** when it is due after an exchange whose end came to this process */
+  /** when the lane is due after an exchange whose end was reported to this process */
   opensAt: number
   delayMs: number
-  /** since when it has waited for rules or for whoever fetches them (clock.monotonic); 0: it does not */
+  /** since when it has waited for rules or for a fetcher (clock.monotonic); 0: it is not waiting for them */
   rulesSince: number
   come: number
   timer: Timer | undefined
   passing: Promise<void> | undefined
 }
 
-/** Callers that wait at once in one process. Each is an open connection, and so many fit into the memory and the file descriptors of one. */
+/** Most callers that wait at once in one process. Each is an open connection; this many fit into the memory and file descriptors of one process. */
 export const MOST_WAITING = 25_000
 
 export type LinesOptions = {
   clock: Clock
-  /** callers that may wait at once; default MOST_WAITING */
+  /** most callers that wait at once; default MOST_WAITING */
   mostWaiting?: number
   attempt: (wish: Wish, leaseMs: number) => Promise<Attempt>
-  /** the caller has closed its connection, or has another turn by now */
+  /** the caller has closed its connection, or already has another turn */
   release: (granted: Granted) => Promise<void>
   /** cached rules forbid the URL, so it does not wait in line */
   refusedAlready: (wish: Wish) => Problem | undefined
@@ -99,7 +99,7 @@ export class Lines {
   readonly #options: LinesOptions
   readonly #lanes = new Map<string, Lane>()
   readonly #sharing = new Map<string, Set<Lane>>()
-  /** by the name of their token */
+  /** by the name of the caller's token */
   readonly #waitingOf = new Map<string, number>()
   #waiting = 0
 
@@ -115,9 +115,9 @@ export class Lines {
 
   /**
    * @param wishes  one or more URLs, in the order in which they are wanted
-   * @param waitMs  how long to wait in line, a little over three weeks at most; each lane is asked once at least
-   * @param caller  nothing is granted once it has closed its connection
-   * @throws Problem when too many callers wait, of this token or of all · LedgerUnavailableError · GoneError
+   * @param waitMs  how long to wait in line, at most a little over three weeks; each lane is tried at least once
+   * @param caller  nothing is granted after it has closed its connection
+   * @throws Problem when too many callers wait, of this token or in total · LedgerUnavailableError · GoneError
    */
   async ask(wishes: [Wish, ...Wish[]], leaseMs: number, waitMs: number, caller: Caller): Promise<Answer> {
     const leave = this.#room(wishes[0].by)
@@ -161,7 +161,7 @@ export class Lines {
     }
   }
 
-  /** A place among all who wait. @returns what leaves it. @throws Problem */
+  /** Adds a waiting caller to the counts. @returns the function that removes it. @throws Problem */
   #room({ name, maxWaiting }: Token): () => void {
     const own = this.#waitingOf.get(name) ?? 0
     if (maxWaiting !== undefined && own >= maxWaiting)
@@ -178,7 +178,7 @@ export class Lines {
     }
   }
 
-  /** An exchange of this lane has ended: it is due in so many ms. */
+  /** An exchange in this lane has ended: the lane is due in `ms`. */
   ended(agent: string, origin: string, delayMs: number): void {
     for (const lane of this.#sharing.get(`${agent} ${origin}`) ?? []) {
       lane.opensAt = this.#clock.monotonic() + delayMs
@@ -186,7 +186,7 @@ export class Lines {
     }
   }
 
-  /** It is not used: its lanes are due as before. */
+  /** The turn is not used: its lanes are due as before. */
   release(granted: Granted): Promise<void> {
     return this.#options.release(granted)
   }
@@ -242,9 +242,9 @@ export class Lines {
     if (sharing?.size === 0) this.#sharing.delete(lane.shared)
   }
 
-  /** Asks for the first places of a lane until one has to wait; one pass at a time. */
+  /** Tries the first places of a lane until one must wait; one pass at a time. */
   #pass(lane: Lane): Promise<void> {
-    // While the lane is known to be closed, a newcomer only waits behind the first in line.
+    // While the lane is known to be closed, a new caller only queues behind the first one.
     if (lane.passing === undefined && lane.againAt > this.#clock.monotonic()) return Promise.resolve()
     lane.passing ??= this.#serve(lane).finally(() => {
       lane.passing = undefined
@@ -281,7 +281,7 @@ export class Lines {
     }
   }
 
-  /** One URL of a request is refused; when none is left, the request is answered with all refusals. */
+  /** Refuses one URL of a request; when no URL is left, the request is answered with all refusals. */
   #refuse(place: Place, problem: Problem): void {
     const { ask, wish } = place
     this.#leave(place)
@@ -307,7 +307,7 @@ export class Lines {
     }, inMs)
   }
 
-  /** Refuses the URLs that rules have come to forbid while they waited. */
+  /** Refuses the URLs that new rules forbid. */
   #sweep(lane: Lane): void {
     for (const place of lane.places) {
       const problem = this.#options.refusedAlready(place.wish)
@@ -319,7 +319,7 @@ export class Lines {
     const at = this.#clock.monotonic()
     const waits = ask.places.map((place) => {
       const { lane, wish } = place
-      const ahead = place.number - (first(lane.places) ?? place).number // at most: some of them may have been answered
+      const ahead = place.number - (first(lane.places) ?? place).number // an upper bound: some of them may have been answered
       const waitMs = Math.max(1, Math.ceil(Math.max(lane.againAt - at, lane.last.waitMs) + ahead * lane.delayMs))
       return { ...lane.last, waitMs, wish, ahead, refused: ask.refused }
     })
@@ -334,24 +334,24 @@ export class GoneError extends Error {
 
 const first = <T>(of: Set<T>): T | undefined => of.values().next().value
 
-/** The first in line that is not away. */
+/** The first in line whose caller is connected. */
 function present(places: Set<Place>): Place | undefined {
   for (const place of places) if (place.ask.caller.isAway !== true) return place
   return undefined
 }
 
-/** While an order for robots.txt is on its way, its lane is busy: that is a part of the same wait. */
+/** While an order for robots.txt is outstanding, its lane is busy: that belongs to the same wait. */
 function noteRules(lane: Lane, { gate }: Wait, now: number): void {
   if (gate === 'robots-in-flight') lane.rulesSince ||= now
   else if (gate !== 'lane-busy') lane.rulesSince = 0
 }
 
-/** Until the instant that the ledger has said. Where it cannot know one, looks are never close together. */
+/** The instant that the ledger has given. Where it cannot give one, attempts keep a minimum distance. */
 function sleepMs({ waitMs, gate }: Wait, { delayMs, opensAt, rulesSince }: Lane, now: number): number {
   const opensMs = opensAt - now
   if (gate === 'robots-in-flight')
     return Math.min(LONGEST_MS, Math.max(waitMs, LEAST_MS, Math.min(RULES_MS, (now - rulesSince) / 5)))
-  if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended while the ledger was asked
+  if (gate === 'lane-busy' && opensMs > 0) return opensMs // the exchange ended during the call to the ledger
   if (gate === 'lane-busy') return Math.max(LEAST_MS, Math.min(waitMs, BUSY_MS, delayMs / 2))
   return Math.min(waitMs, MAY_OPEN_EARLIER.has(gate) ? LONG_WAIT_MS : LONGEST_MS)
 }

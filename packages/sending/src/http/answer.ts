@@ -1,4 +1,4 @@
-/** What one exchange came to: an answer, no answer, or nothing sent. */
+/** The result of one exchange: an answer, no answer, or nothing sent. */
 import type { Tolerated } from '@decorum/protocol'
 import type { Dispatcher } from 'undici'
 import { LARGE_HEAD_BYTES } from '../limits.ts'
@@ -23,7 +23,7 @@ export type Common = {
 /** Header fields as received: order, case and repeats; bytes as Latin-1. */
 export type Headers = FetchedBody['headers']
 
-/** As the outcome and WARC records name it: the version that the status line has. */
+/** The protocol as outcomes and WARC records name it, with the version in the status line. */
 export type Protocol = 'http/1.0' | 'http/1.1' | 'h2'
 
 export type Truncated = FetchedBody['truncated']
@@ -37,22 +37,22 @@ export type Answer = Common & {
   body: Body
   truncated: Truncated
   protocol: Protocol
-  /** faults of the answer that were overlooked; usually none */
+  /** tolerated faults of the answer; usually none */
   tolerated: Tolerated[]
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
-  /** fields behind the body, as received; absent where there are none, and in what the second reader has read */
+  /** trailer fields as received; absent where there are none, and in answers read by the second reader */
   trailers?: Headers
 }
 
 export type NoAnswer = Common & { kind: 'unanswered'; error: Error; phase: Phase }
-/** Nothing left this machine, for a reason of our own: it says nothing about the site. */
+/** Nothing left this machine, for a local reason: it says nothing about the site. */
 export type NotSent = Common & { kind: 'not-sent'; why: string }
 export type Exchange = Answer | NoAnswer | NotSent
 
 /**
- * @param raw  as undici hands them over: name, value, name, value …; of HTTP/2 an object, in which fields that were repeated are
- *             one, as Node's http2 joins them
+ * @param raw  as undici passes them: name, value, name, value …; for HTTP/2 an object, in which repeated fields are joined as Node's
+ * http2 joins them
  */
 export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): Headers {
   const headers: Headers = []
@@ -63,12 +63,12 @@ export function readHeaders(raw: Dispatcher.DispatchController['rawHeaders']): H
   return headers
 }
 
-/** A field as HTTP/1.1 would write it, bytes. */
+/** Length of a field as HTTP/1.1 would write it, bytes. */
 const lengthOfField = ([name, value]: Headers[number]): number => name.length + value.length + 4
 
 export const lengthOf = (headers: Headers): number => headers.reduce((bytes, field) => bytes + lengthOfField(field), 0)
 
-/** What an outcome keeps of a large head: the fields, in order, that fit into LARGE_HEAD_BYTES. No field is cut, since half of one could lie. */
+/** The part of a large head that an outcome keeps: the fields, in order, that fit into LARGE_HEAD_BYTES. No field is cut, since half a field could be misleading. */
 export function fieldsThatFit(headers: Headers): Headers {
   let room = LARGE_HEAD_BYTES
   return headers.filter((field) => {

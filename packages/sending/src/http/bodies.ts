@@ -1,4 +1,4 @@
-/** Answers and their bodies, for who keeps or reads them: without what sends requests. Start at `Answer`. */
+/** Answers and their bodies for code that keeps or reads them, without the modules that send requests. Start at `Answer`. */
 export { type Answer, type Exchange, fieldsThatFit, type Headers, type NoAnswer, type Truncated } from './answer.ts'
 export { Body } from './body.ts'
 export { freeChunk } from './chunk-memory.ts'

@@ -1,6 +1,6 @@
 /**
- * The body of one answer while it comes in: counted, digested, and kept only when it will be read. A kept body stays in
- * memory up to a limit and continues in a temporary file, so that a hundred endless bodies cost little memory.
+ * The body of one answer during the download: counted, digested, and kept only when it will be read. A kept body stays in
+ * memory up to a limit and continues in a temporary file, so that a hundred endless bodies use little memory.
  */
 import { createHash, type Hash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
@@ -10,11 +10,11 @@ import { SPOOL_MEMORY_BYTES } from '../limits.ts'
 import { freeChunk } from './chunk-memory.ts'
 import { sha1 } from './digest.ts'
 
-/** Smaller chunks are gathered, because each chunk costs as much time and memory as a large one. */
+/** Smaller chunks are merged, because each chunk costs as much time and memory as a large one. */
 const SMALL_BYTES = 2_048
 const GATHER_BYTES = 16_384
 
-/** A body was read after it had been discarded: whatever is made of the result would be wrong. */
+/** A body was read after it had been discarded: any result would be wrong. */
 export class DiscardedBodyError extends Error {
   override readonly name = 'DiscardedBodyError'
   readonly code = 'ERR_BODY_DISCARDED'
@@ -37,24 +37,24 @@ export class Body {
   #writing: Promise<void> | undefined
   #failed: Error | undefined
   #isDiscarded = false
-  /** what `start` answers with when the chunks themselves are gone */
+  /** the first bytes for `start`, when the chunks themselves have been freed */
   #start: Uint8Array[] | undefined
   readonly #startBytes: number
-  /** false: only counted and digested */
+  /** false: the body is only counted and digested */
   readonly isKept: boolean
 
-  /** @param startBytes  of the start that can be read at once (`start`), whether the body is kept or not; at most SPOOL_MEMORY_BYTES */
+  /** @param startBytes  most bytes that `start` can return, whether the body is kept or not; at most SPOOL_MEMORY_BYTES */
   constructor(isKept: boolean, startBytes = 0) {
     this.isKept = isKept
     this.#startBytes = startBytes
   }
 
   /**
-   * Takes over a chunk. @returns a promise, which never rejects, when the sender should pause until it resolves
+   * Takes ownership of a chunk. @returns a promise when the sender should pause until it resolves; it never rejects
    */
   write(chunk: Uint8Array): Promise<void> | undefined {
     if (this.bytes === 0 || chunk.length >= SMALL_BYTES) {
-      void this.#gather() // before the chunk is counted, so that `bytes` never counts what is neither gathered nor kept
+      void this.#gather() // before the chunk is counted, so that `bytes` includes only gathered or kept chunks
       this.bytes += chunk.length
       return this.#take(chunk)
     }
@@ -65,7 +65,7 @@ export class Body {
     return this.#gatheredBytes > GATHER_BYTES - SMALL_BYTES ? this.#gather() : undefined
   }
 
-  /** SHA-1 of all bytes; to be called when the body is complete. @throws DiscardedBodyError */
+  /** SHA-1 of all bytes; call it when the body is complete. @throws DiscardedBodyError */
   digest(): Uint8Array | Promise<Uint8Array> {
     this.#assertThere()
     if (this.#digest === undefined) {
@@ -78,7 +78,7 @@ export class Body {
 
   /**
    * The bytes in order: all of them, or an error.
-   * @throws DiscardedBodyError, also while reading; what the temporary file threw (disk full …)
+   * @throws DiscardedBodyError, also while reading; errors of the temporary file (disk full …)
    */
   async *read(): AsyncGenerator<Uint8Array> {
     void this.#gather()
@@ -123,8 +123,8 @@ export class Body {
   }
 
   /**
-   * The first bytes, as far as they came and as many as were wanted. They are not copied while they are in memory, so they are to be read
-   * in this tick; and before `digest`, which gives up a body that is not kept.
+   * The first bytes, as many as arrived and were requested by `startBytes`. Bytes in memory are not copied, so read them in this tick,
+   * and before `digest`, which frees a body that is not kept.
    * @throws DiscardedBodyError
    */
   start(): readonly Uint8Array[] {
@@ -134,7 +134,7 @@ export class Body {
     return this.#start ?? this.#firstChunks()
   }
 
-  /** Before the first chunks go to a file, or away. */
+  /** Called before the first chunks are written to a file or freed. */
   #copyStart(): void {
     this.#start ??= this.#firstChunks().map((chunk) => Buffer.from(chunk))
   }
@@ -182,7 +182,7 @@ export class Body {
     return this.#writing
   }
 
-  /** Frees chunks that will not be read; there is no other reference to them. */
+  /** Frees chunks that will not be read; no other reference to them exists. */
   #forget(): void {
     for (const chunk of this.#kept) freeChunk(chunk)
     this.#kept = []
@@ -210,7 +210,7 @@ export class Body {
   }
 }
 
-/** A file without a name: it ends with its descriptor, also when the process is killed. */
+/** A file without a name: it is removed with its descriptor, even when the process is killed. */
 async function anonymousFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `decorum-body-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)

@@ -3,45 +3,45 @@ import type { Socket } from 'node:net'
 import type { Phase, Protocol } from './answer.ts'
 import type { Octets } from './octets.ts'
 
-/** What is known of one socket. Instants are of `clock.monotonic()`. */
+/** State of one socket. Instants are of `clock.monotonic()`. */
 export type Connection = {
   phase: Exclude<Phase, 'sent'>
   dialledAt: number
   lookedUpAt?: number
   connectedAt?: number
   openAt?: number
-  /** of the site, also behind a proxy; from the socket itself where there is none */
+  /** the address of the site, also behind a proxy; without a proxy, the socket's peer */
   address: string
   protocol: Protocol
   /** e.g. `TLSv1.3`; absent over plain TCP */
   tls?: string
   socket?: Socket
-  /** of the answer that is being read, over HTTP/1.1 */
+  /** the octets of the answer being read, over HTTP/1.1 */
   octets: Octets
-  /** the next octets from the socket, past undici */
+  /** reads the next octets from the socket, bypassing undici */
   read?: () => Buffer | null
-  /** over TLS, once it has ended: whether the peer has announced the end */
+  /** over TLS, once it has ended: whether the peer announced the end */
   hasCloseNotify?: boolean
-  /** why a failure of the attempt would be one of this machine's own way out, as it looks now */
+  /** why a failure of the attempt would be caused by this machine's egress, as known now */
   awaits?: (() => string | undefined) | undefined
   /** ends the attempt to connect */
   giveUp?: (reason: Error) => void
   /**
-   * The object itself and not a closure, which would keep an ended exchange alive until the next one (measured: then a third of all objects
-   * survived a scavenge, now hardly any).
+   * The object itself and not a closure, which would keep a finished exchange alive until the next one (measured: with closures a third of
+   * all objects survived a scavenge, now hardly any).
    */
   reader?: ConnectionReader | undefined
-  /** something was asked for over it */
+  /** a request was sent over it before */
   isUsed?: boolean
 }
 
-/** An exchange, as its connection sees it. */
+/** The interface of an exchange to its connection. */
 export type ConnectionReader = {
-  /** over HTTP/2, several times a second: bytes may have come */
+  /** over HTTP/2, called several times a second: bytes may have arrived */
   onReading(): void
-  /** over HTTP/1.1, before anything is read: reads all that is there, when undici may not. @returns whether that is so */
+  /** over HTTP/1.1, before a read: reads the available octets itself when undici must not. @returns whether it did */
   pump(): boolean
-  /** over HTTP/1.1, before they are parsed. @returns whether undici may parse them */
+  /** over HTTP/1.1, before octets are parsed. @returns whether undici may parse them */
   onOctets(piece: Buffer): boolean
   /** undici wants to close the connection. @returns whether it stays open */
   onFault(error: Error): boolean

@@ -1,6 +1,6 @@
 /**
- * Connections of the lanes: one per (agent, origin), guarded, over HTTP/2 where the site offers it. undici keeps them; nothing is
- * retried, redirected, pipelined or multiplexed inside it, because each of those is a request that needs a lease of its own.
+ * Connections of the lanes: one per (agent, origin), guarded, over HTTP/2 where the site offers it. undici manages them; it does not
+ * retry, redirect, pipeline or multiplex, because each of those is a request that needs its own lease.
  */
 import { isIP, type Socket } from 'node:net'
 import type { Agent, Egress, EgressOf } from '@decorum/config'
@@ -16,15 +16,15 @@ import { nextWaitMs, ProxyRecord, targetOf } from './proxies.ts'
 import type { EgressError } from './tunnel.ts'
 import { Client } from './undici.ts'
 
-/** The way to one origin for one agent: one connection at a time. */
+/** The connection of one agent to one origin: one at a time. */
 export type Way = Pick<LaneWay, keyof LaneWay>
 
 export type ConnectionSettings = Pick<DialSettings, 'clock' | 'guard' | 'lookup' | 'tls'> & {
-  /** emergency stops, as this process knows them */
+  /** the emergency stops known to this process */
   stops?: Pick<Ledger['stops'], 'why'> | undefined
-  /** default: every agent by the usual way of this machine */
+  /** default: every agent uses this machine's default route */
   egress?: EgressOf
-  /** the way out of an agent has failed, or works again (undefined) */
+  /** egress of an agent has failed, or works again (undefined) */
   onEgress?: (agent: Agent, error: EgressError | undefined) => void
 }
 
@@ -35,13 +35,13 @@ const stopError = (why: string | undefined): Error | undefined =>
 
 export type LaneConnections = ReturnType<typeof openConnections>
 
-/** undici's own timers are coarse and per phase. The deadline of an exchange comes first, so these never decide anything. */
+/** undici's timers are coarse and per phase. The deadline of an exchange is always earlier, so they never fire first. */
 const LAST_RESORT_MS = 10 * 60 * SECOND
 
 const SETTINGS = {
   pipelining: 1,
   h2Options: { maxConcurrentStreams: 1, pingInterval: 0 },
-  maxHeaderSize: 2 * LARGE_HEAD_BYTES, // a larger head never gets to undici; this bounds trailers
+  maxHeaderSize: 2 * LARGE_HEAD_BYTES, // undici never receives a larger head; this bounds trailers
   keepAliveTimeout: KEEP_ALIVE_MS,
   keepAliveMaxTimeout: 60 * SECOND, // a site may offer longer; the lane's delay is about as long
   headersTimeout: LAST_RESORT_MS,
@@ -52,7 +52,7 @@ export function openConnections(settings: ConnectionSettings) {
   const { clock, guard, lookup, stops, tls, egress = (): Egress => ({}), onEgress = () => {} } = settings
   const byAgent = new Map<string, Map<string, LaneWay>>()
   const pins = new AddressPins()
-  /** origins whose HTTP/2 has failed, and until when they are asked over HTTP/1.1; most servers that offer HTTP/2 speak it well */
+  /** origins whose HTTP/2 has failed, and until when HTTP/1.1 is used instead; most servers with HTTP/2 implement it well */
   const http1Until = new Recent<string, number>(HTTP1_ORIGINS)
   const waysOut = new WaysOut(clock)
   const proxies = new Map<string, ProxyRecord>()
@@ -63,7 +63,7 @@ export function openConnections(settings: ConnectionSettings) {
     proxies.set(proxy.origin, record)
     return record
   }
-  /** origins whose robots.txt leads by a redirect to where the way out has failed */
+  /** origins whose robots.txt redirects to a place that egress could not reach */
   const behind = new Recent<string, { until: number; waitMs: number }>(BEHIND_ORIGINS)
   let isClosed = false
 
@@ -85,7 +85,7 @@ export function openConnections(settings: ConnectionSettings) {
     hasContact: agent.hasContact,
     whyStopped: (address) => stops?.why(origin, address),
     tls,
-    onFailure: (host) => pins.forget(host), // the next attempt may go to another address
+    onFailure: (host) => pins.forget(host), // the next attempt may use another address
     onEgress: (error) => {
       if (waysOut.heard(agent, error)) onEgress(agent, error)
     },
@@ -104,12 +104,12 @@ export function openConnections(settings: ConnectionSettings) {
       }
       return way
     },
-    /** a connection for one exchange with an origin whose lane is another one (a hop of robots.txt); the caller destroys it */
+    /** a connection for one exchange with an origin of another lane (a hop of robots.txt); the caller destroys it */
     once: (agent: Agent, origin: string): Way => open(agent, origin, new Map()),
     /**
-     * A TCP connection to an origin as it is, over which somebody else speaks: judged like every other one, and of this caller alone.
-     * @param waiting  the tunnel, as `dialer` asks for it
-     * @throws what connecting fails with; the reason of `signal`
+     * Opens a raw TCP connection to an origin for use by the caller alone. The address guard applies as to every connection.
+     * @param waiting  the tunnel, in the form that `dialer` expects
+     * @throws connection errors; the reason of `signal`
      */
     bare(agent: Agent, origin: string, waiting: Waiting, signal: AbortSignal): Promise<BareConnection> {
       const { hostname, host, port, protocol } = new URL(origin)
@@ -139,13 +139,13 @@ export function openConnections(settings: ConnectionSettings) {
       if (signal.aborted) giveUp()
       return promise
     },
-    /** how long the way out of an agent to an origin should not be tried again, ms; 0: it may */
+    /** how long an agent's egress to an origin should be left alone, ms; 0: it may be tried */
     egressWaitMs(agent: Agent, origin: string): number {
       const { hostname, port, protocol } = new URL(origin)
       const ofTarget = recordOf(agent)?.waitMs(targetOf(hostname, port, protocol)) ?? 0
       return Math.max(waysOut.waitMs(agent), ofTarget, (behind.get(origin)?.until ?? 0) - clock.monotonic())
     },
-    /** A request that follows another one's answer was not sent because of the way out: neither is asked again at once. */
+    /** A follow-up request was not sent because egress failed: neither origin is tried again at once. */
     waitBehind(origin: string): void {
       const now = clock.monotonic()
       const known = behind.get(origin)
@@ -154,8 +154,8 @@ export function openConnections(settings: ConnectionSettings) {
       behind.set(origin, { until: now + waitMs, waitMs })
     },
     /**
-     * The address that the next request to an origin will go to, for pace groups of an address: the next connection is made to
-     * it and to no other. Undefined when the name has no address.
+     * The address that the next request to an origin will use, for pace groups of an address: the next connection uses only this
+     * address. Undefined when the name has no address.
      */
     async addressOf(agent: Agent, origin: string): Promise<string | undefined> {
       const host = hostOf(origin)
@@ -177,14 +177,14 @@ export function openConnections(settings: ConnectionSettings) {
   }
 }
 
-/** Hosts with a pinned address: far more than have a request under way. */
+/** Most hosts with a pinned address: far more than have a request in progress. */
 const PINNED_HOSTS = 50_000
 
-/** The addresses that requests hold a pace group of: connections are made to no other address of the host. */
+/** Addresses whose pace group is held by a request: connections use no other address of the host. */
 class AddressPins {
   readonly #pins = new Recent<string, string>(PINNED_HOSTS)
 
-  /** Pins the host to the address that it was pinned to before, or to the first one of `all`. */
+  /** Pins the host to its previously pinned address, or to the first one of `all`. */
   choose(host: string, all: string[]): string | undefined {
     const known = this.#pins.get(host)
     const address = known !== undefined && all.includes(known) ? known : all[0]
@@ -193,7 +193,7 @@ class AddressPins {
     return address
   }
 
-  /** The pinned address alone. All, when the name has moved away from it: the last check then refuses to send. */
+  /** The pinned address alone. All addresses, when the pinned one is no longer among them: the last check then refuses to send. */
   only(host: string, all: Address[]): Address[] {
     const pin = this.#pins.get(host)
     const same = all.filter(({ address }) => address === pin)
@@ -207,13 +207,13 @@ class AddressPins {
   }
 }
 
-/** Of those whose hop was not sent; an older one is asked at once. */
+/** Most remembered origins whose hop was not sent; the oldest are forgotten. */
 const BEHIND_ORIGINS = 10_000
 
-/** Origins remembered at most; an older one is tried over HTTP/2 again. */
+/** Most remembered origins; forgotten ones are tried over HTTP/2 again. */
 const HTTP1_ORIGINS = 10_000
 
-/** Which agents' ways out of this machine have failed lately (EGRESS), and how long each is left alone. */
+/** Agents whose egress (EGRESS) failed recently, and how long each is left alone. */
 class WaysOut {
   readonly #clock: Clock
   readonly #failed = new Map<string, { until: number; waitMs: number }>()
@@ -222,12 +222,12 @@ class WaysOut {
     this.#clock = clock
   }
 
-  /** @returns whether the way has become good or bad with this */
+  /** @returns whether the state of this egress has changed */
   heard({ key }: Agent, error: EgressError | undefined): boolean {
     const known = this.#failed.get(key)
     if (error === undefined) return known !== undefined && this.#failed.delete(key)
     const now = this.#clock.monotonic()
-    if (known !== undefined && known.until > now) return false // of requests that were under way already
+    if (known !== undefined && known.until > now) return false // requests that were already in progress
     const waitMs = nextWaitMs(known?.waitMs)
     this.#failed.set(key, { until: now + waitMs, waitMs })
     return known === undefined
@@ -238,14 +238,14 @@ class WaysOut {
   }
 }
 
-/** An undici client with the one connection that it has at a time; it leaves its map when the connection has ended. */
+/** An undici client with one connection at a time; it leaves its map when the connection has ended. */
 class LaneWay {
-  /** of the process: an exchange over this way takes its time from here */
+  /** the process's clock, which times the exchanges */
   readonly clock: Clock
   waiting: Waiting | undefined
   readonly #client: Client
   readonly #whyStopped: DialSettings['whyStopped']
-  /** an exchange over HTTP/2 has failed: the next connections to the origin speak HTTP/1.1 for a while */
+  /** an exchange over HTTP/2 has failed: the next connections to the origin use HTTP/1.1 for a while */
   readonly distrustHttp2: () => void
   #connection: Connection | undefined
 
@@ -277,7 +277,7 @@ class LaneWay {
     this.#client.dispatch(options, handler)
   }
 
-  /** the connection in use, or the attempt under way */
+  /** the connection in use, or the one being made */
   connection(): Connection | undefined {
     return this.#connection
   }

@@ -1,23 +1,23 @@
-/** Decodes content codings, with limits on what comes out: a few kilobytes can decode to gigabytes. */
+/** Decodes content codings, with limits on the output: a few kilobytes can decode to gigabytes. */
 import { ContentError, type Pieces, unpacked } from '@decorum/content/coding'
 import type { Tolerated } from '@decorum/protocol'
 import { MAX_RATIO, RATIO_FREE_BYTES } from '../limits.ts'
 import { openTurns } from './turns.ts'
 
 /**
- * Decoders at a time in this process. A window takes 16 MiB in brotli, 8 MiB in zstd and 32 KiB in zlib, and a body has three codings at
- * most, so all decoders together stay below 384 MiB whatever is received. Small bodies do not wait for large ones, and rules wait for no
- * page.
+ * Most decoders at a time in this process. A window takes 16 MiB in brotli, 8 MiB in zstd and 32 KiB in zlib, and a body has at most
+ * three codings, so all decoders together stay below 384 MiB for any input. Small bodies do not wait for large ones, and rules do
+ * not wait for pages.
  */
 export const unpacking = { rules: openTurns(4), smallPages: openTurns(2), largePages: openTurns(2) }
 
 export type Unpacked = {
-  /** `length`, `ratio`: there was more, beyond `maxBytes` or the allowed ratio to the bytes on the wire · `coding`: it ended before its coding did */
+  /** `length`, `ratio`: the output was cut at `maxBytes` or at the allowed ratio to the bytes on the wire · `coding`: the body ended before its coding did */
   cut: false | 'length' | 'ratio' | 'coding'
   tolerated: Tolerated[]
 }
 
-/** A body in memory, decoded. @param maxBytes  bytes that come out at most. @throws as `unpack` does */
+/** Decodes a body in memory. @param maxBytes  most bytes of output. @throws as `unpack` does */
 export async function decode(
   source: Pieces,
   codings: readonly string[],
@@ -33,11 +33,11 @@ export async function decode(
 }
 
 /**
- * The same piece by piece: the next piece is decoded when `take` has returned. To be called in turn (`unpacking`).
+ * Decodes piece by piece: the next piece is decoded when `take` has returned. Call it under the limit `unpacking`.
  * @param source    the body as on the wire
  * @param complete  false: the body is known to be cut, so an abrupt end is no fault
- * @returns the number of bytes that came out, at most one piece beyond `maxBytes`
- * @throws  ContentError `undecodable`; what `source` and `take` throw
+ * @returns the number of decoded bytes, at most one piece more than `maxBytes`
+ * @throws  ContentError `undecodable`; errors of `source` and `take`
  */
 export async function unpack(
   source: Pieces,

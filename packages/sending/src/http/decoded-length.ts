@@ -1,25 +1,25 @@
-/** The length of a page without its content coding. Nothing decoded is kept, and a page that takes long has no such length. */
+/** The length of a page without its content coding. Nothing decoded is kept, and a page that takes too long has no such length. */
 
 import { abortAfter, type Clock, codingsOf, type Tolerated } from '@decorum/protocol'
 import { DECODED_MAX_BYTES, DECODED_WITHIN_MS } from '../limits.ts'
 import type { Answer, Headers } from './answer.ts'
 import { unpack, unpacking } from './decode.ts'
 
-/** Whether the body has a content coding, or a word that may be none: `decodedLength` reads it, so it has to be kept. */
+/** Whether Content-Encoding is set, even to an unknown word: `decodedLength` then reads the body, so it must be kept. */
 export const isCoded = (headers: Headers): boolean => codingsOf(headers).length > 0
 
 export type DecodedLength = {
   /**
-   * bytes of the body after its content coding; of a cut body, of the part that came. A body without a coding is as long as on the wire.
+   * decoded bytes of the body; for a cut body, of the part that arrived. A body without a coding has its length on the wire.
    * Absent: it does not decode, its coding is unknown, or it grew beyond the limits of decode.ts
    */
   bytes?: number
   tolerated: Tolerated[]
-  /** the coding of a body that came as a whole has no end */
+  /** the body arrived complete, but its coding has no end */
   isCut?: true
 }
 
-/** @param take  told each piece of a body that has a coding */
+/** @param take  called with each decoded piece of a body that has a coding */
 export function decodedLength(
   clock: Clock,
   { headers, body, truncated }: Answer,

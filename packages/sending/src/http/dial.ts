@@ -1,7 +1,7 @@
 /**
- * One TCP or TLS connection, guarded: the port and an address in the URL are judged before it is made, every address of a
- * look-up as it comes, and the peer of the socket before the connection is used. Through a proxy the same holds for the address
- * that the proxy is told to connect to; it is never told a name.
+ * Makes one guarded TCP or TLS connection: the port and an address in the URL are checked before it is made, every resolved address
+ * when it arrives, and the peer of the socket before the connection is used. Through a proxy the same holds for the address in
+ * CONNECT; the proxy never receives a name.
  */
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
@@ -21,7 +21,7 @@ import { watchOctets } from './watch-octets.ts'
 
 /** A request that waits for its connection. */
 export type Waiting = {
-  /** before the connection is used: why it may not be, at once or after the ledger has answered */
+  /** called before the connection is used: why it may not be used, at once or after the ledger has answered */
   beforeUse(): Promise<Error | undefined> | undefined
 }
 
@@ -30,29 +30,29 @@ export type DialSettings = {
   guard: AddressGuard
   lookup: Lookup
   egress: Egress
-  /** what is known of the proxy of `egress`, where there is one */
+  /** state of the proxy of `egress`, where there is one */
   proxy?: ProxyRecord | undefined
-  /** whether HTTP/2 may be spoken over the next connection */
+  /** whether the next connection may use HTTP/2 */
   http2(): boolean
-  /** whether the agent names a contact; without one only opened addresses are connected to */
+  /** whether the agent names a contact; without one only opened addresses are allowed */
   hasContact: boolean
-  /** tests only: trust anchors of their own; verification itself cannot be turned off */
+  /** tests only: extra trust anchors; verification itself cannot be turned off */
   tls?: Pick<ConnectionOptions, 'ca'> | undefined
-  /** why nothing may be sent to an address (undefined: not known yet), or to the origin itself: an emergency stop */
+  /** the emergency stop for an address (undefined: not known yet), or for the origin itself */
   whyStopped(address: string | undefined): string | undefined
-  /** the site misuses HTTP/2: its next connections speak HTTP/1.1 for a while */
+  /** the site misuses HTTP/2: its next connections use HTTP/1.1 for a while */
   distrustHttp2(): void
-  /** a connection is about to be made */
+  /** a connection attempt begins */
   onDial(connection: Connection): void
   /** an attempt to connect to this host has failed */
   onFailure(host: string): void
-  /** the way out of this machine has worked (undefined), or has not */
+  /** egress of this machine has worked (undefined), or has failed */
   onEgress(error: EgressError | undefined): void
   /** the request that the connection is made for */
   waiting(): Waiting | undefined
 }
 
-/** What undici calls to connect. */
+/** The connector that undici calls. */
 export function dialer(settings: DialSettings): buildConnector.connector {
   const { clock, guard, egress, proxy, http2, hasContact, tls, onDial, onFailure, onEgress, waiting, distrustHttp2 } =
     settings
@@ -60,8 +60,8 @@ export function dialer(settings: DialSettings): buildConnector.connector {
   const connectorFor = (allowH2: boolean): buildConnector.connector =>
     makeConnector({
       ...tls,
-      rejectUnauthorized: true, // also when the environment says otherwise
-      allowH2, // undici's Agent does not pass its own allowH2 on to a connector (measured)
+      rejectUnauthorized: true, // even when the environment says otherwise
+      allowH2, // undici's Agent does not pass its allowH2 on to a connector (measured)
       preferH2: true,
       timeout: SEND_WINDOW_MS + SECOND,
       autoSelectFamily: true,
@@ -78,7 +78,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       protocol: 'http/1.1',
       octets: new Octets(),
     }
-    /** What a proxy does not do for this site is its own fault as long as it does it for no other one. */
+    /** The proxy's failure, unless it has served other sites meanwhile: then the site is at fault. */
     const proxyFault = (error: Error): EgressError | undefined => {
       const awaited = connection.awaits?.()
       if (proxy === undefined || (connection.awaits === undefined && !(error instanceof TunnelRefusedError)))
@@ -110,7 +110,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       return
     }
     const connect = http2() ? connectors.h2 : connectors.h1
-    /** @param address  of the site, where the peer of the socket is a proxy */
+    /** @param address  of the site, where the socket's peer is a proxy */
     const opened: Opened = (error, socket, address) => {
       if (error !== null || socket == null) return fail(error ?? new Error('there is no connection'))
       const peer = address ?? socket.remoteAddress
@@ -142,7 +142,7 @@ export function dialer(settings: DialSettings): buildConnector.connector {
       return direct(clock, connection, connect, { ...options, ...localOf(egress) }, opened)
     const of = { proxy: egress.proxy, record: proxy, target }
     void throughProxy(clock, connection, of, judged, connect, options, opened).catch((error: Error) => fail(error))
-    // Judged at once: when the tunnel has ended as well, the proxy may have answered others.
+    // Decided now: once the tunnel has ended as well, the proxy may have served others.
     const { giveUp } = connection
     connection.giveUp = (reason) => {
       giveUp?.(reason)
@@ -168,7 +168,7 @@ function direct(
   connection.socket = dialled
   connection.giveUp = (reason) => void dialled.destroy(reason)
   dialled.once('lookup', (error: Error | null) => {
-    if (error !== null) return // the event also comes when nothing was found
+    if (error !== null) return // the event also fires when nothing was found
     connection.phase = 'connect'
     connection.lookedUpAt = clock.monotonic()
   })
@@ -178,7 +178,7 @@ function direct(
   })
 }
 
-/** @throws what the look-up and the tunnel throw. Errors behind the tunnel go to `opened`. */
+/** @throws errors of the look-up and the tunnel. Errors behind the tunnel go to `opened`. */
 async function throughProxy(
   clock: Clock,
   connection: Connection,
@@ -223,7 +223,7 @@ export function abandon(connection: Connection | undefined, reason: Error): void
   if (connection !== undefined && connection.phase !== 'open') connection.giveUp?.(reason)
 }
 
-/** Lets the reader of a connection know of what comes. */
+/** Reports octets to the reader of a connection. */
 function watchBytes(clock: Clock, connection: Connection, socket: Socket, distrustHttp2: () => void): void {
   connection.socket = socket
   if ((socket as TLSSocket).alpnProtocol !== 'h2') {
@@ -235,10 +235,10 @@ function watchBytes(clock: Clock, connection: Connection, socket: Socket, distru
   countFrames(clock, socket, {
     isRead() {
       const { reader } = connection
-      reader?.onReading() // may end the exchange, and is its reader until then
+      reader?.onReading() // may end the exchange; the bytes still count as read by it
       return reader !== undefined
     },
-    // Between two exchanges: the origin is asked over HTTP/1.1 for a while
+    // Octets between two exchanges: the origin is requested over HTTP/1.1 for a while.
     onFlood() {
       distrustHttp2()
       socket.destroy()
@@ -246,14 +246,14 @@ function watchBytes(clock: Clock, connection: Connection, socket: Socket, distru
   })
 }
 
-/** Errors of this machine's own way out, whichever call they come from. */
+/** Errors caused by this machine's egress, from any system call. */
 function ownFault(error: Error, { localAddress }: Egress): EgressError | undefined {
   if (error instanceof EgressError) return error
   const isMissing = localAddress !== undefined && 'code' in error && error.code === 'EADDRNOTAVAIL'
   return isMissing ? new EgressError(`${localAddress} is no address of this machine`, { cause: error }) : undefined
 }
 
-/** An address in a URL is never looked up, so it is judged here, and so is the port. */
+/** An address in a URL is never resolved, so it is checked here, and so is the port. */
 function refuseLiteral(
   { guard, hasContact, whyStopped }: DialSettings,
   { hostname, port, protocol }: buildConnector.Options,
@@ -265,7 +265,7 @@ function refuseLiteral(
     : (guard.refuse(hostname, hostname, hasContact) ?? stopOf(whyStopped(hostname)))
 }
 
-/** An emergency stop: nothing is connected to. This says nothing about the site. */
+/** An emergency stop: no connection is made. This says nothing about the site. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
 }
@@ -276,8 +276,8 @@ const stopOf = (why: string | undefined): StoppedError | undefined =>
 type JudgedLookup = (host: string) => Promise<Address[]>
 
 /**
- * One guarded address among several refuses all of them: a mixed answer is an attack or a mistake. So does
- * one that is stopped. From a local address only those of its own family can be reached.
+ * One refused address among several refuses all of them: a mixed answer is an attack or a mistake. A stopped address does the
+ * same. From a local address only addresses of its family can be reached.
  */
 function judgedLookup({ guard, lookup, egress: { localAddress }, hasContact, whyStopped }: DialSettings): JudgedLookup {
   return async (host) => {

@@ -1,22 +1,22 @@
-/** SHA-1, as archives have it in their digests. */
+/** SHA-1 digests for archives. */
 import { createHash, hash, webcrypto } from 'node:crypto'
 
 /**
- * Larger bodies are digested in a thread of libuv's pool: 100 KB cost the event loop 14 µs that way and 48 µs on the spot
- * (bench `fetch`, bodies of 100 KB). Below, the hand-over costs as much as it saves: 6 µs and a copy, against 0.5 µs per KB.
+ * Larger bodies are digested in a thread of libuv's pool: 100 KB then cost the event loop 14 µs instead of 48 µs
+ * (bench `fetch`, bodies of 100 KB). For smaller ones the hand-over costs as much as it saves: 6 µs and a copy, against 0.5 µs per KB.
  */
 const ASIDE_BYTES = 32 * 1024
-/** Chunks are joined here. One buffer serves all bodies, because the pool's job copies it before the call returns. */
+/** Chunks are joined in this buffer. One buffer serves all bodies, because the pool's job copies it before the call returns. */
 const joined = Buffer.allocUnsafeSlow(160 * 1024)
 
-/** SHA-1 of the chunks in order. The chunks have been read when this returns; the digest may be a promise. */
+/** SHA-1 of the chunks in order. The chunks may be freed when this returns; the digest may be a promise. */
 export function sha1(chunks: readonly Uint8Array[]): Uint8Array | Promise<Uint8Array> {
   let bytes = 0
   for (const chunk of chunks) bytes += chunk.length
   if (bytes > joined.length) return inPieces(chunks)
   const whole = chunks.length === 1 && bytes < ASIDE_BYTES ? (chunks[0] ?? joined) : join(chunks, bytes)
   if (bytes >= ASIDE_BYTES) return webcrypto.subtle.digest('SHA-1', whole).then((digest) => new Uint8Array(digest))
-  // As a string first: a Buffer result allocates memory outside the heap, which costs as much as digesting 1 KB.
+  // A string first: a Buffer result allocates memory outside the heap, which costs as much as digesting 1 KB.
   return Buffer.from(hash('sha1', whole, 'binary'), 'latin1')
 }
 

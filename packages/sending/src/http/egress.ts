@@ -1,4 +1,4 @@
-/** The check at the start: is a local address of EGRESS one of this machine? A proxy may come later; then its agents' URLs wait. */
+/** Checks at start that each local address in EGRESS belongs to this machine. A proxy may start later; until then its agents' URLs wait. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { type Egress, wrongSettings } from '@decorum/config'

@@ -1,9 +1,8 @@
 /**
- * One request and its answer through undici: never a retry, never a redirect. One deadline covers look-up, connect, TLS,
- * headers and body, and closes the socket in whatever phase it hangs. When connecting took long, the ledger is asked to
- * confirm the lease before the connection is used (`confirm`). The last check is made in `onRequestStart`, the tick in
- * which the bytes leave, so that a process that was suspended since then sends nothing. (Over HTTP/2 Node writes the frames at the
- * end of that round of its event loop.)
+ * One request and its answer through undici, without retries and redirects. One deadline covers look-up, connect, TLS, headers and
+ * body, and closes the socket in every phase. If connecting took long, the ledger must confirm the lease before the connection is used
+ * (`confirm`). The last check runs in `onRequestStart`, the tick in which the bytes leave, so a process that was suspended meanwhile
+ * sends nothing. (Over HTTP/2 Node writes the frames at the end of that round of its event loop.)
  */
 import type { Readable } from 'node:stream'
 import type { Clock, Timer, Tolerated } from '@decorum/protocol'
@@ -42,12 +41,12 @@ import { EgressError } from './tunnel.ts'
 import { hasEndedWell } from './watch-octets.ts'
 
 /**
- * Confirms a lease with the ledger when the last confirmation is old. `undefined`, at once or later: the request may be
- * sent; otherwise the reason why not.
+ * Confirms a lease with the ledger if the last confirmation is old. `undefined`, at once or later: the request may be sent;
+ * otherwise the reason why not.
  */
 export type Confirm = () => Promise<string | undefined> | undefined
 
-/** Why nothing may be sent to this address (undefined: there is no connection yet), or undefined. */
+/** Why nothing may be sent to this address, or undefined. Without an address: before the connection is made. */
 export type LastCheck = (address: string | undefined) => string | undefined
 
 export type Ask = {
@@ -56,11 +55,11 @@ export type Ask = {
   path: string
   /** default GET */
   method?: string
-  /** of the request: sent as it comes, by its content-length among the headers or in chunks. Default: none */
+  /** body of the request, streamed: its length is in the headers, or it is chunked. Default: none */
   content?: Readable | undefined
-  /** name, value, name, value …; host and connection are undici's */
+  /** name, value, name, value …; undici adds host and connection */
   headers: string[]
-  /** from now to the last byte */
+  /** time from now to the last byte */
   deadlineMs: number
   /** bytes of the body on the wire; a longer body is cut */
   maxBytes: number
@@ -70,17 +69,17 @@ export type Ask = {
   confirm: Confirm
   /** whether the body will be read; otherwise it is only counted and digested */
   keepBody: (headers: Headers) => boolean
-  /** where the body goes as it comes, instead of being kept or counted. */
+  /** receives the body during the download, in place of keeping or counting it. */
   passOn?: (head: Head) => Body
-  /** the caller wants no answer any more: the exchange ends, whatever phase it is in */
+  /** the caller has given up: the exchange ends in any phase */
   signal?: AbortSignal
-  /** how many bytes of the body's start can be read at once. Default: none */
+  /** how many bytes of the body's start can be read directly. Default: none */
   startBytes?: (headers: Headers) => number
-  /** whether the body of an answer with this head is wanted; otherwise the exchange ends after the head. Default: it is */
+  /** whether the body of an answer with this head is wanted; otherwise the exchange ends after the head. Default: wanted */
   wantsBody?: (headers: Headers) => boolean
 }
 
-/** The total deadline passed, in the phase named. */
+/** The deadline of the exchange passed in the named phase. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError'
   readonly code = 'ERR_DEADLINE'
@@ -96,14 +95,14 @@ const WAITING_FOR: Record<Phase, string> = {
   sent: 'answer',
 }
 
-/** Aborts a request inside undici that must not be sent any more. */
+/** Aborts a request inside undici that must no longer be sent. */
 class NotSentError extends Error {
   override readonly name = 'NotSentError'
 }
 
 const KEPT_FROM_RUNNING = 'this process was kept from running before it could send'
 
-/** Runs one exchange; never rejects, whatever the other side does. */
+/** Runs one exchange; never rejects, for any behaviour of the peer. */
 export function exchange(ask: Ask): Promise<Exchange> {
   return new Promise((resolve) => {
     const running = new RunningExchange(ask, resolve)
@@ -116,7 +115,7 @@ export function exchange(ask: Ask): Promise<Exchange> {
   })
 }
 
-/** The handler for undici and the state of one exchange in one object, since each page makes one. */
+/** The handler for undici and the state of one exchange are one object, since each page needs one. */
 class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, Reading {
   readonly #ask: Ask
   readonly #resolve: (exchange: Exchange) => void
@@ -127,7 +126,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #firstByteAt = 0
   #controller: Dispatcher.DispatchController | undefined
   #window: SendWindow | undefined
-  /** of the deadline, once the request has been sent */
+  /** the timer of the deadline, once the request has been sent */
   #timer: Timer | undefined
   #done = false
   #confirming = false
@@ -135,15 +134,15 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   #connection: Connection | undefined
   #stream: H2Stream | undefined
   #bytesBefore = 0
-  /** of the answer so far, over HTTP/1.1 */
+  /** octets of the answer so far, over HTTP/1.1 */
   #octets = 0
-  /** bytes of a head that is large; 0: it is not */
+  /** bytes of a large head; 0: the head is not large */
   #largeHead = 0
   #head: Head = NO_HEAD
   #body: Body | undefined
-  /** whether nothing was asked for over the connection before */
+  /** whether the connection is new: no request was sent over it before */
   #isFirst = false
-  /** faults that undici's parser overlooks, and what the length of a head shows */
+  /** faults that undici's parser tolerates, and those that the length of a head reveals */
   #faults: Tolerated[] = []
   #second: SecondReading | undefined
   #trailers: Headers | undefined
@@ -188,7 +187,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return this.#done ? new NotSentError(why ?? 'the exchange is over') : undefined
   }
 
-  /** Starts the send window. The timer of the whole deadline is set when the request leaves. */
+  /** Starts the send window. The deadline's timer is set when the request leaves. */
   watch(): void {
     const { signal } = this.#ask
     if (signal?.aborted === true) this.notWanted()
@@ -251,7 +250,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     else this.head({ status, headers, ...this.#statusLine(statusText) })
   }
 
-  /** undici does not hand over the version, and reads the reason phrase as UTF-8, of which it loses a piece where two reads meet. */
+  /** undici does not pass on the version. It decodes the reason phrase as UTF-8, and loses part of it where two reads meet. */
   #statusLine(statusText: string): Pick<Head, 'statusText' | 'protocol'> {
     const octets = this.#connection?.octets
     const first = this.#informational === 0 ? octets?.only() : undefined
@@ -263,15 +262,15 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return { statusText: head?.statusText ?? statusText, protocol: head?.protocol ?? 'http/1.1' }
   }
 
-  /** The head of the answer has come, by whichever reader. */
+  /** The head of the answer has arrived, from either reader. */
   head(head: Head): void {
-    if (this.#done || this.#body !== undefined) return // the second reader also reads a head that the first one has read
+    if (this.#done || this.#body !== undefined) return // the second reader repeats a head that the first one has read
     this.#head = head
     const { status, headers, protocol } = head
     if (protocol === 'h2' || this.#octets > LARGE_HEAD_BYTES) {
       const bytes = lengthOf(headers)
       if (bytes > HEADERS_MAX_BYTES) {
-        const code = 'UND_ERR_HEADERS_OVERFLOW' // undici itself counts those of HTTP/1.1 alone
+        const code = 'UND_ERR_HEADERS_OVERFLOW' // undici counts only the fields of HTTP/1.1 itself
         this.#abort(Object.assign(new Error(`headers of more than ${HEADERS_MAX_BYTES} bytes`), { code }))
         return
       }
@@ -319,7 +318,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     } else this.#answered(this.#isCut() ? 'disconnect' : '')
   }
 
-  /** The body has ended in a way that leaves open whether it is whole (RFC 9112 §8, RFC 9113 §8.1). */
+  /** The body ended without proof that it is complete (RFC 9112 §8, RFC 9113 §8.1). */
   #isCut(): boolean {
     const connection = this.#connection
     if (connection?.socket === undefined) return false
@@ -341,7 +340,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     else this.#end({ kind: 'unanswered', error, phase: this.#phase() })
   }
 
-  /** Bytes that belong to no body (a head, chunk frames, trailers) are not handed over one by one: their sum is limited. */
+  /** Bytes outside the body (a head, chunk frames, trailers) are not reported one by one, so their sum is limited. */
   onReading(): void {
     const bytes = (this.#connection?.socket?.bytesRead ?? 0) - this.#bytesBefore
     const head = this.#body === undefined ? HEADERS_MAX_BYTES : this.#largeHead
@@ -375,7 +374,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return true
   }
 
-  /** Hands the answer to the second reader, with all that has come of it and is not yet part of the body. */
+  /** Hands the answer to the second reader, with all octets that arrived and are not yet part of the body. */
   #readAgain(): void {
     const { octets, read, socket } = this.#connection ?? {}
     if (octets === undefined || read === undefined || socket === undefined) return
@@ -386,10 +385,10 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     this.#second = new SecondReading(start, octets.all(), read, this)
     octets.clear()
     socket.once('close', () => this.#hasClosed(socket.errored))
-    process.nextTick(() => this.pump()) // undici's parser may be at work
+    process.nextTick(() => this.pump()) // undici's parser may be running
   }
 
-  /** The second reader has come to the end of the answer. What would follow on its connection is never read. */
+  /** The second reader has reached the end of the answer. Nothing after it is read on this connection. */
   over(): void {
     this.#answered('', () => this.#abort(new Error('the answer was not as HTTP wants it')))
   }
@@ -399,7 +398,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     this.#end({ kind: 'unanswered', error, phase: 'sent' }, () => this.#abort(error))
   }
 
-  /** While the second reader was reading. */
+  /** Handles an error thrown by the second reader. */
   #hasClosed(error: Error | null): void {
     const [second, connection] = [this.#second, this.#connection]
     if (this.#done || second === undefined || connection === undefined) return
@@ -434,20 +433,20 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     else this.#end({ kind: 'not-sent', why: reason.message }, close)
   }
 
-  /** Nothing has been sent, and this process rather than the site may be why. */
+  /** Nothing has been sent, and the cause may be this process rather than the site. */
   #keptFromSending(): boolean {
     return this.#sentAt === 0 && this.#window?.wasKeptFromRunning() === true
   }
 
-  /** Ends the connection, or the attempt to make one. */
+  /** Closes the connection, or stops the attempt to make one. */
   #close(reason: Error): void {
     if (this.#controller === undefined) this.#ask.way.abandon(reason)
     else this.#abort(reason)
   }
 
   /**
-   * Ends the request and its connection. undici would keep one over HTTP/2 open, to a site that may still be sending, and one with an answer
-   * that it has read to an end other than that of the second reader.
+   * Ends the request and its connection. undici would keep an HTTP/2 connection open to a site that may still be sending, and also one
+   * whose answer undici ended at another place than the second reader.
    */
   #abort(reason: Error): void {
     this.#controller?.abort(reason)
@@ -458,7 +457,7 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     return this.#ask.method === 'HEAD'
   }
 
-  /** The site broke off this answer over HTTP/2: with an error, or with none and without END_STREAM (RFC 9113 §8.1). */
+  /** The site broke off this answer over HTTP/2: with an error code, or without one and without END_STREAM (RFC 9113 §8.1). */
   #wasReset(): boolean {
     const stream = this.#stream
     if (stream === undefined) return false
@@ -491,8 +490,8 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
   }
 
   /**
-   * @param close  closes the connection, where this side ends the exchange; called in any case. The clock is read after it, because the next
-   * delay counts from there: a process may be kept from running between the two, and the site would get a shorter delay.
+   * @param close  closes the connection if this side ends the exchange; called in any case. The clock is read after it, because the next
+   * delay counts from there: if the process paused between the two, the site would get a shorter delay.
    */
   #end(result: WithoutCommon<Answer> | WithoutCommon<NoAnswer> | WithoutCommon<NotSent>, close?: () => void): void {
     if (this.#done) {
@@ -540,23 +539,23 @@ const NO_HEAD: Head = { status: 0, statusText: '', headers: [], protocol: 'http/
 const [LETTER_H, DIGIT_0, DIGIT_1] = [0x48, 0x30, 0x31]
 const isAscii = (text: string): boolean => !/[\u0080-\uffff]/.test(text)
 
-/** Whether the head ends among the first bytes, and those of 1xx answers before it. */
+/** Whether the head, and any 1xx heads before it, ends among the first bytes. */
 function endsWithin(octets: Buffer, bytes: number): boolean {
   for (let from = 0; ;) {
     const end = octets.indexOf('\r\n\r\n', from)
     if (end < 0 || end >= bytes) return false
-    if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without end
+    if (octets[from] !== LETTER_H) return false // empty lines, which undici reads without limit
     if (octets[from + 'HTTP/1.1 '.length] !== DIGIT_1) return true
     from = end + 4
   }
 }
 
-/** PROTOCOL_ERROR, which Node itself says of a body of another length than was announced. */
+/** PROTOCOL_ERROR, which Node reports when a body differs from its announced length. */
 const H2_PROTOCOL_ERROR = 1
 
-/** A body that broke off keeps what came; any other error in mid-body is a broken answer. */
+/** A body that broke off keeps the part that arrived; any other error inside the body makes the answer broken. */
 function isDisconnect(error: Error): boolean {
   const code = 'code' in error ? String(error.code) : ''
-  return DISCONNECTS.has(code) || code.startsWith('ERR_SSL_') // an alert of TLS
+  return DISCONNECTS.has(code) || code.startsWith('ERR_SSL_') // a TLS alert
 }
 const DISCONNECTS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EPROTO'])

@@ -1,22 +1,22 @@
 /**
- * Counts the bytes of connections over HTTP/2, since Node reports no single frames: of all of a process, by one timer. While nothing is read from a
- * connection its peer may send no more than it may besides a body.
+ * Counts the bytes of HTTP/2 connections, since Node does not report single frames: one timer serves all connections of a process. While nothing
+ * is read from a connection, its peer may send only a limited number of bytes outside a body.
  */
 import type { Socket } from 'node:net'
 import type { Clock, Timer } from '@decorum/protocol'
 import { FRAMES_COUNTED_EVERY_MS, FRAMING_FREE_BYTES } from '../limits.ts'
 
 export type Counted = {
-  /** called several times a second: what has come since the last time belongs to what is read, and is judged by its reader */
+  /** called several times a second: the bytes since the last call belong to the exchange that is reading, which judges them */
   isRead(): boolean
-  /** more has come than may */
+  /** the peer has exceeded its limit */
   onFlood(): void
 }
 
 const connections = new Map<Socket, Counted & { bytes: number }>()
 let timer: Timer | undefined
 
-/** Until the socket is closed. */
+/** Counts until the socket is closed. */
 export function countFrames(clock: Clock, socket: Socket, { isRead, onFlood }: Counted): void {
   connections.set(socket, { isRead, onFlood, bytes: socket.bytesRead })
   timer ??= clock.interval(look, FRAMES_COUNTED_EVERY_MS).unref()

@@ -1,6 +1,6 @@
 /**
- * What undici does not pass on of an answer over HTTP/2: its header fields in their order with all repeats, and whether the site
- * ended the stream or broke it off. Node tells of each stream that is opened, in the tick in which undici asks for it.
+ * Facts about an HTTP/2 answer that undici does not pass on: its header fields in order with all repeats, and whether the site
+ * ended the stream or broke it off. Node reports each new stream in the tick in which undici requests it.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { ClientHttp2Stream, Http2Stream } from 'node:http2'
@@ -18,7 +18,7 @@ export type H2Stream = {
 let wanted: ((stream: H2Stream) => void) | undefined
 let isListening = false
 
-/** @param take  is handed the next stream that this process opens: to be called in the tick in which that happens */
+/** @param take  receives the next stream that this process opens; call this in the tick in which undici opens it */
 export function nextH2Stream(take: (stream: H2Stream) => void): void {
   wanted = take
   if (isListening) return
@@ -42,8 +42,8 @@ function watched(stream: ClientHttp2Stream): H2Stream {
 }
 
 /**
- * Node ends a stream for END_STREAM, and for RST_STREAM with NO_ERROR or the end of its connection: the latter two after it has closed the stream.
- * @param onPiece  called when something of its body comes
+ * Node ends a stream for END_STREAM, for RST_STREAM with NO_ERROR, and at the end of its connection; in the last two cases it closes the stream first.
+ * @param onPiece  called for each piece of the body
  * @returns whether the peer has sent END_STREAM
  */
 export function watchEnd(stream: Http2Stream, onPiece: () => void = () => {}): () => boolean {

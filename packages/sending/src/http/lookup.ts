@@ -1,6 +1,6 @@
 /**
- * From a host name to its addresses: one query per name at a time, answers cached briefly. By default the system resolves
- * (hosts file, search list); with DNS_SERVERS those servers are asked, without the system's thread pool.
+ * Resolves a host name to its addresses: one query per name at a time, answers cached briefly. By default the system resolves
+ * (hosts file, search list); with DNS_SERVERS those servers are queried, without the system's thread pool.
  */
 import { promises } from 'node:dns'
 import { Recent } from '@decorum/politeness/admission'
@@ -21,10 +21,10 @@ export class LookupTimeoutError extends Error {
   }
 }
 
-/** How long an answer is cached. Every answer is judged anyway, so a name that changes its address is no danger. */
+/** How long an answer is cached. Every answer is checked anyway, so a name that changes its address is no danger. */
 const KEEP_MS = 30 * SECOND
 const KEPT_NAMES = 10_000
-/** Further addresses are ignored, so that a thousand answers do not become a thousand attempts to connect. */
+/** More addresses are ignored, so that a thousand answers do not become a thousand attempts to connect. */
 const MAX_ADDRESSES = 16
 
 export function openLookup(
@@ -66,7 +66,7 @@ function fromServers(servers: readonly string[]): Lookup {
   }
 }
 
-/** The error that says most: a family without records (ENODATA) says less than a failed server; NXDOMAIN comes from both or none. */
+/** The most informative error: a failed server matters more than a family without records (ENODATA); NXDOMAIN comes from both or none. */
 function worse(...answers: PromiseSettledResult<unknown>[]): Error {
   const errors = answers.flatMap((answer) =>
     answer.status === 'rejected' ? [answer.reason as NodeJS.ErrnoException] : [],

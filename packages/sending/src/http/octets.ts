@@ -1,4 +1,4 @@
-/** The octets that have come of an answer and have not been handed on as its body. */
+/** Octets of an answer that have arrived and have not been passed on as its body. */
 export class Octets {
   #pieces: Buffer[] = []
   #handedOn: Uint8Array | undefined
@@ -8,18 +8,18 @@ export class Octets {
     this.#pieces.push(piece)
   }
 
-  /** The parser has put the end of the last piece back. */
+  /** The parser has returned the end of the last piece. */
   putBack(bytes: number): void {
     const last = this.#pieces.pop()
     if (last !== undefined && last.length > bytes) this.#pieces.push(last.subarray(0, last.length - bytes))
   }
 
-  /** @param part  a view of the last piece: it and all before it need not be kept. Its memory may be freed after this tick */
+  /** @param part  a view of the last piece: it and everything before it can be dropped. Its memory may be freed after this tick */
   handedOn(part: Uint8Array): void {
     this.#handedOn = part
   }
 
-  /** To be called in the tick in which something was handed on. */
+  /** Call this in the tick in which something was passed on. */
   settle(): void {
     const part = this.#handedOn
     if (part === undefined) return
@@ -31,7 +31,7 @@ export class Octets {
     if (from < last.length) this.#pieces.push(Buffer.from(last.subarray(from)))
   }
 
-  /** The first piece, when it is the only one. */
+  /** The first piece, if there is only one. */
   only(): Buffer | undefined {
     return this.#pieces.length === 1 ? this.#pieces[0] : undefined
   }

@@ -1,8 +1,8 @@
 /**
- * Whose fault is it that a proxy makes no connection to a site? A proxy that is reached and then hangs, hangs up or answers 502 does so for a
- * site that is down, and for every site when its own way out is down. So it is judged by what the proxy does for others: when it has opened
- * a tunnel to another target since this one was last tried, the target is at fault, and until then nobody is blamed: no attempt is counted, and the
- * target is left alone, for longer each time. Two targets in a row are the proxy's fault: then all lanes of the agent wait.
+ * Decides whether a failed connection is the fault of the proxy or of the site behind it. A proxy that is reached and then hangs, hangs up or
+ * answers 502 does so for a site that is down, and for every site when its own egress is down. Its success with other targets decides: if it
+ * opened a tunnel to another target since this one was last tried, the target is at fault. Until then the fault is open: no attempt is counted,
+ * and the target is left alone, for longer each time. If two targets fail in a row, the proxy is at fault, and all lanes of the agent wait.
  */
 
 import { Recent } from '@decorum/politeness/admission'
@@ -11,16 +11,16 @@ import { EGRESS_WAIT_MS } from '../limits.ts'
 
 export type Fault = 'site' | 'unclear' | 'proxy'
 
-/** Targets that are remembered to have failed; an older one is tried at once. */
+/** Most remembered targets that failed; a forgotten one is tried at once. */
 const TARGETS = 10_000
 
-/** One proxy. Targets are `host:port` as the URL has them. Instants are of `clock.monotonic()`. */
+/** The state of one proxy. Targets are `host:port` as in the URL. Instants are of `clock.monotonic()`. */
 export class ProxyRecord {
   readonly #clock: Clock
   /** the two latest tunnels to different targets, the latest first */
   #opened: { target: string; at: number }[] = []
   readonly #failed = new Recent<string, { triedAt: number; until: number; waitMs: number }>(TARGETS)
-  /** failed since a tunnel was opened */
+  /** targets that failed since the last tunnel was opened */
   #inARow = new Set<string>()
 
   constructor(clock: Clock) {
@@ -34,7 +34,7 @@ export class ProxyRecord {
     this.#opened = [{ target, at: this.#clock.monotonic() }, ...(other === undefined ? [] : [other])]
   }
 
-  /** Whether a failure of an attempt that began at `triedAt` would be the site's. */
+  /** Whether a failure of an attempt that began at `triedAt` would count as the site's. */
   isOfSite(target: string, triedAt: number): boolean {
     const since = this.#failed.get(target)?.triedAt ?? triedAt
     return this.#opened.some((one) => one.target !== target && one.at >= since)
@@ -44,7 +44,7 @@ export class ProxyRecord {
     const isOfSite = this.isOfSite(target, triedAt)
     const now = this.#clock.monotonic()
     const known = this.#failed.get(target)
-    // Of the site: it has a back-off of its own, so the next attempt need not wait here.
+    // A site at fault has a back-off, so the next attempt need not wait here.
     const waitMs = isOfSite ? 0 : nextWaitMs(known?.waitMs)
     this.#failed.set(target, { triedAt: now, until: now + waitMs, waitMs })
     if (isOfSite) return 'site'

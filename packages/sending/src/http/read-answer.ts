@@ -1,4 +1,4 @@
-/** Why no answer could be had, by the error and by how far the exchange had come. */
+/** Maps an error, and the phase that the exchange had reached, to the reason for a missing answer. */
 
 import { BlockedAddressError, BlockedPortError, NoContactError } from '@decorum/politeness/admission'
 import type { Failure } from '../read-page.ts'
@@ -7,7 +7,7 @@ import { DeadlineError } from './exchange.ts'
 import { LookupTimeoutError } from './lookup.ts'
 import { errors } from './undici.ts'
 
-/** `code` is '' when the error has none; `phase` is how far the exchange had come. */
+/** `code` is '' when the error has none; `phase` is the phase that the exchange had reached. */
 type Failed = { error: Error; code: string; phase: Phase }
 
 /** The first row that fits decides. */
@@ -37,7 +37,7 @@ const PROTOCOL_CODES = new Set([
   'UND_ERR_NOT_SUPPORTED',
   'ERR_ASSERTION', // undici asserts on some impossible answers (status 099)
 ])
-/** undici gives these the code of a closed socket: an unasked 100 or 101, and an answer without a request. */
+/** undici reports these as a closed socket: an unrequested 100 or 101, and an answer without a request. */
 const BAD_ANSWERS = new Set(['bad response', 'bad upgrade'])
 const TIMEOUT_CODES = new Set([
   'UND_ERR_HEADERS_TIMEOUT',

@@ -1,12 +1,12 @@
-/** The request headers: few, the same every time, without cookies or a referrer, and what a frontier asks for besides. */
+/** The request headers: few, always the same, without cookies or a referrer, plus the headers that a frontier requests. */
 import type { Agent } from '@decorum/config'
 import type { RequestShape } from '@decorum/protocol'
 import type { Protocol } from './answer.ts'
 
-/** The codings that decode.ts reads. */
+/** Codings that decode.ts can read. */
 export const ACCEPTED_CODINGS = 'gzip, deflate, br, zstd'
 
-/** @param codings  that are read; absent: whoever sends the request names its own */
+/** @param codings  that can be read; absent: the sender sets Accept-Encoding itself */
 export function headersFor(agent: Agent, shape: RequestShape = {}, codings?: string): [string, string][] {
   const { accept = ['*/*'], headers = {}, ifNoneMatch, ifModifiedSince } = shape
   const list: [string, string][] = [
@@ -22,7 +22,7 @@ export function headersFor(agent: Agent, shape: RequestShape = {}, codings?: str
 
 const known = new WeakMap<Agent, string[]>()
 
-/** Those of a request without a shape, as undici takes them: name, value, name, value … */
+/** The headers of a request without a shape, in undici's form: name, value, name, value … */
 export function headersOf(agent: Agent): string[] {
   let list = known.get(agent)
   if (list === undefined) {
@@ -33,8 +33,8 @@ export function headersOf(agent: Agent): string[] {
 }
 
 /**
- * The head of a GET as undici writes it to the socket (undici/lib/dispatcher/client-h1.js, writeH1), for the archive; that of HTTP/2 in
- * the same form, as archives have it.
+ * The head of a GET, for the archive, as undici writes it to the socket (undici/lib/dispatcher/client-h1.js, writeH1); a head of HTTP/2 gets
+ * the same form, as archives expect.
  */
 export function requestHead(origin: string, path: string, headers: readonly string[], protocol: Protocol): string {
   const host = origin.slice(origin.indexOf('//') + 2)

@@ -1,7 +1,7 @@
 /**
- * The rest of an answer that undici's parser refuses, read by the lenient reader from the same connection: first the octets that have
- * come, then those that still come. Nothing is sent. undici goes on to own the socket, sees no octet any more, and notices the end of the
- * connection as usual, by which the exchange ends.
+ * Reads the rest of an answer that undici's parser refuses, with the lenient reader and from the same connection: first the octets that
+ * have arrived, then later ones. Nothing is sent. undici still owns the socket but receives no more octets; it notices the end of the
+ * connection as usual, and that ends the exchange.
  */
 import type { Tolerated } from '@decorum/protocol'
 import { MAX_INFORMATIONAL } from '../limits.ts'
@@ -9,10 +9,10 @@ import { RefusedAnswerError } from './lenient/fields.ts'
 import { type LenientHead, LenientReader, type LenientStart } from './lenient/lenient-reader.ts'
 import { errors } from './undici.ts'
 
-/** What becomes of the answer. */
+/** Receives the results of the second reading. */
 export type Reading = {
   head(head: LenientHead): void
-  /** @returns when the site should pause, until when */
+  /** @returns until when the site should pause */
   data(piece: Buffer): Promise<void> | undefined
   over(): void
   refused(error: RefusedAnswerError): void
@@ -28,8 +28,8 @@ export class SecondReading {
   #isOver = false
 
   /**
-   * @param first  what has come already
-   * @param read   the next octets, null when there are none yet
+   * @param first  octets that have arrived
+   * @param read   returns the next octets, null when there are none yet
    */
   constructor(start: LenientStart, first: readonly Buffer[], read: () => Buffer | null, into: Reading) {
     this.#first = first
@@ -48,12 +48,12 @@ export class SecondReading {
     return [...this.#reader.tolerated]
   }
 
-  /** The end of the connection is the end of the body. */
+  /** The connection has ended, and the body with it. */
   get endsWithConnection(): boolean {
     return this.#reader.endsWithConnection
   }
 
-  /** Reads all that is there. To be called outside of undici's parser. */
+  /** Reads all available octets. Call it outside of undici's parser. */
   pump(): void {
     const first = this.#first
     this.#first = []
@@ -72,7 +72,7 @@ export class SecondReading {
     })
   }
 
-  /** Nothing more is read: the exchange is over. */
+  /** Stops reading: the exchange is over. */
   stop(): void {
     this.#isOver = true
   }
@@ -101,7 +101,7 @@ export class SecondReading {
   }
 }
 
-/** The head at the start of these octets; undefined: there is none that can be read. */
+/** The head at the start of these octets; undefined: there is no readable one. */
 export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHead | undefined {
   let found: LenientHead | undefined
   const sink = {
@@ -120,14 +120,14 @@ export function readHead(octets: readonly Buffer[], isHead: boolean): LenientHea
   return found
 }
 
-/** A fault that undici's parser has found in an answer, for which it closes the connection. */
+/** Whether undici's parser has found a fault in an answer and closes the connection for it. */
 export function isParserFault(error: Error): boolean {
   const code = 'code' in error ? error.code : undefined
   return (
     error instanceof errors.HTTPParserError ||
-    code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || // takes the place of other faults where a length was read
+    code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || // hides other faults when a length was given
     error.message === UNASKED_ANSWER
   )
 }
-/** undici's word for a 100, and for an answer without a request; it has the code of a closed socket. */
+/** undici's error for a 100, and for an answer without a request; it has the code of a closed socket. */
 const UNASKED_ANSWER = 'bad response'

@@ -1,16 +1,16 @@
-/** The time in which a request has to be sent, and whether this process rather than the site let it pass. */
+/** The time limit for sending a request, and whether this process rather than the site exceeded it. */
 import type { Clock, Timer } from '@decorum/protocol'
 import { passed, type Since, sinceNow } from '@decorum/runtime'
 import { OWN_STALL_MS, STALL_LOOK_MS } from '../limits.ts'
 
-/** Begins when it is made. Until `close` it looks every STALL_LOOK_MS how late it is, so that a stall in its middle is seen as well. */
+/** Begins on construction. Until `close` it measures every STALL_LOOK_MS how late its timer fires, to detect a stall in its middle as well. */
 export class SendWindow {
   readonly #clock: Clock
   readonly #onOver: () => void
   #leftMs: number
   #lookMs = 0
   #lookedAt: Since
-  /** how late the looks before the latest one came, all told */
+  /** total lateness of earlier checks, ms */
   #lateMs = 0
   #timer: Timer | undefined
 
@@ -32,7 +32,7 @@ export class SendWindow {
   #look(): void {
     this.#lateMs = this.#keptFromRunningMs()
     this.#leftMs -= Math.max(this.#lookMs, this.#clock.monotonic() - this.#lookedAt.monotonic)
-    this.#lookMs = Infinity // what came late until now has been counted
+    this.#lookMs = Infinity // the lateness until now has been counted
     if (this.#leftMs > 0) this.#lookLater()
     else this.#onOver()
   }
@@ -42,8 +42,8 @@ export class SendWindow {
   }
 
   /**
-   * True when this process was frozen or suspended, its loop was blocked, or its machine had too much to do, for longer than OWN_STALL_MS
-   * in all: what has not come by now may have been there in time.
+   * True when this process was frozen or suspended, its loop blocked, or its machine overloaded for longer than OWN_STALL_MS in total:
+   * a missing answer may then have been there in time.
    */
   wasKeptFromRunning(): boolean {
     return this.#keptFromRunningMs() > OWN_STALL_MS

@@ -1,6 +1,6 @@
 /**
- * A way through a proxy: CONNECT to an address that has been judged, so that the proxy looks up no name and reaches what the guard
- * has seen. All that is sent to the site goes through the tunnel; the proxy's login goes to the proxy alone.
+ * Opens a tunnel through a proxy: CONNECT to an address that has been checked, so the proxy resolves no name and reaches the checked
+ * address. All octets for the site go through the tunnel; the proxy's login goes only to the proxy.
  */
 
 import { request as overTls } from 'node:https'
@@ -12,7 +12,7 @@ import { http } from '@decorum/runtime/node-http'
 import { PROXY_WITHIN_MS } from '../limits.ts'
 
 /**
- * The way out of this machine does not work: the proxy is away or rejects the login, or the local address is not there. This says
+ * Egress of this machine failed: the proxy is unreachable or rejects the login, or the local address does not exist. This says
  * nothing about the site, and nothing was sent to it.
  */
 export class EgressError extends Error {
@@ -20,7 +20,7 @@ export class EgressError extends Error {
   readonly code = 'ERR_EGRESS'
 }
 
-/** The proxy was reached and makes no tunnel to the address: proxies.ts judges whose fault that is. */
+/** The proxy was reached and makes no tunnel to the address: proxies.ts decides whose fault that is. */
 export class TunnelRefusedError extends Error {
   override readonly name = 'TunnelRefusedError'
   readonly code = 'ERR_TUNNEL_REFUSED'
@@ -28,7 +28,7 @@ export class TunnelRefusedError extends Error {
 
 /**
  * @param to         an address, not a name
- * @param onReached  the proxy itself is connected to
+ * @param onReached  called when the proxy itself is connected
  * @throws EgressError, TunnelRefusedError; the reason of `signal`
  */
 export function openTunnel(
@@ -68,7 +68,7 @@ export function openTunnel(
   asking.once('connect', ({ statusCode = 0, statusMessage = '' }, socket, early) => {
     clock.cancel(tooLate)
     const isOpen = statusCode >= 200 && statusCode < 300
-    socket.on('error', () => {}) // of a tunnel that is not being read at the moment; a reader gets the close event
+    socket.on('error', () => {}) // for a tunnel that nobody is reading at the moment; a reader gets the close event
     if (isOpen && early.length === 0) return resolve(socket.setNoDelay(true))
     socket.destroy()
     if (statusCode === 407) return reject(away('wants another login (407)'))

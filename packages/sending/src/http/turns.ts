@@ -1,4 +1,4 @@
-/** A limit on how much runs at a time. A caller whose signal aborts while it waits leaves the queue at once. */
+/** Limits how many jobs run at a time. A caller whose signal aborts while it waits leaves the queue at once. */
 
 /** @throws what `work` throws, or the signal's reason when it aborts before `work` has started */
 export type InTurn = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>

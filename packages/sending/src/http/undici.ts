@@ -1,8 +1,7 @@
 /**
- * undici's client, connector and errors, without the rest of it. Its index loads caches, mocks, WebSockets and a fetch of its own, which
- * this process never uses: 14 MB and 60 ms of CPU at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are undici's
- * own: test/runtime/unit/deep-imports.test.ts names one
- * that has moved.
+ * undici's client, connector and errors, without the rest of it. Its index also loads caches, mocks, WebSockets and a fetch, which this
+ * process never uses: 14 MB and 60 ms of CPU at each start (docs/decisions/0010-compiled-code-is-kept.md). The paths are internal to undici:
+ * test/runtime/unit/deep-imports.test.ts names one that has moved.
  */
 import { createRequire } from 'node:module'
 import type Undici from 'undici'

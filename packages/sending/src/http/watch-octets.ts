@@ -1,6 +1,6 @@
 /**
- * The octets that undici reads from a connection over HTTP/1.1, on their way: a reader sees each piece before it is parsed, can keep
- * them from undici, and can keep the connection open that undici's parser would close for a fault. Three methods of the socket are
+ * Intercepts the octets that undici reads from a connection over HTTP/1.1: a reader gets each piece before it is parsed, can withhold it
+ * from undici, and can keep a connection open that undici's parser would close for a fault. Three methods of the socket are
  * wrapped, because undici reads, puts back and closes through them; nothing is copied and no event is added.
  */
 import type { Socket } from 'node:net'
@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import type { TLSSocket } from 'node:tls'
 import type { Connection } from './connection.ts'
 
-/** Lets the reader of a connection see what undici reads from its socket. */
+/** Passes the octets that undici reads from the socket to the reader of the connection. */
 export function watchOctets(connection: Connection, socket: Socket): void {
   const { octets } = connection
   const read = socket.read.bind(socket)
@@ -36,10 +36,10 @@ export function watchOctets(connection: Connection, socket: Socket): void {
 }
 
 /**
- * Finds out whether the end of a TLS connection is one that the peer has announced (close_notify). Node reports both ends alike. TLS
- * reports an announced end while the TCP connection below is still being read, and the other one because that has ended. libuv
- * says which: it refuses to begin to read a handle that it is reading. A read that Node has stopped cannot have met the end of TCP.
- * Where a version of Node has no such handle, no end counts as announced.
+ * Finds out whether the peer announced the end of a TLS connection (close_notify). Node reports both kinds of end alike. TLS reports an
+ * announced end while the TCP connection below is still being read, and an unannounced one because TCP has ended. libuv shows which: it
+ * refuses to start reading a handle that is already being read. A read that Node has stopped cannot have met the end of TCP.
+ * In a version of Node without such a handle, no end counts as announced.
  */
 function watchCloseNotify(connection: Connection, socket: TLSSocket): void {
   const push = socket.push.bind(socket)
@@ -54,7 +54,7 @@ function watchCloseNotify(connection: Connection, socket: TLSSocket): void {
 }
 type TlsHandle = { reading?: boolean; _parent?: { readStart?(): number } }
 
-/** The peer has ended the connection as its protocol wants it, so that a body without a length is complete (RFC 9112 §8, §9.8). */
+/** The peer has ended the connection as the protocol requires, so a body without a length is complete (RFC 9112 §8, §9.8). */
 export const hasEndedWell = ({ socket, tls, hasCloseNotify }: Connection): boolean =>
   socket?.readableEnded === true && (tls === undefined || hasCloseNotify === true)
 

@@ -1,4 +1,4 @@
-/** What one request holds, as this process knows it: since when, how long it lasts, whether it may still be used, and how it ends. */
+/** The leases of one request, as this process sees them: start, length, whether they may still be used, and how they end. */
 import type { Agent } from '@decorum/config'
 import { type ExtendAnswer, type LaneRef, type LeasedLane, type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
@@ -21,8 +21,8 @@ import type { Report, Reporter } from '../report.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * The ledger's last confirmation of leases: whether it is too old to send anything on it, and how to ask for a newer one.
- * @param since  when the first of the leases was asked for
+ * The ledger's last confirmation of leases: decides whether it is too old to send anything, and requests a newer one.
+ * @param since  when the first of the leases was requested
  * @param lanes  every lane that the request holds
  */
 export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]) {
@@ -47,25 +47,25 @@ export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => read
   }
 }
 
-/** What an exchange needs of the leases that its request holds. */
+/** The parts of a request's leases that an exchange needs. */
 export type UsedLease = Pick<Lease, 'deadlineMs' | 'keepMs' | 'lastCheck' | 'confirm' | 'stillHeld'>
 
 export type Durations = { fetchDeadlineMs: number; leaseMs: number }
 
-/** What an exchange came to, as read from its answer. */
+/** The result of an exchange, as read from its answer. */
 export type Fetched = Omit<Happened, 'adaptiveMs' | 'furtherMs'> & {
-  /** for counting: a failure, a kind of outcome, a class of status … or 'not-sent': nothing left this machine */
+  /** label for metrics: a failure, a kind of outcome, a class of status … or 'not-sent': nothing left this machine */
   what: string
-  /** of the body, for counting */
+  /** bytes of the body, for metrics */
   bytes: number
 }
 
 export class Lease {
   readonly agent: Agent
   readonly leases: Leases
-  /** to be called before each request; `lastCheck` then goes by the answer */
+  /** call it before each request; `lastCheck` then depends on the answer */
   readonly confirm: Confirm
-  /** the longest delay that a hop owed to a lane of this request, ms: the request owes it, too */
+  /** the longest delay that a hop owed to a lane of this request, ms: the request owes it as well */
   owedByHopsMs = 0
   #turn: Turn
   readonly #tooOld: () => string | undefined
@@ -75,7 +75,7 @@ export class Lease {
   #usableMs: number
   readonly #durations: Durations
 
-  /** @param settings  of the fetcher; a margin is taken from the difference between lease and deadline */
+  /** @param settings  of the fetcher; a margin is the difference between lease and deadline */
   constructor(agent: Agent, turn: Turn, durations: Durations, tools: { ledger: LeaseLedger; reporter: Reporter }) {
     this.agent = agent
     this.leases = turn.leases
@@ -94,36 +94,36 @@ export class Lease {
     return this.leases.own.origin
   }
 
-  /** The lease of a lane that is held; undefined: it is not. */
+  /** The lease of a lane that is held; undefined: the lane is not held. */
   leaseOf({ agent, origin }: LaneRef): PaceLease | undefined {
     const { own, paceLeases } = this.leases
     const all = [{ ...laneOf(own), delayMs: own.delayMs, ofSite: true }, ...paceLeases]
     return all.find((lane) => lane.agent === agent && lane.origin === origin)
   }
 
-  /** of its own lane, as it was granted, ms */
+  /** delay of the request's own lane, as granted, ms */
   get leaseMs(): number {
     return this.#turn.leaseMs
   }
 
-  /** like `lastCheck`, for the further requests of a robots fetch: each hop has a lease of its own that is confirmed */
+  /** like `lastCheck`, for the later requests of a robots fetch: each hop has a lease that is confirmed */
   stillHeld(): string | undefined {
     return this.#age() >= this.#usableMs ? 'the lease is over' : undefined
   }
 
-  /** time left for the whole exchange, ms: the deadline, cut where the lease would end */
+  /** time left for the whole exchange, ms: until the deadline or the end of the lease, whichever is earlier */
   deadlineMs(): number {
     return Math.min(this.#durations.fetchDeadlineMs, this.#usableMs - this.#age())
   }
 
-  /** how long its answer may take to be kept, so that the ledger still hears of it in time, ms: never less than KEEP_LEAST_MS */
+  /** how long keeping the answer may take, so that the ledger is informed in time, ms: never less than KEEP_LEAST_MS */
   keepMs(): number {
-    // A page that takes its whole deadline has KEEP_LEAST_MS as well, so a process that is asked to stop waits for none of them longer.
+    // A page that takes its whole deadline gets KEEP_LEAST_MS as well, which also bounds the wait of a stopping process.
     const untilMs = Math.min(this.#usableMs, this.#durations.fetchDeadlineMs + KEEP_LEAST_MS)
     return Math.max(KEEP_LEAST_MS, untilMs - passed(this.#ledger.clock, this.#turn.asked.own))
   }
 
-  /** Why nothing may be sent any more, or undefined: nothing is sent that the first of the leases does not allow. */
+  /** Why nothing may be sent any more, or undefined: the first of the leases to end decides. */
   lastCheck(address: string | undefined): string | undefined {
     return this.#tooOld() ?? this.stillHeld() ?? this.wrongAddress(address)
   }
@@ -137,8 +137,8 @@ export class Lease {
   }
 
   /**
-   * All leases last so much longer from now on, for an exchange that takes longer than they would.
-   * @returns 'stale' when they had ended: nothing may go on under them
+   * All leases last this much longer from now on, for an exchange that outlasts them.
+   * @returns 'stale' when they had ended: nothing more may be sent under them
    * @throws LedgerUnavailableError; they last as long as before
    */
   async extend(ledger: Pick<Ledger, 'extend' | 'partitionOf'>, leaseMs: number): Promise<ExtendAnswer> {
@@ -151,7 +151,7 @@ export class Lease {
     return answer
   }
 
-  /** Reports what became of the request until the ledger has answered, or the lease is over. */
+  /** Reports the result of the request until the ledger has answered, or the lease is over. */
   async end({ what, ...rest }: Fetched, onNoRoom?: () => void): Promise<void> {
     if (what === 'not-sent') return void (await endUnused(this.#ledger, this.leases, this.#report))
     const happened = { ...rest, adaptiveMs: delayAfter(this.agent, 0, rest.tookMs), furtherMs: this.owedByHopsMs }
@@ -159,6 +159,6 @@ export class Lease {
   }
 }
 
-/** How long a lease may be used: time is left at its end to complete it, ms. */
+/** How long a lease may be used, ms: time to complete it is left at its end. */
 const usableMs = (ownMs: number, { fetchDeadlineMs, leaseMs }: Durations): number =>
   ownMs - Math.min(LEASE_MARGIN_MS, Math.max((leaseMs - fetchDeadlineMs) / 3, ownMs / 10))

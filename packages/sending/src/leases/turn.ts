@@ -1,6 +1,6 @@
 /**
- * The turn of one request: its address is not stopped, its pace groups are free, and then its own lane is opened, together with that
- * of its host. Nothing is held unless all of it is.
+ * The turn of one request: its address is not stopped, its pace groups are free, and then its lane is opened, together with that of its
+ * host. Either all leases are held, or none.
  */
 import type { Agent, Agents } from '@decorum/config'
 import type { LaneRef, Ledger } from '@decorum/ledger'
@@ -19,11 +19,11 @@ import {
 } from '../ledger.ts'
 import type { Reporter } from '../report.ts'
 
-/** What a turn is taken with. */
+/** Dependencies of taking a turn. */
 export type TurnTools = {
   ledger: LeaseLedger & { stops: Pick<Ledger['stops'], 'why' | 'hasAddresses'> }
   groups: PaceGroups
-  /** the address that the next request to the origin will go to; undefined when the name has none */
+  /** the address that the next request to the origin will use; undefined when the name has none */
   addressOf: (agent: Agent, origin: string) => Promise<string | undefined>
   reporter: Reporter
   /** the agents of the fleet: their lanes wait for the robots fetch of an origin */
@@ -33,22 +33,22 @@ export type TurnTools = {
 export type Asked = {
   agent: Agent
   origin: string
-  /** what the request owes its own lane, ms */
+  /** the delay that the request owes its own lane, ms */
   delayMs: number
-  /** whose request it is: it keeps its place in line */
+  /** identifies the request, which keeps its place in line */
   by: LaneRef
-  /** whether another request holds a lane for this one, which then does not ask for it again */
+  /** whether another request holds a lane for this one, which then does not reserve it again */
   isHeld?: (lane: LaneRef) => boolean
 }
 
-/** The lane of a request was opened, and that of its host with it. `since`: when the ledger was asked; a lease runs from then on. */
+/** The lane of a request was opened, and that of its host with it. `since`: when the ledger was called; a lease runs from then on. */
 export type Opened = {
   kind: 'granted'
   own: OwnLease
   host?: { fence: number; delayMs: number } | undefined
   since: Since
   leaseMs: number
-  /** nothing may be sent before so many ms from now. Default: at once */
+  /** nothing may be sent before this many ms from now. Default: at once */
   waitMs?: number
 }
 
@@ -58,19 +58,19 @@ export type Open<Refusal> = (hostLane: LaneRef | undefined) => Promise<Opened | 
 export type Turn = {
   kind: 'held'
   leases: Leases
-  /** when the first lease was asked for, and when its own lane was: a lease runs from then on, however late the reply comes */
+  /** when the first lease was requested, and when its own lane was: a lease runs from then on, however late the reply comes */
   asked: { first: Since; own: Since }
-  /** of the own lane, as the ledger granted it */
+  /** delay of the own lane, as granted by the ledger */
   leaseMs: number
-  /** nothing may be sent before so many ms from now */
+  /** nothing may be sent before this many ms from now */
   waitMs: number
   /** the address has another pace group than those that are held */
   wrongAddress: LastCheck
 }
-/** Not now, and nothing is held: the gate of a pace group, or a stop of the address that its name leads to. */
+/** No turn now, and nothing is held: the gate of a pace group, or a stop of the address that the name resolves to. */
 export type Later = { kind: 'later'; gate: 'stopped' | 'pace-group'; waitMs: number }
 
-/** A name that leads to a stopped address is looked up again after so long, as lib/stops.lua does with stopped hosts. */
+/** A name of a stopped address is resolved again after this time, as lib/stops.lua does with stopped hosts. */
 const STOPPED_WAIT_MS = 30_000
 
 /** @throws what `open` throws, and LedgerUnavailableError; nothing is held then */
@@ -110,14 +110,14 @@ export async function takeTurn<Refusal extends { kind: string }>(
 
 const isOpened = (answer: { kind: string }): answer is Opened => answer.kind === 'granted'
 
-/** Why nothing is sent to an address; the ledger knows stopped hosts, which address a host is at is known here alone. */
+/** Why nothing is sent to an address. The ledger knows stopped hosts; only this process knows the address of a host. */
 export const stoppedAt = ({ stops }: Pick<TurnTools['ledger'], 'stops'>, origin: string, address: string | undefined) =>
   stops.hasAddresses() ? stops.why(origin, address) : undefined
 
-/** What a request has to hold besides its own lane, and what is known of the address that it will go to. */
+/** Leases that a request needs besides its own lane, and the address that it will use. */
 export type Plan = ReturnType<typeof planAt>
 
-/** At once where no address has to be looked up: each page comes here. */
+/** Resolved at once if no look-up is needed: this runs for each page. */
 export function planTurn(asked: Asked, tools: TurnTools): Plan | Promise<Plan> {
   const { agent, origin } = asked
   const { ledger, groups, addressOf } = tools
@@ -142,7 +142,7 @@ function planAt(
       return { lanes: group.lanes, kind: 'pace-group', ofSite: false, ...owed }
     }),
     hostLane: host === undefined || isHeld(host) ? undefined : host,
-    /** its lane, that of its host and those of its groups which are held for it already */
+    /** its lane, that of its host and those of its groups that are already held for it */
     held: all.filter(isHeld),
     wrongAddress: groups.needsAddress ? (at: string | undefined) => notThe(address, at) : anyAddress,
     isStopped: stoppedAt(ledger, origin, address) !== undefined,
@@ -151,16 +151,16 @@ function planAt(
 
 const anyAddress: LastCheck = () => undefined
 const withoutPrefix = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/i, '')
-/** A name is looked up again when a connection is made, and may lead to another address by then. */
+/** The name is resolved again when a connection is made, and may have another address by then. */
 const notThe = (address: string | undefined, at: string | undefined): string | undefined =>
   withoutPrefix(at) === withoutPrefix(address) ? undefined : `the pace group of ${at} is not held`
 
-/** A lane that is held for a request already. `since`: when the ledger was last asked about it. */
+/** A lane that is held for a request already. `since`: when the ledger was last called about it. */
 export type Held = { lease: PaceLease; leaseMs: number; since: Since }
 
 /**
- * Opens a lane by its name, for a request that no URL of the lane asks for: a hop, or a person's.
- * @param held  the lane, where it is held already: only that of its host is opened then
+ * Opens a lane by its name, for a request that is not a URL of the lane: a hop, or a person's request.
+ * @param held  the lane, if it is held already: then only that of its host is opened
  */
 export const byName =
   (

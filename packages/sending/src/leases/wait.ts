@@ -1,4 +1,4 @@
-/** Waiting for the instant at which a lane may be used. */
+/** Waits for the instant at which a lane may be used. */
 import type { Agent } from '@decorum/config'
 import type { LaneRef, Ledger, StartAnswer } from '@decorum/ledger'
 import { type Clock, namesRobotsTxt, type Order } from '@decorum/protocol'
@@ -8,10 +8,10 @@ import { type Later, type Opened, type Turn, type TurnTools, takeTurn } from './
 
 /** How often `start` may answer 'early' to one order. */
 const MAX_EARLY = 8
-/** A longer wait means that the delay has grown meanwhile: neither a slot nor pace groups are kept for it. */
+/** A longer wait means that the delay has grown: the order then gives up its slot and its pace groups. */
 const LONGEST_EARLY_MS = 1_000
 
-/** Waits at least that long, and as little more as timers of whole milliseconds allow. */
+/** Waits at least this long, and exceeds it only by the rounding of timers to whole milliseconds. */
 export async function exactly(clock: Clock, ms: number): Promise<void> {
   const until = clock.monotonic() + ms
   for (let left = ms; left > 0; left = until - clock.monotonic()) {
@@ -19,15 +19,15 @@ export async function exactly(clock: Clock, ms: number): Promise<void> {
   }
 }
 
-/** The ledger has taken the lane back, or has not answered. */
+/** The ledger has withdrawn the lane, or has not answered. */
 export type StartRefusal = Extract<StartAnswer, { kind: 'refused' }>['why'] | 'ledger-unavailable'
 export type Refused = { kind: 'refused'; why: StartRefusal }
-/** The reservation stands: whoever has the order releases it. expired: its URL is ended when the lane is reserved again. */
+/** The reservation stands: the holder of the order releases it. expired: its URL is ended when the lane is reserved again. */
 export type Unused = { kind: 'unused'; why: 'too-early' | 'expired' }
 
 export type OrderTools = TurnTools & { ledger: Pick<Ledger, 'start' | 'wall'> }
 
-/** The turn of an order, whose lane a gateway has reserved. Returns when its request may be sent. */
+/** Waits for the turn of an order, whose lane a gateway has reserved. Returns when its request may be sent. */
 export const orderTurn = (order: Order, agent: Agent, tools: OrderTools): Promise<Turn | Later | Refused | Unused> => {
   const { origin, delayMs } = order
   const asked = { agent, origin, delayMs, by: { agent: order.agent, origin } }
@@ -39,7 +39,7 @@ async function startWhenDue(
   hostLane: LaneRef | undefined,
   { ledger, agents }: Pick<OrderTools, 'ledger' | 'agents'>,
 ): Promise<Opened | Refused | Unused> {
-  // A page whose URL is a robots.txt counts as the one robots fetch of its origin, too.
+  // A page whose URL is a robots.txt also counts as the one robots fetch of its origin.
   const kind = what === 'page' && namesRobotsTxt(path) ? ('robots-page' as const) : what
   const awaited = kind === 'page' ? {} : { awaitedBy: agents.list.map(({ key }) => key) }
   const lane = { agent, origin, fence, version, delayMs }
@@ -54,7 +54,7 @@ async function startWhenDue(
     if (answer.kind === 'granted') {
       crashPoint('start.after')
       const { waitMs = 0, leaseMs, paceLane } = answer
-      // The ledger was asked a little ahead of the due time; the rest is waited out on this process's own clock.
+      // The ledger was called slightly before the due time; this process's clock measures the rest.
       if (waitMs > 0) await exactly(ledger.clock, waitMs)
       return { kind: 'granted', own: { ...lane, ...awaited, kind: what }, host: paceLane, since, leaseMs }
     }

@@ -1,7 +1,6 @@
 /**
- * The requests of one robots fetch: the robots.txt and its redirects, each guarded and in a lane of its own, all under one
- * deadline. The rules bind the origin that was asked first, wherever they were found (RFC 9309 §2.3.1.2). Where a hop may
- * lead: docs/robots.md.
+ * The requests of one robots fetch: the robots.txt and its redirects, each guarded and in its own lane, all under one deadline. The rules
+ * bind the origin of the first request, wherever they were found (RFC 9309 §2.3.1.2). Allowed targets of hops: docs/robots.md.
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
@@ -35,11 +34,11 @@ export type RobotsAnswer = Omit<RobotsReading, 'event' | 'bytes'> & {
   /** why there is no event: nothing was sent, or the agent has no contact and the address is not opened */
   unsent?: 'not-sent' | 'no-contact'
   endedAt: number
-  /** what the answers said about the load of the origin that was asked first, or of its host */
+  /** load of the first request's origin, or of its host, by all answers */
   load: SiteLoad
-  /** the slowest exchange with the origin that was asked first, ms; absent when nothing was sent there */
+  /** the slowest exchange with the first request's origin, ms; absent when nothing was sent there */
   tookMs?: number
-  /** of the last body */
+  /** bytes of the last body */
   bodyBytes: number
   /** the exchanges that were answered, in order, for the sink; the caller discards their bodies */
   hops: { url: string; answer: Answer; headers: string[] }[]
@@ -55,7 +54,7 @@ export type AskTools = ReadTools & {
 }
 
 /**
- * @param state  what is known of the origin; its copy, if any, is at hand with its body, so its validators may be sent
+ * @param state  known state of the origin; the body of its copy, if any, is available, so its validators may be sent
  * @param path   '/robots.txt'
  */
 export async function askRobots(
@@ -73,7 +72,7 @@ export async function askRobots(
   const seen = new Set<string>()
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
-  // What a redirect asked the last time has been kept, whoever asks now: it leads on at once, or it would never lead anywhere.
+  // The wait that a redirect requested the last time is over, whoever fetches now: it is followed at once, or it would never be followed.
   const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
   const left = (): number => Math.min(deadlineMs - (clock.monotonic() - start), lease.deadlineMs())
@@ -100,12 +99,12 @@ export async function askRobots(
     result.kind === 'answered' && leadsTo(result, at).kind === 'none'
       ? loadOf(result.status, linesOf(result.headers, 'retry-after'))
       : NORMAL_LOAD
-  /** How long an answer asks to wait from now on, ms. */
+  /** How long an answer wants the next request delayed from now on, ms. */
   const asksFor = ({ retryAfterMs = 0, retryAfterAt = 0 }: RetryAfter): number =>
     Math.max(retryAfterMs, retryAfterAt - tools.wall())
   /**
-   * What the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one the robots state of the origin has its own
-   * retries, which come sooner than a back-off of pages ends.
+   * The delay that the lanes of the robots fetch itself owe: the longest Retry-After counts. Without one, the retries of the origin's robots
+   * state apply, which come sooner than a back-off of pages ends.
    */
   const keepLoad = (said: SiteLoad): void => {
     const wait = waitOf(said)
@@ -124,7 +123,7 @@ export async function askRobots(
     keepLoad(loadAfter(result))
     return result
   }
-  /** A redirect, under a lease of its own. A string tells why the chain ends here. */
+  /** A redirect, under its own lease. A string says why the chain ends here. */
   const hop = async (headers: string[]): Promise<Exchange | RobotsAnswer> => {
     const isRobots = namesRobotsTxt(at.path)
     const lane = await tools.acquireHop({ origin: at.origin, isRobots, deadlineMs: left(), tookMs })
@@ -160,7 +159,7 @@ export async function askRobots(
     if ('what' in result) return result
     if (result.kind === 'not-sent') {
       if (!isFirst && tools.connections.egressWaitMs(agent, at.origin) > 0) {
-        // The way out has failed behind an answer of this origin, which is no fault of it: the delay is owed, and nothing is recorded.
+        // Egress failed behind an answer of this origin, which is not at fault: the delay is owed, and nothing is recorded.
         tools.connections.waitBehind(origin)
         return { ...ended(result.endedAt), what: 'egress', detail: result.why, unsent: 'not-sent' }
       }
@@ -187,7 +186,7 @@ export async function askRobots(
     }
     if (hops.length > ROBOTS_MAX_REDIRECTS)
       return stop('too-many-redirects', `more than ${ROBOTS_MAX_REDIRECTS} redirects`, result.endedAt)
-    // A redirect's Retry-After delays the redirected request, and nothing else (RFC 9110 §10.2.3).
+    // A redirect's Retry-After delays only the redirected request (RFC 9110 §10.2.3).
     const asked = readRetryAfter(linesOf(result.headers, 'retry-after'))
     const waitMs = hasWaited ? 0 : asksFor(asked)
     if (waitMs >= left()) {
@@ -199,13 +198,13 @@ export async function askRobots(
   }
 }
 
-/** Where an answer leads; none: it is the end of the chain. */
+/** The target of a redirect; undefined: the answer ends the chain. */
 const leadsTo = ({ status, headers }: Answer, { origin, path }: { origin: string; path: string }): Target =>
   isRedirect(status) ? targetOf(headers, origin + path) : { kind: 'none' }
 
 /**
- * The failure of a hop to another origin, as the failure of the origin that was asked first. A guarded address or a missing name
- * there says nothing about the address here and must not end the URLs of this origin: it is a redirect that leads nowhere
+ * Maps the failure of a hop to another origin to a failure of the first request's origin. A guarded address or a missing name there says
+ * nothing about the address here and must not end the URLs of this origin: it counts as a redirect without a usable target
  * (docs/spec/robots.md §1).
  */
 function ofHop(failure: Failure): UnansweredReason {
@@ -213,7 +212,7 @@ function ofHop(failure: Failure): UnansweredReason {
   return failure === 'blocked-address' || failure === 'blocked-port' ? 'blocked-hop' : failure
 }
 
-/** One request: over the lane's own connection at the origin asked first, over a connection for this request elsewhere. */
+/** One request: over the lane's connection at the first request's origin, over a one-off connection elsewhere. */
 async function request(
   agent: Agent,
   at: { origin: string; path: string },
@@ -230,7 +229,7 @@ async function request(
   }
 }
 
-/** Asks only for what has changed, when a copy has a validator: a 304 then renews the copy. */
+/** Adds the copy's validator, if any, to the request: a 304 then renews the copy. */
 function conditional(agent: Agent, { copy }: RobotsState): string[] {
   const headers = [...headersOf(agent)]
   if (copy?.etag !== undefined) headers.push('if-none-match', copy.etag)

@@ -1,6 +1,6 @@
 /**
- * One robots.txt for a person who asks for it (`decorum check`), without an order. With a ledger it is a robots fetch of the fleet: it
- * waits for its lane and pace groups, and its answer is recorded. Without one, this process alone keeps the delay between its hops.
+ * Fetches one robots.txt for a person (`decorum check`), without an order. With a ledger it is a robots fetch of the fleet: it waits for
+ * its lane and pace groups, and its answer is recorded. Without one, only this process keeps the delay between its hops.
  */
 
 import type { Agent, Agents, EgressOf } from '@decorum/config'
@@ -30,7 +30,7 @@ export type RobotsCheck = {
   }
   /** the running fleet, and the version of the origin's rules that is known already; undefined: without a ledger */
   fleet: { ledger: FetchTools['ledger']; version: number } | undefined
-  /** how long the lane is waited for, ms */
+  /** how long to wait for the lane, ms */
   patienceMs: number
 }
 
@@ -91,7 +91,7 @@ async function versionOf(origin: string, ledger: FetchTools['ledger']): Promise<
   return known?.version
 }
 
-/** An operator has blocked the origin: this fleet sends it nothing. */
+/** An operator has blocked the origin: this fleet sends nothing to it. */
 export class OriginBlockedError extends Error {
   override readonly name = 'OriginBlockedError'
   readonly code = 'ORIGIN_BLOCKED'
@@ -100,7 +100,7 @@ export class OriginBlockedError extends Error {
   }
 }
 
-/** A ledger of this process alone, about which nothing is known before: each lane is free when its last delay is over. */
+/** A ledger for this process alone, which starts empty: each lane is free when its last delay is over. */
 function noFleet(leaseMs: number): FetchTools['ledger'] {
   const clock = systemClock
   const dueAt = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** The robots fetch of an origin: what is known, the requests, and the new record of the origin. */
+/** The robots fetch of an origin: its known state, the requests, and its new record. */
 import type { Agents } from '@decorum/config'
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Delay, delayByRules } from '@decorum/politeness'
@@ -15,7 +15,7 @@ import { hopRules } from './hop-rules.ts'
 import { remarkOf } from './remark.ts'
 import type { SiteAnswers } from './site-answers.ts'
 
-/** What a robots fetch works with. */
+/** Dependencies of a robots fetch. */
 export type FetchTools = HopTools & {
   ledger: Pick<Ledger, 'robotsStates' | 'body' | 'now' | 'wall'>
   connections: LaneConnections
@@ -28,13 +28,13 @@ export type RobotsOrder = Pick<Order, 'path' | 'id'> & Partial<Pick<Order, 'by' 
 /** `answer`: the exchanges, whose bodies the caller discards. `refusal`: why nothing was sent. */
 export type FetchedRobots = Fetched & { answer: RobotsAnswer; refusal?: 'ledger-unavailable' }
 
-/** Nothing is sent while the ledger does not answer what is known of the origin. */
+/** Nothing is sent unless the ledger answers with the known state of the origin. */
 export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: FetchTools): Promise<FetchedRobots> {
   const { ledger, agents, connections } = tools
   const { agent } = lease
   const { origin, fence, kind } = lease.leases.own
   const partition = ledger.partitionOf(origin)
-  // Rounded up: an answer that is dated before it came would be asked for again too early.
+  // Rounded up: an answer dated before its arrival would be fetched again too early.
   const now = (): number => Math.ceil(ledger.now(partition)) + 1
   const { clock } = ledger
   const known = await knownOf(origin, ledger)
@@ -63,26 +63,26 @@ export async function fetchRobots(order: RobotsOrder, lease: Lease, tools: Fetch
     }
     fetched.record = recordedBy(state, event, answer.rules, old.body, recordOf, now(), clock.random())
   } else if (unsent === 'no-contact' && kind !== 'secondary') {
-    // The agent may not go there at all, so the URL at the head of the lane ends.
+    // The agent is not allowed there at all, so the URL at the head of the lane ends.
     const about = { id: order.id, url: origin, agent: agent.name, crawl: order.crawl, meta: order.meta, attempts: 0 }
     fetched.outcome = outcomeOf({ ...about, at: Math.round(ledger.now()) }, { kind: 'refused', reason: unsent })
   }
   return fetched
 }
 
-/** The faults that were overlooked in any answer of the chain. */
+/** Tolerated faults in any answer of the chain. */
 function overlooked({ hops }: RobotsAnswer): Tolerated[] | undefined {
   const all = new Set(hops.flatMap(({ answer }) => answer.tolerated))
   return all.size > 0 ? [...all] : undefined
 }
 
-/** A date that the site names is one of Redis's clock. @param aheadMs  how far the ledger's time is ahead of that */
+/** Converts an instant from Redis's clock, used by site dates, to the ledger's time. @param aheadMs  how far the latter is ahead */
 function onLedger<E extends RobotsEvent>(event: E, aheadMs: number): E {
   if (!('retryAfterAt' in event) || event.retryAfterAt === undefined) return event
   return { ...event, retryAfterAt: Math.ceil(event.retryAfterAt + aheadMs) }
 }
 
-/** @returns the error when the ledger does not answer: the lane is then given back at once, for it would be held for a whole lease */
+/** @returns the error when the ledger does not answer: the lane is then released at once instead of being held for a whole lease */
 async function knownOf(origin: string, ledger: FetchTools['ledger']): Promise<RobotsState | LedgerUnavailableError> {
   try {
     const [known] = await ledger.robotsStates(ledger.partitionOf(origin), [origin])
@@ -116,7 +116,7 @@ function recordedBy(
   if (copy === undefined || !(body instanceof Uint8Array)) return { robots }
   robots.body = { hash: copy.hash, octets: body }
   const noRoom = step(state, { kind: 'unanswered', reason: 'no-room', jitter }, now)
-  // The delay that the file asks for is known, whether or not there is room for the file.
+  // The delay in the file is known, whether or not there is room for the file.
   return { robots, withoutBody: { ...recordOf(noRoom, undefined), delays: robots.delays } }
 }
 
@@ -124,8 +124,8 @@ function recordedBy(
 type Body = Uint8Array | undefined | 'lost' | 'unknown'
 
 /**
- * What is known of an origin, with the body of its copy. A copy whose body is lost counts as none.
- * `asking`: the same, with the copy only where its body is at hand, so that its validators may be sent.
+ * The known state of an origin, with the body of its copy. A copy whose body is lost counts as none.
+ * `asking`: the same, with the copy only if its body is available, so that its validators may be sent.
  */
 async function withBody(
   state: RobotsState,

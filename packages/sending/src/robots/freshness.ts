@@ -1,4 +1,4 @@
-/** How long an answer stays fresh: Cache-Control, Expires and Age, as http-cache-semantics reads them. */
+/** How long an answer stays fresh: Cache-Control, Expires and Age, as http-cache-semantics interprets them. */
 import { SECOND } from '@decorum/protocol'
 import CachePolicy from 'http-cache-semantics'
 
@@ -21,13 +21,13 @@ export function freshForMs(headers: readonly [string, string][]): number | undef
   }
   const { expires, pragma } = fields
   if (expires === undefined && pragma === undefined && !SPEAKS.test(fields['cache-control'] ?? '')) return undefined
-  // Status 200: a 404 or a 304 stays fresh as long as its headers say, whatever a browser's cache would store.
+  // Status 200: a 404 or a 304 stays fresh as its headers say, whatever a browser's cache would store.
   const policy = new CachePolicy(
     { url: '/robots.txt', method: 'GET', headers: {} },
     { status: 200, headers: fields },
     { shared: false, cacheHeuristic: 0 },
   )
-  // Headers give whole seconds; a missing fraction is only the time that this calculation took.
+  // Headers give whole seconds; a missing fraction is only the time of this calculation.
   const ms = Math.ceil(Math.max(0, policy.maxAge() - policy.age())) * SECOND
   return Number.isFinite(ms) ? ms : undefined
 }

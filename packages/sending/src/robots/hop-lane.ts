@@ -1,4 +1,4 @@
-/** The lane of a hop: each redirect of a robots.txt is one more request, which needs the lane and pace groups of its origin. */
+/** The lane of a hop: each redirect of a robots.txt is another request, which needs the lane and pace groups of its origin. */
 import { type LeasedLane, LedgerUnavailableError, type NextRequest } from '@decorum/ledger'
 import { delayAfter } from '@decorum/politeness'
 import { crashPoint, type Since, sinceNow } from '@decorum/runtime'
@@ -25,7 +25,7 @@ export type Hop = {
   /** its URL is a robots.txt: it counts as the one robots fetch of that origin */
   isRobots: boolean
   deadlineMs: number
-  /** the slowest exchange so far with the origin that was asked first, ms, for agents whose delay adapts */
+  /** the slowest exchange so far with the first request's origin, ms, for agents with an adaptive delay */
   tookMs?: number | undefined
 }
 
@@ -34,15 +34,15 @@ export type HopLane = ReturnType<typeof hopLane>
 /** late: the lane is not due before the deadline. blocked: an operator has blocked the origin. */
 export type AcquireHop = (hop: Hop) => Promise<HopLane | 'late' | 'blocked'>
 
-/** What hops to other hosts wait with. */
+/** Dependencies of waiting hops. */
 export type HopTools = TurnTools & {
-  /** of this process; absent: it makes one robots fetch alone */
+  /** the queue of this process; absent: it makes a single robots fetch */
   hopLines?: HopLines
-  /** makes a wait that takes no slot of its fetcher; absent: there are no slots */
+  /** waits without using a slot of its fetcher; absent: there are no slots */
   outside?: <T>(wait: () => Promise<T>) => Promise<T>
 }
 
-/** A ledger that does not answer is called again after this. */
+/** A ledger that does not answer is called again after this time. */
 const AGAIN_MS = 250
 
 /**
@@ -90,14 +90,14 @@ export const hopLanes =
         await waitFor(turn.waitMs)
       }
     }
-    // A hop within the host of the robots fetch keeps that host's delay already.
+    // A hop within the host of the robots fetch already keeps that host's delay.
     if (isShared || hopLines === undefined) return acquire()
     return hopLines.inTurn({ from: lease.origin, origin, delayMs: asked.delayMs, isLate, wait: outside }, acquire)
   }
 
 /**
- * Waits until one more request may be sent under leases that are held: the one before it, of the same robots fetch, has just ended.
- * @returns when the ledger was asked
+ * Waits until one more request may be sent under leases that are held: the previous one, of the same robots fetch, has just ended.
+ * @returns when the ledger was called
  */
 async function nextUnder(
   held: LeasedLane[],
@@ -125,7 +125,7 @@ function whenAnswers(error: unknown): { kind: 'wait'; waitMs: number } {
   throw error
 }
 
-/** @param shared  lanes that the robots fetch holds already, of which the ledger was asked for one more request at `since` */
+/** @param shared  lanes that the robots fetch holds already; the ledger was asked at `since` for one more request under them */
 function hopLane(
   lease: Lease,
   { leases, asked, leaseMs, wrongAddress }: Turn,
@@ -135,12 +135,12 @@ function hopLane(
   const { agent } = lease
   const { own, paceLeases } = leases
   const isShared = shared.length > 0
-  // What was held before the hop ends with the robots fetch.
+  // Leases from before the hop end with the robots fetch.
   const acquired: readonly PaceLease[] = isOwnHeld ? paceLeases : [...paceLeases, { ...own, ofSite: true }]
   const owedMs = Math.max(own.delayMs, ...paceLeases.filter(({ ofSite }) => ofSite).map(({ delayMs }) => delayMs))
   if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, owedMs)
   const report = reporter(asked.first, leaseMs)
-  // Gates of lanes that were held before may have closed while the others were waited for.
+  // Gates of lanes that were held before may have closed during the wait for the others.
   const all = [...lanesOf(leases), ...lease.leases.paceLeases.map(laneOf), ...shared]
   const lanes = [...new Map(all.map((one) => [`${one.agent} ${one.origin}`, one])).values()]
   const { confirm, tooOld } = confirmedBy(ledger, isShared ? since : asked.first, () => lanes)
@@ -148,14 +148,14 @@ function hopLane(
     if (own.origin !== lease.origin) await endRobotsFetch(ledger, own)
   }
   return {
-    /** what the lane owes after it, ms */
+    /** the delay that the lane owes after it, ms */
     delayMs: owedMs,
     /** the robots fetch holds one of these lanes already: the hop is one more request in it */
     isShared,
     /** called in the tick in which the bytes leave */
     lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
-    /** @param load  what the site said by its answer */
+    /** @param load  the load of the site by its answer */
     async complete(
       { kind, endedAt, timing }: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>,
       load = NORMAL_LOAD,

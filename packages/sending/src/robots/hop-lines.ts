@@ -1,25 +1,25 @@
 /**
- * Redirects of robots files that wait for the same host, in this process. Whoever runs many hosts can send all of their robots fetches to
- * one host, which has URLs of its own: the hops to it come one at a time, each well apart from the one before, and only a few wait. The
- * other robots fetches end as unanswered, and are made again later.
+ * Redirects of robots files that wait for the same host, in this process. An owner of many hosts can point all of their robots fetches at
+ * one host, which has URLs of its own. So the hops to it are spaced well apart, and only a few may wait. The other robots fetches end as
+ * unanswered, and are repeated later.
  */
 import { type Ledger, LedgerUnavailableError } from '@decorum/ledger'
 import { type Clock, domainOf, hostOf } from '@decorum/protocol'
 
-/** Hops that wait for one host, and for all hosts: those from hosts of the same registrable domain, and as many from all others. */
+/** Most hops that wait for one host, and for all hosts: from hosts of the same registrable domain, and the same number from all others. */
 const MOST_WAITING = 4
 const MOST_WAITING_IN_ALL = 25
 /**
  * The fleet makes the next hop to a host after this many of its delays: from hosts of the same registrable domain, and from all others.
- * So nearly all turns there are left to its own URLs, whoever else redirects to it.
+ * So nearly all turns there are left to the host's own URLs, whoever else redirects to it.
  */
 const DELAYS_APART = { own: 4, others: 16 }
 
-/** A ledger that does not answer is asked again after this. */
+/** A ledger that does not answer is called again after this time. */
 const AGAIN_MS = 250
 
 type Hop = {
-  /** that asked first, and that it leads to */
+  /** the origin of the first request, and the target */
   from: string
   origin: string
   delayMs: number
@@ -37,10 +37,10 @@ export function hopLines(clock: Clock, { hopTurn, keepHopTurn }: Pick<Ledger, 'h
     /**
      * Waits for the turn of this hop, and makes it.
      * @param delayMs  the least delay of its lane
-     * @param isLate   whether a wait of so many ms is longer than the hop has
-     * @param wait     waits so
-     * @returns 'late' when its turn would not come in time, or too many wait already
-     * @throws  what the hop throws
+     * @param isLate   whether a wait of this many ms exceeds the time of the hop
+     * @param wait     waits that long
+     * @returns 'late' when its turn would not come in time, or the line is full
+     * @throws  errors of the hop
      */
     async inTurn<T extends string | { delayMs: number }>(
       { from, origin, delayMs, isLate, wait }: Hop,
@@ -64,7 +64,7 @@ export function hopLines(clock: Clock, { hopTurn, keepHopTurn }: Pick<Ledger, 'h
           const waitMs = apartMs > 0 ? await hopTurn(origin, whose, apartMs).catch(whenAnswers) : 0
           if (waitMs === 0) {
             const made = await hop()
-            // Its lane may owe more than an agent's least delay. Where that is not heard, the next hop comes early by that much at most.
+            // The lane may owe more than an agent's minimum delay. If that is unknown here, the next hop comes early by at most the difference.
             const longerMs = typeof made === 'string' ? 0 : DELAYS_APART[whose] * made.delayMs
             if (longerMs > apartMs) void keepHopTurn(origin, whose, longerMs).catch(() => undefined)
             return made

@@ -1,7 +1,7 @@
 /**
- * Where a redirected robots.txt may lead (docs/robots.md). Not requested is a URL that the rules of its origin forbid; at
- * another origin also one that its last known rules forbade, or any while its robots.txt is unreachable. An origin of which
- * nothing is known may be requested, because a site may keep its robots.txt elsewhere.
+ * Decides where a redirected robots.txt may lead (docs/robots.md). A URL that the rules of its origin forbid is not requested; at another
+ * origin also none that its last known rules forbade, and none while its robots.txt is unreachable. An unknown origin may be requested,
+ * because a site may keep its robots.txt elsewhere.
  */
 
 import type { Agent } from '@decorum/config'
@@ -14,7 +14,7 @@ export type ForbidsHop = (origin: string, path: string) => Promise<string | unde
 
 /**
  * @param asking  the origin whose robots.txt is fetched. It has just answered, so its outage has ended, and a redirect within
- *                the origin counts more than its expired rules
+ * the origin takes precedence over its expired rules
  * @param now     Redis's clock, ms
  */
 export function hopRules(

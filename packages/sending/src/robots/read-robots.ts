@@ -1,4 +1,4 @@
-/** What an answer to a robots.txt says about its origin: an event for the origin's state, with the rules when it brought any. */
+/** Turns an answer to a robots.txt into an event for the origin's state, with the rules if it contained any. */
 
 import { hash } from 'node:crypto'
 import { type Clock, codingsOf, linesOf, single } from '@decorum/protocol'
@@ -8,7 +8,7 @@ import type { Answer } from '../http/answer.ts'
 import { decode } from '../http/decode.ts'
 import { freshForMs } from './freshness.ts'
 
-/** What was read. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */
+/** The result of reading. `bytes`: the decoded body of a good answer, at most one byte more than ROBOTS_MAX_BYTES. */
 export type RobotsReading = { event: RobotsEvent; what: string; detail: string; bytes?: Uint8Array }
 
 export type ReadTools = {
@@ -17,7 +17,7 @@ export type ReadTools = {
 }
 
 /**
- * The last answer of a chain of redirects. Only a complete body that decodes counts, because half a file could lack the rule
+ * Reads the last answer of a chain of redirects. Only a complete body that decodes counts, because half a file could lack the rule
  * that forbids.
  * @param isFirst        no redirect came before it
  * @param isConditional  the first request had a validator
@@ -35,7 +35,7 @@ export async function readRobots(
     event: { kind: 'unanswered', reason, ...retry, jitter: clock.random() },
   })
   // A validator belongs to the URL that sent it. The next robots fetch starts at the first URL of the chain again, where a
-  // validator of another URL could confirm what the first one never said.
+  // validator of another URL could confirm a copy that the first one never sent.
   const etag = isFirst ? validator(headers, 'etag') : undefined
   const lastModified = isFirst ? validator(headers, 'last-modified') : undefined
   const event: Extract<RobotsEvent, { kind: 'answered' }> = {
@@ -58,7 +58,7 @@ export async function readRobots(
     const decoded = await decode(body.read(), codingsOf(headers), READ_BYTES, truncated === '')
     answer.tolerated.push(...decoded.tolerated)
     if (decoded.cut === 'coding') return unanswered('decoding', 'the body ends before its content coding does')
-    // A page with a wrong checksum is read, as browsers do. Rules that were damaged on their way could lack the one that forbids.
+    // A page with a wrong checksum is read, as browsers do. Damaged rules could lack the one that forbids.
     if (decoded.tolerated.includes('coding-bad-checksum'))
       return unanswered('decoding', 'the checksum behind the content coding is not that of the data')
     const bytes = decoded.cut === 'ratio' || truncated === 'length' ? wholeLines(decoded.bytes) : decoded.bytes
@@ -69,7 +69,7 @@ export async function readRobots(
   }
 }
 
-/** One byte more than counts: it tells the parser that the line at the limit was cut, so that it is dropped. */
+/** One byte above the limit: from it the parser sees that the line at the limit was cut, and drops that line. */
 const READ_BYTES = ROBOTS_MAX_BYTES + 1
 
 /** Drops a line that was cut before the limit of the rules: half a line could say the opposite. */
@@ -78,7 +78,7 @@ function wholeLines(bytes: Buffer): Buffer {
   return bytes.subarray(0, Math.max(bytes.lastIndexOf(0x0a), bytes.lastIndexOf(0x0d)) + 1)
 }
 
-/** A validator is sent back as it came, so it has to be something that can be sent in a header. */
+/** A validator is sent back as received, so it must be valid in a header. */
 function validator(headers: readonly [string, string][], name: string): string | undefined {
   const value = single(headers, name)
   return value != null && value.length > 0 && value.length <= 256 && /^[\x20-\x7e]+$/.test(value) ? value : undefined

@@ -1,15 +1,15 @@
-/** What an operator should know of a robots.txt beside its answer: why some of it may not do what its site meant. For the notes of the origin. */
+/** Remarks on a robots.txt for operators: why parts of it may not do what the site intended. They go to the notes of the origin. */
 import type { Agents } from '@decorum/config'
 import { parseRobots, policies, type WarningKind } from '@decorum/robots'
 
-/** Warnings that an answer is noted with. Misspelt fields and the like are read as they are meant, and `decorum check` lists them. */
+/** Warnings that are noted with an answer. Misspelt fields and the like are read as intended, and `decorum check` lists them. */
 const NOTED: readonly WarningKind[] = ['not-text', 'looks-like-html', 'pattern-without-slash', 'pattern-not-encoded']
 /** Warnings quoted in a note; the count of the others follows. */
 const QUOTED = 2
 
 /** undefined: there is nothing to remark. */
 export function remarkOf(file: Uint8Array, { list }: Agents): string | undefined {
-  // A pattern that is not encoded forbids nothing to agents alone that compare as google/robotstxt does.
+  // Only agents that compare as google/robotstxt does ignore a pattern that is not encoded.
   const isWritten = list.some(({ profile }) => policies[profile].encoding === 'as-written')
   const noted = parseRobots(file).warnings.filter(
     ({ kind }) => NOTED.includes(kind) && (kind !== 'pattern-not-encoded' || isWritten),

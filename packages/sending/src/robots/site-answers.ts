@@ -1,17 +1,17 @@
 /**
- * When pages of an origin last answered, as far as this process knows. It is recorded with the next failure of the origin's
- * robots.txt: after a month of failures the profile `google` allows a site whose pages answer (docs/spec/robots.md §6). When
- * this process no longer has it, or another one received the answers, the origin stays closed.
+ * When pages of an origin last answered, as known to this process. The time is recorded with the next failure of the origin's
+ * robots.txt: after a month of failures the profile `google` allows a site whose pages answer (docs/spec/robots.md §6). If this process
+ * has lost the time, or another one received the answers, the origin stays closed.
  */
 import type { Agents } from '@decorum/config'
 import { type Instant, policies, type RobotsEvent, type RobotsState, step } from '@decorum/robots'
 
 export type SiteAnswers = ReturnType<typeof siteAnswers>
 
-/** Origins remembered at once, the latest ones. */
+/** Most origins remembered at once, the latest ones. */
 const REMEMBERED = 10_000
 
-/** Remembers nothing when no agent's profile uses it. */
+/** Stores nothing when no agent's profile uses it. */
 export function siteAnswers({ list }: Agents) {
   const isRead = list.some(({ profile }) => policies[profile].afterwards === 'open-if-site-answers')
   const latest = new Map<string, Instant>()

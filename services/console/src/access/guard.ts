@@ -1,9 +1,9 @@
 /**
- * Which requests are answered. Without a password only those to loopback names, so that no web page can reach the console
- * through a name that resolves to 127.0.0.1 (DNS rebinding); with one, those of somebody who is signed in (sessions.ts), and those
- * of programs that bring it (HTTP basic authentication). Logins that may only read change nothing. Health and the page for owners of sites need no login.
+ * Decides which requests are answered. Without a password only those to loopback names, so that no web page can reach the console
+ * through a name that resolves to 127.0.0.1 (DNS rebinding); with a password, those of signed-in users (sessions.ts), and those
+ * of programs that send it (HTTP basic authentication). Read-only logins change nothing. Health and the page for owners of sites need no login.
  * @fastify/basic-auth 6.3 was read and not taken: it would replace the four lines that decode
- * the header, while the limit on wrong passwords, the comparison in constant time and the refusals stay ours.
+ * the header, while the limit on wrong passwords, the comparison in constant time and the refusals would stay here.
  */
 import { isLoopback } from '@decorum/config'
 import { Problem } from '@decorum/runtime/http-api'
@@ -13,7 +13,7 @@ import { countGuesses, type Guesses } from './guesses.ts'
 import { type Access, refusePage } from './route-access.ts'
 import { type Account, accountOf, type Login, sessionOf, type Who } from './sessions.ts'
 
-/** No inline script or style anywhere on our pages; the board needs inline styles (see board.ts). */
+/** Our pages use no inline script or style; the board needs inline styles (see board.ts). */
 export const PAGE_POLICY =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
@@ -25,7 +25,7 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
-      // Our own forms must say where they come from: without a Referer their Origin would be 'null'
+      // Our forms must state their origin: without a Referer their Origin would be 'null'
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     })
@@ -54,12 +54,12 @@ export function requestGuard(login: Login | undefined, guesses: Guesses = countG
   }
 }
 
-/** Of the matched route. A request that matches none changes nothing; a route that declares nothing counts as `write`. */
+/** The access of the matched route. A request without a route changes nothing; a route that declares no access counts as `write`. */
 function accessOf(request: FastifyRequest): Access {
   return request.is404 ? 'read' : (request.routeOptions.config.access ?? 'write')
 }
 
-/** Whose name and password the request brings; undefined: nobody's; a number: as `guess`. */
+/** The account whose name and password the request contains; undefined: none; a number: as `guess`. */
 function whoTypes(
   { ip, headers: { authorization } }: FastifyRequest,
   login: Login,
@@ -73,7 +73,7 @@ function whoTypes(
   return guess(ip, user, password.join(':'), login, guesses)
 }
 
-/** One try to sign in. @returns the account; undefined: the password is wrong; a number: so are many before it, and it is answered 429, ms */
+/** One attempt to sign in. @returns the account; undefined: wrong password; a number: too many wrong passwords before, answered 429, ms */
 export function guess(
   address: string,
   user: string,
@@ -87,7 +87,7 @@ export function guess(
   return guesses.wrong(address, isKnown ? user : '') || undefined
 }
 
-/** A person is shown the page to sign in; a program is asked as HTTP has it, and the script of a page is only told. */
+/** A person gets the login page; a program gets an HTTP challenge, and a page's script only a status. */
 function askPassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPage = method === 'GET' && headers.accept?.includes('text/html') === true
   if (isPage)

@@ -1,16 +1,16 @@
 /**
- * Wrong passwords, counted per address and account. The right one is never refused: otherwise whoever sends wrong ones would lock out the
- * program beside it, and behind a proxy everybody. Guessing is slowed no further by that, so a password has to be long (docs/console.md).
+ * Counts wrong passwords per address and account. The right one is never refused: otherwise an attacker could lock out a program at the same
+ * address, and behind a proxy everybody. So guessing stays possible, and a password must be long (docs/console.md).
  */
 
 import { isIPv6 } from 'node:net'
 import { systemClock } from '@decorum/protocol'
 
-/** Wrong passwords that are answered 401 at once; further ones are answered 429. */
+/** Wrong passwords that are answered 401; further ones are answered 429. */
 const FREE = 10
-/** Each is forgotten after this, ms. */
+/** Each wrong password is forgotten after this time, ms. */
 const FORGOTTEN_AFTER_MS = 10_000
-/** Addresses with accounts that are remembered; beyond them the one with the oldest guess is forgotten. */
+/** Most remembered pairs of address and account; the one with the oldest guess is forgotten first. */
 const REMEMBERED = 10_000
 
 export type Guesses = {
@@ -20,7 +20,7 @@ export type Guesses = {
 
 /** @param now  a clock in ms that never runs backwards */
 export function countGuesses(now: () => number = () => systemClock.monotonic()): Guesses {
-  /** by when all wrong guesses of an address for an account are forgotten */
+  /** when all wrong guesses of an address for an account are forgotten */
   const clearAt = new Map<string, number>()
   return {
     wrong(address, user) {
@@ -28,7 +28,7 @@ export function countGuesses(now: () => number = () => systemClock.monotonic()):
       const before = Math.max(clearAt.get(source) ?? 0, now())
       const waitMs = Math.max(0, before - (FREE - 1) * FORGOTTEN_AFTER_MS - now())
       if (waitMs > 0) return waitMs
-      clearAt.delete(source) // to the end of the map's order
+      clearAt.delete(source) // moves it to the end of the map's order
       clearAt.set(source, before + FORGOTTEN_AFTER_MS)
       const [oldest] = clearAt.size > REMEMBERED ? clearAt.keys() : []
       if (oldest !== undefined) clearAt.delete(oldest)
@@ -37,7 +37,7 @@ export function countGuesses(now: () => number = () => systemClock.monotonic()):
   }
 }
 
-/** One machine has 2^64 IPv6 addresses to itself: its /64 is what is counted. IPv4 in IPv6 clothes is IPv4. */
+/** One machine may own 2^64 IPv6 addresses, so its /64 is counted. An IPv4-mapped IPv6 address counts as IPv4. */
 function groupOf(address: string): string {
   const bare = address.replace(/%.*$/, '')
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1]

@@ -1,15 +1,15 @@
 /**
- * What a route does, and whether the web page that asks may have it done. Browsers send logins and cookies unasked, so a
- * page of another site can make requests in its visitor's name; headers that no page can change show which page asks.
- * The matched route is judged, never the URL as written: `/v1/%6futcomes` is `/v1/outcomes`.
+ * The access of a route, and whether the requesting web page may use it. Browsers send logins and cookies automatically, so a page of
+ * another site can make requests in its visitor's name; headers that no page can change reveal the requesting page. The matched route is
+ * judged, never the URL as written: `/v1/%6futcomes` is `/v1/outcomes`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Problem } from '@decorum/runtime/http-api'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * `open`: health and the page for owners of sites, answered to everybody. `login`: signing in, as `write`, but without a password. `read`: changes nothing. `write`: changes something or takes something away, by
- * whatever method: the reader of GET /v1/outcomes acknowledges what it is sent.
+ * `open`: health and the page for owners of sites, for everybody. `login`: signing in, like `write`, but without a password. `read`: changes
+ * nothing. `write`: changes something or assigns something, by any method: the reader of GET /v1/outcomes acknowledges what it receives.
  */
 export type Access = 'open' | 'login' | 'read' | 'write'
 
@@ -44,9 +44,9 @@ export function collectRoutes(server: FastifyInstance): () => KnownRoute[] {
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
 /**
- * `own`: a page of this console. `foreign`: a page of any other origin, a sibling port included. `person`: an address
- * that was typed, or a link in another program. `browser`: one that does not say, because this URL is plain HTTP or
- * because it is old. `program`: no browser.
+ * `own`: a page of this console. `foreign`: a page of any other origin, even another port of this host. `person`: a typed address, or a link
+ * in another program. `browser`: a browser that does not send the header, because this URL is plain HTTP or the browser is old.
+ * `program`: no browser.
  */
 type Asker = 'own' | 'foreign' | 'person' | 'browser' | 'program'
 
@@ -61,7 +61,7 @@ export function refusePage(access: Access, method: string, headers: IncomingHttp
       return undefined
     return new Problem(403, 'cross-site', 'a page of another site may not ask for this')
   }
-  // Browsers name the origin of every POST, PUT, PATCH and DELETE: without one it is no foreign page
+  // Browsers send the origin with every POST, PUT, PATCH and DELETE: without one it is no foreign page
   if (!writes || !isSafe(method) || asker === 'own') return undefined
   const isNavigation = headers.accept?.includes('text/html') === true
   if (asker === 'program' && !isNavigation) return undefined
@@ -79,11 +79,11 @@ function askerOf({ 'sec-fetch-site': site, origin, host, 'user-agent': agent = '
   if (site === 'none') return 'person'
   if (site !== undefined) return 'foreign'
   if (origin !== undefined) return isOwn(origin, host) ? 'own' : 'foreign'
-  // Every browser in use calls itself Mozilla, and a page cannot change that without a preflight
+  // Every current browser calls itself Mozilla, and a page cannot change that without a preflight
   return /^mozilla\//i.test(agent) ? 'browser' : 'program'
 }
 
-/** The scheme is not compared: a proxy in front may speak TLS. */
+/** The scheme is not compared: a proxy in front may use TLS. */
 function isOwn(origin: string, host = ''): boolean {
   const at = URL.parse(origin)
   return at !== null && at.host !== '' && at.host === URL.parse(`${at.protocol}//${host}`)?.host

@@ -1,13 +1,13 @@
 /**
- * Who is signed in. A session is a signed text in a cookie: user, role and end. No console keeps a list of them, so any console of the
- * fleet with the same passwords takes it, also after a restart; it ends at its instant, or when the password of its user is changed.
+ * Sessions. A session is a signed text in a cookie: user, role and end. No console stores a list, so every console of the fleet with the
+ * same passwords accepts it, also after a restart; it ends at its instant, or when the password of its user is changed.
  */
 
 import { createHash, createHmac, scryptSync, timingSafeEqual } from 'node:crypto'
 import { systemClock } from '@decorum/protocol'
 import type { FastifyRequest } from 'fastify'
 
-/** read: looks at everything and changes nothing. operate: all of it. */
+/** read: sees everything and changes nothing. operate: everything. */
 export type UserRole = 'read' | 'operate'
 export type Account = { user: string; password: string; role: UserRole }
 export type Login = { accounts: Account[]; sessionMs: number }
@@ -22,7 +22,7 @@ declare module 'fastify' {
 
 export const COOKIE = 'decorum_session'
 
-/** The account with this name and password. All are compared, in one time whatever was typed. */
+/** The account with this name and password. All are compared, in constant time. */
 export function accountOf({ accounts }: Login, user: string, password: string): Account | undefined {
   const given = digest(`${user}:${password}`)
   return accounts.filter((one) => timingSafeEqual(given, digest(`${one.user}:${one.password}`)))[0]
@@ -34,7 +34,7 @@ export function newSession(account: Account, { sessionMs }: Login, now = systemC
   return `${text}.${signatureOf(text, account)}`
 }
 
-/** Whose session it is; undefined: it is none, or over. */
+/** The account of a session; undefined: invalid or expired. */
 export function readSession(token: string, { accounts }: Login, now = systemClock.machine()): Who | undefined {
   const [text = '', signature = ''] = token.split('.')
   for (const account of accounts) {
@@ -45,7 +45,7 @@ export function readSession(token: string, { accounts }: Login, now = systemCloc
   return undefined
 }
 
-/** Of this request; undefined: it brings none that holds. */
+/** The session of this request; undefined: it has no valid one. */
 export function sessionOf({ headers: { cookie = '' } }: FastifyRequest, login: Login): Who | undefined {
   for (const part of cookie.split(';')) {
     const [name = '', ...value] = part.trim().split('=')
@@ -55,7 +55,7 @@ export function sessionOf({ headers: { cookie = '' } }: FastifyRequest, login: L
   return undefined
 }
 
-/** For Set-Cookie; without a token the cookie ends. Secure where the browser speaks TLS, be it to a proxy in front. */
+/** The value of Set-Cookie; without a token it deletes the cookie. Secure if the browser uses TLS, also to a proxy in front. */
 export function cookieOf(request: FastifyRequest, token: string | undefined, { sessionMs }: Login): string {
   const forwarded = String(request.headers['x-forwarded-proto'] ?? '')
     .split(',')[0]
@@ -69,8 +69,8 @@ const signatureOf = (text: string, account: Account): string =>
   createHmac('sha256', keyOf(account)).update(`${account.user} ${text}`).digest('base64url')
 
 /**
- * Made from the password: changing it ends the sessions of its user. scrypt makes it costly to look for the password of a cookie that
- * was copied: 50 ms a guess, once for each account of this process.
+ * The key is derived from the password: changing it ends the sessions of its user. scrypt makes guessing the password of a copied cookie
+ * expensive: 50 ms a guess. The cost arises once for each account of this process.
  */
 function keyOf(account: Account): Buffer {
   const known = keys.get(account)

@@ -1,4 +1,4 @@
-/** Turns a request of an operator into an operation of the ledger, which carries it out. */
+/** Turns an operator's request into an operation of the ledger, which carries it out. */
 
 import type { Agents } from '@decorum/config'
 import { thatAnswer } from '@decorum/ledger'
@@ -8,12 +8,12 @@ import { Problem } from '@decorum/runtime/http-api'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
 
-/** How long a drop may wait for a lane that is in flight, ms: its lease may last longer, but the caller should not wait so long. */
+/** How long a drop may wait for a lane in flight, ms: the lease may last longer, but the caller should not have to wait. */
 const DROP_MS = 20_000
 
 /**
- * @param by  who it is when the request does not say
- * @returns what a drop has ended; a Problem when nothing, or not all, could be done
+ * @param by  the operator, if the request does not name one
+ * @returns the number of URLs that a drop has ended; a Problem when nothing, or not all, could be done
  */
 export async function act(
   ledger: LedgerWithViews,
@@ -39,7 +39,7 @@ export async function act(
       return {}
     }
     case 'restore-delay':
-      // A delay of nothing that has ended already: the ledger keeps one word for both
+      // A zero delay that has already ended: the ledger uses one operation for both
       await ledger.operate(
         { ...base, action: 'delay', delayMs: 0, until: (await ledger.viewOrigin(origin, [])).now },
         keys,
@@ -87,7 +87,7 @@ export function unknownAgent(agents: Agents): Problem {
   return new Problem(400, 'unknown-agent', `agent: there is ${known}`)
 }
 
-/** What operators did, newest first, over all partitions or of one origin. */
+/** Actions of operators, newest first, over all partitions or for one origin. */
 export async function listOperations(ledger: LedgerWithViews, most: number, origin?: string): Promise<Operation[]> {
   if (origin !== undefined) {
     const all = await ledger.operations(ledger.partitionOf(origin), AMONG)
@@ -101,7 +101,7 @@ export async function listOperations(ledger: LedgerWithViews, most: number, orig
     .flatMap(operationsOf)
 }
 
-/** Of one origin: found among so many of its partition. */
+/** The actions on one origin: searched among this many of its partition. */
 const AMONG = 1_000
 const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 
@@ -118,7 +118,7 @@ function operationsOf({
 }: OperationRecord): Operation[] {
   const word = written === 'delay' && value === '0' ? 'restore-delay' : written
   const action = OPERATIONS.find((one) => one === word)
-  if (action === undefined) return [] // of a newer ledger than this console
+  if (action === undefined) return [] // written by a newer ledger
   return [
     {
       at,

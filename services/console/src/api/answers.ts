@@ -1,4 +1,4 @@
-/** What the API answers, as schemas: OpenAPI prints them, tests hold real answers against them. Instants: ms since 1970 UTC. */
+/** Schemas of the API's answers: OpenAPI prints them, tests validate real answers against them. Instants: ms since 1970 UTC. */
 import { FOREVER, GATES, OrderedShape, OUTCOME_KINDS, TOLERATED, type Tolerated } from '@decorum/protocol'
 import { READ_GATES } from '@decorum/protocol/gates'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { WAIT_STATES } from '../why.ts'
 export const instant = z.number().meta({ description: 'ms since 1970 UTC' })
 export const meta = z.record(z.string(), z.unknown())
 
-/** What a problem of the intake says besides. */
+/** Additional members of a problem of the intake. */
 export const Line = z.number().int().optional().meta({ description: 'of the body, from 1' })
 export const Stored = z.number().int().optional().meta({ description: 'candidates stored before Redis went away' })
 

@@ -1,4 +1,4 @@
-/** One candidate: where it is, and cancelling it. */
+/** Finds and cancels one candidate. */
 import type { Agents } from '@decorum/config'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import type { CrawlUrl, Outcome } from '@decorum/protocol'

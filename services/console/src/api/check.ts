@@ -1,4 +1,4 @@
-/** May this URL be fetched now? Answered from what the fleet knows at this moment; nothing is fetched, nothing is changed. */
+/** May this URL be fetched now? Answered from the fleet's present state; nothing is fetched or changed. */
 
 import type { Agent } from '@decorum/config'
 import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
@@ -96,7 +96,7 @@ function explained(rules: RobotsTxt | undefined, url: string, agent: Agent): Par
   }
 }
 
-/** The copy that the verdict rests on. */
+/** The copy behind the verdict. */
 function inForce(judgement: Judgement, { state }: OriginView, hash: string | undefined): Pick<CheckAnswer, 'rules'> {
   const copies = [state.copy, ...Object.values(state.olderCopies ?? {})]
   const copy: Copy | undefined = copies.find((one) => one !== undefined && one.hash === hash)

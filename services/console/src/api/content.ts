@@ -1,6 +1,6 @@
 /**
- * Pages that the fleet keeps, by reference: from a folder of this machine that holds its archives, from the store, or from the
- * fetcher that keeps them. Only fetchers that have announced themselves in Redis are asked, because anybody can write a reference.
+ * Pages that the fleet keeps, by reference: from a folder of this machine that contains its archives, from the store, or from the
+ * fetcher that keeps them. Only fetchers that have announced themselves in Redis are contacted, because anybody can write a reference.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -26,26 +26,26 @@ import type { ProblemBody } from '@decorum/protocol'
 import { systemClock } from '@decorum/protocol'
 import type { ConsoleConfig } from '../config.ts'
 
-/** Header fields that are passed on, of the request and of the answer. No others are. */
+/** The only header fields that are passed on, of the request and of the answer. */
 const ASKED = ['range', 'if-range', 'if-none-match'] as const
 const ANSWERED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'cache-control'] as const
 const ANSWER_WITHIN_MS = 10_000
 
 export type ContentQuestion = {
   reference: Reference
-  /** as it was given */
+  /** the reference as given */
   ref: string
   /** `record`: the gzip member. `body`: of the page, without its content coding */
   as: 'record' | 'body'
 }
 
-/** A place where the record may be. Both throw a ContentError before anything is answered when it is not there. */
+/** A place that may have the record. If it does not, both functions throw a ContentError before anything is answered. */
 type Place = {
   send(request: IncomingMessage, response: ServerResponse): Promise<void>
   pieces(): AsyncIterable<Uint8Array>
 }
 
-/** @returns what answers a request that has been let in; it never throws */
+/** @returns a function that answers an authorised request; it never throws */
 export function contentHandler(
   { archiveDir, crawls, contentToken, store }: ConsoleConfig['content'],
   ledger: LedgerWithViews,
@@ -58,7 +58,7 @@ export function contentHandler(
         else await sendBody(place.pieces(), request, response)
         return
       } catch (error) {
-        // One that may have it and does not answer matters more than others that do not have it
+        // An unreachable place that may have the record is reported before places that do not have it.
         if (!(last instanceof ContentError && last.code === 'unavailable')) last = error
         if (response.headersSent || !(error instanceof ContentError)) break
       }
@@ -69,7 +69,7 @@ export function contentHandler(
   function placesOf({ reference, ref }: ContentQuestion): Place[] {
     if (reference.kind === 'file') return [inFolder(reference)]
     if (reference.kind === 'http') return [atFetcher(reference.base, ref, reference.length)]
-    // The folder, the store, or the fetcher that has not yet brought the file there; then the store again
+    // The folder, the store, or the fetcher that has not yet uploaded the file; then the store again
     const { bucket, prefix, name, offset, length, until } = reference
     const read = (from: number, to: number) =>
       storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)

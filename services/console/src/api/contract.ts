@@ -1,6 +1,6 @@
 /**
- * Every operation of the API: path, access, and the schemas of what is asked and answered. The server mounts exactly these
- * (mount.ts), and /openapi.json and /reference are printed from them (openapi.ts).
+ * Every operation of the API: path, access, and the schemas of requests and answers. The server mounts exactly these (mount.ts), and
+ * /openapi.json and /reference are printed from them (openapi.ts).
  */
 import { answer, type Operation, problem } from '@decorum/runtime/openapi'
 import type { Access } from '../access/route-access.ts'
@@ -215,8 +215,8 @@ export const routes = {
   readOutcomes: {
     method: 'GET',
     url: '/v1/outcomes',
-    config: WRITE, // what a consumer has been handed no other one is handed
-    exposeHeadRoute: false, // a HEAD would read outcomes and send them to nobody
+    config: WRITE, // an outcome assigned to one consumer goes to no other
+    exposeHeadRoute: false, // a HEAD would read outcomes and deliver them to nobody
     schema: {
       operationId: 'readOutcomes',
       tags: ['for frontiers'],

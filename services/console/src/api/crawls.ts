@@ -1,4 +1,4 @@
-/** Crawls as the API asks for them. */
+/** Operations of the API on crawls. */
 import { CrawlError, type CrawlRecord } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
@@ -8,7 +8,7 @@ import type { CrawlBody } from './questions.ts'
 
 const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const
 
-/** @param by  who it is when the request does not say */
+/** @param by  the operator, if the request does not name one */
 export async function changeCrawl(
   ledger: LedgerWithViews,
   name: string,

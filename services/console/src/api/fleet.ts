@@ -1,11 +1,11 @@
-/** Which processes run, and what they have agreed on. */
+/** The running processes, and the configuration they have agreed on. */
 
 import { readCurrent, readHistory, type Version } from '@decorum/config/fleet-config'
 import { type Member, withDeadline } from '@decorum/ledger'
 import { systemClock } from '@decorum/protocol'
 import type { ApiParts } from './parts.ts'
 
-/** Redis answers within it, or it counts as away, ms. */
+/** If Redis does not answer within this time, it counts as unavailable, ms. */
 const deadline = { clock: systemClock, ms: 2_000 }
 
 export async function viewFleet({

@@ -1,4 +1,4 @@
-/** Candidates that come in over HTTP: body → lines → candidates → the same BullMQ jobs that a frontier would add. */
+/** Candidates over HTTP: body → lines → candidates → the same BullMQ jobs that a frontier would add. */
 import type { Agents } from '@decorum/config'
 import {
   CANDIDATES,
@@ -16,16 +16,16 @@ import {
 import { addJobs, type Queue } from '@decorum/protocol/bullmq'
 import { Problem } from '@decorum/runtime/http-api'
 
-/** URLs per job: where the cost of a job has become small (measured: 0.5 µs of Redis per URL). */
+/** URLs per job: at this size the cost of the job itself is small (measured: 0.5 µs of Redis per URL). */
 const BATCH = 100
-/** Jobs of one round trip: what they are made of is garbage before the next ones are made. */
+/** Jobs per round trip: their objects become garbage before the next ones are made. */
 const JOBS_AT_ONCE = 10
 
-/** A Problem: the body was not taken, and nothing of it has been stored. Its `line` counts from 1 (of JSON: the member of the array). */
+/** A Problem: the body was refused, and none of it has been stored. Its `line` counts from 1 (for JSON: the member of the array). */
 export type ReadBody = { candidates: { candidate: Candidate; host: string }[] } | Problem
 
 type Shape = 'json' | 'ndjson' | 'text'
-/** Media types → how the body is cut. */
+/** How the body is split, by media type. */
 export const INTAKE_TYPES: Record<string, Shape> = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
@@ -36,7 +36,7 @@ export const INTAKE_TYPES: Record<string, Shape> = {
 
 /**
  * A body is stored as a whole or not at all: a half-stored list could not be sent again without storing it twice.
- * @param agent, crawl  of those that name none
+ * @param agent, crawl  for candidates that name none
  */
 export function readBody(
   text: string,
@@ -51,7 +51,7 @@ export function readBody(
   const usual = Object.entries({ agent, crawl: body.crawl }).filter(([, value]) => value !== undefined)
   for (const { line, data, broken } of body.members) {
     if (broken !== undefined) return new Problem(400, 'bad-json', place(shape, line, broken), at(line))
-    // What the query says has been read with the first line
+    // The parameters of the query have been checked with the first line
     const read =
       shape === 'text' && candidates.length > 0
         ? readLine(data as Line, candidates[0])
@@ -75,7 +75,7 @@ export function readBody(
   return { candidates }
 }
 
-/** What a member says itself comes before what the query says. */
+/** Members of the candidate override the query. */
 function withUsual(data: unknown, usual: [string, string | undefined][]): unknown {
   if (usual.length === 0 || !isRecord(data)) return data
   const missing = usual.filter(([name]) => data[name] === undefined)
@@ -84,7 +84,7 @@ function withUsual(data: unknown, usual: [string, string | undefined][]): unknow
 
 type Line = { url: string }
 
-/** A line of text is a URL and nothing else. It is like the one before in all but that, so nothing else is checked again: twice as fast. */
+/** A line of text is a URL only. It differs from the previous candidate in nothing else, so nothing else is checked again: twice as fast. */
 function readLine({ url }: Line, like: { candidate: Candidate } | undefined): ReadCandidate {
   const at = readUrl(url)
   return 'refused' in at ? readCandidate({ url }) : { ok: true, candidate: { ...like?.candidate, url }, at }
@@ -92,7 +92,7 @@ function readLine({ url }: Line, like: { candidate: Candidate } | undefined): Re
 
 type Member = { line?: number; data?: unknown; broken?: string }
 
-/** One after another: a body may be all line ends, and a list of sixteen million lines would take seconds and 200 MB. */
+/** Yields lines one at a time: a body may be all line ends, and a list of sixteen million lines would take seconds and 200 MB. */
 function* linesOf(text: string, shape: 'ndjson' | 'text'): Generator<Member> {
   let line = 0
   const lines = shape === 'text' && text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text
@@ -108,7 +108,7 @@ function* linesOf(text: string, shape: 'ndjson' | 'text'): Generator<Member> {
   }
 }
 
-/** One candidate, a list of them, or what a job holds: `{ candidates: [ … ] }`, perhaps with the crawl of those that name none. */
+/** One candidate, a list of them, or the data of a job: `{ candidates: [ … ] }`, optionally with a crawl for candidates that name none. */
 function readJson(text: string, crawl: string | undefined): { members: Member[]; crawl: string | undefined } | Problem {
   const { data, broken } = parse(text)
   if (broken !== undefined) return new Problem(400, 'bad-json', broken)

@@ -1,6 +1,6 @@
 /**
- * Origins by their lanes: as they open, or as their leases end; those alone that wait for one reason, or of one domain. Every page
- * of the list is a bounded look, however many lanes there are; `next` goes on where it ended.
+ * Lists origins by their lanes: in the order in which lanes become due or leases end; optionally only those held for one reason, or in
+ * one domain. The cost of each page is bounded, however many lanes there are; `next` continues where it ended.
  */
 import type { Agents } from '@decorum/config'
 import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger/views'
@@ -13,37 +13,37 @@ export type ListWish = {
   sort?: LaneList['order'] | undefined
   limit: number
   state?: WaitState | undefined
-  /** what holds the lane, or its origin */
+  /** the gate that holds the lane, or its origin */
   reason?: Gate | 'blocked' | undefined
-  /** a host and those below it */
+  /** a host, including names below it */
   domain?: string | undefined
-  /** `next` of the page before */
+  /** `next` of the previous page */
   after?: string | undefined
 }
 export type OriginList = {
   origins: DescribedOrigin[]
-  /** lanes looked at */
+  /** number of lanes that were checked */
   looked: number
-  /** these are all: there is no next page, and every partition has answered */
+  /** the list is complete: there is no next page, and every partition has answered */
   complete: boolean
   next?: string
 }
 
-/** Lanes looked at per partition and page, in search of what was asked for: five calls of about 1 ms of Redis. */
+/** Lanes checked per partition and page while searching: five calls of about 1 ms of Redis. */
 const LOOK_AT = 1_000
 const AT_ONCE = 200
 /** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
 const SCANS = 3
 
-/** A lane, or the lanes of one origin, with its place: `at` is where a page that begins with it goes on. */
+/** A lane, or the lanes of one origin, with its position: a page that begins with it continues at `at`. */
 type Found = { origin: DescribedOrigin; rank: number; at: string }
-/** `next`: where the list goes on behind what was found; undefined: nowhere */
+/** `next`: where the list continues behind these; undefined: it ends */
 type Part = { found: Found[]; looked: number; next: string | undefined }
 type Source = (partition: number, from: string) => Promise<Part>
 
 const END = 'e'
 
-/** @returns a Problem for a place that belongs to another list */
+/** @returns a Problem for a position in another list */
 export async function listOrigins(
   ledger: LedgerWithViews,
   agents: Agents,
@@ -62,7 +62,7 @@ export async function listOrigins(
   return merged(parts, wish)
 }
 
-/** The first `limit` origins over all partitions, and where each partition goes on. */
+/** The first `limit` origins over all partitions, and where each partition continues. */
 function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginList {
   const all = parts.flatMap((part, partition) => part?.found.map((one) => ({ ...one, partition })) ?? [])
   all.sort((a, b) => (sort === 'latest' ? b.rank - a.rank : a.rank - b.rank))
@@ -96,7 +96,7 @@ function sourceOf(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Sour
   return ordered(ledger, agents, wish)
 }
 
-/** By which gate origins are found whose lanes are in this state. */
+/** The gate whose index lists origins with lanes in this state. */
 const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
   'back-off': 'back-off',
   robots: 'robots-unreachable',
@@ -108,7 +108,7 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
 }
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
 
-/** Lanes in the order of the sets that hold them. */
+/** Lanes in the order of the sets that contain them. */
 function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
   const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
   return async (partition, from) => {
@@ -137,7 +137,7 @@ function isWanted(lane: DescribedLane, origin: DescribedOrigin, { state, reason 
   return reason === undefined || (reason === 'blocked' ? origin.blocked !== undefined : lane.heldBy === reason)
 }
 
-/** Origins that a gate holds, by the index of them. */
+/** Origins that a gate holds, by the gate's index. */
 function closedBy(
   ledger: LedgerWithViews,
   agents: Agents,
@@ -173,7 +173,7 @@ function isStillClosed(gate: IndexedGate, { backOff, paused, blocked }: Describe
   return gate === 'blocked' && blocked !== undefined
 }
 
-/** Lanes of a domain: its own host at once, those below it from all lanes, a part of them for each page. */
+/** Lanes of a domain: those of its host directly, those of names below it by searching a part of all lanes for each page. */
 function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: ListWish): Source {
   const scans = Math.max(1, Math.ceil(SCANS / ledger.tags.length))
   return async (partition, from) => {
@@ -204,7 +204,7 @@ function placeOf(text: string): [cursor: string, skip: number] {
   return [cursor, Number(skip)]
 }
 
-/** A domain as a person types it: a host, or any URL of it. */
+/** A domain as typed: a host, or any URL of it. */
 export function domainOf(text: string): string | undefined {
   const at = readUrl(text.includes('://') ? text : `http://${text}`)
   return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname

@@ -11,7 +11,7 @@ export const BODY_MAX_BYTES = 16 * 1024 * 1024
 
 export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers }: ApiParts): void {
   const intake = queues.filter((queue) => queue.name === CANDIDATES)
-  scope.removeAllContentTypeParsers() // JSON too is read in readBody, so that every form names its line in one way
+  scope.removeAllContentTypeParsers() // readBody parses JSON too, so that every form reports lines in the same way
   scope.addContentTypeParser(Object.keys(INTAKE_TYPES), { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
@@ -21,7 +21,7 @@ export function addIntake(scope: FastifyInstance, { config, queues, redisAnswers
     `a content-type is needed: ${Object.keys(INTAKE_TYPES).join(', ')}`,
   )
   scope.setErrorHandler<FastifyError>((error) => {
-    throw error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? wrongType : error // the server's own handler answers
+    throw error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? wrongType : error // the server's handler answers
   })
   readBySchemas(scope, false).route({
     ...routes.addCandidates,
@@ -50,7 +50,7 @@ const NOT_UTF_8 = new Problem(
   'the body is not text in UTF-8: write it in that encoding, without compression',
 )
 
-/** Whether the headers say so. The octets may be valid UTF-8 all the same, and other URLs: ASCII text in UTF-16 is. */
+/** Whether the headers declare UTF-8. Other text may also be valid UTF-8, with other URLs: ASCII text in UTF-16 is. */
 function isEncoded(parameters: string[], contentEncoding: string | undefined): boolean {
   const charset = parameters.map((text) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/.exec(text)?.[1]).find(Boolean)
   return (
@@ -59,7 +59,7 @@ function isEncoded(parameters: string[], contentEncoding: string | undefined): b
   )
 }
 
-/** Without its byte order mark. Of text in another encoding what is lost would make other URLs than those meant. */
+/** The text without its byte order mark. Decoding text of another encoding would lose characters and make other URLs. */
 function textOf(body: Buffer): string | Problem {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)

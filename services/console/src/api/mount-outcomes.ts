@@ -1,4 +1,4 @@
-/** GET /v1/outcomes in its two forms, POST /v1/outcomes/ack, and who reads: GET and DELETE /v1/readers. */
+/** GET /v1/outcomes in its two forms, POST /v1/outcomes/ack, and the readers: GET and DELETE /v1/readers. */
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type ByZod, Problem } from '@decorum/runtime/http-api'
 import type { FastifyInstance } from 'fastify'
@@ -8,7 +8,7 @@ import { pollOutcomes } from './outcomes-poll.ts'
 import { streamOutcomes } from './outcomes-stream.ts'
 import { type ApiParts, unavailable } from './parts.ts'
 
-/** Outcomes in one answer, and those of a stream that are not acknowledged, where the request does not say how many. */
+/** Most outcomes in one answer, and most unacknowledged outcomes of a stream, if the request gives no number. */
 const POLLED = 100
 const STREAMED = 1_000
 
@@ -22,8 +22,8 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
   })
   const api = scope.withTypeProvider<ByZod>()
   /**
-   * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response can take more, and with
-   * `ack=sent` an outcome is acknowledged only when the operating system has taken its bytes.
+   * The stream writes to the socket itself. @fastify/sse 0.6 was read: its send waits until the response accepts more, and with
+   * `ack=sent` an outcome is acknowledged only when the operating system has accepted its bytes.
    */
   api.route({
     ...routes.readOutcomes,
@@ -36,14 +36,14 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
       if (place instanceof Problem) return place
       try {
         reply.raw.once('close', place.abandon)
-        if (reply.raw.destroyed) place.abandon() // it went away while the one before it under its name was ending
+        if (reply.raw.destroyed) place.abandon() // the client left while the previous reader of that name was ending
         if (!(await redisAnswers())) return unavailable('no answer')
         const frontier = await shared.get()
         if (!isStream) {
           const wish = { ...who, max: max ?? POLLED, waitMs: waitMs ?? 0 }
           return { outcomes: await pollOutcomes(frontier, wish, place.gone) }
         }
-        // A client that gets the answer must receive all that is stored from then on; a group that begins at the start can be made later.
+        // A client that gets the answer must receive every outcome stored from then on; a group that begins at the start can be made later.
         const { from, ...whoReads } = who
         if (from === 'now') await frontier.createGroup(who)
         if (place.gone.aborted) return new Problem(503, place.why(), 'this stream was ended before it began')
@@ -71,13 +71,13 @@ export function addOutcomes(scope: FastifyInstance, parts: ApiParts): void {
   })
 }
 
-/** A stream, unless one answer is asked for: by its media type, or by what only one answer has. */
+/** A stream, unless the media type or a parameter selects a single answer. */
 function wantsStream(accept = '', { waitMs }: { waitMs?: number | undefined }): boolean {
   if (accept.includes('text/event-stream')) return true
   return !accept.includes('application/json') && waitMs === undefined
 }
 
-/** One for all requests, opened by the first: its connection comes back by itself. */
+/** One connection for all requests, opened by the first; it reconnects automatically. */
 function sharedFrontier(open: () => Promise<Frontier>): { get(): Promise<Frontier>; close(): Promise<void> } {
   let opened: Promise<Frontier> | undefined
   return {

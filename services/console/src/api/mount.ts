@@ -1,4 +1,4 @@
-/** Puts the contract's operations on the server: what is asked is read by its schemas before anything is done. */
+/** Mounts the contract's operations on the server: requests are validated by its schemas before anything is done. */
 
 import { sitemapsOf } from '@decorum/ledger/views'
 import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
@@ -32,7 +32,7 @@ export async function addApi(server: FastifyInstance, parts: ApiParts): Promise<
   })
 }
 
-/** The origin afterwards, or as it is. */
+/** The origin after the action, or as it is. */
 export async function reportOrigin({ ledger, config }: ApiParts, origin: string): Promise<DescribedOrigin> {
   const agents = config.agents.list.map((agent) => agent.key)
   const view = await ledger.viewOrigin(origin, agents)
@@ -40,7 +40,7 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
   return { ...describeOrigin(view, config.agents), ...(sitemaps === undefined ? {} : { sitemaps }) }
 }
 
-/** Who acts when the request names nobody: the login. */
+/** The operator if the request names none: the login. */
 export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
@@ -125,7 +125,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
 }
 
-/** The record is written to the socket as it comes: as large as a page may be, in ranges, and not JSON. */
+/** The record is streamed to the socket: up to the size of a page, in ranges, and not JSON. */
 function addContent(scope: FastifyInstance, { config, ledger }: ApiParts): void {
   const send = contentHandler(config.content, ledger)
   scope.withTypeProvider<ByZod>().route({

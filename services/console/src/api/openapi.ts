@@ -1,4 +1,4 @@
-/** /openapi.json and its rendered page /reference. The page comes from this server alone: nothing is loaded from elsewhere. */
+/** /openapi.json and its rendered page /reference. The page is served by this server alone: nothing is loaded from elsewhere. */
 import { openApi } from '@decorum/runtime/openapi'
 import { fastifySwagger } from '@fastify/swagger'
 import { fastifySwaggerUi } from '@fastify/swagger-ui'
@@ -31,7 +31,7 @@ export async function describeApi(scope: FastifyInstance, version: string): Prom
     })
     await page.register(fastifySwaggerUi, {
       routePrefix: REFERENCE_PATH,
-      // The validator badge would send the document to a server of a third party.
+      // The validator badge would send the document to another company's server.
       uiConfig: { layout: 'BaseLayout', operationsSorter: 'alpha', validatorUrl: null },
       theme: { title: 'Decorum HTTP API' },
       staticCSP: REFERENCE_POLICY,

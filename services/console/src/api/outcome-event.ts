@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
 import { instant, meta, Why } from './answers.ts'
 
-/** Numbers are whole, and each key has one type, so that programs that read tables can take it from the first lines. */
+/** Numbers are integers, and each key has one type, so that programs that read tables can infer the types from the first lines. */
 const whole = z.number().int()
 const moment = whole.meta({ description: 'ms since 1970 UTC' })
 
@@ -87,7 +87,7 @@ export const OutcomeEvent = z
   ])
   .meta({ id: 'Outcome' })
 
-/** Outcomes in one answer. */
+/** Several outcomes in one answer. */
 export const OutcomesAnswer = z.strictObject({
   outcomes: z.array(
     z.strictObject({ id: z.string().meta({ description: 'for POST /v1/outcomes/ack' }), outcome: OutcomeEvent }),

@@ -1,27 +1,27 @@
 /**
- * Who reads outcomes over HTTP at this moment: streams and waiting requests. Each has a blocking connection to Redis, so there are
- * bounds; and under one name there is one at a time, because two would each be handed what the other holds.
+ * Active readers of outcomes over HTTP: streams and waiting requests. Each has a blocking connection to Redis, so their number is
+ * limited; only one reader per name is active, because two would each receive entries of the other.
  */
 import { Problem } from '@decorum/runtime/http-api'
 
 /** Why a stream ended: the data of its event `end`. */
 export type End = 'done' | 'stopping' | 'taken-over'
 export type Place = {
-  /** aborted when the reader is to end */
+  /** aborted when the reader must end */
   gone: AbortSignal
   /** why it ended */
   why: () => End
   /** the client has disconnected */
   abandon(): void
-  /** nothing is read for it any more: its name is free */
+  /** call when nothing is read for it any more: its name is free */
   leave(): void
 }
 export type Who = { crawl: string; group: string; consumer: string /** the address that reads */; client: string }
 
-/** So many in all, and of one address or group a share. */
+/** Most readers in total, and a share of that per address or group. */
 const MAX_READERS = 64
 const MAX_READERS_EACH = 16
-/** A place may stay taken for long, so trying again at once is of no use. */
+/** A place may stay taken for long, so an immediate retry has no use. */
 const ASK_AGAIN_MS = 10_000
 
 type Reader = Who & { stop(why: End): Promise<void> }
@@ -30,7 +30,7 @@ export class OutcomeReaders {
   readonly #readers = new Map<string, Reader>()
   #closing = false
 
-  /** A place for this reader. One that reads under its name ends before. */
+  /** Reserves a place for this reader. An active reader of the same name ends first. */
   async enter(who: Who): Promise<Place | Problem> {
     const name = JSON.stringify([who.crawl, who.group, who.consumer])
     for (let held = this.#readers.get(name); held !== undefined; held = this.#readers.get(name))

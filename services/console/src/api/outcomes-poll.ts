@@ -1,6 +1,6 @@
 /**
- * Outcomes as one answer, after a wait when there is none yet. Nothing is remembered between requests: a consumer is handed first what
- * it has not acknowledged, as by Redis itself, whichever console it asks.
+ * Outcomes as one answer, after a wait if there is none yet. No state is kept between requests: Redis first gives a consumer its
+ * unacknowledged outcomes, through any console.
  */
 
 import type { Delivery, Frontier } from '@decorum/client'
@@ -25,7 +25,7 @@ export async function pollOutcomes(
   if (found.length > 0 || waitMs === 0 || gone.aborted) return found
   const signal = AbortSignal.any([gone, abortAfter(systemClock, waitMs)])
   for await (const _first of frontier.outcomes({ ...wish, max: 1, wait: true, signal })) break
-  // The first one is this consumer's now, so it comes again, with what came in beside it
+  // The first one is now assigned to this consumer, so it is redelivered, with the outcomes that arrived with it
   return gone.aborted ? [] : whatThereIs(frontier, wish, gone)
 }
 

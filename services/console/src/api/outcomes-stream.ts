@@ -10,16 +10,16 @@ export type StreamWish = {
   group: string
   consumer: string
   follow: boolean
-  /** most outcomes that are not acknowledged */
+  /** most unacknowledged outcomes */
   max: number
-  /** acknowledged when they have been written to the connection; otherwise by the reader */
+  /** true: acknowledged once written to the connection; otherwise by the reader */
   ack: 'explicit' | 'sent'
 }
 
-/** Acknowledgements on their way; beyond them the oldest is waited for. */
+/** Most acknowledgements in progress; beyond them the stream waits for the oldest. */
 const ACKS_OUT = 100
 
-/** Writes until one side ends it; the head has been written. */
+/** Writes until one side ends the stream; the head has been written. */
 export async function streamOutcomes(
   frontier: Frontier,
   wish: StreamWish,
@@ -37,7 +37,7 @@ export async function streamOutcomes(
     const outcomes = frontier.outcomes({ ...rest, wait: follow, signal: gone, ...(isSent ? {} : { max }) })
     await pass(outcomes, isSent, response, gone)
   } catch {
-    response.destroy() // in the middle of a stream there is no other way to say that it did not end well
+    response.destroy() // the only way to signal an error in the middle of a stream
   } finally {
     systemClock.cancel(beat)
   }
@@ -55,14 +55,14 @@ async function pass(
     const text = `event: outcome\nid: ${id}\ndata: ${JSON.stringify(outcome)}\n\n`
     if (!(await write(response, text, gone))) break
     if (!isAcknowledged) continue
-    // Not acknowledged, it is delivered again to the next reader under this name: twice rather than never
+    // Unacknowledged, it is redelivered to the next reader of this name: twice rather than never
     acks.push(ack().catch(() => undefined))
     if (acks.length > ACKS_OUT) await acks.shift()
   }
   await Promise.all(acks)
 }
 
-/** @returns whether the operating system has taken it; false when the reader went away or was told to stop before */
+/** @returns whether the operating system has accepted it; false when the reader left or had to stop before */
 function write(response: ServerResponse, text: string, gone: AbortSignal): Promise<boolean> {
   if (gone.aborted || response.destroyed) return Promise.resolve(false)
   return new Promise((resolve) => {

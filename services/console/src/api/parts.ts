@@ -1,4 +1,4 @@
-/** What the API works with. */
+/** Dependencies of the API. */
 import type { Frontier } from '@decorum/client'
 import type { RedisLink } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
@@ -12,7 +12,7 @@ export const unavailable = (why: unknown, more: Record<string, unknown> = {}): P
 export type ApiParts = {
   config: ConsoleConfig
   ledger: LedgerWithViews
-  /** fails at once while Redis is away */
+  /** fails at once while Redis is unavailable */
   redis: RedisLink
   /** both queues of each partition, in order */
   queues: Queue[]

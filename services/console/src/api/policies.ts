@@ -1,22 +1,22 @@
-/** Changes the policy of one site in the configuration of the fleet, as `decorum config apply` would with the whole document. */
+/** Changes the policy of one site in the fleet's configuration, like `decorum config apply` with the whole document. */
 import { type Json, readDocument, SettingsError } from '@decorum/config'
 import { OvertakenError, readCurrent, write } from '@decorum/config/fleet-config'
 import { Problem } from '@decorum/runtime/http-api'
 import type { ApiParts } from './parts.ts'
 
-/** What is wrong, in one line. */
+/** The errors, in one line. */
 const wrongIn = ({ message }: SettingsError): string =>
   message.replace(/^wrong settings:\s*/, '').replace(/\n\s*/g, '; ')
 
 export type PolicyChange = {
   site: string
-  /** undefined: the site has a policy no longer */
+  /** undefined: removes the policy of the site */
   policy: object | undefined
   by: string
   reason: string
 }
 
-/** @returns the version that is in force afterwards, or why nothing was changed */
+/** @returns the version in force afterwards, or why nothing was changed */
 export async function changePolicy(
   { redis }: Pick<ApiParts, 'redis'>,
   { site, policy, by, reason }: PolicyChange,

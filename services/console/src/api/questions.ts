@@ -1,4 +1,4 @@
-/** What may be asked of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
+/** Requests of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
 import { readReference } from '@decorum/content/server'
 import { MOST_STOPS, MOST_WEIGHT, readStopName } from '@decorum/ledger'
 import {
@@ -84,7 +84,7 @@ export const ListQuery = z.strictObject({
     .meta({ description: '`next` of the page before, with the same questions' }),
 })
 export type ListQuery = z.output<typeof ListQuery>
-/** As many minutes as the ring holds. */
+/** The number of minutes that the ring holds. */
 export const HISTORY_MINUTES = 360
 export const HistoryQuery = z.strictObject({ minutes: limit(HISTORY_MINUTES, HISTORY_MINUTES) })
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
@@ -167,7 +167,7 @@ export const IntakeQuery = z.strictObject({
   agent: AgentName.optional(),
   crawl: CrawlName.optional().meta({ description: 'of the candidates that name none; default: `default`' }),
 })
-/** As read by `readCandidate`, which also checks the size of meta and the URL. */
+/** In the form of `readCandidate`, which also checks the size of meta and the URL. */
 const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })
 export const IntakeBody = z.union([
   OneCandidate,
@@ -191,7 +191,7 @@ const closing = <T extends 'pause' | 'block'>(action: T) =>
 const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(action: T) =>
   z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
 
-/** What an operator can do. What restricts or throws away needs a reason; without an end it holds until somebody ends it. */
+/** Actions of an operator. Actions that restrict or delete need a reason; without an end they hold until somebody ends them. */
 export const ActionBody = z
   .discriminatedUnion('action', [
     closing('pause'),
@@ -233,7 +233,7 @@ export type Action = z.output<typeof ActionBody>
 
 const CrawlLimit = z.number().int().min(1).nullish()
 const { redirects, accept, maxBytes, deadlineMs, priority } = Candidate.shape
-/** null takes a limit or a setting away. */
+/** null removes a limit or a setting. */
 export const CrawlBody = z.strictObject({
   action: z.enum(['pause', 'resume', 'cancel']).optional().meta({ description: 'cancel: for good' }),
   weight: z.number().int().min(1).max(MOST_WEIGHT).optional().meta({ description: 'turns beside other crawls; 1' }),

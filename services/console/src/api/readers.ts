@@ -1,4 +1,4 @@
-/** Who reads a crawl's outcomes, as the API tells it; and the act of forgetting one. */
+/** The readers of a crawl's outcomes, for the API; and the deletion of one. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
@@ -20,7 +20,7 @@ const answerOf = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
   pausesCrawl: isInTheWay,
 })
 
-/** @param force  also one that is being read */
+/** @param force  delete it even while it is active */
 export async function forget(
   ledger: LedgerWithViews,
   { crawl, group, by, reason, force }: { crawl: string; group: string; by: string; reason: string; force: boolean },

@@ -1,4 +1,4 @@
-/** Emergency stops as the API and the page ask for them. */
+/** Emergency stops, for the API and the page. */
 import { EVERYTHING, type Stop, StopError, type StopRecord, stopsInForce } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
@@ -15,7 +15,7 @@ const shown = (record: StopRecord, ledger: LedgerWithViews, ended: boolean): Sto
   stops: ended ? record.stops : stopsInForce(record, ledger.wall()),
 })
 
-/** @param by  who it is when the request does not say */
+/** @param by  the operator, if the request does not name one */
 export async function changeStops(
   ledger: LedgerWithViews,
   asked: StopRequest,

@@ -1,4 +1,4 @@
-/** What all pages are answered with, and what they are made from. */
+/** The answer of every page, and the data for it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Guesses } from '../access/guesses.ts'
 import type { ApiParts } from '../api/parts.ts'

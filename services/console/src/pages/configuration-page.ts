@@ -1,4 +1,4 @@
-/** The page at `/configuration`: what the fleet has agreed on, and who changed it. Pure; secrets are no part of it. */
+/** The page at `/configuration`: the fleet's agreed settings, and who changed them. Pure; secrets are not included. */
 import { differenceLine, differences, FLEET_SETTINGS, SETTINGS, shown } from '@decorum/config'
 import type { Version } from '@decorum/config/fleet-config'
 import { day } from '../words.ts'

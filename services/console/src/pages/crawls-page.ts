@@ -1,4 +1,4 @@
-/** The pages at `/crawls` and `/crawls/{crawl}`: what each has to do, about when it ends, and what a person may change of it. Pure. */
+/** The pages at `/crawls` and `/crawls/{crawl}`: the work of each crawl, its estimated end, and forms to change it. Pure. */
 import { type Crawl, MOST_WEIGHT, type Reader } from '@decorum/ledger'
 import type { Problem } from '@decorum/runtime/http-api'
 import type { Pace } from '../watch/pace.ts'
@@ -51,7 +51,7 @@ export function crawlsTable(crawls: Crawl[], pace: Pace): Html {
   )
 }
 
-/** About when a crawl ends, by its pace of the last minute: `short` for a column. */
+/** The estimated end of a crawl, by its pace of the last minute: `short` for a column. */
 export function endOf(
   { name, record, waiting }: Crawl,
   pace: Pace,
@@ -69,7 +69,7 @@ export function endOf(
 export type CrawlFacts = { crawl: Crawl; readers: Reader[]; pace: Pace }
 export type CrawlPageFacts = CrawlFacts & {
   frame: Frame
-  /** who acts when the form does not say */
+  /** the operator, if the form does not name one */
   by: string
   done?: string | undefined
   problem?: { problem: Problem; fields: FormFields } | undefined
@@ -143,7 +143,7 @@ ${waiting === 0 && name !== 'default' && html`<button name="action" value="forge
 </form></section>`
 }
 
-/** A post as the API would have been asked. */
+/** Converts a post of the form to the API's request. */
 export function crawlChangeOf({ action, weight = '', reason = '', by = '' }: FormFields): object {
   const who = { reason, ...(by.trim() === '' ? {} : { by }) }
   return action === 'weight' ? { weight: Number(weight), ...who } : { action, ...who }

@@ -1,4 +1,4 @@
-/** The pages of crawls, and what their forms do. */
+/** The pages of crawls, and the actions of their forms. */
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem, read } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

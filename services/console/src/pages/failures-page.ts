@@ -1,4 +1,4 @@
-/** The page at `/failures`: outcomes that have a reason, by reason, with the latest examples of each. Pure. */
+/** The page at `/failures`: outcomes with a reason, by reason, with the latest examples of each. Pure. */
 import type { Note } from '@decorum/ledger'
 import { FAILURES, HOLDING_GATES, INVALIDS, REFUSALS } from '@decorum/protocol'
 import type { ReasonCount } from '../watch/reasons.ts'

@@ -1,4 +1,4 @@
-/** The page at `/fleet`: which processes run, where, and by which version of software and configuration. Pure. */
+/** The page at `/fleet`: the running processes, their machines, and their versions of software and configuration. Pure. */
 import { type About, type Member, passingText } from '@decorum/ledger'
 import { count, some } from '../words.ts'
 import { type Html, html } from './html.ts'

@@ -1,4 +1,4 @@
-/** The one sentence at the top: is it polite, or is it stalled? Pure; `test/console/unit` lists the cases. */
+/** The sentence at the top: is the fleet polite, or stalled? Pure; `test/console/unit` lists the cases. */
 import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
 import type { Intake, PartitionView, QueueName } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
@@ -6,9 +6,9 @@ import type { Look } from '../watch/looks.ts'
 import { dueIn, LATE_MS, whyItWaits } from '../why.ts'
 import { length, some } from '../words.ts'
 
-/** 'calm': nothing to do · 'moving': pages come in · 'polite': all waiting is owed · 'trouble': an operator should act */
+/** 'calm': nothing to do · 'moving': pages are fetched · 'polite': all waiting is owed · 'trouble': an operator should act */
 export type Tone = 'calm' | 'moving' | 'polite' | 'trouble'
-/** What is trouble, in one word: for programs, and for the label of a metric. docs/operating.md has each. */
+/** The kind of trouble in one word: for programs, and for the label of a metric. docs/operating.md explains each. */
 export const TROUBLES = [
   'redis-away',
   'partitions-away',
@@ -32,10 +32,10 @@ export type Headline = { title: string; sentence: string } & (
 /** Sums over partitions, as the page shows them. */
 export type Totals = {
   waiting: number
-  /** URLs that no gateway has taken in; about so many where not every job was looked into */
+  /** URLs that wait for a gateway; an estimate if not every job was read */
   candidates: number
   candidatesAreEstimated: boolean
-  /** since the oldest of their jobs was added, ms; undefined: there is none */
+  /** age of the oldest of their jobs, ms; undefined: there is none */
   candidatesForMs: number | undefined
   lanes: number
   due: number
@@ -43,7 +43,7 @@ export type Totals = {
   unread: number
   /** how late the oldest due lane is, ms; 0 when none is due */
   lagMs: number
-  /** ms until the next lane is due; undefined when none waits */
+  /** ms until the next lane is due; undefined when no lane waits */
   opensInMs: number | undefined
   heldForMs: number
   outcomes: number
@@ -75,7 +75,7 @@ export function totalsOf(
   }
 }
 
-/** The judgement of a look, with its own sums. */
+/** Judges a view of the fleet, using its sums. */
 export const headlineOf = (look: Look, outcomesLimit: number): Headline =>
   headline(
     look,
@@ -83,7 +83,7 @@ export const headlineOf = (look: Look, outcomesLimit: number): Headline =>
     outcomesLimit,
   )
 
-/** Little memory is left: what is taken in waits for what leaves. */
+/** Little memory is left: intake waits until URLs leave. */
 function nearlyFull(share: number, totals: Totals): Headline {
   const unread =
     totals.unread === 0
@@ -94,8 +94,8 @@ function nearlyFull(share: number, totals: Totals): Headline {
 }
 
 /**
- * The one judgement of the fleet: of the first page, of `decorum status`, `top` and `doctor`, and of the metric `decorum_trouble`, by
- * which the alerts go. It depends on the look alone.
+ * The one judgement of the fleet: for the first page, for `decorum status`, `top` and `doctor`, and for the metric `decorum_trouble`, on
+ * which the alerts are based. It depends only on the view.
  * @param outcomesLimit  unread outcomes at which dispatch pauses, per partition
  */
 export function headline(look: Look, totals: Totals, outcomesLimit: number): Headline {
@@ -206,7 +206,7 @@ function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesL
   return { tone: 'trouble', code: 'unread', title: `Nobody reads as '${group}' any more`, sentence }
 }
 
-/** Another crawl than the default one waits alone: the others go on. */
+/** Only another crawl than the default one waits: the others continue. */
 function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): Headline | undefined {
   const full = crawls.filter(
     ({ name, waiting, unreadInOne }) => name !== DEFAULT_CRAWL && waiting > 0 && unreadInOne >= outcomesLimit,
@@ -236,14 +236,14 @@ function silence({ group, idleMs, oldest }: Reader): string {
     : `${name} has no consumer and is ${length(oldest.ageMs)} behind`
 }
 
-/** As a shell takes it. */
+/** Quotes a text for a shell. */
 export function forgetCommand({ group, crawl }: Reader): string {
   const name = /^[\w.:-]+$/.test(group) ? group : `'${printable(group).replaceAll("'", "'\\''")}'`
   return `decorum outcomes --forget --group ${name}${crawl === DEFAULT_CRAWL ? '' : ` --crawl ${crawl}`}`
 }
 
 /**
- * The lane that is due next: when, and what it waits for. `isKnown`: it is due then; else its gate opens when something else has happened.
+ * The lane that is due next: when, and its reason to wait. `isKnown`: it will be due then; otherwise its gate opens after another event.
  * undefined: no lane waits.
  */
 export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitions'>) {
@@ -257,7 +257,7 @@ export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitio
   return { due: isKnown && due !== 'now' ? `in ${due}` : due, what, isKnown }
 }
 
-/** Candidates that wait for so long, ms, while none is taken in, wait for a gateway that does nothing. */
+/** If candidates wait this long, ms, and none is stored meanwhile, they wait for a gateway that does nothing. */
 const STUCK_AFTER_MS = 10_000
 const isIntakeStuck = ({ candidates, candidatesForMs = 0 }: Totals, takenIn: number | undefined): boolean =>
   candidates > 0 && candidatesForMs > STUCK_AFTER_MS && takenIn === 0

@@ -1,4 +1,4 @@
-/** The page at `/hours`: charts of the last hours. The numbers stand beside each chart as text. Pure. */
+/** The page at `/hours`: charts of the last hours, with the numbers as text beside each chart. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { HISTORY_MINUTES } from '../api/questions.ts'
 import type { Column, History } from '../watch/history.ts'
@@ -38,7 +38,7 @@ const RANGES = [
   [HISTORY_MINUTES, '6 hours'],
 ] as const
 
-/** How many answers of each code there were in the range, the most frequent first. */
+/** Number of answers by status code in the range, the most frequent first. */
 function toldStatuses(statuses: History['statuses']): string {
   const sums = Object.entries(statuses).map(
     ([code, column]) => [code, column.reduce<number>((sum, n) => sum + (n ?? 0), 0)] as const,

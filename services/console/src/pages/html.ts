@@ -1,6 +1,6 @@
 /**
- * HTML by tagged template: whatever is put in is escaped, unless it came out of the same template; what would turn the
- * direction of the text around it is shown as an escape.
+ * HTML by tagged template: every value is escaped, unless it came from the same template; characters that would change the direction of
+ * the surrounding text are shown as an escape.
  */
 import { printable } from '@decorum/protocol'
 

@@ -1,12 +1,12 @@
-/** What every page has: head, header, navigation, footer; no inline style or script. */
+/** The common frame of every page: head, header, navigation, footer; no inline style or script. */
 import { MAX_URL_CHARS } from '@decorum/protocol'
 import type { Who } from '../access/sessions.ts'
 import { type Html, html } from './html.ts'
 
-/** What of a page depends on who looks. */
+/** Parts of a page that depend on the visitor. */
 export type Frame = { version: string; who?: Who | undefined }
 
-/** The pages by their places in the navigation. */
+/** The pages in the order of the navigation. */
 const PAGES = [
   ['/', 'Overview'],
   ['/origins', 'Origins'],
@@ -18,7 +18,7 @@ const PAGES = [
   ['/configuration', 'Configuration'],
   ['/stops', 'Emergency stop'],
 ] as const
-/** Behind "More": made by libraries, for programs, or seldom needed. */
+/** Pages behind "More": made by libraries, for programs, or seldom needed. */
 const MORE = [
   ['/queues', 'Queue board'],
   ['/metrics', 'Metrics'],
@@ -28,16 +28,16 @@ type Place = (typeof PAGES)[number][0]
 
 export type Layout = {
   title: string
-  /** the page's own parts: what follows the fleet says so by `data-follow` */
+  /** content of the page; `data-follow` marks the parts that are updated */
   body: Html
   frame: Frame
-  /** which page of the navigation it is, or belongs to */
+  /** the page of the navigation that it is, or belongs to */
   place?: Place
-  /** what was looked for: it stays in the box */
+  /** the search text: it stays in the box */
   asked?: string
-  /** without JavaScript the whole page loads itself again; not while a person types */
+  /** without JavaScript the whole page reloads; not while a person types */
   reload?: boolean
-  /** it draws charts */
+  /** the page draws charts */
   charts?: boolean
 }
 
@@ -60,7 +60,7 @@ export function layout({ title, body, frame, place, asked = '', reload = false, 
 }
 
 /**
- * @param script   the page follows the fleet
+ * @param script   the page is updated while open
  * @param indexed  search engines may list it
  */
 export function headOf(title: string, { reload = false, charts = false, script = true, indexed = false } = {}): Html {

@@ -1,4 +1,4 @@
-/** The page to sign in. Pure. */
+/** The login page. Pure. */
 import { html } from './html.ts'
 import { headOf } from './layout.ts'
 
@@ -20,6 +20,6 @@ ${problem !== undefined && html`<p class="notice trouble" role="alert">${problem
   return page.text
 }
 
-/** Where to go afterwards: a path of this console and nothing else. */
+/** The target after signing in: only a path of this console. */
 export const pathOf = (next: string | undefined): string =>
   next !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.startsWith('/login') ? next : '/'

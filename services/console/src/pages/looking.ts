@@ -1,4 +1,4 @@
-/** Pages that only show: origins, failures, the last hours, readers, fleet, configuration, one URL. */
+/** Read-only pages: origins, failures, the last hours, readers, fleet, configuration, one URL. */
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem, read } from '@decorum/runtime/http-api'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -95,7 +95,7 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
   const { ledger, config } = parts
   scope.get('/origins', READ, async (request: Asking, reply) => {
     const frame = frameOf(parts, request)
-    // A form also sends the fields that were not filled in
+    // A form also sends empty fields
     const asked = Object.fromEntries(
       Object.entries(request.query).filter(([, value]) => typeof value !== 'string' || value.trim() !== ''),
     )
@@ -110,7 +110,7 @@ function addOrigins(scope: FastifyInstance, parts: PageParts): void {
 const textsOf = (asked: Record<string, unknown>): OriginsAsked =>
   Object.fromEntries(Object.entries(asked).filter(([, value]) => typeof value === 'string'))
 
-/** URLs that are shown; the same URL may be stored under many ids. */
+/** Most URLs that are shown; the same URL may be stored under many ids. */
 const MOST_SHOWN = 20
 
 function addUrls(scope: FastifyInstance, parts: PageParts): void {

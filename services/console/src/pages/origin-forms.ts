@@ -1,11 +1,11 @@
-/** The actions of operators as forms: plain posts that work without JavaScript, and what such a post means. Pure. */
+/** The actions of operators as forms: plain posts that work without JavaScript, and the parsing of such a post. Pure. */
 
 import type { Problem } from '@decorum/runtime/http-api'
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import { lasting, length } from '../words.ts'
 import { type Html, html } from './html.ts'
 
-/** What a form sends: text by name. */
+/** The fields of a form: text by name. */
 export type FormFields = Record<string, string>
 
 const CHOICES = [
@@ -52,7 +52,7 @@ ${failed !== undefined && html`<p class="notice trouble" role="alert">Not done: 
 </form></details></section>`
 }
 
-/** What holds now, each with the button that ends it. */
+/** Restrictions in force, each with the button that ends it. */
 function inForce({ paused, blocked, override, now }: DescribedOrigin, action: string): Html | undefined {
   const list = [
     blocked && { text: `blocked ${lasting(blocked.until, now)}: ${blocked.reason}`, end: 'unblock', label: 'Unblock' },
@@ -70,7 +70,7 @@ function inForce({ paused, blocked, override, now }: DescribedOrigin, action: st
   )}</ul>`
 }
 
-/** A post as the API would have been asked: only what belongs to the action, for the form sends all it has. */
+/** Converts a post to the API's request: only the fields of the action, because the form sends all fields. */
 export function actionOf({ action, for: forMs = '', delay = '', reason = '', by = '' }: FormFields): object {
   const who = by.trim() === '' ? {} : { by }
   const span = forMs === '' ? {} : { forMs: Number(forMs) }

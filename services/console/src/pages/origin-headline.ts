@@ -1,4 +1,4 @@
-/** The one sentence about an origin: the strongest reason among its lanes. Pure. */
+/** The sentence about an origin: the strongest reason among its lanes. Pure. */
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import type { WaitState, Why } from '../why.ts'
 import { count, length } from '../words.ts'
@@ -9,7 +9,7 @@ export type OriginHeadline = {
   sentence: string
 }
 
-/** What is shown of several lanes: the first of these that one of them has. */
+/** Order of importance: the first of these that applies to any lane is shown. */
 const RANKED: [state: WaitState, tone: OriginHeadline['tone'], title: string][] = [
   ['startup-hold', 'halted', 'Held'],
   ['stopped', 'halted', 'Stopped'],

@@ -1,4 +1,4 @@
-/** What happened to an origin lately, and the rule that decided. Pure. */
+/** Recent events of an origin, and the rule that decided. Pure. */
 import { type Note, toleratedIn } from '@decorum/ledger'
 import { TOLERATED } from '@decorum/protocol'
 import { day, length, some } from '../words.ts'
@@ -25,7 +25,7 @@ ${
 }</section>`
 }
 
-/** The faults of its answers that were overlooked. */
+/** The tolerated faults of its answers. */
 function overlooked(notes: Note[]): Html | false {
   const marks = toleratedIn(notes)
   if (marks.length === 0) return false

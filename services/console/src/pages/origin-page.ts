@@ -1,4 +1,4 @@
-/** The page of one origin: what the fleet knows, why its lanes wait, what operators did, and the forms to act. Pure. */
+/** The page of one origin: its state in the fleet, why its lanes wait, operators' actions, and the forms to act. Pure. */
 import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
 import { MAX_PATH_BYTES } from '@decorum/protocol'
@@ -20,14 +20,14 @@ export type OriginFacts = { origin: DescribedOrigin; operations: Operation[]; no
 export type OriginPageFacts = OriginFacts & {
   frame: Frame
   agents: { key: string; name: string }[]
-  /** who acts when the form does not say */
+  /** the operator, if the form does not name one */
   by: string
-  /** what was just done, or why not; `fields` are shown again */
+  /** the action just done, or why not; `fields` are shown again */
   done?: Operation['action'] | 'policy' | undefined
   problem?: { problem: Problem; fields: FormFields } | undefined
-  /** the same of the form for the policy of its site */
+  /** the same for the form of the site's policy */
   policyProblem?: { problem: Problem; fields: FormFields } | undefined
-  /** a path that was asked about, and the answer */
+  /** the path that was checked, and the verdict */
   asked?: { path: string; agent: string; answer?: CheckAnswer; problem?: Problem } | undefined
 }
 
@@ -46,7 +46,7 @@ ${notice}<div data-follow="${at}/facts">${originFacts(facts, actions)}</div>
 
 const LOOKS_ONLY = html`<section><h2>Actions</h2><p class="none">This login may look and change nothing.</p></section>`
 
-/** What changes from look to look. @param actions  the forms, which stay as they are while the page is followed; undefined: none */
+/** The parts that change between updates. @param actions  the forms, which are not updated; undefined: none */
 export function originFacts({ origin, operations, notes }: OriginFacts, actions?: Html): Html {
   const head = originHeadline(origin)
   const { policy } = origin
@@ -82,7 +82,7 @@ ${tile('By hand', words === '' ? 'nothing' : words, longs === '' ? 'no operator 
 </section>`
 }
 
-/** How its latest request ended. @param notes  newest first */
+/** The result of its latest request. @param notes  newest first */
 function latestAnswer(notes: Note[], now: number): string {
   for (const note of notes) {
     const ago = `${length(Math.max(0, now - note.at))} ago`

@@ -7,7 +7,7 @@ import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import { table } from './table.ts'
 
-/** As the address says it: text by name. */
+/** The query of the address: text by name. */
 export type OriginsAsked = Partial<Record<'state' | 'reason' | 'domain' | 'sort' | 'after', string>>
 export type OriginsPageFacts = { asked: OriginsAsked; list?: OriginList; problem?: string; frame: Frame }
 

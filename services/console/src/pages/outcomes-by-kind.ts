@@ -1,9 +1,9 @@
-/** How many outcomes there are of each kind, as one bar and in numbers. Pure. */
+/** The number of outcomes of each kind, as one bar and in numbers. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
 import { count } from '../words.ts'
 import { type Html, html } from './html.ts'
 
-/** @param counts  since the beginning, by kind; what is no kind is left out */
+/** @param counts  since the beginning, by kind; other keys are left out */
 export function outcomesByKind(counts: Record<string, number>): Html {
   const sums = OUTCOME_KINDS.map((kind) => ({ kind, n: counts[kind] ?? 0 }))
   const all = sums.reduce((n, one) => n + one.n, 0)

@@ -1,4 +1,4 @@
-/** The page at `/`: one glance says "polite, not stalled". Pure: a look in, markup out; no inline style or script. */
+/** The page at `/`: one glance says "polite, not stalled". Pure: a view in, markup out; no inline style or script. */
 
 import type { Crawl, Member, Reader } from '@decorum/ledger'
 import type { PartitionView } from '@decorum/ledger/views'
@@ -23,7 +23,7 @@ export function overviewPage(facts: PageFacts): string {
   return layout({ title: 'Decorum', body, frame: facts.frame, place: '/', reload: true })
 }
 
-/** What changes from look to look. */
+/** The part that changes between updates. */
 export function overviewMain({ look, pace, outcomesLimit }: Omit<PageFacts, 'frame'>): Html {
   const partitions = look.kind === 'seen' ? look.partitions : []
   const totals = totalsOf(partitions, OUTCOME_KINDS, look.kind === 'seen' ? look.intake : undefined)
@@ -80,7 +80,7 @@ function lanesTable(lanes: SoonLane[], partitions: PartitionView[], totals: Tota
   const rows = lanes.map(({ partition, lane, origin }) => {
     const part = partitions[partition] ?? { now: lane.due ?? 0 }
     const why = whyItWaits(lane, origin, part)
-    // the clock of a pace group is no site
+    // a lane of a pace group is no site
     const name = /^https?:/.test(lane.origin)
       ? html`<a href="/origins/${encodeURIComponent(lane.origin)}">${lane.origin}</a>`
       : html`${lane.origin}`
@@ -122,11 +122,11 @@ ${table(
 )}</section>`
 }
 
-/** Rows shown; the page of readers has more. */
+/** Rows shown; the readers page has more. */
 const READERS_SHOWN = 20
 const CRAWLS_SHOWN = 20
 
-/** Nothing where there is only the default crawl. */
+/** Shows nothing if there is only the default crawl. */
 function crawls(all: Crawl[], pace: Pace): Html | undefined {
   if (all.length < 2) return undefined
   const shown = [...all].sort((a, b) => b.waiting + b.unread - a.waiting - a.unread).slice(0, CRAWLS_SHOWN)

@@ -1,4 +1,4 @@
-/** The pages: the overview, the forms of operators, the page of each origin; those that only show are in looking.ts. */
+/** The pages: the overview, operators' forms, the page of each origin; read-only pages are in looking.ts. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -58,7 +58,7 @@ function addOverview(scope: FastifyInstance, parts: PageParts): void {
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
-/** What the page to sign in needs is open; it says nothing of the fleet. */
+/** Files of the login page are open; they reveal nothing about the fleet. */
 function addStatic(scope: FastifyInstance): void {
   const { resolve } = createRequire(import.meta.url)
   const uplot = join(dirname(resolve('uplot/package.json')), 'dist')
@@ -128,7 +128,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
       ...more,
     })
   }
-  /** the origin of the address, or the refusal is sent */
+  /** returns the origin in the address, or sends the refusal */
   const originOf = (request: Asking): string | Problem => {
     const asked = read(OriginPath, request.params)
     return asked instanceof Problem ? asked : asked.origin
@@ -155,7 +155,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     const { state } = await ledger.viewOrigin(origin, [])
     const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
     if (body === undefined) return new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
-    return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // written by a stranger: browsers must not take it for anything else
+    return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // untrusted text: browsers must not interpret it as anything else
   })
   scope.post('/origins/:origin', WRITE, async (request: Asking, reply) => {
     const origin = originOf(request)
@@ -166,7 +166,7 @@ function addOrigin(scope: FastifyInstance, parts: PageParts): void {
     if (done instanceof Problem) {
       return page(reply.code(done.status), await show(request, origin, { problem: { problem: done, fields } }))
     }
-    // Shown by a request of its own, so that loading the page again does nothing twice
+    // A redirect to a separate request, so that reloading the page repeats nothing
     return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
   })
   addPolicy(scope, parts, show)

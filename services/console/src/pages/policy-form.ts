@@ -1,4 +1,4 @@
-/** The policy of a site as a form: what the fleet's configuration grants to it, or what it asks for; and what a post of it means. Pure. */
+/** The policy of a site as a form: permissions and restrictions in the fleet's configuration; and the parsing of a post. Pure. */
 import type { Problem } from '@decorum/runtime/http-api'
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import { type Html, html } from './html.ts'
@@ -30,7 +30,7 @@ ${failed !== undefined && html`<p class="notice trouble" role="alert">Not done: 
 </form></section>`
 }
 
-/** As SITE_POLICIES has it; undefined: there is to be none. */
+/** The policy in the form of SITE_POLICIES; undefined: no policy. */
 export function policyOf({
   action,
   delay = '',

@@ -1,4 +1,4 @@
-/** The page at `/readers`: who reads outcomes, and what each has not acknowledged. Pure. */
+/** The page at `/readers`: the readers of outcomes, and the unacknowledged outcomes of each. Pure. */
 import { isRead, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { count, length, some } from '../words.ts'
@@ -13,7 +13,7 @@ export type ReadersPageFacts = {
   limit: number
   frame: Frame
   by: string
-  /** what was done, or why not */
+  /** the action just done, or why not */
   sentence?: string
   failed?: boolean
 }
@@ -34,7 +34,7 @@ ${readersTable(readers)}
 ${silent.map((reader) => html`<p class="small">Nobody reads as <b>${reader.group}</b>. If that is to stay so: <code>${forgetCommand(reader)}</code></p>`)}`
 }
 
-/** A group and its crawl in one field: a crawl's name has no blank. */
+/** A group and its crawl in one field: a crawl's name contains no blank. */
 const nameOf = ({ crawl, group }: Reader): string => `${crawl} ${group}`
 export function readerOf(name: string): { crawl: string; group: string } {
   const [crawl = '', ...group] = name.split(' ')

@@ -1,6 +1,6 @@
 /**
- * The page for owners of sites, which a User-Agent can link to: who visits, what is obeyed, how to slow or stop it, who answers. It is public, so
- * it says nothing about the fleet that a request does not say anyway. Pure.
+ * The page for owners of sites, which a User-Agent can link to: who visits, which rules are obeyed, how to slow or stop it, whom to contact. It is
+ * public, so it says nothing about the fleet that its requests do not show anyway. Pure.
  */
 import { type Agent, contactIn } from '@decorum/config'
 import { type Policy, policies } from '@decorum/robots'
@@ -10,7 +10,7 @@ import { headOf } from './layout.ts'
 
 export type SiteOwnersFacts = {
   agents: readonly Agent[]
-  /** DECORUM_CONTACT: who is responsible for all agents; '' when it is not set */
+  /** DECORUM_CONTACT: the contact for all agents; '' when it is not set */
   contact: string
 }
 
@@ -33,7 +33,7 @@ ${howToSlow(agents)}
   return page.text
 }
 
-/** Each once, the operator's first. */
+/** The contacts without duplicates, the operator's first. */
 function contactsOf(agents: readonly Agent[], contact: string): string[] {
   const all = [contactIn(contact) ?? contact, ...agents.map(({ userAgent }) => contactIn(userAgent) ?? '')]
   return [...new Set(all.filter((one) => one !== ''))]

@@ -1,4 +1,4 @@
-/** The page at `/stops`: the emergency stop with its confirmation, what is stopped, and how that ends. Pure. */
+/** The page at `/stops`: the emergency stop with its confirmation, the stops in force, and how to lift them. Pure. */
 import { EVERYTHING, nameForPeople, type Stop } from '@decorum/ledger'
 import type { StopsAnswer } from '../api/stops.ts'
 import { day } from '../words.ts'
@@ -16,10 +16,10 @@ export type StopFields = {
 
 export type StopsPageFacts = {
   told: StopsAnswer
-  /** who acts when the form names nobody */
+  /** the operator, if the form does not name one */
   by: string
   frame: Frame
-  /** a form that was not done, and why */
+  /** a refused form, and why */
   problem?: { message: string; fields: StopFields }
 }
 
@@ -58,7 +58,7 @@ function inForce(stops: Stop[]): Html | undefined {
   )}</ul>`
 }
 
-/** A post as the API would have been asked. A stop that was not confirmed names nothing, and is refused. */
+/** Converts a post to the API's request. A stop without confirmation names no target, and is refused. */
 export function stopRequestOf({ action, what, names = '', reason = '', by = '' }: StopFields): object {
   const list = names.split(/[\s,]+/).filter((name) => name !== '')
   const target = what === 'everything' ? { everything: true } : { names: list }

@@ -1,13 +1,13 @@
 /**
- * Tables that are rows where there is room, and cards with a name before each value on a telephone. The roles are written out because
- * a screen reader does not recognise a table that is laid out in another way.
+ * Tables that become cards on a telephone, with a name before each value. The ARIA roles are explicit because a screen reader does not
+ * recognise a table with another layout.
  */
 import { type Html, html, type Piece } from './html.ts'
 
-/** `number`: to the right, unbroken. `long`: may break anywhere. `name`: what the row is about, without its name on a card. */
+/** `number`: right-aligned, unbroken. `long`: may break anywhere. `name`: identifies the row, without its name on a card. */
 export type Column = string | readonly [head: string, kind: 'number' | 'long' | 'name']
 
-/** @param names  of the rows, each once on the page: a page that follows the fleet knows by it which row has moved */
+/** @param names  of the rows, unique on the page: updates use them to find rows that have moved */
 export function table(
   label: string,
   columns: readonly Column[],

@@ -1,6 +1,6 @@
 /**
- * The requests of an origin, lane by lane, as they were made: a dot where each began, and behind its end a bar for the delay that the lane
- * owed. A bar is red where the next request began before it was over. Drawn from the notes of the origin. Pure.
+ * The requests of an origin, lane by lane: a dot at each start, and behind its end a bar for the delay that the lane owed. A bar is red if the
+ * next request began before the bar's end. Drawn from the notes of the origin. Pure.
  */
 import type { Note } from '@decorum/ledger'
 import { clock, count, length, some } from '../words.ts'
@@ -19,11 +19,11 @@ export type Request = {
 }
 
 /**
- * A wait that is shorter than its delay by less than this counts as kept: several processes tell the time of Redis apart, each to about a
- * round trip.
+ * A wait that is shorter than its delay by less than this counts as kept: each of several processes knows the time of Redis only to about
+ * a round trip.
  */
 const TOLERATED_MS = 50
-/** So many delays are shown, and never less than a minute. */
+/** Number of delays shown, and never less than a minute. */
 const DELAYS_SHOWN = 25
 const LEAST_SHOWN_MS = 60_000
 const HEIGHT = 30
@@ -32,7 +32,7 @@ export const isShort = ({ owedMs, waitedMs }: Request): boolean =>
   waitedMs !== undefined && waitedMs < owedMs - TOLERATED_MS
 
 /**
- * The exchanges of these notes, the oldest first. One that two notes tell of is one.
+ * The exchanges in these notes, the oldest first. An exchange in two notes appears once.
  * @param notes       newest first
  * @param consentMs   the delay that the site has consented to: no more is owed, whatever the sender would have waited
  */

@@ -1,4 +1,4 @@
-/** The page at `/urls`: what the search box has found, and a URL that waits with the button that cancels it. Pure. */
+/** The page at `/urls`: search results, and a waiting URL with the button that cancels it. Pure. */
 import type { FoundCandidate } from '../find.ts'
 import { day, length, some } from '../words.ts'
 import { type Html, html } from './html.ts'
@@ -7,9 +7,9 @@ import { type Frame, layout } from './layout.ts'
 export type UrlsPageFacts = {
   asked: string
   found: FoundCandidate[]
-  /** what was done, not found or cannot be done */
+  /** the action just done, an empty result, or a refusal */
   sentence?: string
-  /** whose pages may be meant */
+  /** candidates for the page that was meant */
   origins?: string[]
   now: number
   frame: Frame

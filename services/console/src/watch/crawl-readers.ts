@@ -1,12 +1,12 @@
-/** Readers of crawls beside the default one: of those crawls alone that may wait for a reader, and of a bounded number of them. */
+/** Readers of crawls other than the default one: only of crawls that may wait for a reader, and of a bounded number. */
 import type { Crawl, Reader } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 
-/** Crawls whose readers are looked at: those with most outcomes stored. Each costs one call per partition. */
+/** Most crawls whose readers are read: those with most outcomes stored. Each costs one call per partition. */
 const CRAWLS_LOOKED_AT = 20
 
-/** @returns crawl by crawl, and of each those with most to read first; of a crawl that cannot be read, none */
+/** @returns readers by crawl, those with most to read first; none for a crawl that cannot be read */
 export async function readersOfOthers(
   eyes: Pick<LedgerWithViews, 'readers'>,
   crawls: readonly Crawl[],

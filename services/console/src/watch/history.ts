@@ -1,4 +1,4 @@
-/** The last hours from the rings of all partitions, as columns that a chart draws. Pure, but for the reading at its end. */
+/** The last hours from the rings of all partitions, as columns for a chart. Pure, except for the reading at its end. */
 import { TOOK_AT_MOST, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
@@ -18,9 +18,9 @@ export type History = {
   lagMs: Column
   /** per minute */
   outcomes: Record<OutcomeKind, Column>
-  /** answers per minute by status code, or by class where a code is seldom: `404`, `4xx` */
+  /** answers per minute by status code, or by class for a rare code: `404`, `4xx` */
   statuses: Record<string, Column>
-  /** how long exchanges took that ended in an outcome, ms: half of them at most, and 95 of 100 */
+  /** duration of exchanges that ended in an outcome, ms: median and 95th percentile */
   tookMs: { half: Column; most: Column }
 }
 
@@ -50,7 +50,7 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
       for (const minute of known) {
         const [before, here] = [minute[n], minute[n + 1]]
         if (before === undefined || here === undefined) return null
-        // A ledger that was emptied counts from the beginning again
+        // A ledger that was emptied counts from zero again
         sum += Math.max(0, (here.counts[name] ?? 0) - (before.counts[name] ?? 0)) / elapsed(before, here)
       }
       return Math.round(sum * 100) / 100
@@ -78,14 +78,14 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
   }
 }
 
-/** Codes that were counted in the time of the rings. */
+/** Status codes counted in the time of the rings. */
 function statusesOf(rings: Sample[][]): string[] {
   const names = rings.flatMap((ring) => Object.keys(ring[0]?.counts ?? {}))
   const codes = names.flatMap((name) => (name.startsWith('status/') ? [name.slice('status/'.length)] : []))
   return [...new Set(codes)].sort()
 }
 
-/** How long this share of exchanges took at most, from how many took so long: as fine as these are counted. */
+/** The duration that this share of exchanges did not exceed, from the counts by duration: as precise as their classes. */
 function tookOf(counts: number[], share: number): number | null {
   const wanted = counts.reduce((sum, n) => sum + n, 0) * share
   if (wanted === 0) return null
@@ -98,10 +98,10 @@ function tookOf(counts: number[], share: number): number | null {
   return null
 }
 
-/** Minutes between two samples; of one and the same, one, in which nothing happened. */
+/** Minutes between two samples; 1 for a single sample, in which nothing happened. */
 const elapsed = (before: Sample, here: Sample): number => Math.max(1, (here.at - before.at) / MINUTE)
 
-/** The latest sample before the end of each minute, from the minute before the first one on. */
+/** The latest sample before the end of each minute, starting with the minute before the first one. */
 function perMinute(ring: Sample[], first: number, minutes: number): (Sample | undefined)[] {
   const ascending = ring.toReversed()
   let next = 0

@@ -1,4 +1,4 @@
-/** What the console sees of the fleet: one bounded look, taken at most once a second however many people watch. */
+/** The console's view of the fleet: bounded reads, at most once a second for any number of viewers. */
 import { type Crawl, type Member, type Reader, thatAnswer } from '@decorum/ledger'
 import type { Intake, LaneInOrigin, LedgerWithViews, PartitionView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, systemClock } from '@decorum/protocol'
@@ -8,10 +8,10 @@ import { type Recent, recentOf, SAMPLES } from './recent.ts'
 /** Lanes shown on the overview, over all partitions. */
 export const LANES_SHOWN = 25
 
-/** Of the lanes listed, at most one in three is in flight: the waiting ones are the question. */
+/** At most one in three listed lanes is in flight: the waiting ones matter more. */
 const IN_FLIGHT_SHARE = 3
 
-/** What the console needs to see: the ledger's views. */
+/** The parts of the ledger that the console reads. */
 export type Eyes = Pick<
   LedgerWithViews,
   'tags' | 'viewPartition' | 'viewLanes' | 'members' | 'readers' | 'crawls' | 'intake' | 'samples' | 'memory'
@@ -23,29 +23,29 @@ export type Look =
   | {
       kind: 'seen'
       at: number
-      /** those that answer */
+      /** the partitions that answer */
       partitions: PartitionView[]
-      /** how many do not: a master of the cluster is away */
+      /** number of partitions that do not: a master of the cluster is unreachable */
       away: number
       lanes: SoonLane[]
       members: Member[]
-      /** of outcomes of the default crawl, those with most to read first */
+      /** readers of outcomes of the default crawl, those with most to read first */
       readers: Reader[]
-      /** the same of other crawls, crawl by crawl: those with most outcomes stored */
+      /** the same for other crawls, by crawl: those with most outcomes stored */
       otherReaders: Reader[]
       /** the default one first */
       crawls: Crawl[]
-      /** candidates that no gateway has taken in, over all partitions that answer */
+      /** candidates that wait for a gateway, over all partitions that answer */
       intake: Intake
       recent: Recent
-      /** memory of Redis in use, of its maxmemory; of several masters, of that which is fullest */
+      /** memory of Redis in use, of its maxmemory; with several masters, the fullest one's */
       memoryShare?: number
     }
   | { kind: 'blind'; at: number; why: string }
 
 /**
- * @returns a function that looks; looks taken within `freshMs` of each other are one.
- * A ledger that does not answer is a look of its own ('blind'), not an error: the page is needed most at that moment.
+ * @returns a function that reads the fleet; calls within `freshMs` of each other share one view.
+ * An unresponsive ledger gives a special view, not an error: the page is needed most at that moment.
  */
 export function looker(eyes: Eyes, freshMs = 1_000): () => Promise<Look> {
   let last: { at: number; look: Promise<Look> } | undefined
@@ -97,7 +97,7 @@ async function takeLook(eyes: Eyes): Promise<Look> {
 
 /** Lanes in flight whose leases end first, then waiting ones by their due time: two calls per partition. */
 async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
-  // Twice as many as are shown: an emptied lane stays listed until its clock has run down.
+  // Twice as many as are shown: an emptied lane stays listed until its delay is over.
   const perPartition = Math.max(2, Math.ceil((LANES_SHOWN * 2) / eyes.tags.length))
   const listed = await thatAnswer(
     eyes.tags.map(async (_, partition) => {
@@ -116,7 +116,7 @@ async function soonLanes(eyes: Eyes): Promise<SoonLane[]> {
     .slice(0, LANES_SHOWN)
 }
 
-/** What lies in the queues of several partitions. */
+/** Sums up the queues of several partitions. */
 export function summed(intakes: Intake[]): Intake {
   const ages = intakes.flatMap(({ oldestMs }) => (oldestMs === undefined ? [] : [oldestMs]))
   return {

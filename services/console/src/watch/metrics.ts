@@ -1,8 +1,8 @@
 /**
- * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event, and of readers
- * crawl and group, a bounded number of them: never an origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and `decorum_due_lag_seconds`: a deep
- * backlog of one slow site needs one fetcher, not more. Every console reports the same values of the same fleet: a query takes
- * `max by (partition …)` of them before it sums.
+ * Prometheus metrics of the fleet, read from the ledger at scrape time. Labels are partition, kind and event, and for readers crawl and
+ * group, a bounded number of them: never an origin or a URL, of which there are millions. Scale on `decorum_lanes_due` and
+ * `decorum_due_lag_seconds`: a deep backlog of one slow site needs one fetcher, not more. Every console reports the same values for one
+ * fleet: a query takes `max by (partition …)` of them before it sums.
  */
 
 import type { Reader } from '@decorum/ledger'
@@ -30,7 +30,7 @@ const GAUGES: [name: string, help: string, read: Read][] = [
   ['decorum_due_lag_seconds', 'How late the oldest due lane is; 0 when none is due', (part) => lagMs(part) / 1_000],
 ]
 
-/** Groups that have metrics of their own, of the default crawl and of all others: those with most to read. */
+/** Groups with separate metrics, of the default crawl and of all others: those with most to read. */
 const GROUPS = 50
 const LABEL_CHARS = 128
 const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => number][] = [
@@ -51,7 +51,7 @@ const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => numb
 
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
 
-/** Two scrapes of one moment share a look; a ledger that does not answer leaves `decorum_ledger_up` 0 and no stale value. */
+/** Simultaneous scrapes share a view; if the ledger does not answer, `decorum_ledger_up` is 0 and no stale value is reported. */
 export function addFleetMetrics(
   register: Registry,
   ledger: Pick<Eyes, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,

@@ -1,13 +1,13 @@
-/** How fast outcomes came in lately, from the ledger's own counts: a few numbers per sample, for the last minutes. */
+/** The recent pace of outcomes, from the ledger's counts: a few numbers per sample, for the last minutes. */
 import type { Crawl } from '@decorum/ledger'
 
 /** One sample: instant (ms, monotonic), outcomes since the beginning. */
 type Sample = { at: number; outcomes: number }
 
 export const SAMPLE_MS = 2_000
-const KEPT = 91 // three minutes: what the sparkline shows
+const KEPT = 91 // three minutes, as the sparkline shows
 
-/** Crawls with a pace of their own: those with most URLs that wait. */
+/** Crawls with a separate pace: those with most URLs that wait. */
 const CRAWLS = 200
 
 export class Pace {
@@ -36,12 +36,12 @@ export class Pace {
     }
   }
 
-  /** undefined: it has no URLs that wait, or many others have more */
+  /** undefined: the crawl has no waiting URLs, or too many others have more */
   ofCrawl(name: string): Pace | undefined {
     return this.#crawls.get(name)
   }
 
-  /** Outcomes of the last minute, scaled up while less than a minute is known; undefined before two samples. */
+  /** Outcomes of the last minute, extrapolated while less than a minute is known; undefined before two samples. */
   perMinute(): number | undefined {
     const last = this.#samples.at(-1)
     const first = this.#samples.find((sample) => last !== undefined && last.at - sample.at <= 60_000)

@@ -1,4 +1,4 @@
-/** Outcomes that have a reason, by reason: how many, and the latest examples. */
+/** Outcomes that have a reason, by reason: their number, and the latest examples. */
 import { type Note, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
 import { FAILURE_REASONS, GATES, INVALID_REASONS, REFUSED_REASONS } from '@decorum/protocol'
@@ -8,7 +8,7 @@ export type ReasonCount = {
   reason: string
   /** since the beginning */
   total: number
-  /** undefined: the ring has no sample of an hour ago yet */
+  /** undefined: the ring has no sample from an hour ago */
   lastHour: number | undefined
   /** newest first */
   examples: Note[]
@@ -24,7 +24,7 @@ const REASONS: readonly (readonly [ReasonCount['kind'], string])[] = [
   ...REFUSED_REASONS.map((reason) => ['refused', reason] as const),
 ]
 
-/** Those that have happened, the most frequent of the last hour first. One pipeline and two reads per partition. */
+/** Reasons that occurred, the most frequent of the last hour first. One pipeline and two reads per partition. */
 export async function reasonsOf(ledger: LedgerWithViews): Promise<ReasonCount[]> {
   const names = REASONS.map(([kind, reason]) => `${kind}/${reason}`)
   const parts = await thatAnswer(

@@ -1,6 +1,6 @@
 /**
- * What happened lately, from the samples that the ledger keeps: the same for the page, for `decorum status`, which looks once, and for the
- * metric that the alerts go by.
+ * Recent outcomes and intake, from the ledger's samples: the same for the page, for `decorum status`, which reads once, and for the metric
+ * behind the alerts.
  */
 import type { PartitionView, Sample } from '@decorum/ledger/views'
 import { OUTCOME_KINDS } from '@decorum/protocol'
@@ -8,7 +8,7 @@ import { OUTCOME_KINDS } from '@decorum/protocol'
 export type Recent = {
   /** outcomes; undefined: no sample is old enough */
   perMinute?: number | undefined
-  /** candidates that gateways have taken in within the last 10 s or longer; undefined: no sample is old enough */
+  /** candidates processed by gateways within the last 10 s or longer; undefined: no sample is old enough */
   takenIn?: number | undefined
 }
 
@@ -20,10 +20,10 @@ const INTAKE_MS = 10_000
 
 type Counts = PartitionView['counts']
 const outcomesOf = (counts: Counts): number => OUTCOME_KINDS.reduce((n, kind) => n + (counts[kind] ?? 0), 0)
-/** Each URL that was taken in is stored, absorbed, or has an outcome at once. */
+/** Each URL that was processed is stored, absorbed, or has an outcome at once. */
 const takenInOf = (counts: Counts): number => (counts.parked ?? 0) + (counts.absorbed ?? 0) + outcomesOf(counts)
 
-/** @param seen  of each partition that answers its latest samples, the newest first */
+/** @param seen  the latest samples of each partition that answers, the newest first */
 export function recentOf(seen: { view: PartitionView; samples: Sample[] }[]): Recent {
   const paces = seen.map(({ view, samples }) => {
     const before = samples.findLast(({ at }) => isWithin(view.now - at, PACE_MS))
@@ -38,7 +38,7 @@ export function recentOf(seen: { view: PartitionView; samples: Sample[] }[]): Re
 
 const isWithin = (age: number, least: number): boolean => age >= least && age <= LONGEST_MS
 
-/** Counts that have fallen are those of another Redis, or of a flushed one. */
+/** Counts that have fallen belong to another Redis, or to one that was flushed. */
 const since = (view: PartitionView, before: Sample, of: (counts: Counts) => number): number =>
   Math.max(0, of(view.counts) - of(before.counts))
 

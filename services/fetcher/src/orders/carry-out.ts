@@ -1,7 +1,7 @@
 /**
- * One order from its slot to its end: wait for the lane, take its turn, fetch, end the lease. A page and a robots fetch differ only in
- * what is read from the answer and recorded. Nothing is sent without a lease, and every lease ends by itself, so an order that breaks
- * off anywhere holds nothing for ever.
+ * Carries one order from its slot to its end: wait for the lane, take the turn, fetch, end the lease. A page and a robots fetch differ only
+ * in how the answer is read and recorded. Nothing is sent without a lease, and every lease expires, so an order that breaks off anywhere
+ * holds nothing permanently.
  */
 import { LedgerUnavailableError } from '@decorum/ledger'
 import { type Order, orderUrl } from '@decorum/protocol'
@@ -15,13 +15,13 @@ import { release } from './release.ts'
 import type { Outside } from './slots.ts'
 import { waitUntilDue } from './wait.ts'
 
-/** Groups are asked for again after this when the ledger did not answer. */
+/** Pace groups are tried again after this time when the ledger did not answer. */
 const AGAIN_MS = 250
 
 /**
  * Never rejects.
  * @param receivedAt  when this process received the order, by `clock.monotonic()`
- * @param outside     for waits that take no slot
+ * @param outside     for waits outside the slot
  */
 export async function carryOut(
   order: Order,
@@ -70,12 +70,12 @@ export async function carryOut(
   }
 }
 
-/** The turn of the order has not come. */
+/** The turn of the order was not granted. */
 async function notNow(order: Order, turn: Later | Refused | Unused, tools: Tools): Promise<void> {
   if (turn.kind === 'refused') return tools.stats.refused(turn.why)
   if (turn.kind === 'unused') return release(order, tools, turn.why)
-  if (turn.gate === 'stopped') return release(order, tools, 'stopped', turn.waitMs) // who ends the stop wakes the lane
-  // A lane is started a little ahead, a group is not: a request that arrives early loses its place in line.
+  if (turn.gate === 'stopped') return release(order, tools, 'stopped', turn.waitMs) // lifting the stop wakes the lane
+  // A lane is started slightly early, a pace group is not: a request that arrives early loses its place in line.
   return release(order, tools, 'paced', turn.waitMs + START_AHEAD_MS)
 }
 
@@ -84,13 +84,13 @@ function warnOfNoRoom({ origin }: Order, log: Tools['log']): void {
   log.warn({ origin }, sentence)
 }
 
-/** What a ledger that does not answer holds up is tried again by the next order of the lane. */
+/** An order that an unresponsive ledger holds up is left to the next order of its lane. */
 function whenAnswers(error: unknown): Later {
   if (error instanceof LedgerUnavailableError) return { kind: 'later', gate: 'pace-group', waitMs: AGAIN_MS }
   throw error
 }
 
-/** What a span says of the exchange. */
+/** Attributes of the exchange for its span. */
 function attributesOf({ what, bytes, outcome }: Fetched): Record<string, string | number> {
   const status = outcome !== undefined && 'status' in outcome ? outcome.status : undefined
   return {

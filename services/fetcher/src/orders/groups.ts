@@ -1,19 +1,19 @@
-/** For whom an order takes its slot: the groups that share the slots of a fetcher. */
+/** The groups under which an order counts when fetchers share out their slots. */
 
 import type { Groups } from '@decorum/politeness'
 import { Recent } from '@decorum/politeness/admission'
 import { domainOf, type Order } from '@decorum/protocol'
 
-/** Domains that are remembered: finding one takes as long as the rest of an order's way to its slot. */
+/** Most cached domains: finding one takes as long as the rest of an order's way to its slot. */
 const MOST_ORIGINS = 10_000
 const domains = new Recent<string, string>(MOST_ORIGINS)
 
-/** The permit token or the crawl that asked. */
+/** The permit token or the crawl that requested it. */
 export const askerOf = ({ by, crawl }: Order): string => (by === undefined ? `crawl:${crawl}` : `token:${by}`)
 
 /**
- * Who asked; the registrable domain that the order goes to, or whose redirect led there, since a site
- * chooses where its redirects lead; and whether it is a robots fetch, the first request to hosts that may never answer.
+ * The requester; the registrable domain that the order goes to, or the domain whose redirect led there, since a site chooses the
+ * targets of its redirects; and whether it is a robots fetch, the first request to hosts that may never answer.
  */
 export const groupsOf = (order: Order): Groups => [
   askerOf(order),

@@ -1,7 +1,7 @@
 /**
- * Orders out of the queue into slots. A job ends as soon as each of its orders has a slot: from then on the lease decides, and
+ * Moves orders from the queue into slots. A job ends as soon as each of its orders has a slot: from then on the lease decides, and
  * BullMQ repeats nothing. While all slots are taken the job waits, the queue behind it fills, and the gateways stop reserving
- * lanes: that is the back-pressure.
+ * lanes: this is the back-pressure.
  */
 import {
   type Clock,
@@ -25,33 +25,33 @@ export type OrdersInOptions = {
   connection: ConnectionOptions
   slots: Slots
   stats: Stats
-  /** undefined, or when more pages can be kept: no job is begun before */
+  /** undefined, or a promise for room in the sink: no job begins before it resolves */
   room?: () => Promise<void> | undefined
   /**
    * Never rejects.
-   * @param receivedAt  when its job came, by `clock.monotonic()`
-   * @param outside     for waits that take no slot
+   * @param receivedAt  when its job arrived, by `clock.monotonic()`
+   * @param outside     for waits outside the slot
    */
   carryOut: (order: Order, receivedAt: number, outside: Outside) => Promise<void>
-  /** gives an order back for which there is no slot, because one of its groups has its share; never rejects */
+  /** returns an order that gets no slot, because one of its groups has its share; never rejects */
   turnAway: (order: Order) => void
-  /** ends the candidate of an order that cannot be carried out, so that its lane goes on; never rejects */
+  /** ends the candidate of an order that cannot be carried out, so that its lane continues; never rejects */
   endUnreadable: (order: UnreadableOrder, why: string) => Promise<void>
   log: { warn(fields: object, message: string): void }
 }
 
 /**
- * Jobs of one partition that are worked on at once, so that the next ones arrive while one is placed: more when there are many
- * slots to fill, but never more orders than two fifths of the slots.
+ * Jobs of one partition in progress at once, so that the next ones arrive while one is placed: more when there are many slots to fill,
+ * but never more orders than two fifths of the slots.
  */
 const jobsAtOnce = (slots: number): number => Math.min(8, Math.max(2, Math.floor((slots * 2) / 5 / MAX_ORDERS_PER_JOB)))
 
-/** One job, as BullMQ hands it over. */
+/** One job, in BullMQ's form. */
 export type OrdersJob = { readonly id?: string | undefined; readonly data: unknown }
 
 /**
- * What becomes of a job: each of its orders finds a slot, or is given back. Resolves then, and rejects for a job that cannot be read.
- * @param stopped  resolves when nothing waits for room any more
+ * Places a job: each of its orders gets a slot or is returned. Resolves then; rejects for a job that cannot be read.
+ * @param stopped  resolves when no order may wait for room any longer
  */
 export function takeOrders(
   options: Pick<
@@ -105,9 +105,9 @@ export function openOrdersIn(options: OrdersInOptions) {
         ...queueOptions(tag),
         connection,
         concurrency: jobsAtOnce(slots.size),
-        runRetryDelay: 1_000, // Redis was away
-        lockDuration: 60_000, // beyond any wait for a slot: a slot is free again after one deadline
-        maxStalledCount: 0, // a job whose process died is not run again; its leases end by themselves
+        runRetryDelay: 1_000, // Redis was unavailable
+        lockDuration: 60_000, // longer than any wait for a slot: a slot is free again after one deadline
+        maxStalledCount: 0, // a job whose process died is not run again; its leases expire
         removeOnComplete: { count: 0 },
         removeOnFail: { count: 0 },
       },
@@ -122,7 +122,7 @@ export function openOrdersIn(options: OrdersInOptions) {
     return worker
   })
   return {
-    /** No more jobs; resolves when every order that was placed has ended. */
+    /** Stops taking jobs; resolves when every order that was placed has ended. */
     async stop(): Promise<void> {
       stopping.resolve()
       await closeWithin(

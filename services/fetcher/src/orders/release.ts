@@ -1,4 +1,4 @@
-/** Orders that end without a request: their reservation is given back, so that others can use the lane. */
+/** Ends orders without a request: their reservation is released, so that others can use the lane. */
 import type { Agents } from '@decorum/config'
 import type { Ledger } from '@decorum/ledger'
 import { type Gate, type Order, outcomeOf, type UnreadableOrder } from '@decorum/protocol'
@@ -12,7 +12,7 @@ const GATE_OF: Partial<Record<Parameters<typeof release>[2], Gate>> = {
   share: 'share',
 }
 
-/** Releases a reservation that this process will not start: at once, or deferred by `waitMs`. Never rejects. */
+/** Releases a reservation that this process will not start: immediately, or deferred by `waitMs`. Never rejects. */
 export async function release(
   order: Order,
   { ledger, stats }: Pick<Tools, 'ledger' | 'stats'>,
@@ -25,8 +25,8 @@ export async function release(
 }
 
 /**
- * Ends the candidate of an order that cannot be read: its lane would only send the same order again. Never rejects: when the
- * ledger does not answer, the reservation ends by itself and the order comes again.
+ * Ends the candidate of an unreadable order: its lane would only send the same order again. Never rejects: when the ledger does not
+ * answer, the reservation expires and the order is sent again.
  */
 export async function endUnreadable(
   { agent, origin, fence, id, path, attempt, crawl, meta }: UnreadableOrder,

@@ -1,6 +1,6 @@
 /**
- * How many orders may run at once, and whose order takes the next slot (`Shares`). Further ones wait, first come, first served; one of a
- * group that has its share already is turned away while others need the slots.
+ * Limits the orders that run at once, and decides which order takes the next slot (`Shares`). Further orders wait, first come, first
+ * served; an order of a group that already has its share is turned away while others need the slots.
  */
 
 import { type Groups, Shares } from '@decorum/politeness'
@@ -8,19 +8,19 @@ import type { Clock } from '@decorum/protocol'
 
 export type Slots = ReturnType<typeof openSlots>
 
-/** Gives the slot up while it waits for something else than the answer of a site, and takes the next free one then. */
+/** Frees the slot during a wait for anything but the answer of a site, and takes the next free one afterwards. */
 export type Outside = <T>(wait: () => Promise<T>) => Promise<T>
 
 export type Task = {
   groups: Groups
   /** never rejects */
   run: (outside: Outside) => Promise<void>
-  /** it gets no slot, because this group has its share */
+  /** called when it gets no slot, because this group has its share */
   turnAway: (group: string) => void
 }
 
 export function openSlots(clock: Clock, count: number, shares = new Shares(clock, count)) {
-  /** tasks that have given their slot up for a while */
+  /** tasks that have freed their slot for a while */
   let outside = 0
   const queue: { groups: Groups; begin: () => void; turnAway?: (group: string) => void }[] = []
   let emptied: (() => void)[] = []
@@ -29,7 +29,7 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
     void run(outsideOf(groups)).then(
       () => ended(groups),
       (error: unknown) => {
-        ended(groups) // a fault of this program: the slot is free again, and the rejection stays unhandled, so that it is noticed
+        ended(groups) // a bug: the slot is free again, and the rejection stays unhandled, so that it is noticed
         throw error
       },
     )
@@ -44,7 +44,7 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
       } finally {
         if (shares.taken < shares.size) shares.take(groups)
         else {
-          // Its leases run, so it comes before those that have not begun.
+          // Its leases are running, so it comes before orders that have not begun.
           await new Promise<void>((resume) => {
             shares.wait(groups)
             queue.unshift({
@@ -78,7 +78,7 @@ export function openSlots(clock: Clock, count: number, shares = new Shares(clock
     }
   }
   return {
-    /** how many there are; may be changed at any time */
+    /** number of slots; may be changed at any time */
     get size(): number {
       return shares.size
     },

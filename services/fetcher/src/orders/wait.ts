@@ -1,4 +1,4 @@
-/** The wait before an order: until its lane is due. */
+/** Waits until the lane of an order is due. */
 import { type Agent, type Agents, UNKNOWN_AGENT_WAIT_MS } from '@decorum/config'
 import type { Order } from '@decorum/protocol'
 
@@ -35,15 +35,15 @@ export async function waitUntilDue(order: Order, tools: Tools): Promise<Agent | 
 }
 
 /**
- * The same instants for all orders of this process, so that those of about the same time are started by one call. A pace group is not
- * started ahead of its time, so lanes with groups do not use it.
+ * Rounds to instants common to all orders of this process, so that orders due at about the same time are started by one call. A pace group
+ * is never started early, so lanes with groups do not use this.
  * @returns ms from now, at most START_TOGETHER_MS less than `ms`
  */
 function togetherIn(now: number, ms: number): number {
   return Math.floor((now + ms) / START_TOGETHER_MS) * START_TOGETHER_MS - now
 }
 
-/** Agent names that have been reported once; their orders come again and again. */
+/** Agent names that have been reported once; their orders arrive repeatedly. */
 const reported = new WeakMap<Agents, Set<string>>()
 function isFirstOf(agents: Agents, name: string): boolean {
   const names = reported.get(agents) ?? new Set<string>()

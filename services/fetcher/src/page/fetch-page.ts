@@ -1,4 +1,4 @@
-/** One page: its exchange, what is kept of the answer, and what is read from it. */
+/** One page: its exchange, the part of the answer that is kept, and the facts read from it. */
 
 import type { Agent } from '@decorum/config'
 import { type ArchiveRef, base32, isConditional, linesOf, meaningOf, type Order, orderUrl } from '@decorum/protocol'
@@ -41,7 +41,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     startBytes: startBytesFor,
   })
   const now = (): number => ledger.wall(ledger.partitionOf(origin))
-  // Of the clock of its outcome's `at`, not of this machine's
+  // By the clock of its outcome's `at`, not by this machine's
   result.startedAt = Math.round(now() - (ledger.clock.monotonic() - result.endedAt) - result.timing.totalMs)
   if (result.kind === 'not-sent') return { what: 'not-sent', endedAt: result.endedAt, bytes: 0, load: NORMAL_LOAD }
   const most = Math.min(order.maxAttempts ?? maxAttempts, maxAttempts)
@@ -57,7 +57,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
   const done = { ...took, bytes: body.bytes }
   try {
     if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
-    const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the answer to a HEAD is in its outcome as a whole
+    const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the outcome contains the whole answer to a HEAD
     const kept = () => pageOf(order, agent, asked.headers, result)
     const redirect = readRedirect(status, headers, answered)
     if (redirect !== undefined) {
@@ -67,11 +67,11 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     const url = orderUrl(order)
     const start = isCoded(headers) ? new DecodedStart(headers) : undefined
     const saysAtOnce = start === undefined ? saysOf(url, headers, agent, body.start()) : undefined
-    // For a small page both are at hand, and awaiting them would cost as much as making the digest.
+    // A small page has both at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(ledger.clock, result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
-    if (isCut) result.truncated = 'disconnect' // readers of the kept page read what came, as of any other page that broke off
+    if (isCut) result.truncated = 'disconnect' // readers of the kept page read the part that arrived, as for any page that broke off
     const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
     const mayKeep = !agent.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
@@ -79,7 +79,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     if (isKept && mayKeep && revisit === undefined) archive = await keep(kept(), lease.keepMs(), tools)
     else if (isKept && mayKeep && revisit !== undefined && sink.keepsRevisits) {
       const payloadDigest = revisit === 'identical-payload-digest' ? digest : request?.knownDigest
-      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page lies there
+      await keep({ ...kept(), revisit: { kind: revisit, digest: payloadDigest } }, lease.keepMs(), tools) // no page is stored there
     }
     const unchanged = revisit === undefined ? undefined : true
     result.tolerated.push(...ofCoding)
@@ -102,7 +102,7 @@ function pageOf(order: Order, agent: Agent, headers: string[], answer: Answer): 
   return { kind: 'page', url, agent: agent.name, requestHead: head, answer, id, ...defined({ meta }) }
 }
 
-/** How an answer shows that the page is as the frontier knows it; undefined: it does not. @param digest  of its body */
+/** The evidence in an answer that the page is unchanged; undefined: there is none. @param digest  of its body */
 function revisitOf({ request }: Order, { status, truncated }: Answer, digest: string): Revisit | undefined {
   if (status === 304 && isConditional(request)) return 'server-not-modified'
   const isWhole = status >= 200 && status < 300 && truncated === ''
@@ -126,7 +126,7 @@ function fetchedBody(answer: Answer, digest: string): FetchedBody {
   }
 }
 
-/** Numbers of outcomes are whole: polars takes a column for one of integers by its first lines, and stops at the first that is not. */
+/** Numbers in outcomes are integers: polars infers an integer column from its first lines, and fails at the first other number. */
 function inWholeMs(timing: Answer['timing']): Answer['timing'] {
   const rounded = { ...timing }
   for (const phase in rounded) {

@@ -1,4 +1,4 @@
-/** The robots fetch of an order. The sink keeps each hop as an exchange of its own, the last with what was concluded. */
+/** Carries out the robots fetch of an order. The sink keeps each hop as a separate exchange, the last one with the conclusion. */
 import type { Agent } from '@decorum/config'
 import type { Order } from '@decorum/protocol'
 import type { RobotsEvent } from '@decorum/robots'
@@ -16,7 +16,7 @@ export async function fetchAndKeepRobots(order: Order, lease: Lease, tools: Tool
   return fetched
 }
 
-/** All bodies are discarded. */
+/** Discards all bodies. */
 async function keepHops(origin: string, { hops, event }: RobotsAnswer, agent: Agent, tools: KeepTools): Promise<void> {
   for (const [at, { url, answer, headers }] of hops.entries()) {
     if (tools.sink.keepsBodies) {

@@ -1,16 +1,15 @@
-/** What the site says about the page of an answer, for its outcome. */
+/** Reads a site's statements about a page for its outcome. */
 
 import type { Agent } from '@decorum/config'
 import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
 import type { PageSays } from '@decorum/protocol'
 import { type Headers, isCoded } from '@decorum/sending/bodies'
 
-/** How much of the start of a body on the wire is kept to be read here. A body with a content coding is read while it
- * is decoded. */
+/** Bytes of a body's start on the wire that are kept for this. A body with a content coding is read while it is decoded. */
 export const startBytesFor = (headers: Headers): number =>
   isHtml(headers) !== false && !isCoded(headers) ? HEAD_BYTES : 0
 
-/** Takes the decoded start of one body. */
+/** Receives the decoded start of one body. */
 export class DecodedStart {
   readonly #pieces: Uint8Array[] = []
   #room: number
@@ -21,7 +20,7 @@ export class DecodedStart {
 
   take(chunk: Uint8Array): void {
     if (this.#room <= 0) return
-    const piece = Buffer.from(chunk.subarray(0, this.#room)) // a copy: a decoder may use its memory again
+    const piece = Buffer.from(chunk.subarray(0, this.#room)) // a copy: a decoder may reuse its memory
     this.#pieces.push(piece)
     this.#room -= piece.length
   }
@@ -34,7 +33,7 @@ export class DecodedStart {
 /** The product tokens of each agent, in lower case. */
 const tokens = new WeakMap<Agent, readonly string[]>()
 
-/** @param start  of the body without its content coding; of a body in memory to be read before its digest is made */
+/** @param start  of the body without its content coding; if the body is in memory, read it before its digest is made */
 export function saysOf(
   url: string,
   headers: Headers,

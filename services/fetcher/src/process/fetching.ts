@@ -25,7 +25,7 @@ import type { Sink } from '../sink/sink.ts'
 import { openStats } from '../stats.ts'
 import type { Tools } from '../tools.ts'
 
-/** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis will not do */
+/** @throws SettingsError for a sink that cannot be opened, LedgerUnfitError or LedgerUnavailableError when Redis cannot be used */
 export async function startFetching(joined: Joined<Config>, log: Logger): Promise<Role> {
   const { config } = joined
   const { agents, egress, guard } = config
@@ -96,7 +96,7 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
     slots: config.FETCH_CONCURRENCY,
     about: aboutThisProcess(following, { keepsPages }),
   })
-  // A missing announcement shows the others that this fetcher is away. Only a ledger that refuses it for good ends it.
+  // A missing announcement shows the others that this fetcher is unreachable. Only a permanent refusal by the ledger ends it.
   const announce = () => {
     stats.configVersion = following.now().version
     ledger.announce(member()).catch((error: unknown) => endIfUnfit(error, log))
@@ -138,10 +138,10 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   }
 }
 
-/** Of the ledger, as they may change. */
+/** The settings of the ledger that may change. */
 const limitsOf = ({ BACK_OFF_MS }: Config) => ({ backOffMs: BACK_OFF_MS })
 
-/** The sink of PAGE_SINK; where several crawls share the fleet, one that keeps each page where its crawl wants it. */
+/** The sink of PAGE_SINK; if several crawls share the fleet, a sink that keeps each page in the folder of its crawl. */
 async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<Sink> {
   const { agents } = config
   const store = storeOptions(config)
@@ -153,15 +153,15 @@ async function sinkOf(config: Config, contentUrl: string, log: Logger): Promise<
   return openCrawlSinks({ folder: config.crawls, own, ownFolder: config.ARCHIVE_DIR, open, onError })
 }
 
-/** Files of a folder with a bound hold a tenth of it at most, so that removing one does not remove most of what is kept. */
+/** Files in a bounded folder have at most a tenth of its bound, so that removing one does not remove most pages. */
 const fileLimit = ({ ARCHIVE_MAX_BYTES: most }: Config): { maxBytes?: number } =>
   most === 0 ? {} : { maxBytes: Math.min(1_000_000_000, Math.max(1_000_000, Math.ceil(most / 10))) }
 
-/** Keeps ARCHIVE_DIR within ARCHIVE_MAX_BYTES, where both are set. @returns what stops that */
+/** Keeps ARCHIVE_DIR within ARCHIVE_MAX_BYTES, if both are set. @returns a function that stops that */
 function boundArchive(config: Config, ledger: Ledger, log: Logger): () => Promise<void> {
   const { ARCHIVE_DIR: folder, ARCHIVE_MAX_BYTES: maxBytes, LEASE_MS: leaseMs, PAGE_SINK } = config
   if (folder === '' || maxBytes === 0 || PAGE_SINK !== 'warc') return async () => {}
-  // Entries of a stream never go back, as the ledger's time does not when Redis's clock leaps back; after a leap ahead that clock is the later one.
+  // Stream entries never go backwards, and neither does the ledger's time when Redis's clock does; after a jump ahead that clock is later.
   const now = (): number => Math.max(ledger.now(), ledger.wall())
   return keepWithin({ folder, maxBytes, leaseMs, log, oldestOutcome: () => ledger.oldestOutcome(), now })
 }

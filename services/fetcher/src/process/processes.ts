@@ -9,8 +9,8 @@ import { CHILD } from './fork.ts'
 
 /**
  * @param env  the environment of this process; the fetching processes get the same, each with its share of the slots
- * @param early  the first of them, where its start has begun already
- * @throws     what stopped the first start of a process
+ * @param early  the first fetching process, if it has been started already
+ * @throws     the error of the first start of a process
  */
 export async function superviseFetching(
   { FETCH_PROCESSES: count, FETCH_CONCURRENCY: slots, LEASE_MS: patienceMs }: Config,
@@ -22,7 +22,7 @@ export async function superviseFetching(
     const share = Math.floor(slots / count) + (at < slots % count ? 1 : 0) // FETCH_CONCURRENCY is the sum
     return { ...env, FETCH_CONCURRENCY: String(share), FETCH_PROCESSES: '0' }
   })
-  // An exchange may take its whole deadline, and its completion a while more: never longer than its lease.
+  // An exchange may take its whole deadline plus the time to complete it, but never longer than its lease.
   const options = {
     name: 'fetching process',
     module: CHILD,

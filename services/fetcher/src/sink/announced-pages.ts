@@ -1,4 +1,4 @@
-/** Pages that workers of pools have fetched and whose bodies they sent: kept like those of the fetcher itself. */
+/** Keeps pages whose bodies workers of pools sent in, like pages of the fetcher itself. */
 
 import { systemClock } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -47,6 +47,6 @@ export async function openAnnouncedPages(which: string, options: SinkOptions): P
   }
 }
 
-/** The body that is stored has neither a coding nor the length that it had on the wire. No field ends its line. */
+/** The stored body has neither a coding nor its length on the wire. No field contains a line end. */
 const asStored = (name: string): string =>
   /^content-(encoding|length)$/i.test(name) ? `X-Archive-Orig-${name}` : name.replace(/[^\w!#$%&'*+.^`|~-]/g, '-')

@@ -1,7 +1,7 @@
 /**
- * Pages as WARC 1.1 (ISO 28500): response and request of each exchange, one gzip member per record, one writer per
- * process. A file is called `….open` while it is written; all complete records of a killed writer can be read. Bodies are
- * stored as they came over the wire, with their content coding and without the transfer coding.
+ * Pages as WARC 1.1 (ISO 28500): response and request of each exchange, one gzip member per record, one writer per process. A file has
+ * the suffix `.open` while it is written; all complete records of a killed writer can be read. Bodies are stored as received, with
+ * their content coding and without the transfer coding.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,16 +17,16 @@ import { openWarcFiles, type WarcFilesOptions } from './warc-files.ts'
 import { newRecordId, type Packing, packRecord, type WarcFields } from './warc-record.ts'
 
 const LARGE_AT_ONCE = 2
-/** Of revisit records. */
+/** The profiles of revisit records. */
 const PROFILES = 'http://netpreserve.org/warc/1.1/revisit/'
 
 /**
- * @param folder  is made when it does not exist
+ * @param folder  is created if it does not exist
  */
 export async function openArchive(folder: string, agents: Agents, options?: WarcFilesOptions): Promise<Sink> {
   const files = await openWarcFiles(folder, (file) => warcinfo(file, agents), options)
   // A large page is in memory as a whole while it is packed and written, at most about four times: the block, the record, and
-  // what gzip makes of it. So only two of them are packed at a time.
+  // gzip's output. So at most two of them are packed at a time.
   const inTurn = openTurns(LARGE_AT_ONCE)
   return {
     keepsBodies: true,
@@ -42,7 +42,7 @@ export async function openArchive(folder: string, agents: Agents, options?: Warc
   }
 }
 
-/** The body from its temporary file. @throws Error when the file no longer has the bytes that were digested */
+/** The body from its temporary file. @throws Error when the file no longer contains the bytes that were digested */
 async function readWhole({ body }: Answer, digest: Uint8Array): Promise<Uint8Array[]> {
   const read = createHash('sha1')
   const chunks: Uint8Array[] = []
@@ -54,7 +54,7 @@ async function readWhole({ body }: Answer, digest: Uint8Array): Promise<Uint8Arr
   return chunks
 }
 
-/** @throws Error when the memory of a chunk was freed meanwhile, which would be a fault of this program */
+/** @throws Error when the memory of a chunk has already been freed, which would be a bug */
 function assertWhole({ body }: Answer, kept: Uint8Array[]): Uint8Array[] {
   const bytes = kept.reduce((total, chunk) => total + chunk.length, 0)
   if (bytes !== body.bytes) throw new Error(`${bytes} of ${body.bytes} bytes of a body are in memory`)
@@ -88,7 +88,7 @@ async function pack({
   if (digest !== undefined) said.push(['WARC-Payload-Digest', digest])
   if (revisit !== undefined) said.push(['WARC-Profile', PROFILES + revisit.kind], ['WARC-Refers-To-Target-URI', uri])
   if (answer.truncated) said.push(['WARC-Truncated', answer.truncated === 'type' ? 'unspecified' : answer.truncated])
-  // Of a 304 nothing: pywb shows the head of a revisit with the earlier body, and a browser that reads 304 shows no body
+  // The head of a 304 is not stored: pywb shows the head of a revisit with the earlier body, and a browser that reads 304 shows no body
   const isHeadless = revisit?.kind === 'server-not-modified'
   const block: Uint8Array[] = isHeadless ? [] : [responseHead(answer)]
   if (revisit === undefined) {
@@ -125,7 +125,7 @@ async function pack({
   }
 }
 
-/** A body with a content coding is packed already. Of other types than text, and where a coding is not known, a sample is looked at. */
+/** Whether gzip is worth it: a body with a content coding is packed already. For types other than text, and for unknown codings, a sample decides. */
 function packingOf({ headers }: Answer): Packing {
   if (isCoded(headers))
     return codingsOf(headers).every((coding) => ACCEPTED_CODINGS.includes(coding)) ? 'store' : 'look'
@@ -135,9 +135,9 @@ function packingOf({ headers }: Answer): Packing {
 }
 
 /**
- * The head as received, octet by octet, except that the stored body is no longer chunked: the fields that said so, and a length
- * beside them, which does not count (RFC 9112 §6.3), get other names. HTTP/2 is written as HTTP/1.1, as archives have it, with a reason
- * phrase because their readers expect one.
+ * The head as received, octet by octet, except that the stored body is no longer chunked: Transfer-Encoding, and a length beside it,
+ * which does not count (RFC 9112 §6.3), get other names. HTTP/2 is written as HTTP/1.1, as archives expect, with a reason phrase because
+ * their readers require one.
  */
 function responseHead({ status, statusText, headers, protocol }: Answer): Buffer {
   const phrase = protocol === 'h2' ? (http.STATUS_CODES[status] ?? '') : statusText
@@ -151,7 +151,7 @@ function responseHead({ status, statusText, headers, protocol }: Answer): Buffer
 }
 
 const isTransfer = (name: string): boolean => name.length === 17 && name.toLowerCase() === 'transfer-encoding'
-/** CR and LF alone become blanks (RFC 9112 §2.2), so that a line stays one to every reader; other control octets are kept as they came. */
+/** A lone CR or LF becomes a blank (RFC 9112 §2.2), so that every reader sees one line; other control octets are kept unchanged. */
 const oneLine = (text: string): string => (LINE_END.test(text) ? text.replace(LINE_ENDS, ' ') : text)
 const LINE_END = /[\r\n]/
 const LINE_ENDS = /\r\n|\r|\n/g

@@ -1,6 +1,6 @@
 /**
- * Keeps the pages of several crawls that share a fleet, each in the folder of its own crawl. A crawl writes a note into the folder
- * DECORUM_CRAWLS: `<run>.json`, where the ids of its candidates begin with `<run>-`. The note `default.json` is for all other
+ * Keeps the pages of several crawls that share a fleet, each in the folder of its crawl. A crawl writes a note into the folder
+ * DECORUM_CRAWLS: `<run>.json`, if the ids of its candidates begin with `<run>-`. The note `default.json` is for all other
  * candidates.
  */
 
@@ -11,7 +11,7 @@ import type { ArchiveRef } from '@decorum/protocol'
 import { systemClock } from '@decorum/protocol'
 import type { Page, Sink } from './sink.ts'
 
-/** `out`: when this folder is gone, the crawl was given up and nothing is kept. `pages`: where to; '' keeps none. */
+/** `out`: if this folder no longer exists, the crawl was abandoned and nothing is kept. `pages`: the target folder; '' keeps none. */
 type Note = { out: string; pages: string }
 type Kept = Note & { sink: Promise<Sink> | undefined }
 
@@ -19,9 +19,9 @@ const LOOK_EVERY_MS = 500
 const RUN = /^([a-z0-9]+)-\d/
 
 export type CrawlSinksOptions = {
-  /** of notes */
+  /** the folder of notes */
   folder: string
-  /** this fetcher's own sink: for robots.txt, and for crawls that keep their pages in the same folder */
+  /** this fetcher's sink: for robots.txt, and for crawls that keep their pages in the same folder */
   own: Sink
   /** ARCHIVE_DIR, or '' */
   ownFolder: string
@@ -52,7 +52,7 @@ export function openCrawlSinks({ folder, own, ownFolder, open, onError }: CrawlS
     try {
       return JSON.parse(await readFile(join(folder, `${run}.json`), 'utf8')) as Note
     } catch {
-      return undefined // removed meanwhile
+      return undefined // removed in the meantime
     }
   }
 

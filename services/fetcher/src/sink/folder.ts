@@ -1,4 +1,4 @@
-/** Pages as files: for each URL its decoded body and a JSON file with the rest, in a folder per host. The latest page stays. */
+/** Keeps pages as files: for each URL the decoded body and a JSON file with the rest, in a folder per host. Only the latest page is kept. */
 
 import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,8 +10,8 @@ import { type Unpacked, unpack, unpacking } from '@decorum/sending/bodies'
 import type { Page, Sink } from './sink.ts'
 
 /**
- * Bodies are decoded into the file piece by piece, so none is in memory as a whole. How many are decoded at a time in this
- * process: decode.ts.
+ * Bodies are decoded into the file piece by piece, so none is in memory as a whole. decode.ts limits how many are decoded at a time in
+ * this process.
  */
 export async function openFolder(folder: string): Promise<Sink> {
   await mkdir(folder, { recursive: true })
@@ -22,7 +22,7 @@ export async function openFolder(folder: string): Promise<Sink> {
       const { host } = new URL(page.url)
       const place = join(safe(host), hash('sha256', page.url, 'hex').slice(0, 32))
       const path = join(folder, place)
-      const part = `${path}.${process.pid}-${serial++}.part` // so that no reader sees half a file
+      const part = `${path}.${process.pid}-${serial++}.part` // so that no reader finds half a file
       const { body } = page.answer
       const inTurn = body.inMemory() === undefined ? unpacking.largePages : unpacking.smallPages
       return inTurn(async () => {
@@ -48,11 +48,11 @@ export async function openFolder(folder: string): Promise<Sink> {
 /** A host as a file name: not every file system allows the brackets and colons of IPv6 addresses and ports. */
 const safe = (host: string): string => host.replace(/[^a-z0-9.-]/gi, '_').replace(/^\.+/, '_')
 
-/** `coding`: as they were applied, `identity` without one */
+/** `coding`: the codings in the order of application, `identity` without one */
 type Note = { coding: string; cut: Unpacked['cut']; undecodable?: string }
 type Written = Note & { bytes: number }
 
-/** A body that does not decode is kept as it came. */
+/** A body that does not decode is kept as received. */
 async function writeBody(path: string, { answer }: Page, signal: AbortSignal): Promise<Written> {
   const file = await open(path, 'wx')
   try {

@@ -1,4 +1,4 @@
-/** The index of a WARC file, CDXJ: one line for each page, from what is known while it is written, or from the record itself. */
+/** The index of a WARC file, CDXJ: one line for each page, from the facts at writing time, or from the record itself. */
 
 import { type ArchiveRef, contentTypeOf, mediaTypeOf } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -9,18 +9,18 @@ import { uriOf } from './target-uri.ts'
 
 /** One line without its place in the file. */
 export type IndexEntry = {
-  /** as WARC-Target-URI has it */
+  /** in the form of WARC-Target-URI */
   uri: string
-  /** as WARC-Date has it */
+  /** in the form of WARC-Date */
   date: string
   mime: string
-  /** undefined: the record has no head of an answer */
+  /** undefined: the record contains no head of an answer */
   status: number | undefined
-  /** of the payload; undefined: a 304 for a copy whose digest the frontier did not give */
+  /** digest of the payload; undefined: a 304 for a copy whose digest the frontier did not give */
   digest: string | undefined
 }
 
-/** What replay tools call a record that stands for an earlier one. */
+/** The term of replay tools for a record that stands for an earlier one. */
 export const REVISIT_MIME = 'warc/revisit'
 
 export function mimeOf(headers: Headers): string {
@@ -28,8 +28,8 @@ export function mimeOf(headers: Headers): string {
 }
 
 /**
- * The key by which pywb and similar tools look up a URL, 14-digit time, JSON with the fields of cdxj-indexer. To be sorted as bytes when the file is complete.
- * @returns '' for a 304 that nobody asked for: a tool would show it, which has no page, in place of an earlier capture
+ * The key by which pywb and similar tools look up a URL, 14-digit time, JSON with the fields of cdxj-indexer. Sort it as bytes when the file is complete.
+ * @returns '' for an unrequested 304: a tool would show it, without a page, in place of an earlier capture
  */
 export function indexLine({ uri, date, mime, status, digest }: IndexEntry, at: ArchiveRef): string {
   if (status === 304) return ''
@@ -45,10 +45,10 @@ export function indexLine({ uri, date, mime, status, digest }: IndexEntry, at: A
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** Of the record and of the answer together: more than any fetcher writes, which reads heads of 256 KiB. */
+/** Limit for both heads, of the record and of the answer: more than a fetcher writes, which reads heads of 256 KiB. */
 const HEADS_MAX_BYTES = 1024 * 1024
 
-/** undefined: a record without a line of its own (warcinfo, request, metadata), or none of ours. */
+/** undefined: a record without an index line (warcinfo, request, metadata), or one from another program. */
 export function entryOf({ content }: Pick<Member, 'content'>): IndexEntry | undefined {
   const start = content.subarray(0, HEADS_MAX_BYTES)
   const recordEnd = start.indexOf(HEAD_END)

@@ -1,4 +1,4 @@
-/** Keeps a page in a sink that may be slow or fail: the outcome is then written without a reference, and the lane goes on. */
+/** Keeps a page in a sink that may be slow or fail: the outcome is then written without a reference, and the lane continues. */
 import type { Ledger } from '@decorum/ledger'
 import type { ArchiveRef } from '@decorum/protocol'
 import { within } from '@decorum/protocol/within'
@@ -14,7 +14,7 @@ export type KeepTools = {
 
 /**
  * @param ms  how long the outcome waits for its reference
- * @returns   where the page lies; undefined when the sink does not say, or when it failed, which is counted and logged
+ * @returns   where the page is stored; undefined when the sink does not report that, or when it failed, which is counted and logged
  */
 export async function keep(
   page: Page,
@@ -28,7 +28,7 @@ export async function keep(
     return error
   }
   try {
-    const stored = (async () => sink.store(page, waiting.signal))() // a sink of the operator's own may throw at once
+    const stored = (async () => sink.store(page, waiting.signal))() // an operator's sink may throw at once
     return await within(ledger.clock, stored, ms, tooLate)
   } catch (error) {
     stats.sinkFailed(error, log)

@@ -1,19 +1,19 @@
 /**
- * When the files of a folder were last written to, by Redis's clock. The time that a file system gives a file is that of another clock, which
- * may be an hour behind, or may have been when it was written. So a file counts as written until the look at which its size and its
- * time were last found to have changed; what was seen is kept beside the files, in `retention.json`. Where that is lost, files count as just written.
+ * When the files of a folder were last written to, by Redis's clock. The time that a file system gives a file comes from another clock,
+ * which may be an hour behind, or may have been when it was written. So a file counts as written until the last check at which its size
+ * or time had changed; the results are stored beside the files, in `retention.json`. If they are lost, files count as just written.
  */
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const NAME = 'retention.json'
-/** Text of this form: size and time of the file, and Redis's clock at the first look that found them, ms. */
+/** Text of this form: size and time of the file, and Redis's clock at the first check that found them, ms. */
 type Seen = Record<string, [bytes: number, mtimeMs: number, at: number]>
 
 export type Kept = {
   name: string
   bytes: number
-  /** an instant by Redis's clock: since then nothing was written to it */
+  /** an instant by Redis's clock, since which nothing was written to it */
   quietSince: number
 }
 
@@ -27,7 +27,7 @@ export async function lastWrites(folder: string, names: readonly string[], now: 
     if (found === undefined) continue // another process has removed or renamed it
     const { size, mtimeMs } = found
     const [bytes, written, at] = before[name] ?? []
-    // A clock of Redis that has leapt back: the look counts as one of now
+    // Redis's clock went backwards: the check counts as made now
     const quietSince = bytes === size && written === mtimeMs && at !== undefined && at <= now ? at : now
     after[name] = [size, mtimeMs, quietSince]
     kept.push({ name, bytes: size, quietSince })
@@ -36,7 +36,7 @@ export async function lastWrites(folder: string, names: readonly string[], now: 
   if (text !== JSON.stringify(before)) {
     const draft = join(folder, `${NAME}.${process.pid}`)
     await writeFile(draft, text)
-    await rename(draft, join(folder, NAME)) // of several processes the last one; each entry is true by itself
+    await rename(draft, join(folder, NAME)) // with several processes the last one wins; each entry is correct independently
   }
   return kept
 }
@@ -49,6 +49,6 @@ async function readSeen(folder: string): Promise<Seen> {
     )
     return Object.fromEntries(entries)
   } catch {
-    return {} // the first look, or nothing that can be read
+    return {} // the first check, or an unreadable file
   }
 }

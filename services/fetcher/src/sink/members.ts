@@ -1,19 +1,19 @@
-/** The gzip members of a WARC file, as far as they are complete: a killed writer's file may end anywhere. */
+/** Finds the complete gzip members of a WARC file: a killed writer's file may end anywhere. */
 
 import { open } from 'node:fs/promises'
 import { inflateRawSync } from 'node:zlib'
 import { DECODED_MAX_BYTES } from '@decorum/sending'
 
-/** Members are looked for in so much of the file at a time; one that is larger doubles it. */
+/** Bytes of the file that are searched at a time; a larger member doubles this. */
 const WINDOW_BYTES = 1024 * 1024
-/** Of gzip without optional fields, as zlib writes it; and its check sum and length. */
+/** Lengths for gzip without optional fields, as zlib writes it: head, and check sum with length. */
 const HEAD_BYTES = 10
 const TAIL_BYTES = 8
 
-/** In bytes of the file; `content` is unpacked. */
+/** Positions in bytes of the file; `content` is unpacked. */
 export type Member = { offset: number; length: number; content: Buffer }
 
-/** In their order, up to the first one that is cut off or is none. */
+/** The members in order, up to the first incomplete or invalid one. */
 export async function* completeMembers(path: string): AsyncGenerator<Member> {
   const file = await open(path, 'r')
   try {
@@ -40,7 +40,7 @@ export async function* completeMembers(path: string): AsyncGenerator<Member> {
   }
 }
 
-/** The one that `from` begins with. */
+/** The member at the start of `from`. */
 function memberIn(from: Buffer): Omit<Member, 'offset'> | undefined {
   if (from.length <= HEAD_BYTES + TAIL_BYTES || from[0] !== 0x1f || from[1] !== 0x8b || from[3] !== 0) return undefined
   try {
@@ -52,6 +52,6 @@ function memberIn(from: Buffer): Omit<Member, 'offset'> | undefined {
     const isWhole = length <= from.length && from.readUInt32LE(length - 4) === buffer.length % 2 ** 32
     return isWhole ? { length, content: buffer } : undefined
   } catch {
-    return undefined // it is cut off
+    return undefined // the member is incomplete
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Files whose writer was killed become finished ones: anything after the last complete record is cut off, and the index is
- * made from the records. Every step can be made again, also by another process at the same time.
+ * Finishes files whose writer was killed: anything after the last complete record is cut off, and the index is made from the
+ * records. Every step can be repeated, also by another process at the same time.
  */
 import { readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { HOUR } from '@decorum/protocol'
 import { entryOf, indexLine } from './index-lines.ts'
 import { completeMembers } from './members.ts'
 
-/** A writer starts a new file after an hour, so an `.open` one without a write for two hours belongs to a killed writer. */
+/** A writer starts a new file after an hour, so an `.open` file without a write for two hours belongs to a killed writer. */
 export const ABANDONED_MS = 2 * HOUR
 const NAME = /^(decorum-\d{17}-\d{5}-([a-z0-9.-]+)-(\d+))\.(warc\.gz|cdxj)(\.open)?$/
 
@@ -17,13 +17,13 @@ export type WriterFile = {
   name: string
   bytes: number
   isOpen: boolean
-  /** of this process since its start, of one that is gone, or of one that is at work */
+  /** written by this process since its start, by one that has ended, or by one that is running */
   writer: 'own' | 'gone' | 'at work'
 }
 
 /**
  * The files of WARC writers in a folder, sorted by name.
- * @param former  names that lay there before this process began to write, whatever their process id
+ * @param former  names that existed before this process began to write, with any process id
  */
 export async function writerFiles(folder: string, former: ReadonlySet<string>): Promise<WriterFile[]> {
   const files: WriterFile[] = []
@@ -45,7 +45,7 @@ export async function writerFiles(folder: string, former: ReadonlySet<string>): 
   return files
 }
 
-/** Now, by the clock that gives this folder's files their times: that of another machine where the folder is shared. */
+/** Now, by the clock that dates this folder's files: another machine's if the folder is shared. */
 async function timeOf(folder: string): Promise<number> {
   const name = join(folder, `.time-${thisHost()}-${process.pid}`)
   try {
@@ -56,7 +56,7 @@ async function timeOf(folder: string): Promise<number> {
   }
 }
 
-/** Finishes the WARC files that no writer has open any more. @returns their names now */
+/** Finishes the WARC files that no writer has open any more. @returns their new names */
 export async function recoverAbandoned(folder: string, former: ReadonlySet<string>): Promise<string[]> {
   const finished: string[] = []
   for (const { name, isOpen, writer } of await writerFiles(folder, former))
@@ -78,12 +78,12 @@ export async function finish(folder: string, name: string): Promise<string> {
       bytes = offset + length
     }
     await truncate(join(folder, name), bytes)
-    // Under its name it is whole, because others may already take it away
+    // The renamed file must be complete, because other processes may move it away at once
     await writeFile(join(folder, `${index}.open`), lines.sort().join(''))
     await rename(join(folder, `${index}.open`), join(folder, index))
     await rename(join(folder, name), join(folder, finished))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // another process was first
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error // another process was faster
   }
   return finished
 }

@@ -1,10 +1,10 @@
 /**
- * The bound of an archive (ARCHIVE_MAX_BYTES): the oldest complete files are removed first, but none that an unacknowledged
- * outcome names.
+ * Keeps an archive within ARCHIVE_MAX_BYTES: the oldest complete files are removed first, but none that an unacknowledged outcome
+ * names.
  *
- * Which outcomes name a file need not be known. The stream of outcomes is in the order of time and loses an entry when every
- * group has acknowledged it, so no stored outcome names a file that was last written well before the oldest entry. Both instants are
- * of Redis's clock (last-writes.ts). While readers lag, or while there is no reader at all, the folder grows beyond its bound, and a warning is logged.
+ * The outcomes that name a file need not be looked up. The stream of outcomes is in the order of time and loses an entry when every group
+ * has acknowledged it, so no stored outcome names a file that was last written well before the oldest entry. Both instants are of Redis's
+ * clock (last-writes.ts). While readers lag, or without any reader, the folder grows beyond its bound, and a warning is logged.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ const CLOCKS_MS = MINUTE
 const LOOK_EVERY_MS = MINUTE
 const COMPLETE = '.warc.gz'
 
-/** @returns what stops it */
+/** @returns a function that stops it */
 export function keepWithin(options: RetentionOptions): () => Promise<void> {
   let looking: Promise<void> | undefined
   const look = (): void => {
@@ -61,12 +61,12 @@ export async function removeOldest(options: RetentionOptions): Promise<string[]>
   const needed = (await oldestOutcome()) ?? time
   const removable = kept
     .filter((file) => isComplete(file, time) && file.quietSince + leaseMs + CLOCKS_MS < needed)
-    .sort((a, b) => a.quietSince - b.quietSince || (a.name < b.name ? -1 : 1)) // names begin with the time of their start
+    .sort((a, b) => a.quietSince - b.quietSince || (a.name < b.name ? -1 : 1)) // names begin with the start time of the file
   const removed: string[] = []
   for (const file of removable) {
     if (bytes <= maxBytes) break
     const index = file.name.replace(/\.warc\.gz(\.open)?$/, '.cdxj')
-    for (const name of [file.name, index]) await rm(join(folder, name), { force: true }) // another process may be first
+    for (const name of [file.name, index]) await rm(join(folder, name), { force: true }) // another process may be faster
     bytes -= file.bytes + (kept.find(({ name }) => name === index)?.bytes ?? 0)
     removed.push(file.name)
   }

@@ -6,9 +6,9 @@ import { openArchive } from './archive.ts'
 import type { S3Options, Sink } from './sink.ts'
 import { openSpool } from './spool.ts'
 
-/** A page waits no longer than this in a folder, unless its store does not take it. */
+/** A page waits at most this long in a folder, unless its store does not accept it. */
 const MAX_AGE_MS = 10 * MINUTE
-/** What a stop may take for files that are complete; others are uploaded after the next start. */
+/** Time for uploading complete files during a stop; others are uploaded after the next start. */
 const CLOSE_MS = 10 * SECOND
 
 /** @param contentUrl  the address at which other machines reach the folder; '': there is none */

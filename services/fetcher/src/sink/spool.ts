@@ -1,7 +1,7 @@
 /**
- * Files of WARC records on their way to a store. A file lies in the folder until the store has it as a whole; then it is removed.
- * Its name is given once and is that of its object, so an upload that is repeated after a kill writes the same object again:
- * nothing is lost and nothing is there twice.
+ * Uploads files of WARC records to a store. A file stays in the folder until the store has it as a whole; then it is removed. Its name is
+ * unique and is also that of its object, so an upload that is repeated after a kill writes the same object again: nothing is lost or
+ * duplicated.
  */
 import { createHash } from 'node:crypto'
 import { open, readdir, rm } from 'node:fs/promises'
@@ -16,20 +16,20 @@ export type SpoolOptions = {
   folder: string
   store: ObjectStore
   bucket: Bucket
-  /** of the folder; beyond it `room` waits */
+  /** size limit of the folder; above it `room` waits */
   maxBytes: number
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
-  /** between two looks at the folder, ms */
+  /** time between two checks of the folder, ms */
   lookEveryMs?: number
 }
 
 const LOOK_EVERY_MS = SECOND
 const FIRST_RETRY_MS = SECOND
 const LAST_RETRY_MS = 60 * SECOND
-/** An upload that takes longer is begun again: 64 MB at 128 KB/s take so long. */
+/** An upload that takes longer is restarted: 64 MB at 128 KB/s take this long. */
 const UPLOAD_WITHIN_MS = 500 * SECOND
 
-/** To be called before this process writes into the folder: what lies there already is of earlier ones, whatever their process id. */
+/** Call this before the process writes into the folder: files already there belong to earlier processes, whatever their process id. */
 export async function openSpool(options: SpoolOptions) {
   const { folder, store, bucket, maxBytes, log, lookEveryMs = LOOK_EVERY_MS } = options
   const closing = new AbortController()
@@ -39,7 +39,7 @@ export async function openSpool(options: SpoolOptions) {
   let retryMs = FIRST_RETRY_MS
   let timer: Timer | undefined
 
-  /** What is complete and was written by this process or by one that is gone; others upload their own. */
+  /** Complete files that this process or an ended one wrote; other processes upload their own files. */
   const look = async (): Promise<string[]> => {
     await recoverAbandoned(folder, former)
     const files = await writerFiles(folder, former)
@@ -82,9 +82,9 @@ export async function openSpool(options: SpoolOptions) {
         await upload(name, signal)
         retryMs = FIRST_RETRY_MS
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue // another process was first
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue // another process was faster
         problem = error as Error
-        break // the store is away, or full: the others would fare no better
+        break // the store is unreachable, or full: other files would fail as well
       }
     }
     if (problem !== undefined && !signal.aborted) throw problem
@@ -108,7 +108,7 @@ export async function openSpool(options: SpoolOptions) {
   next(0)
 
   return {
-    /** This process has written so many bytes: until the next look at the folder, which an upload can put off for minutes. */
+    /** Counts bytes that this process wrote since the last check of the folder, which an upload can delay for minutes. */
     wrote(more: number): void {
       bytes += more
     },
@@ -124,7 +124,7 @@ export async function openSpool(options: SpoolOptions) {
       }
       return waiting.promise
     },
-    /** Tries once more to upload what is complete, for so long at most. What is left is uploaded after the next start. */
+    /** Uploads complete files once more, within this time. The rest is uploaded after the next start. */
     async close(withinMs: number): Promise<void> {
       systemClock.cancel(timer)
       closing.abort()

@@ -1,15 +1,14 @@
 /**
- * The key by which replay tools look a URL up (SURT). pywb, cdxj-indexer and outbackcdx make it with the rules of the Internet
- * Archive: webarchive-commons in Java, `surt` on PyPI. An index with any other key is not found, so the rules are theirs to the
- * letter, also where they are odd: `/%2F` and `/` are one key. test/fetcher/unit/surt-cases.py writes the table of the test with
- * the library from PyPI.
+ * The key by which replay tools look a URL up (SURT). pywb, cdxj-indexer and outbackcdx make it with the rules of the Internet Archive:
+ * webarchive-commons in Java, `surt` on PyPI. Tools do not find an index with any other key, so their rules are followed exactly, also where
+ * they are odd: `/%2F` and `/` are one key. test/fetcher/unit/surt-cases.py writes the table of the test with the library from PyPI.
  *
- * In this order: every escape is undone until none is left, and what is not printable ASCII is escaped once; the path loses `.`,
- * `..` and empty segments; the host loses `www.`; path and query become lower case and lose session ids; the path loses
+ * The steps, in order: every escape is decoded until none is left, and characters that are not printable ASCII are escaped once; the path
+ * loses `.`, `..` and empty segments; the host loses `www.`; path and query become lower case and lose session ids; the path loses
  * its last slash; the arguments of the query are sorted.
  */
 
-/** @param url  http or https as the URL standard writes it, also with more characters escaped; without fragment */
+/** @param url  http or https as the URL standard writes it, possibly with more characters escaped; without fragment */
 export function surtOf(url: string): string {
   const hostAt = url.indexOf('//') + 2
   const pathAt = url.indexOf('/', hostAt)
@@ -19,7 +18,7 @@ export function surtOf(url: string): string {
   return `${hostKey(url.slice(hostAt, pathAt))})${pathKey(path)}${query === '' ? '' : `?${query}`}`
 }
 
-/** The URL standard writes no default port; a port 0 is none to `surt`. */
+/** The URL standard omits default ports; `surt` omits port 0 as well. */
 const AUTHORITY = /^(?:[^@]*@)?(\[[^\]]*\]|[^:]*)(?::0*([1-9]\d*))?/
 
 function hostKey(authority: string): string {
@@ -33,7 +32,7 @@ function hostKey(authority: string): string {
   return port === undefined ? labels : `${labels}:${port}`
 }
 
-/** ASP.NET without cookies: `/(S(…))/page.aspx` and `/(…)/page.aspx`, with 24 letters or digits each. */
+/** Session ids of ASP.NET without cookies: `/(S(…))/page.aspx` and `/(…)/page.aspx`, with 24 letters or digits each. */
 const PATH_SESSIONS = [
   /^(.*\/)\((?:[a-z]\([0-9a-z]{24}\))+\)\/([^?]+\.aspx.*)$/,
   /^(.*\/)\([0-9a-z]{24}\)\/([^?]+\.aspx.*)$/,
@@ -45,7 +44,7 @@ function pathKey(given: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }
 
-/** Without `.`, `..` and empty segments; a `..` that has nothing to leave stays. A slash at the end stays as well. */
+/** Removes `.`, `..` and empty segments; a `..` at the root stays, and so does a slash at the end. */
 function withoutDots(path: string): string {
   if (!path.includes('//') && !path.includes('/.')) return path
   const kept: string[] = []
@@ -65,7 +64,7 @@ const QUERY_SESSIONS = [
   /^(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&(.*))?$/i,
   /^(.*)cfid=[^&]+&cftoken=[^&]+(?:&(.*))?$/i,
 ]
-/** What each of them contains: most queries are not looked at further. */
+/** A substring common to these patterns: most queries need no further checks. */
 const SESSION = /sid=|aspsessionid|cftoken=|jsessionid=/i
 
 function queryKey(given: string): string {
@@ -91,8 +90,8 @@ const HEX: readonly number[] = Array.from({ length: 256 }, (_, octet) => {
 const PERCENT = 0x25
 
 /**
- * The octets as Latin-1, with escapes undone until none is left. What an undone escape completes is undone at once, so that
- * `%25252541` takes one pass; escapes never overlap, so the order in which they are undone does not matter.
+ * The octets as Latin-1, with escapes decoded until none is left. An escape that decoding completes is decoded at once, so that
+ * `%25252541` takes one pass; escapes never overlap, so the order of decoding does not matter.
  */
 function unescaped(text: string): string {
   if (!text.includes('%')) return text

@@ -1,10 +1,10 @@
 /**
- * The URI of a URL, as WARC-Target-URI has it and the index with it: WARC 1.1 (5.10) wants it escaped as RFC 3986 does. The URL
- * standard leaves more as it is: `|`, `[`, `]`, `^`, `{`, `}`, backquote and backslash here and there, and a `%` that begins no escape.
- * Replay tools take both for one URL (surt.ts), and the request record holds the path as it was sent.
+ * The URI of a URL, for WARC-Target-URI and the index: WARC 1.1 (5.10) requires RFC 3986 escapes. The URL standard leaves more characters
+ * unescaped: `|`, `[`, `]`, `^`, `{`, `}`, backquote and backslash in some places, and a `%` that begins no escape. Replay tools treat
+ * both as one URL (surt.ts), and the request record contains the path as sent.
  */
 
-/** What is neither reserved nor unreserved in RFC 3986, or is only allowed around an address; and a `%` alone. */
+/** Characters that are neither reserved nor unreserved in RFC 3986, or are only allowed around an address; and a lone `%`. */
 const ESCAPED = /[^!#$%&'()*+,\-./0-9:;=?@A-Z_a-z~]|%(?![0-9a-f]{2})/gi
 const ADDRESS = /^https?:\/\/\[[^\]/]*\]/
 

@@ -6,11 +6,11 @@ import { type ArchiveRef, HOUR, MINUTE, systemClock } from '@decorum/protocol'
 import { type IndexEntry, indexLine } from './index-lines.ts'
 import { recoverAbandoned } from './recover.ts'
 
-/** When a file is complete: archive tools expect files of about 1 GB, and readers do not wait for longer than an hour. */
+/** When a file is finished: archive tools expect files of about 1 GB, and readers should wait at most an hour. */
 const MAX_BYTES = 1_000_000_000
 const MAX_AGE_MS = HOUR
 
-/** Bytes that are written in one call when many pages come together. */
+/** Most bytes written in one call when many pages arrive together. */
 const MAX_WRITE_BYTES = 8 * 1024 * 1024
 
 type Current = { file: FileHandle; name: string; bytes: number; openedAt: number; index: string[] }
@@ -23,12 +23,12 @@ type Waiting = {
 }
 
 export type WarcFilesOptions = {
-  /** of one file; then the next one is started */
+  /** age limit of one file; then the next one is started */
   maxBytes?: number
   maxAgeMs?: number
   /** the address at which other machines reach this archive; '': its references name the folder */
   contentUrl?: string
-  /** where its files go when they are complete, under the same names */
+  /** the store for finished files, under the same names */
   store?: Bucket
 }
 
@@ -45,7 +45,7 @@ export async function openWarcFiles(
   let closed = false
   const ending = new Set<Promise<void>>()
   const former = new Set(await readdir(folder))
-  // What its spool finishes where files go to a store. A file that cannot be finished keeps its `.open` and its records.
+  // With a store, the spool finishes these files. A file that cannot be finished keeps its `.open` and its records.
   if (store === undefined)
     ending.add(
       recoverAbandoned(folder, former).then(
@@ -125,7 +125,7 @@ export async function openWarcFiles(
 
   return {
     /**
-     * Appends records that belong together. The reference is to the first one.
+     * Appends records that belong together. The reference names the first one.
      * @param signal  when it aborts before writing has started, nothing is written
      */
     append(records: Uint8Array[], entry: IndexEntry, signal: AbortSignal): Promise<ArchiveRef> {
@@ -158,7 +158,7 @@ async function writeBatch(to: Current, batch: Waiting[]): Promise<ArchiveRef[]> 
   const start = to.bytes
   try {
     const pieces = batch.flatMap(({ records }) => records)
-    // One call for many small ones. Large ones are not copied once more.
+    // One call for many small records. Large ones are not copied again.
     for (const chunk of sum(pieces) <= MAX_WRITE_BYTES ? [Buffer.concat(pieces)] : pieces) await write(to, chunk)
   } catch (error) {
     to.bytes = start

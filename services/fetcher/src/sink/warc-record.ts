@@ -1,4 +1,4 @@
-/** One WARC record as one gzip member, as quickly as it can be packed. */
+/** Packs one WARC record quickly into one gzip member. */
 
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -7,15 +7,15 @@ import { freeChunk } from '@decorum/sending/bodies'
 
 const gzip = promisify(gzipCallback)
 
-/** ASCII, or UTF-8 where the standard allows it. Line breaks become blanks: some values come from workers that are not part of the fleet. */
+/** ASCII, or UTF-8 where the standard allows it. Line breaks become blanks: some values come from workers outside the fleet. */
 export type WarcFields = readonly (readonly [name: string, value: string])[]
 
-/** `store`: it would not become much smaller, or is too small to be worth the time. `look`: whether it does is tried with a sample. */
+/** `store`: packing would save little, or the record is too small to be worth the time. `look`: a sample decides. */
 export type Packing = 'pack' | 'store' | 'look'
 
 export type RecordType = 'response' | 'revisit' | 'request' | 'metadata' | 'warcinfo'
 
-/** Of each type, as ISO 28500 has it. */
+/** Media type of each record type, by ISO 28500. */
 const CONTENT_TYPES: Record<RecordType, string> = {
   response: 'application/http; msgtype=response',
   revisit: 'application/http; msgtype=response',
@@ -30,7 +30,7 @@ const RECORD_END = Buffer.from('\r\n\r\n')
 export const newRecordId = (): string => `<urn:uuid:${randomUUID()}>`
 
 /**
- * The block has been read when this returns. It has no digest of its own, because the check sum of the gzip member covers it.
+ * The block may be freed when this returns. It has no separate digest, because the check sum of the gzip member covers it.
  * @param date  ISO 8601
  */
 export function packRecord(
@@ -50,19 +50,19 @@ export function packRecord(
   return pack(Buffer.concat([Buffer.from(head), ...block, RECORD_END]), packing)
 }
 
-/** Smaller records are packed on the spot, because handing them to another thread costs more (decision 0013). */
+/** Smaller records are packed synchronously, because passing them to another thread costs more (decision 0013). */
 const PACK_HERE_BYTES = 16 * 1024
 /**
- * zlib settings for small records. A longer window would be of no use, smaller tables are set up in two thirds of the time, and
- * the output needs no buffer of 16 KB outside the heap.
+ * zlib settings for small records. A longer window would have no use, smaller tables are set up in two thirds of the time, and the
+ * output needs no buffer of 16 KB outside the heap.
  */
 const SMALL_BYTES = 4_096
 const SMALL_TABLES = { level: 3, windowBits: 13, memLevel: 6, chunkSize: SMALL_BYTES }
 /**
- * Quickly rather than well: of HTML of 100 KB, level 3 makes 16 % more than zlib's default level in half the time (decision 0013).
+ * Fast rather than small: for HTML of 100 KB, level 3 makes 16 % more than zlib's default level in half the time (decision 0013).
  */
 const LEVEL = 3
-/** One hand-over to another thread is enough for what a page of some hundred kilobytes becomes. */
+/** Output of a page of some hundred kilobytes fits, so one transfer from the other thread is enough. */
 const OUT_BYTES = 64 * 1024
 
 function pack(whole: Buffer, packing: Packing): Uint8Array | Promise<Uint8Array> {
@@ -73,10 +73,10 @@ function pack(whole: Buffer, packing: Packing): Uint8Array | Promise<Uint8Array>
 }
 
 const STORED_MAX_BYTES = 65_535
-/** Of gzip (RFC 1952) without optional fields, from an unknown system; and of a last block that is stored (RFC 1951, 3.2.4). */
+/** Head of gzip (RFC 1952) without optional fields, from an unknown system; and of a last stored block (RFC 1951, 3.2.4). */
 const STORED_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1])
 
-/** A gzip member with the bytes as they are. By hand where one block holds them: zlib takes ten times as long to set up its tables. */
+/** A gzip member with the bytes unpacked. Written directly if one block suffices: zlib takes ten times as long to set up its tables. */
 function stored(whole: Buffer): Uint8Array {
   if (whole.length > STORED_MAX_BYTES) return gzipSync(whole, { level: 0, memLevel: 1 })
   const lengths = Buffer.allocUnsafe(4)
@@ -88,7 +88,7 @@ function stored(whole: Buffer): Uint8Array {
   return Buffer.concat([STORED_HEAD, lengths, whole, tail])
 }
 
-/** There is no other reference to the memory of the record, so it is freed at once, without waiting for a collection. */
+/** No other reference to the record's memory exists, so it is freed at once, without waiting for a collection. */
 function given(packed: Uint8Array, whole: Buffer): Uint8Array {
   freeChunk(whole)
   return packed
@@ -96,7 +96,7 @@ function given(packed: Uint8Array, whole: Buffer): Uint8Array {
 
 const SAMPLE_BYTES = 4_096
 
-/** 100 KB of an image take 3.9 ms at zlib's default level, and do not shrink. */
+/** gzip is not tried: 100 KB of an image take 3.9 ms at zlib's default level, and do not shrink. */
 function shrinks(whole: Buffer): boolean {
   const middle = whole.length >> 1
   const sample = whole.subarray(middle, middle + SAMPLE_BYTES)

@@ -1,11 +1,11 @@
 --[[
-  write: replaces the configuration. A full Redis takes it, because it may be what makes room.
+  write: replaces the configuration. A full Redis runs it, because the change may be what frees memory.
   KEYS     {decorum:partitions}:config, a hash: version, at, record; and {decorum:partitions}:config-history, a list of
            'version at record', the latest last
-  ARGV     expected: the version that this record was made from; '' for any earlier one
-           least: the version that it gets at least
+  ARGV     expected: the version from which this record was made; '' for any earlier one
+           least: the least version that it gets
            at: when it was decided, ms by the clock of Redis; '' for now
-           record: as JSON;  most: how many versions are kept
+           record: as JSON;  most: number of versions to keep
   Returns  'written', 'kept' or 'overtaken'; the version in force, and its `at`
   Keeps    a version is never used for two records: where another record has the version of this one, this one gets
            the next.

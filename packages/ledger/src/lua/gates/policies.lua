@@ -1,18 +1,18 @@
 --- @include "gates/stops"
 --[[
-  policies: what the fleet's configuration grants to a site, or what the site asks for (docs/sites.md): hours and a
-  budget, which lib/gates.lua asks for, and a delay, which lib/owed.lua asks for. A fleet without policies pays for one
-  more field of a hash that is read anyway: hot verbs look whether there is `policiesText` before they call these.
+  policies: rules that the fleet's configuration grants to a site, or that the site asks for (docs/sites.md): hours and
+  a budget, which lib/gates.lua reads, and a delay, which lib/owed.lua reads. A fleet without policies reads one more
+  field of a hash that is read anyway: frequent verbs check `policiesText` before they call these functions.
 
-  {tag}:epoch      the field EPOCH.policies: version of the configuration, how many policies there are, and until when
-                   what has been dropped still counts
+  {tag}:epoch      the field EPOCH.policies: version of the configuration, number of policies, and until when dropped
+                   ones count
   {tag}:policies   hash  site → POLICY in layout.ts: when it was changed, and the policy; POLICY.gone once dropped
   {tag}:requests:<day>  hash  host → requests of that day (UTC), of hosts that have a budget
-  Sites are names as SITE_POLICIES has them. packages/politeness/src/site-policy.ts, too, says which counts for a host.
+  Sites are named as in SITE_POLICIES. packages/politeness/src/site-policy.ts has the same choice of policy for a host.
 ]]
 local NO_POLICY = {}
-local policies = {} -- origin → what policyOf has found
-local isInForce -- whether any policy counts, nil until it is looked at
+local policies = {} -- origin → the policy that policyOf found
+local isInForce -- whether any policy counts; nil until it is read
 
 local function policyOf(origin)
   if not policiesText then return NO_POLICY end
@@ -23,7 +23,7 @@ local function policyOf(origin)
     isInForce = count ~= '0' or tonumber(till) > now
   end
   known = NO_POLICY
-  -- The lanes of a pace group beside a host's have no host, and a delay of their own.
+  -- Lanes of a pace group have no host of their own, and their own delay.
   if isInForce and string.find(origin, '^https?://') then
     local above, sites = namesOf(origin), {}
     for i = 1, #above do
@@ -55,7 +55,7 @@ local function requestsTo(host)
   requests[host] = requests[host] or tonumber(call('HGET', requestsKey(), host) or '0')
   return requests[host]
 end
--- One more request goes to an origin.
+-- Counts another request to an origin.
 local function countRequest(origin)
   if not policyOf(origin).budget then return end
   local host = namesOf(origin)[1]
@@ -63,7 +63,7 @@ local function countRequest(origin)
   if requests[host] == 1 then call('PEXPIRE', requestsKey(), 2 * DAY_MS) end
 end
 
--- When the visiting hours of an origin begin, 0 where they have begun. Hours and days are those of the clock of Redis.
+-- When the visiting hours of an origin begin, 0 if they have begun. Hours and days are those of the clock of Redis.
 local function hoursBegin(origin)
   local policy = policyOf(origin)
   if not policy.from then return 0 end
@@ -75,7 +75,7 @@ local function hoursBegin(origin)
   return isOpen and 0 or (at < from and day or day + DAY_MS) + from + shift
 end
 
--- When a new day begins for an origin whose budget is spent, 0 where it is not.
+-- When a new day begins for an origin whose budget is spent, 0 if it is not spent.
 local function budgetUntil(origin)
   local policy = policyOf(origin)
   if not policy.budget or requestsTo(namesOf(origin)[1]) < policy.budget then return 0 end

@@ -1,15 +1,16 @@
 --- @include "lib/epoch"
 --[[
-  stops: the emergency stops that are in force. A stop is a pause that does not belong to one origin: it holds for
-  everything, or for a host name or an address, with every name below it. Only lib/gates.lua asks here.
+  stops: the emergency stops that are in force. A stop is a pause that covers more than one origin: it holds for
+  everything, or for a host name or an address, with every name below it. Only lib/gates.lua uses this part.
 
-  {tag}:epoch  the field EPOCH.stops: version of the stops, when that of everything ends, and how many names are stopped
+  {tag}:epoch  the field EPOCH.stops: version of the stops, when the stop of everything ends, and number of stopped
+               names
   {tag}:stops  hash  name → when its stop ends; and STOPS.record, all of them as JSON (stops/record.ts)
   An instant is one of the ledger, or STOPS.never.
 ]]
 local function endOf(text) return text == STOPS.never and STOPS.forever or tonumber(text) or 0 end
 
--- Under which names an origin is stopped: its host, and every name that the host is below.
+-- The names by which an origin may be stopped: its host, and every name above the host.
 local function namesOf(origin)
   local host = not string.find(origin, '^list://') and hostOf(origin) -- the name of a list is no host
   if not host then return {} end
@@ -18,8 +19,8 @@ local function namesOf(origin)
   return names
 end
 
-local stopped = {} -- origin → what stoppedUntil has found
--- When the stop of an origin ends, 0 where there is none.
+local stopped = {} -- origin → the result of stoppedUntil
+-- When the stop of an origin ends, 0 if there is none.
 local function stoppedUntil(origin)
   local till = stopped[origin]
   if till then return till end

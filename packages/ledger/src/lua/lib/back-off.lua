@@ -2,10 +2,10 @@
 --- @include "lib/closed-index"
 --- @include "lib/retry-after"
 --[[
-  back-off: an origin asked for less (429, 503), turned requests away (403), its connections failed, or it asked to wait
-  beside any other answer (Retry-After), which is no incident and no failure. There is one escalation per incident,
-  however many agents see it: an exchange that was started before the origin was closed only extends the back-off.
-  What the completion says of the load (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away', 'no-answer' or
+  back-off: closes an origin that asked for less (429, 503), turned requests away (403), failed to connect, or asked to
+  wait in any other answer (Retry-After), which is no incident and no failure. Each incident escalates once, however
+  many agents see it: an exchange that was started before the origin was closed only extends the back-off.
+  The load in a completion (loadText in verbs/complete.ts): 'asked-for-less', 'turned-away', 'no-answer' or
   'asked-to-wait', jitter in [0, 1), Retry-After in ms or '', and as a date or '', which is compared with the clock of
   Redis.
   Requests in a row that were turned away or got no answer count as failures. A good answer halves their number, so an
@@ -15,11 +15,12 @@
 local FIRST, LONGEST = tonumber(ARGV[ARG.backOffMs]), tonumber(ARGV[ARG.backOffMaxMs])
 local QUIET = tonumber(ARGV[ARG.backOffQuietMs])
 
--- For requests that were turned away: the origin answers, and some of its pages may be closed to all.
+-- For requests that were turned away. Shorter, because the origin answers, and some of its pages may be closed to
+-- everyone.
 local LONGEST_TURNED_AWAY = LONGEST / 6
 
 local function failuresLength(failures, kind)
-  if failures < 2 then return nil end -- one says nothing about the origin
+  if failures < 2 then return nil end -- a single failure says nothing about the origin
   return math.min(FIRST / 12 * 2 ^ (failures - 2), kind == 'turned-away' and LONGEST_TURNED_AWAY or LONGEST)
 end
 
@@ -45,7 +46,7 @@ local function backOff(lane, load, startedAt, ended)
       incidents = --[[rule:incidents-are-forgotten]] (till > 0 and now - till > QUIET) and 1 or incidents + 1 --[[end]]
       call('HSET', key, FIELD.incidents, incidents)
     end
-    if failures > 0 then call('HDEL', key, FIELD.failures) end -- it did answer
+    if failures > 0 then call('HDEL', key, FIELD.failures) end -- the origin has answered
     length = math.min(FIRST * 2 ^ (math.max(incidents, 1) - 1), LONGEST)
   elseif --[[rule:a-wait-is-no-failure]] kind ~= 'asked-to-wait' --[[end]] then
     if isAnother then

@@ -1,13 +1,13 @@
 --- @include "lib/epoch"
 --[[
-  body-budget: how long a robots.txt body is kept. Bodies have a budget, one of the registrable domain and one of all
-  domains: the time that is added to the life of a body is spent until as long a time as a whole life is over. Beyond
-  the budget lives are short, and these have a budget as large. The bodies of origins that nobody stored a URL or holds
-  a permit for have one of whoever asked.
+  body-budget: limits how long a robots.txt body is kept. Each registrable domain and all domains together have a
+  budget. Adding time to the life of a body spends it for one full life. Beyond the budget lives are short, and these
+  have a budget of the same size. Bodies of origins for which no URL is stored and no permit is held have one budget per
+  token that asked.
 ]]
 local longest, short = tonumber(ARGV[ARG.lifeMs]), tonumber(ARGV[ARG.beyondLifeMs])
 
--- Spends of both budgets if both have room; the counters end after that life.
+-- Spends from both budgets if both have room; the counters expire after this life.
 local function spend(counter, bytes, life, of, most)
   local counters = { [counter .. ':' .. of] = most, [counter] = tonumber(ARGV[ARG.allBytes]) }
   for name, budget in pairs(counters) do
@@ -19,7 +19,7 @@ local function spend(counter, bytes, life, of, most)
   return true
 end
 
--- How long a body of this size lives from now on, at most so long; nil when there is no room for it.
+-- The remaining life of a body of this size, at most `most`; nil when there is no room for it.
 local function lifeOf(bytes, left, most)
   local function added(life) return math.ceil((bytes + BODY.besideBytes) * (life - math.max(left, 0)) / life) end
   if most < longest then
@@ -28,19 +28,19 @@ local function lifeOf(bytes, left, most)
     return spend(TAG .. KEY.spentUnclaimed, added(most), most, ARGV[ARG.asker], bytesOfAsker) and most or nil
   end
   local domain, domainBytes = ARGV[ARG.domain], tonumber(ARGV[ARG.domainBytes])
-  if left >= longest - DAY_MS then return left end -- spent less than a day ago
+  if left >= longest - DAY_MS then return left end -- already spent less than a day ago
   if spend(TAG .. KEY.spent, added(longest), longest, domain, domainBytes) then return longest end
   if left >= short / 2 then return left end
   return spend(TAG .. KEY.spentBeyond, added(short), short, domain, domainBytes) and short or nil
 end
 
--- Writes the body if it is given, and lengthens the life of one that is stored; nil when there is no room for it.
--- most: how long it is kept at most
+-- Writes the body if it is given, and lengthens the life of a stored one; nil when there is no room for it.
+-- most: the longest life
 local function keepBody(hash, body, most)
   local key = TAG .. KEY.body .. hash
   local left = call('PTTL', key)
   local bytes = body ~= '' and #body or call('STRLEN', key)
-  if bytes == 0 then return most end -- it is gone: the next robots fetch brings it again
+  if bytes == 0 then return most end -- the body is gone; the next robots fetch brings it again
   local life = lifeOf(bytes, left, most)
   if not life and left <= 0 then return nil end
   life = math.max(life or left, left)

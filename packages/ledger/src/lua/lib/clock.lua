@@ -1,27 +1,27 @@
 --- @include "lib/keys"
 --[[
-  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps or runs fast. Each leap is
-  taken out by the shift, and so is what a fast TIME gains. So the ledger's time neither stops nor skips nor runs fast,
-  and every instant that is stored stays true: docs/decisions/0014-a-clock-that-leaps.md.
+  clock: the ledger's time. It is the TIME of Redis plus `shift`, which is 0 until TIME leaps or runs fast. The shift
+  removes each leap, and what a fast TIME gains. So the ledger's time neither stops nor skips nor runs fast, and every
+  stored instant stays true: docs/decisions/0014-a-clock-that-leaps.md.
 ]]
 -- A smaller step forward counts as time that has passed; during a smaller step back the ledger's time stands still.
 local STEP_MS = 1000
 local DAY_MS = 86400000
-local DOUBT_MS = 2000 -- so long processes that run have time to call and say whether the time has really passed
+local DOUBT_MS = 2000 -- long enough for running processes to call and report whether the time has passed
 local now, shift, holdUntil
-local inDoubt -- an error reply while it is not known what time it is; a verb that writes an instant returns it
+local inDoubt -- an error reply while the time is uncertain; a verb that writes an instant returns it
 
 local function ms(instant) return string.format('%.3f', instant) end
 
--- What has become of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them.
--- Returns the doubt that is left, '' for none, and what kind of leap is certain now, if one is. A doubt is a stretch of
--- time which TIME claims and which no process has seen pass: 'ms|since|denied', denied being '1' once a running process
--- has called without having seen it. The stretch is left out of the ledger's time until it is known whether it passed.
+-- Judges the change of TIME since the last call. Sets `now` and `shift`, and `holdUntil` where it moves with them.
+-- Returns the remaining doubt, '' for none, and the kind of a leap that is now certain. A doubt is a stretch of TIME
+-- that no process has seen pass: 'ms|since|denied', denied being '1' once a running process has called without having
+-- seen it pass. The ledger's time excludes the stretch until it is known whether it passed.
 local function judgeClock(last, vouched, doubt, believed)
-  local NEWCOMER_STEP_MS = 5000 -- of a caller that has just started: those that run call once a second
+  local NEWCOMER_STEP_MS = 5000 -- for a caller that has just started: running processes call once a second
   local unseen, since, denied = string.match(doubt or '', '^(.*)|(.*)|(.*)$')
   unseen, since = tonumber(unseen), tonumber(since)
-  local function accept() -- the time in doubt has really passed
+  local function accept() -- the doubtful time has passed
     shift, now = shift + unseen, now + unseen
     if holdUntil > last then holdUntil = holdUntil + unseen end
     return ''
@@ -46,18 +46,17 @@ local function judgeClock(last, vouched, doubt, believed)
   elseif vouched and denied == '' then since, denied = now, '1'
   elseif now >= since + DOUBT_MS then
     --[[rule:denied-time-is-a-leap]] if denied ~= '' then return '', string.format('clock %.0f', unseen) end --[[end]]
-    return accept() -- no process runs that could have seen it pass
+    return accept() -- no running process could have seen it pass
   end
   return string.format('%.3f|%.3f|%s', unseen, since, denied)
 end
 
--- TIME runs faster than time passes, by what processes have measured on their own clocks (redis-clock.ts). What it
--- gains is left out, in whole ms and ahead of each: called while `now` is TIME, this lowers `shift`. Of several claims
--- the largest counts until its life is over.
--- kept: 'excess till from', from being the ledger's time up to which all is left out.
+-- TIME runs faster than real time, as measured by processes on their own clocks (redis-clock.ts). The gain is left out
+-- in whole ms, in advance: called while `now` is TIME, this lowers `shift`. The largest claim counts until it expires.
+-- kept: 'excess till from'; the gain is already left out up to `from` on the ledger's time.
 local function slowDown(last, kept, claimed)
   local MOST_EXCESS = 0.2 -- no clock is slewed by more than a tenth
-  local LIFE_MS = 60000 -- after the latest claim; another process needs less to measure it anew
+  local LIFE_MS = 60000 -- how long a claim counts; another process measures it anew in less time
   local excess, till, from = string.match(kept or '0 0 0', '^(%S+) (%S+) (%S+)$')
   excess, till, from = tonumber(excess), tonumber(till), tonumber(from)
   if till <= last then excess = 0 end

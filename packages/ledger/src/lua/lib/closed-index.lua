@@ -2,10 +2,10 @@
 --[[
   closed-index: origins by the gate that holds them, each with the instant at which it opens, so that an operator finds
   them among millions. An index and nothing else: no verb decides by it. An entry ends when its gate opens, and is taken
-  out when somebody opens it before. Gates that are closed for moments (another URL of the lane, a robots fetch in
+  closed-index: origins by the gate that holds them, with the instant at which the gate opens, so that operators can
+  find them among millions. It is only an index: no verb decides by it. An entry expires when its gate opens, and is
+  removed when the gate is opened earlier. Gates that close only for moments (another URL of the lane, a robots fetch in
   flight) are left out.
-]]
-local INDEXED = { [GATE.backOff] = true, [GATE.paused] = true, [GATE.stopped] = true, [GATE.visitingHours] = true,
   [GATE.budget] = true, ['robots-unreachable'] = true, ['unknown-agent'] = true, blocked = true }
 
 -- `how`: 'GT' where a lane is held for less than its gate is closed, because a URL of it expires before.

@@ -1,37 +1,37 @@
 --- @include "lib/clock"
 --[[
-  epoch: what every call does first. An epoch is one life of a Redis: it ends when Redis restarts, forgets, or its clock
-  leaps. When one begins, nothing is granted until every request that may be on the wire has ended (`holdUntil`).
-  Refuses a caller that knows another layout or another number of partitions.
+  epoch: the first step of every call. An epoch is one life of a Redis: it ends when Redis restarts, forgets, or its
+  clock leaps. When an epoch begins, nothing is granted until every request that may be on the wire has ended
+  (`holdUntil`). A caller that knows another layout or another number of partitions is refused.
 ]]
--- Of a ledger that is known to be new: long enough for running processes that knew another epoch to call.
+-- The hold of a ledger that is known to be new: enough for running processes that know another epoch to call.
 local FIRST_HOLD_MS = 1000
 local epochId
 local leastDelaysText -- least-delay.lua; false before any process has written them
-local policiesText -- site-policy.lua; false while there has never been a policy
-local stopsText -- stops.lua; false while there has never been a stop
-local hasCrawls -- there is another crawl than the default one, or that one was given a weight or a pause
--- Redis lost its latest writes at that instant; requests of then have ended by the other. 0: it has lost none.
+local policiesText -- site-policy.lua; false before the first policy
+local stopsText -- stops.lua; false before the first stop
+local hasCrawls -- whether a crawl other than the default one exists, or the default one has a weight or a pause
+-- When Redis lost its latest writes, and when every request of that time has ended; 0: it has lost none.
 local lostAt, lostUntil = 0, 0
 local restartAnnounced -- every lease had ended before Redis was stopped, or Redis is known to be new
 
--- Where Redis has lost its latest writes, its time goes on from the time that the caller has seen, so that fences rise
--- whatever was lost. Nothing is granted then, so a time that is a little ahead does no harm.
+-- After Redis has lost its latest writes, its time continues from the time that the caller has seen, so that fences
+-- rise whatever was lost. Nothing is granted then, so a time that is slightly ahead does no harm.
 local function raiseTime(vouched)
   if not vouched or vouched <= now + STEP_MS then return end
   --[[rule:time-goes-on-after-a-loss]] shift, now = shift + vouched - now, vouched --[[end]]
   call('HSET', KEYS[1], EPOCH.shift, ms(shift))
 end
 
--- One run of Redis: its replication id is new with each start and each time that a replica takes over. run_id would be
--- the old one again after a fail-back to a server that never stopped.
+-- Identifies one run of Redis by its replication id, which is new with each start and each takeover by a replica.
+-- run_id would repeat after a fail-back to a server that never stopped.
 local function currentRun()
   return string.match(call('INFO', 'replication'), 'master_replid:(%w+)')
     or string.match(call('INFO', 'server'), 'run_id:(%w+)')
 end
 
--- Nobody knows which requests were under way: each has ended when the longest lease is over, and its delay counts from
--- then (owed.lua).
+-- Records a loss. The requests in flight are unknown: each has ended when the longest lease is over, and its delay
+-- counts from then (owed.lua).
 local function noteLoss()
   lostAt, lostUntil = now, now + tonumber(ARGV[ARG.longestLeaseMs])
   call('HSET', KEYS[1], EPOCH.lost, ms(lostAt) .. ' ' .. ms(lostUntil))
@@ -61,7 +61,7 @@ local function openEpoch()
   if partitions and KEYS[2] ~= TAG .. KEY.partitions .. partitions then
     return redis.error_reply('PARTITIONS ' .. partitions)
   end
-  -- So a process that starts with another number after the list of partitions was lost is refused.
+  -- So a process that starts with another number after Redis lost the list of partitions is refused.
   if not partitions then call('HSET', KEYS[1], EPOCH.partitions, string.sub(KEYS[2], 1 + #TAG + #KEY.partitions)) end
   local thisRun = currentRun()
   local holdMs, known, last, leap = tonumber(ARGV[ARG.holdMs]), ARGV[ARG.knownEpoch], tonumber(lastNow), nil
@@ -77,7 +77,7 @@ local function openEpoch()
   epochId, restartAnnounced = id, announced == ANNOUNCED.plain or announced == ANNOUNCED.unknown
   if last and (doubt or now > last + STEP_MS or now < last - STEP_MS) then
     local before, left = shift, nil
-    -- After a restart that was announced no lease is left, so the time of Redis is taken as it is.
+    -- After an announced restart no lease is left, so the time of Redis is taken unchanged.
     left, leap = judgeClock(last, vouched, doubt, restartAnnounced and run ~= thisRun)
     if shift ~= before or left ~= (doubt or '') then
       call('HSET', KEYS[1], EPOCH.shift, ms(shift), EPOCH.doubt, left, EPOCH.holdUntil, ms(holdUntil))
@@ -114,8 +114,7 @@ local function openEpoch()
       restartAnnounced = false
     end
   elseif --[[rule:another-epoch-is-noticed]] known ~= '' and known ~= epochId and known ~= previousId --[[end]] then
-    -- The caller remembers an epoch of which nothing is left here: a request that it was granted may still be on the
-    -- wire.
+    -- Nothing is left here of the epoch that the caller knows: a request granted in it may still be on the wire.
     raiseTime(vouched)
     holdUntil = math.max(holdUntil, now + holdMs)
     noteLoss()
@@ -129,16 +128,16 @@ end
 local refused = openEpoch()
 if refused then return refused end
 
--- The version that a text of the epoch begins with; '0' where there is none.
+-- The version at the beginning of a text of the epoch; '0' when there is none.
 local function versionIn(text) return text and string.match(text, '^%d+') or '0' end
 
--- Every reply also says which versions of the shared records are in force here. scripts.ts takes the epoch, the shift
--- and these apart.
+-- Every reply begins with the versions of the shared records that are in force here. scripts.ts separates the epoch,
+-- the shift and these.
 local function reply(...)
   if not (stopsText or leastDelaysText) then return { epochId, ms(now), ... } end
   return { epochId .. '#' .. versionIn(stopsText) .. ',' .. versionIn(leastDelaysText), ms(now), ... }
 end
 
--- The rest of a script is a function of its own. So the functions in it find what stands above at once; locals of one
--- function are looked for among all that are closed over (docs/decisions/0007-scripts-gather.md).
+-- The rest of a script is a function. Its functions then find the variables above directly; as locals of one function
+-- they would be searched among all that are closed over (docs/decisions/0007-scripts-gather.md).
 return (function()

@@ -1,21 +1,21 @@
 --- @include "gates/policies"
 --[[
-  gates: whether a request may be made now, and if not, which gate holds it and until when. The one part that reads a
-  gate's fields: the loader refuses a script that reads them anywhere else. Which gates count for which request at which
-  moment stands in the table (packages/protocol/src/gates.ts), from which the functions at the end of this part are made
-  when the scripts are loaded:
+  gates: whether a request may be made now, and if not, which gate holds it and until when. Only this part reads a
+  gate's fields: the loader refuses a script that reads them anywhere else. The table in packages/protocol/src/gates.ts
+  says which gates count for which request at which moment; the functions at the end of this part are made from it when
+  the scripts are loaded:
 
     GATES.pageGrant(lane, o, version, judged, fence, list)   what × moment; nil where everything is open, else the gate,
                                                              and until when
-      o        what `factsOf` has read; nil where every gate of the origin is known to be open
-      version  of the rules in force;  judged: of those that the request was judged by, '' where it was not
-      fence    of the lease that the request is, or will be, made under, '' for none
+      o        the result of `factsOf`; nil when every gate of the origin is known to be open
+      version  of the rules in force;  judged: of those that judged the request, '' when none did
+      fence    of the lease under which the request is, or will be, made, '' for none
       list     of the URL; '' for a request of no crawl
-    GATES.pageReserveEach(…)   every gate that is closed: gate, until when, gate, until when, …
+    GATES.pageReserveEach(…)   every closed gate: gate, until when, gate, until when, …
 
-  A reader is one line: the gate, where it can be closed at all, and the instant at which it opens (0: it is open).
-  Readers of gates that do not wait (`again` in the table) are true where the gate is closed. Back-off and pauses of a
-  host stand in the record of its `https:` origin, whose lane is the host's.
+  A reader is one line: the gate, the condition under which it can be closed at all, and the instant at which it opens
+  (0: it is open). Readers of gates that do not wait (`again` in the table) are true when the gate is closed. Back-off
+  and pauses of a host are in the record of its `https:` origin, whose lane is the host's.
 ]]
 --- @reader startup-hold = holdUntil
 --- @reader stopped when stopsText = stoppedUntil(originOf(lane))
@@ -29,9 +29,9 @@
 --- @reader rules-changed = judged ~= '' and judged ~= version
 --- @reader refetch when o = o[FACTS.refetchVersion] == version
 
-local CHANGES_KEPT_MS = 60000 -- a fence older than this does not say that nothing has changed since
+local CHANGES_KEPT_MS = 60000 -- for an older fence it is unknown whether anything has changed
 
--- What is known of the origin of a lane (FACTS in layout.ts), read once in a call.
+-- The facts about the origin of a lane (FACTS in layout.ts), read once in a call.
 local facts = {}
 local function factsOf(lane)
   local known = facts[lane]
@@ -43,7 +43,7 @@ local function factsOf(lane)
 end
 local function versionOf(o) return o[FACTS.version] or '0' end
 
--- Whether every gate of the origin of a lane is known to be open, and the delay known of the lane; the state and the
+-- Whether every gate of the origin of a lane is known to be open, and the known delay of the lane; the state and the
 -- version of its robots.txt. Reading each gate costs three times as much.
 local function whetherOpen(lane)
   local blank = string.find(lane, ' ', 1, true)
@@ -52,11 +52,11 @@ local function whetherOpen(lane)
 end
 
 -- Whether a gate or a delay of an origin may have changed since a fence was handed out. Fences are whole numbers as
--- text, and are compared as such: reading them as numbers costs more.
+-- text, and are compared as text: converting them to numbers costs more.
 local OLDEST, LATEST = string.format('%d', (now - CHANGES_KEPT_MS) * 1000), '99999999999999999999'
-local changes = {} -- origin → the fence of its latest change, false for none
-local changesOf = {} -- lanes whose changes are read in one call, when the first of them is needed
-local latestChange -- of all origins; OLDEST where that was before
+local changes = {} -- origin → the fence of its latest change; false for none
+local changesOf = {} -- lanes whose changes one call reads, when the first of them is needed
+local latestChange -- of all origins; OLDEST if it was before that
 local function readChanges(lanes)
   if #lanes == 0 then return end
   local asked = {}
@@ -65,7 +65,7 @@ local function readChanges(lanes)
   for i = 1, #asked do changes[asked[i]] = found[i] end
 end
 local function isAfter(one, other) return #one > #other or (#one == #other and one > other) end
--- Whether nothing has changed, whatever the origin.
+-- Whether no origin has changed since a fence.
 local function isUnchanged(fence)
   if not latestChange then
     latestChange = call('ZRANGE', TAG .. KEY.changed, 0, 0, 'REV', 'WITHSCORES')[2] or OLDEST
@@ -86,14 +86,14 @@ local function hasChanged(lane, fence)
   return --[[rule:a-change-since-the-reservation-counts]] changed and not isAfter(fence, changed) --[[end]]
 end
 
--- To be called after each write of a gate's field, or of a delay.
+-- To be called after each write of a gate's field or of a delay.
 local function markChanged(origin)
   call('ZADD', TAG .. KEY.changed, call('HGET', KEYS[1], EPOCH.fence) or '0', origin)
   --[[rule:a-change-closes-the-short-cut]] call('HDEL', originKey(origin), FIELD.allOpen) --[[end]]
   --[[rule:one-call-sees-its-own-changes]] changes[origin], latestChange, facts = LATEST, LATEST, {} --[[end]]
 end
 
--- Operations that are over are forgotten, and where no gate is closed, reserve needs to read none of them from here on.
+-- Removes expired operations. If no gate is closed, notes that, so that reserve need not read them.
 local function settleGates(origin)
   local key, o = originKey(origin), factsOf(' ' .. origin)
   local function forget(instant, ...)
@@ -109,18 +109,18 @@ local function settleGates(origin)
   if not (isClosed or o[FACTS.refetchVersion] == versionOf(o)) then call('HSET', key, FIELD.allOpen, '1') end
 end
 
--- Whose robots fetch of an origin is in flight: its fence, nil for none.
+-- The fence of the robots fetch that is in flight for an origin, or nil.
 local function robotsFetchOf(origin) return call('HGET', originKey(origin), FIELD.fetchFence) or nil end
 
-local crawlsHeld = {} -- crawl → '1' while it is held
+local crawlsHeld = {} -- crawl → '1' while the crawl is held
 local function isCrawlHeld(crawl)
   if crawlsHeld[crawl] == nil then crawlsHeld[crawl] = call('HGET', crawlKey(crawl), CRAWL.held) end
   return crawlsHeld[crawl] == '1'
 end
 local function crawlRecord(crawl) return call('HGET', crawlKey(crawl), CRAWL.record) or '' end
-local crawlLooks = {} -- list → until when reserve has found its crawl held, 0 where it is not
+local crawlLooks = {} -- list → until when reserve holds its crawl, 0 if it does not
 local function crawlHeldUntil(list)
-  local LOOK_MS = 500 -- where reserve has chosen no other instant
+  local LOOK_MS = 500 -- unless reserve has chosen another instant
   return crawlLooks[list] or isCrawlHeld(crawlOf(list)) and now + LOOK_MS or 0
 end
 

@@ -1,6 +1,6 @@
 --- @include "lib/lease"
 --[[
-  held: the leases that one holder names together, in one partition: of a request, or of a permit or an order.
+  held: the leases that one holder names together, in one partition: those of a request, a permit or an order.
   Items of ARGV are CONFIRM_ITEM.
 ]]
 local heldLanes, heldAt = {}, {}
@@ -9,7 +9,7 @@ for i = ARG.items, #ARGV, CONFIRM_ITEM.size do
 end
 readLeases(heldLanes)
 
--- Whether an event may befall all of them.
+-- Whether an event may happen to all of these leases.
 local function areHeld(may)
   for n = 1, #heldLanes do
     if not befalls(may, leaseOf(heldLanes[n]), ARGV[heldAt[n] + CONFIRM_ITEM.fence]) then return false end

@@ -1,14 +1,14 @@
 --- @include "lib/writes"
 --- @include "lib/closed-index"
 --[[
-  lane: the record of a lane in {tag}:lanes, which is what the lane remembers and the first URL of its list q
-  (layout.ts: MEMORY, entry.ts). Either part may be missing; a lane with neither has no record. The first URL stays
-  there while it is in flight, with '+' in front when more may stand in the list q.
+  lane: the record of a lane in {tag}:lanes: its memory, and the first URL of its list q (layout.ts: MEMORY, entry.ts).
+  Either part may be missing; a lane with neither has no record. The first URL stays there while it is in flight, with
+  '+' in front when the list q may hold more.
 ]]
-local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so it begins with neither
+local BAR, PLUS = string.byte('|+', 1, 2) -- a URL begins with its path, so with neither of these
 local BLANK = { MEMORY.none } -- the memory of a lane that remembers nothing; never changed
 local NOTHING = string.rep('|', MEMORY.size + 1)
-local memories, firsts = {}, {} -- lane → its memory or false, its first URL or false; nil when it was not read
+local memories, firsts = {}, {} -- lane → its memory or false, its first URL or false; nil if not yet read
 local lanesTouched = {}
 
 local function keepRecord(lane, record)
@@ -29,12 +29,12 @@ local function needLane(lane)
   if memories[lane] == nil then keepRecord(lane, call('HGET', LANES, lane)) end
 end
 
--- What a lane remembers, to read: one text for each name of MEMORY, '' for what it does not remember.
+-- The memory of a lane, to read: one text for each name of MEMORY, '' when missing.
 local function memoryOf(lane)
   needLane(lane)
   return memories[lane] or BLANK
 end
--- The same to change; it is written at the end.
+-- The memory of a lane, to change; it is written at the end.
 local function changeMemory(lane)
   needLane(lane)
   local memory = memories[lane]
@@ -53,7 +53,7 @@ local function forgetMemory(lane)
   end
 end
 
--- The first URL of the list q, and whether more may stand behind it; nil when there is none.
+-- The first URL of the list q, and whether more may follow it; nil when there is none.
 local function firstOf(lane)
   needLane(lane)
   local first = firsts[lane]
@@ -76,13 +76,14 @@ local function hasWork(lane)
   return --[[rule:high-urls-are-work]] others ~= '' and call('EXISTS', listKey(LIST.high, lane)) == 1 --[[end]]
 end
 
--- Gates that hold lanes of many origins, and are opened by one change, after which reserve wakes them (waking.lua).
+-- Gates that hold lanes of many origins and are opened by one change; after it reserve wakes the lanes (waking.lua).
 local function isByRecord(gate)
   return gate == GATE.stopped or gate == GATE.visitingHours or gate == GATE.budget
     or --[[rule:a-resume-wakes-all-ports]] gate == GATE.paused --[[end]]
 end
 
--- When a URL of a list expires, on the ledger's time. An expiry goes by the clock of Redis: records/pending-text.ts.
+-- When a URL of a list expires, on the ledger's time. An expiry is an instant of Redis's clock:
+-- records/pending-text.ts.
 local function expiryOf(url)
   local ends = tonumber(string.match(url, '^%S+ (%w+)') or '0', 36) * 1000
   return ends + --[[rule:an-expiry-goes-by-the-clock-of-redis]] shift --[[end]]
@@ -91,14 +92,14 @@ local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', listKey(list, lane), 0) or nil
 end
--- How many requests were made for the first URL of a list, '' for none. The lane remembers those of the list that was
--- tried last; the URL itself says so, too, for when another list is tried in between.
+-- How many requests were made for the first URL of a list, '' for none. The lane remembers the number for the list that
+-- was tried last; the URL itself has it too, for when another list is tried in between.
 local function attemptsFor(lane, list, first)
   local memory = memoryOf(lane)
   if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
   return --[[rule:attempts-outlast-another-list]] first and string.match(first, '^%S+ %w+ %w+~(%d+)') or '' --[[end]]
 end
--- One more request was made for the first URL of a list.
+-- Counts another request for the first URL of a list.
 local function countAttempt(lane, list)
   local first, memory = firstIn(lane, list), changeMemory(lane)
   local attempts = --[[rule:attempts-are-counted]] (tonumber(attemptsFor(lane, list, first)) or 0) + 1 --[[end]]
@@ -109,7 +110,7 @@ local function countAttempt(lane, list)
   local _, more = firstOf(lane)
   setFirst(lane, url, more)
 end
--- The lists of a lane in which URLs may stand; of many crawls, those of the twenty whose turns come next.
+-- The lists of a lane that may hold URLs; with many crawls, those of the twenty crawls whose turns come next.
 local function listsOf(lane)
   local others = memoryOf(lane)[MEMORY.hasHigh]
   local lists = { LIST.normal }
@@ -134,16 +135,16 @@ local function firstExpiry(lane)
   return soonest, list
 end
 
--- Makes a lane due at its own time; or later, when a gate holds it until then. Then the lane keeps its own due time for
--- a verb that wakes it before. No gate holds a lane longer than until the first URL in any of its lists expires, whose
--- outcome comes then.
+-- Makes a lane due at its own time, or later when a gate holds it until then. The lane then keeps its own due time for
+-- a verb that wakes it earlier. No gate holds a lane beyond the expiry of the first URL in any of its lists, because
+-- that URL's outcome is due then.
 local function makeDue(lane, ownDue, till, heldBy)
   if till and till > now then
     till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, firstExpiry(lane) or till) --[[end]]
   end
   if till and till > ownDue then
     local memory = changeMemory(lane)
-    -- It leaves its line: of a place in it (line.lua) nothing is left but that the lane was due.
+    -- The lane leaves its line: its place there (line.lua) is replaced by an instant at which it was due.
     local own = --[[rule:a-held-lane-leaves-its-line]] ownDue < 0 and now or ownDue --[[end]]
     memory[MEMORY.ownDue], memory[MEMORY.heldBy] = ms(own), heldBy
     if isByRecord(heldBy) then call('SADD', TAG .. KEY.heldByPolicy, lane) end
@@ -154,7 +155,7 @@ local function makeDue(lane, ownDue, till, heldBy)
   end
 end
 
--- A list of the lane has another first URL, which expires then. No gate holds the lane for longer than that.
+-- A list of the lane has another first URL, which expires at `expires`. No gate holds the lane beyond that.
 local function mindExpiry(lane, expires)
   local ownDue = memoryOf(lane)[MEMORY.ownDue]
   local due = ownDue ~= '' and (dueRead[lane] or call('ZSCORE', DUE, lane))

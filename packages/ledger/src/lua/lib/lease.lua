@@ -1,17 +1,18 @@
 --- @include "lib/owed"
 --[[
-  lease: the records in {tag}:leases. A lease is packed, because taking so many fields of text apart costs more than
-  reading them. It begins as a reservation: `startedAt` is 0.
+  lease: the records in {tag}:leases. A lease is packed, because parsing so many text fields costs more than reading
+  them. It begins as a reservation: `startedAt` is 0.
 
-  `leaseOf` makes an array of it, whose places are LEASE in layout.ts; after a change, `setLease`. The verbs that read
-  many make no array: LEASE_FIELDS stands for the names of LEASE in order, as locals.
+  `leaseOf` returns it as an array with the places of LEASE in layout.ts; after a change, `setLease`. Verbs that read
+  many leases make no array: LEASE_FIELDS is replaced by the names of LEASE in order, as locals.
   `local LEASE_FIELDS = struct.unpack(LEASE.format, record)` reads a record into them, and
   `putLease(lane, struct.pack(LEASE.format, LEASE_FIELDS))` writes them (measured: an array costs start about 15 % and
   reserve about 10 % of Redis's time).
 ]]
-local leases = {} -- lane → its record, false when there is none, nil when it was not read
+local leases = {} -- lane → its record; false when there is none, nil if not yet read
 local leasesTouched = {}
--- Lanes whose lease is over; when a lease is looked at, lane, …; whose lease takes no slot.
+-- Lanes whose lease has ended; lanes and the instants at which reap checks them (lane, instant, …); lanes whose lease
+-- takes no slot.
 local over, indexed, slotless = {}, {}, {}
 
 local function readLeases(lanes)
@@ -19,7 +20,7 @@ local function readLeases(lanes)
   local found = call('HMGET', LEASES, unpack(lanes))
   for i = 1, #lanes do leases[lanes[i]] = found[i] end
 end
--- The lease of a lane, false when there is none.
+-- The lease of a lane, or false.
 local function leaseOf(lane)
   if leases[lane] == nil then leases[lane] = call('HGET', LEASES, lane) end
   return leases[lane] and { struct.unpack(LEASE.format, leases[lane]) }
@@ -29,41 +30,41 @@ local function putLease(lane, record)
   leasesTouched[#leasesTouched + 1] = lane
 end
 local function setLease(lane, lease) putLease(lane, struct.pack(LEASE.format, unpack(lease, 1, LEASE.size))) end
--- When the latest request under a lease was sent: an exchange cannot have ended before. One that waits to be sent does
--- not count yet.
+-- When the latest request under a lease was sent: an exchange cannot have ended before. A request that waits to be sent
+-- does not count.
 local function latestSentAt(startedAt, requestAt)
   if requestAt <= startedAt then return startedAt end
   return --[[rule:an-exchange-ends-after-its-latest-request]] requestAt <= now --[[end]] and requestAt or startedAt
 end
--- When an exchange ended, by how long ago its sender says that was, and by when its request was sent.
+-- When an exchange ended, from the elapsed time that its sender reports and the instant at which its request was sent.
 local function endedAt(elapsedMs, sentAt)
   local elapsed, most = tonumber(elapsedMs), now - sentAt
   return now - --[[rule:elapsed-time-is-bounded]] (elapsed < most and elapsed or most) --[[end]]
 end
 local function isStarted(lease) return lease[LEASE.startedAt] > 0 end
 --- @life
--- Whether an event of the table (lease-life.ts) may befall a lease: `may` is LIFE.done and such, `asked` the fence that
--- its holder names.
+-- Whether an event of the table (lease-life.ts) may happen to a lease: `may` is a function such as LIFE.done, `asked`
+-- the fence that its holder names.
 local function befalls(may, lease, asked)
   return lease and may(lease[LEASE.fence], lease[LEASE.startedAt], lease[LEASE.kind], lease[LEASE.ends], asked)
 end
 local SECONDARY_KINDS = { [KIND.hop] = true, [KIND.permit] = true, [KIND.host] = true, [KIND.paceGroup] = true }
 local function isSecondary(kind) return SECONDARY_KINDS[kind] == true end
--- What a lane is leased for that a request holds besides its own.
+-- The kind of a lease for a lane that a request holds beside its own lane.
 local function kindOfPaceLane(lane) return string.find(lane, ' http', 1, true) and KIND.host or KIND.paceGroup end
--- The list of the URL that a lease is for, '' where it is for none of its lane's.
+-- The list of the URL that a lease is for, '' when it is for no URL of its lane.
 local function listOfRequest(lease) return isSecondary(lease[LEASE.kind]) and '' or lease[LEASE.list] end
 local function endLease(lane)
   putLease(lane, false)
   over[#over + 1] = lane
 end
--- reap looks at a lease, or a reservation, at this instant, as text.
+-- Sets the instant, as text, at which reap checks a lease or a reservation.
 local function indexLease(lane, ends)
   local n = #indexed
   indexed[n + 1], indexed[n + 2] = ends, lane
 end
 
--- The delay that a lease owes whose request was never reported: the one that it was granted with, or a longer one
+-- The delay that a lease owes when its request was never reported: the delay with which it was granted, or a longer one
 -- since.
 local function owedBy(lane, lease)
   return owedAfter(lane, lease[LEASE.kind], lease[LEASE.fence], lease[LEASE.of], lease[LEASE.delayMs],
@@ -80,8 +81,7 @@ flushes[#flushes + 1] = function()
   if #slotless > 0 then call('SADD', SLOTLESS, unpack(slotless)) end
 end
 
--- A lease was started or acquired: if a restart was announced because all leases had ended, that does not hold any
--- more.
+-- Records that a lease was started or acquired: an announcement that all leases have ended is then void.
 local function granted()
   if --[[rule:a-grant-ends-the-announcement]] restartAnnounced --[[end]] then
     call('HDEL', KEYS[1], EPOCH.restartAnnounced)

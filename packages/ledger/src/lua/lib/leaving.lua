@@ -1,11 +1,11 @@
 --- @include "lib/lane"
 --- @include "lib/retry-after"
 --[[
-  leaving: outcomes into their stream, and the URLs that they end out of their lane.
-  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (of a page of another crawl than the default one
-  followed by its bytes), and its id as 'bucket:number', '' when it is not stored. Of kind KIND.candidate it is a
-  redirect's target, and for the id stands what the redirect asks to wait: '' for nothing, else Retry-After in ms, as a
-  date, and when the candidate expires, each of which may be missing.
+  leaving: writes outcomes into their stream, and removes the URLs that they end from their lane.
+  An item of ARGV is LEAVING in calls.ts: the outcome as JSON, its kind (for a page of a crawl other than the default
+  one followed by its bytes), and its id as 'bucket:number', '' when it is not stored. With the kind KIND.candidate the
+  item is a redirect's target, and the id is replaced by the wait that the redirect asks for: '' for none, else
+  Retry-After in ms, as a date, and when the candidate expires, each of which may be missing.
 ]]
 local function writeOutcome(json, kind, list)
   if --[[rule:an-outcome-goes-to-its-crawl]] #list > 1 --[[end]] then
@@ -19,7 +19,7 @@ local function writeOutcome(json, kind, list)
   count(kind, 1)
 end
 
--- A redirect's Retry-After delays its target and nothing else (RFC 9110 §10.2.3). No wait outlasts the candidate.
+-- A redirect's Retry-After delays only its target (RFC 9110 §10.2.3). No wait outlasts the candidate.
 local function enter(json, waits, ended)
   local waitMs, waitAt, expires = string.match(waits, '^(%S*) (%S*) (%S*)$')
   local due = ended and waits ~= '' and ended + retryAfter(waitMs, waitAt, ended) or 0
@@ -30,8 +30,9 @@ local function enter(json, waits, ended)
   else call('XADD', TAG .. KEY.outbox, '*', 'c', json) end
 end
 
--- Items of ARGV from one place to another, both counted, of URLs in one list. Returns how many URLs they end.
--- ended: when the exchange ended by which they leave, of verbs that end one
+-- Handles items of ARGV from `first` to `last`, both included, whose URLs are in one list. Returns how many URLs they
+-- end.
+-- ended: when the exchange ended that they leave by, for verbs that end one
 local function leave(first, last, list, ended)
   local urls = 0
   for k = first, last, LEAVING.size do
@@ -49,9 +50,9 @@ local function leave(first, last, list, ended)
   return urls
 end
 
-local left = 0 -- URLs that leave their lanes by this call
+local left = 0 -- number of URLs that leave their lanes by this call
 
--- The first n URLs leave a list, and with them the attempts that were made for the first.
+-- Removes the first n URLs from a list, and the count of attempts for the first.
 local function dropFirst(lane, list, n)
   if --[[rule:the-first-url-leaves-its-own-list]] list ~= LIST.normal --[[end]] then
     call('LPOP', listKey(list, lane), n)
@@ -68,7 +69,8 @@ local function dropFirst(lane, list, n)
     memory[MEMORY.attempts], memory[MEMORY.list] = '', ''
   end
   if memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
-  -- Of several crawls, one whose last URL has left has no turn any more. A lane with the default crawl alone has none.
+  -- In a lane with several crawls, a crawl whose last URL has left loses its turn. A lane with only the default crawl
+  -- has no turns.
   local crawl, isOver = crawlOf(list), nil
   if #list > 1 then
     call('HINCRBY', crawlKey(crawl), CRAWL.left, n)

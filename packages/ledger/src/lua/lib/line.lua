@@ -1,24 +1,24 @@
 --- @include "lib/turns"
 --[[
-  line: whose lanes come first while more of them are due than may be reserved. Where the default crawl is alone, those
-  that were due first. With other crawls, due lanes stand in a line, in which crawls take turns by their weights
-  (start-time fair queueing), so that a crawl with a hundred thousand due lanes delays one with ten by ten turns of its
-  own. docs/decisions/0037-a-line-of-due-lanes.md.
+  line: whose lanes come first while more of them are due than may be reserved. Where the default crawl is alone, the
+  lanes that were due first. With other crawls, due lanes stand in a line, in which crawls take turns by their weights
+  (start-time fair queueing), so that a crawl with a hundred thousand due lanes delays one with ten by only ten turns.
+  docs/decisions/0037-a-line-of-due-lanes.md.
 
   A lane in line is in `due` like any other, and its place there is in front of all instants: LINE.first + its turn,
-  which is negative. To all other verbs it is a lane that has been due for long; due.lua says since when. The line ends
-  when all lanes of it have left.
+  which is negative. Other verbs see a lane that has been due for long; due.lua computes since when. The line ends when
+  all its lanes have left.
 
   {tag}:line    hash  crawl → the end of its latest turn in this line
-  {tag}:lined   zset  instant → the last turn that any lane had been given by then; at most one a second
+  {tag}:lined   zset  instant → the last turn that was given by then; at most one entry a second
 ]]
-local MOST_LINED_UP = 1500 -- by one call
-local MOST_OF_A_LANE = 5 -- crawls of one lane, of which one has the turn
+local MOST_LINED_UP = 1500 -- per call
+local MOST_OF_A_LANE = 5 -- number of crawls of one lane among which the turn is chosen
 local MARK_MS, KEPT_MS = 1000, 3600000
 local LINE_KEY, LINED = TAG .. KEY.line, TAG .. KEY.lined
 
-local nextTurn -- the one that comes next
-local ends, taken = {}, {} -- crawl → the end of its latest turn; and those that have had a turn in this call
+local nextTurn -- the turn that comes next
+local ends, taken = {}, {} -- crawl → the end of its latest turn; and the crawls that have had a turn in this call
 local function endOf(crawl)
   if not ends[crawl] then
     local known = tonumber(call('HGET', LINE_KEY, crawl) or LINE.first)
@@ -26,7 +26,7 @@ local function endOf(crawl)
   end
   return ends[crawl]
 end
--- The crawl by which each lane has its place: one that is held has it only where all are. nil for lanes without URLs.
+-- The crawl that gives each lane its place: a held crawl only if all are held. nil for lanes without URLs.
 local function crawlsOf(lanes)
   local crawls, alone = {}, {}
   for i = 1, #lanes do
@@ -47,7 +47,7 @@ local function crawlsOf(lanes)
   end
   return crawls
 end
--- Gives a lane a turn of its crawl, of weight 1 where that is held; one without URLs leaves when it is looked at.
+-- Gives a lane a turn of its crawl, with weight 1 if the crawl is held; a lane without URLs leaves when it is read.
 local function turnOf(crawl)
   if not crawl then return nextTurn end
   local turn, standing = endOf(crawl), standingOf(crawl)
@@ -61,7 +61,7 @@ local function copyOf(all)
   return copy
 end
 
--- Puts the lanes that have become due since into line.
+-- Puts the lanes that have become due since the last call into line.
 local function lineUp(lanes)
   local crawls, placed, last = crawlsOf(lanes), {}, nextTurn
   for i = 1, #lanes do
@@ -76,9 +76,9 @@ local function lineUp(lanes)
   call('ZADD', LINED, ms(math.max(last, tonumber(place or last))), ms(now))
 end
 
--- The lanes whose turns come next, of those in line and of those that are due within `aheadMs`, and the instants of the
--- latter by their places; nil where no more than `limit` are due. A lane that has its turn while its delay still runs
--- is reserved ahead as in a quiet fleet; else each page would be late by the time that a round takes.
+-- The lanes whose turns come next, among those in line and those that become due within `aheadMs`, and the instants of
+-- the latter by their places; nil when no more than `limit` are due. A lane that has its turn while its delay still
+-- runs is reserved ahead, as in an idle fleet; otherwise each page would be late by the duration of a round.
 local function nextInLine(limit, aheadMs)
   local nowText = ms(now)
   if call('ZCOUNT', DUE, '-inf', nowText) <= limit then return nil end
@@ -98,7 +98,7 @@ local function nextInLine(limit, aheadMs)
     end
   end
   gather(call('ZRANGE', DUE, 0, limit - 1, 'WITHSCORES'), turns)
-  local instants, crawlOfLane = {}, {} -- of lanes that are due soon
+  local instants, crawlOfLane = {}, {} -- lanes that become due soon
   if aheadMs > 0 then
     local most = 2 * limit -- many are pace lanes, which have no URLs
     gather(call('ZRANGE', DUE, '(' .. nowText, ms(now + aheadMs), 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'), instants)
@@ -115,7 +115,7 @@ local function nextInLine(limit, aheadMs)
       return turns[one] < turns[other]
     end)
     lanes = { unpack(lanes, 1, limit) }
-    ends, taken = endsBefore, takenBefore -- those that come later have had no turn
+    ends, taken = endsBefore, takenBefore -- lanes beyond the limit have had no turn
   end
   local dueLater = {}
   for i = 1, #lanes do

@@ -2,8 +2,8 @@
 --- @include "lib/lease"
 --[[
   longer: a delay that was recorded or set for an origin counts at once, also while an earlier one runs: its lanes, and
-  the host's lane after a request for them, are due later where that is longer than what they owed. What is in flight
-  owes it when it ends (owed.lua).
+  the host's lane after a request for them, become due later if the new delay is longer than the one they owed. A
+  request in flight owes it when it ends (owed.lua).
 ]]
 local function hostOriginOf(origin)
   return string.find(origin, '^https?://') and 'https://' .. hostOf(origin) or origin
@@ -30,7 +30,7 @@ local function lengthen(lane)
   end
 end
 
--- The lanes of the host, whose last request may have been one for this origin. Agents are the items of the call.
+-- Lengthens the lanes of the host, whose last request may have been for this origin. Agents are the items of the call.
 local function lengthenHostLanes(origin, step)
   local host = hostOriginOf(origin)
   if host == origin then return end

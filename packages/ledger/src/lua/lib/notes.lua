@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  notes: what happened to an origin lately, newest first. Each is JSON (notes.ts). At most KEPT.notes of an origin, of
-  the KEPT.origins origins that had one last; a list ends by itself when nothing is added for KEPT.notesMs.
+  notes: recent events of an origin, newest first. Each is JSON (notes.ts). At most KEPT.notes per origin, for the
+  KEPT.origins origins with the latest notes; a list expires when nothing is added for KEPT.notesMs.
 ]]
 local function addNote(origin, text)
   local key = TAG .. KEY.notes .. origin
@@ -11,7 +11,7 @@ local function addNote(origin, text)
   call('ZADD', TAG .. KEY.noted, ms(now), origin)
 end
 
--- Notes of the origins that had one longest ago make room.
+-- Removes notes of the origins whose latest note is oldest.
 local function boundNotes()
   local key = TAG .. KEY.noted
   local beyond = call('ZCARD', key) - KEPT.origins

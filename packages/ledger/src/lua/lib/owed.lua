@@ -1,25 +1,25 @@
 --- @include "lib/gates"
 --- @include "lib/writes"
 --[[
-  owed: the delay that a lane owes after a request, whatever way that request ended, and when a lane opens whose delay
-  may have become longer since. It is the longest of what the sender reports (the agent's own, the rules', what the
-  answer brought, adaptive), the least delay of the fleet, the policy of the site, the delay by robots.txt as it is
-  recorded, and that of an operator. A policy with consent takes the place of all but the operator's.
+  owed: the delay that a lane owes after a request, however that request ended, and when a lane opens whose delay may
+  have become longer since. It is the longest of the sender's report (the delays of the agent, of the rules, of the
+  answer, adaptive), the least delay of the fleet, the policy of the site, the recorded delay of robots.txt, and the
+  operator's. A policy with consent replaces all but the operator's.
 
-  {tag}:ended  hash  lane → LAST, packed: when its last exchange ended, the delay owed from then on, and the lane whose
-               request it was where that is another one. It is kept as long as the delay runs or the lane has work.
+  {tag}:ended  hash  lane → LAST, packed: when its last exchange ended, the delay owed from then on, and the lane that
+                     made the request if it is another one. It is kept while the delay runs or the lane has work.
   {tag}:epoch  the field EPOCH.leastDelays: LEAST_DELAY in layout.ts
 ]]
-local leastDelays = {} -- agent → its least delay, and when that was changed
--- The longest of them, and when no delay runs any more that began before the latest change.
+local leastDelays = {} -- agent → its least delay, and when it was changed
+-- The longest least delay, and when every delay has ended that began before the latest change.
 local longestLeast, raisesEnd = 0, 0
 for name, least, changedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
   leastDelays[name] = { least = tonumber(least), changedAt = tonumber(changedAt) }
   longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, changedAt + least)
 end
 
--- What agent, site and policy ask of every request of a lane as far as the whole fleet knows it; and whether the site
--- has consented to it.
+-- The delay that agent, site and policy demand after every request of a lane, as far as the whole fleet knows it; and
+-- whether the site has consented to it.
 local function demandedOfAll(lane)
   local known = longestLeast > 0 and leastDelays[agentOf(lane)]
   local least = known and known.least or 0
@@ -30,7 +30,7 @@ local function demandedOfAll(lane)
 end
 local function delayByHand(o) return isAhead(o[FACTS.overrideUntil]) and tonumber(o[FACTS.overrideDelay]) or 0 end
 
--- The same with what is recorded of the origin.
+-- The same, including the delays recorded for the origin.
 local function demandedOf(lane)
   local demanded, isConsented = demandedOfAll(lane)
   local o = factsOf(lane)
@@ -39,18 +39,19 @@ local function demandedOf(lane)
   return math.max(demanded, --[[rule:the-recorded-delay-is-owed]] recorded --[[end]], byHand), isConsented
 end
 
--- Where nothing of the origin has changed since a lease, that lease says what is recorded. byHand: the operator's delay
--- at its grant
+-- If the origin has not changed since the lease was granted, the lease itself has the recorded delay. byHand: the
+-- operator's delay when the lease was granted
 local function demandedSince(lane, fence, byHand)
   if hasChanged(lane, fence) then return demandedOf(lane) end
   local least, isConsented = demandedOfAll(lane)
   return math.max(least, byHand), isConsented
 end
--- What a lane owes after a request. of: the lane whose request it was, '' for its own;  said: what the sender reports
+-- The delay that a lane owes after a request. of: the lane that made the request, '' for this one;  reported: the
+-- sender's figure
 local function owedAfter(lane, kind, fence, of, said, byHand)
   local isGroup = kind == KIND.paceGroup
   if --[[rule:a-pace-group-has-a-delay-of-its-own]] isGroup and of == '' --[[end]] then return said end
-  -- Nearly always nothing has changed since the grant, and nobody asks for more than what was known then.
+  -- Nearly always nothing has changed since the grant, and no demand is longer than what was known then.
   if not policiesText and said >= longestLeast and (isUnchanged(fence)
     or (isGroup or not hasChanged(lane, fence)) and (of == '' or not hasChanged(of, fence))) then
     return math.max(said, byHand)
@@ -64,7 +65,7 @@ local function owedAfter(lane, kind, fence, of, said, byHand)
   return --[[rule:consent-shortens-no-group]] isConsented and not isGroup --[[end]] and owed or math.max(owed, said)
 end
 
-local lasts, lastsTouched = {}, {} -- lane → its record, false where there is none, nil where it was not read
+local lasts, lastsTouched = {}, {} -- lane → its record; false when there is none, nil if not yet read
 local function setEnded(lane, ended, owed, of)
   lasts[lane] = struct.pack(LAST.format, ended, owed, of)
   lastsTouched[#lastsTouched + 1] = lane
@@ -78,8 +79,8 @@ local function readEnded(lanes)
   local found = call('HMGET', ENDED, unpack(lanes))
   for i = 1, #lanes do lasts[lanes[i]] = found[i] end
 end
--- When the last exchange of a lane ended, what it owed, and the lane whose request it was, '' for its own; nil where
--- nothing is known.
+-- When the last exchange of a lane ended, the delay it owed, and the lane that made the request, '' for this one; nil
+-- when unknown.
 local function endedOf(lane)
   if lasts[lane] == nil then lasts[lane] = call('HGET', ENDED, lane) end
   if not lasts[lane] then return nil end
@@ -87,15 +88,15 @@ local function endedOf(lane)
 end
 flushes[#flushes + 1] = function() writeAll(ENDED, lastsTouched, lasts) end
 
--- What the last exchange of a lane owes by what is known now.
+-- The delay that the last exchange of a lane owes by present knowledge.
 local function owedNow(lane, of)
   local owed = demandedOf(lane)
   if of and of ~= '' then owed = math.max(owed, (demandedOf(of))) end
   return owed
 end
 
--- When the fleet's least delay of a lane's agent, or the policy of its site, was last changed, as long as a delay from
--- before may still run; 0 where none may.
+-- When the fleet's least delay of a lane's agent, or the policy of its site, was last changed, while a delay from
+-- before may still run; otherwise 0.
 local function changedAt(lane)
   local known = raisesEnd > now and leastDelays[agentOf(lane)]
   local changed = known and known.changedAt + known.least > now and known.changedAt or 0
@@ -104,8 +105,8 @@ local function changedAt(lane)
   return math.max(changed, --[[rule:a-longer-policy-counts-while-a-delay-runs]] policyChanged --[[end]])
 end
 
--- When a lane opens that is due at an instant: later where a delay that runs has become longer since it began, or where
--- Redis has lost the end of it. A delay that has become shorter counts from the next request on.
+-- When a lane that is due at an instant opens: later if a running delay has become longer since it began, or if Redis
+-- has lost its end. A delay that has become shorter counts from the next request on.
 local function opensAt(lane, due)
   local changed = changedAt(lane)
   if changed == 0 and lostAt == 0 then return due end
@@ -113,13 +114,13 @@ local function opensAt(lane, due)
   local isLater = --[[rule:a-raise-counts-while-a-delay-runs]] ended and ended > changed --[[end]]
   if isLater and ended > lostAt then return due end
   local since = ended or changed
-  -- What ended before Redis lost its latest writes may not be the last exchange: another one may have ended by
+  -- An exchange that ended before Redis lost its latest writes may not be the last: another one may have ended by
   -- `lostUntil`.
   local isLost = --[[rule:a-lost-exchange-owes-its-delay]] lostAt > 0 and lostAt >= (ended or 0) --[[end]]
   if isLost then since = math.max(since, lostUntil) else owed = 0 end
   return math.max(due, since + math.max(owed or 0, owedNow(lane, of)))
 end
--- The same for what is asked or known of its origin since.
+-- The same, for delays of its origin that were set or recorded since.
 local function lengthened(lane, due)
   local ended, _, of = endedOf(lane)
   if not ended then return due end

@@ -1,17 +1,17 @@
 --- @include "lib/secondary"
 --[[
   permit-turns: the permits of a crawl take turns by its weight with the stored URLs of a lane, and with permits of
-  other crawls. Turns are those of turns.lua: instants without a unit, the least is next, and a request moves its crawl
+  other crawls. Turns are those of turns.lua: numbers without a unit; the least is next, and a request moves its crawl
   on by 1/weight.
 
   {tag}:pt:<lane>  zset  crawl → its next turn, of a crawl that asks for permits and has no URLs stored in this lane; it
                    ends two hours after its last change. A crawl with URLs there has one turn for both (t:<lane>).
-  The line of a lane (queue.lua) stays first come, first served for all that name no crawl, and for requests of the
-  host's other origins. Permits of the lane that name a crawl, and the lane's own URLs, share their places among each
-  other in the order of their turns.
+  The line of a lane (queue.lua) stays first come, first served for all requests that name no crawl, and for requests of
+  the host's other origins. Permits of the lane that name a crawl, and the lane's own URLs, share their places among
+  each other in the order of their turns.
 ]]
 local PERMIT_TURNS_LIFE_MS = 7200000
-local MOST_STORED_CRAWLS = 20 -- whose turns are looked at
+local MOST_STORED_CRAWLS = 20 -- crawls whose turns are read
 local weights = {}
 local function weightOf(crawl)
   local weight = weights[crawl] or tonumber(call('HGET', crawlKey(crawl), CRAWL.weight) or '1')
@@ -27,8 +27,7 @@ local function turnOf(lane, crawl)
   return tonumber(turn), stored
 end
 
--- The next turn of the URLs that are stored in the lane. One with the default crawl alone takes turns like the others
--- from here on.
+-- The next turn of the URLs that are stored in the lane. A lane with only the default crawl takes turns from now on.
 local function turnOfOwn(lane)
   local turns = TAG .. KEY.turns .. lane
   if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
@@ -43,7 +42,7 @@ local function turnOfOwn(lane)
   end
 end
 
--- Puts a line in the order of turns. The request of the crawl stands in it already; so do its own URLs where they wait.
+-- Sorts a line by turns. The crawl's request is already in it, and so are its own URLs if they wait.
 orderByTurns = function(lane, queue, requester)
   local crawl = crawlAsking(requester)
   local places, entries, soonest = {}, {}, nil
@@ -59,7 +58,7 @@ orderByTurns = function(lane, queue, requester)
       if turn and (not soonest or turn < soonest) then soonest = turn end
     end
   end
-  -- A crawl gains nothing by a long absence, and loses nothing by requests that it made before others came.
+  -- A crawl gains nothing by a long absence, and loses nothing by requests that it made while it was alone.
   local turn, stored = turnOf(lane, crawl)
   if not stored then
     local step = 1 / weightOf(crawl)
@@ -82,7 +81,7 @@ orderByTurns = function(lane, queue, requester)
   for i = 1, #places do queue[places[i]] = entries[i].entry end
 end
 
--- A permit of the crawl was granted.
+-- Advances the turn of a crawl whose permit was granted.
 local function takeTurn(lane, requester)
   local crawl = takesTurns(requester)
   if not crawl then return end

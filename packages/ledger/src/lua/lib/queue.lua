@@ -1,29 +1,29 @@
 --- @include "lib/lane"
 --- @include "lib/lease"
 --[[
-  queue: who waits for a secondary lease of a lane. A request that finds the lane closed, or others waiting for it, is
-  put into the lane's queue and answered when to come again: first come, first served. The lane's own URLs have a place
-  in that queue like everybody else.
+  queue: requests that wait for a secondary lease of a lane. A request that finds the lane closed, or others waiting for
+  it, enters the lane's queue and gets an instant at which to try again: first come, first served. The lane's own URLs
+  have a place in that queue like every request.
 
-  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then those
-                      that wait, in order: when each is to come, and the lane it belongs to. The hash ends two hours
-                      after its last change.
+  {tag}:queues  hash  lane → last|at name|at name|…   last: the latest instant that any request was given; then the
+                waiting requests in order: the instant to try again, and the lane. The hash expires two hours after its
+                last change.
 ]]
--- A request that would wait longer asks again: URLs end by their own expiry, not by a queue.
+-- A request that would wait longer tries again anyway: URLs end by their own expiry, not by a queue.
 local LONGEST_WAIT_MS = 3600000
 local LEAST_STEP_MS = 50
-local LEAST_GRACE_MS = 250 -- a request that comes later than this, or than one step, has lost its place
-local MOST_WAITING = 32 -- further requests get a time to come again, but no place
-local isByTurn -- whether the line that is looked at has been put in the order of turns (permit-turns.lua)
-local dueSeen, queueRead = {}, {} -- lane → when it is due, its queue, as text; filled by readForSecondary
+local LEAST_GRACE_MS = 250 -- a request that is later than this, and than one step, has lost its place
+local MOST_WAITING = 32 -- further requests get an instant to try again, but no place
+local isByTurn -- whether the current line was sorted by turns (permit-turns.lua)
+local dueSeen, queueRead = {}, {} -- lane → when it is due; its queue, as text; filled by readForSecondary
 local function dueOf(lane) return tonumber(dueRead[lane] or dueSeen[lane]) end
 
 local function placeIn(queue, name)
   for i = 1, #queue do if queue[i].name == name then return i end end
 end
 
--- Who waits for a lane, without those that did not come in time, and without its own URLs when these do not wait in
--- turn.
+-- The queue of a lane, without requests that did not come in time, and without its own URLs when they do not take
+-- turns.
 local function queueOf(lane, requester, ownWaits, step)
   local queue, last, text = {}, 0, queueRead[lane]
   if not text then return queue, last end
@@ -34,7 +34,7 @@ local function queueOf(lane, requester, ownWaits, step)
     local waits = true
     if name == lane then
       waits = ownWaits
-      at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, they come when that has ended
+      at = not leaseOf(lane) and dueOf(lane) or now -- with a lease, the lane's URLs come when it has ended
     end
     if waits and (--[[rule:a-missed-place-is-lost]] name == requester or at + grace >= now --[[end]]) then
       queue[#queue + 1] = { name = name, at = at }
@@ -60,7 +60,7 @@ local function keepQueue(lane, queue, last)
 end
 
 -- Puts a request into the queue of a lane that opens at an instant, and the lane's own URLs behind it; returns when to
--- come again.
+-- try again.
 local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, step)
   local place = placeIn(queue, requester)
   if not place and requester ~= '' and #queue < MOST_WAITING then
@@ -69,8 +69,8 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   end
   local at = place and opens + (place - 1) * step or math.max(last + step, opens + #queue * step)
   at = math.min(at, now + LONGEST_WAIT_MS)
-  -- A request behind the lane's own URLs has to come while the delay after theirs runs; later, the next of them would
-  -- be reserved already.
+  -- A request behind the lane's own URLs must come while the delay after theirs runs; later, the next URL would already
+  -- be reserved.
   local isBehindOwn = isByTurn and place and (placeIn(queue, lane) or place) < place
   if --[[rule:a-permit-comes-while-the-delay-of-its-turn-runs]] isBehindOwn --[[end]] then at = at - step / 2 end
   if place then queue[place].at = at end
@@ -94,7 +94,7 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   return at
 end
 
--- One place is enough: the request leaves the queues of the other lanes that it might have had.
+-- One place is enough: the request leaves the queues of the other lanes.
 local function leaveOtherQueues(lanes, lane, requester, step)
   if requester == '' then return end
   for k = 1, #lanes do

@@ -1,10 +1,10 @@
 --- @include "lib/epoch"
 --[[
   record: whether a version of a shared record may be written here (docs/decisions/0028-one-replicated-record.md).
-  `known` is the version in force here, '0' when there is none; ARG.expected the version that the record was made
-  from, '' for any earlier one.
-  Returns 'written' when the caller is to write it, 'kept' when this version is in force already, 'overtaken' when it
-  must not.
+  `known` is the version in force here, '0' when there is none; ARG.expected the version from which the record was made,
+  '' for any earlier one.
+  Returns 'written' when the caller may write it, 'kept' when this version is already in force, 'overtaken' when it may
+  not be written.
 ]]
 local function judgeRecord(known)
   local expected, version = ARGV[ARG.expected], ARGV[ARG.version]

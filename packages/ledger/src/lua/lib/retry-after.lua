@@ -1,7 +1,7 @@
 --- @include "lib/epoch"
 --[[
-  retry-after: how long a site asks to wait from the end of an exchange on, ms: the longer of a length and of a date,
-  '' where there is none; 0 for nothing. The date is one of Redis's clock.
+  retry-after: the wait that a site asks for after an exchange, ms: the longer one of a length and a date; either is ''
+  when missing, and without both it is 0. The date is an instant of Redis's clock.
 ]]
 local function retryAfter(waitMs, waitAt, ended)
   local ahead = --[[rule:a-date-goes-by-the-clock-of-redis]] shift --[[end]]

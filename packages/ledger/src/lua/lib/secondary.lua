@@ -1,22 +1,22 @@
 --- @include "lib/queue"
 --- @include "lib/origin"
 --[[
-  secondary: a lease of a lane for a request that none of that lane's URLs asked for: the hop of a robots.txt into
-  another origin (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace
-  (KIND.host, KIND.paceGroup: docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any
-  other. Who finds the lane closed waits in its queue (queue.lua).
+  secondary: a lease of a lane for a request that none of that lane's URLs needs: the hop of a robots.txt into another
+  origin (KIND.hop), a permit (KIND.permit), or a request of another lane that shares this one's pace (KIND.host,
+  KIND.paceGroup: docs/decisions/0012-pace-groups.md). It is one request at a time, then a delay, like any other. A
+  request that finds the lane closed waits in its queue (queue.lua).
 ]]
 local acquired = {}
-local takesTurns, orderByTurns -- permit-turns.lua, where it is included
-local fence -- the latest one that this call has handed out
+local takesTurns, orderByTurns -- defined in permit-turns.lua, if that is included
+local fence -- the latest one of this call
 
 local function nextFence()
   fence = (fence or math.max(lastFence(), math.floor(now * 1000))) + 1
   return string.format('%d', fence)
 end
 
--- What secondary leases need of these lanes, read at once: all but their leases (readLeases).
-local originsAreKnown = true -- anything is stored of any of their origins
+-- Reads the facts about these lanes that secondary leases need, at once: all but their leases (readLeases).
+local originsAreKnown = true -- whether anything is stored about any of their origins
 local function readForSecondary(lanes)
   if #lanes == 0 then return end
   readLanes(lanes)
@@ -30,8 +30,8 @@ local function readForSecondary(lanes)
   originsAreKnown = call('EXISTS', unpack(origins)) > 0
 end
 
--- reap looks at a secondary lease for the first time after this, before the reservations that it was granted beside:
--- a small sorted set is looked through from its beginning, which took two fifths of start.
+-- reap first checks a secondary lease after this time, so that it stands behind the reservations granted beside it: a
+-- small sorted set is searched from its beginning, which took two fifths of the time of start.
 local FIRST_LOOK_MS = 5000
 local lastLeaseMs, lastLook
 local function keepAcquired(lane, leaseMs)
@@ -41,7 +41,7 @@ local function keepAcquired(lane, leaseMs)
   indexLease(lane, lastLook)
 end
 
--- The gates of a lane that a request holds beside its own.
+-- The gates of a lane that a request holds beside its own lane.
 local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.groupGrant }
 
 -- A request for one of some lanes: `lanes` (readLeases, readForSecondary), `kind`, `delay` (owed at least), `leaseMs`,
@@ -49,18 +49,18 @@ local PACE_GATES = { [KIND.host] = GATES.hostGrant, [KIND.paceGroup] = GATES.gro
 -- its own), `notBefore` (when another lane of the same request opens, nil for none), and
 -- `gates(lane, o, version, '', '', '')`, which says by which gate a lane is closed, and until when.
 
--- What the lane owes whose request it is; start gives it with the delay.
+-- The delay that the requesting lane owes; start passes it with the order.
 local function owedToOther(ask)
   return ask.of ~= '' and not ask.byHand and demandedOf(ask.of) or 0
 end
--- What a lease owes at least by what is known when it is granted.
+-- The least delay that a lease owes, by knowledge at its grant.
 local function owedAtGrant(lane, ask)
   local owed = math.max(ask.delay, owedToOther(ask))
   return ask.kind == KIND.paceGroup and owed or math.max(owed, (demandedOf(lane)))
 end
 
--- A lane that nothing holds, as nearly every pace lane is: it has no lease, no URLs and no queue, and no gate of its
--- origin is closed. Returns a place, or nil, and then `look` has to see everything: it costs three times as much.
+-- A lane that nothing holds, as nearly every pace lane: no lease, no URLs, no queue, and no closed gate of its origin.
+-- Returns a place; or nil, and then `look` must read everything, which costs three times as much.
 local function lookAtFree(lane, ask)
   if --[[rule:a-free-lane-has-no-lease]] leases[lane] --[[end]]
     or --[[rule:a-free-lane-has-no-urls]] memories[lane] or firsts[lane] --[[end]]
@@ -86,8 +86,8 @@ local function lookAtFree(lane, ask)
   return { lane = lane, isFree = true, isEmpty = true, opens = opens, owed = owed, ask = ask }
 end
 
--- The first of the lanes that is due, or will be within `ahead`, and for which no earlier request waits; else the one
--- that opens first.
+-- The first of the lanes that is due, or becomes due within `ahead`, and for which no earlier request waits; else the
+-- lane that opens first.
 local function look(ask)
   local lanes, kind, requester, ahead = ask.lanes, ask.kind, ask.requester, ask.ahead
   local isOfCrawl = --[[rule:permits-of-crawls-take-turns]] takesTurns and kind == KIND.permit --[[end]]
@@ -104,11 +104,11 @@ local function look(ask)
     local gate, closed = ask.gates(lane, o, versionOf(o), '', '', '')
     local memory = memoryOf(lane)
     local kept, heldBy = memory[MEMORY.ownDue], memory[MEMORY.heldBy]
-    local known = tonumber(kept) or dueOf(lane) or now -- of a lane that was forgotten, the last delay ended by now
+    local known = tonumber(kept) or dueOf(lane) or now -- if the lane was forgotten, its last delay has ended by now
     local ownDue = opensAt(lane, known)
     local held = leaseOf(lane)
-    -- Its own URLs wait like others, unless one of them is in flight or a gate holds them: that one ends their wait,
-    -- not this line.
+    -- The lane's own URLs wait like other requests, unless one is in flight or a gate holds them: then the end of that,
+    -- not this line, ends their wait.
     local ownWaits = not gate and (kept == '' or heldBy == GATE.paceGroup)
       and (not held or isSecondary(held[LEASE.kind])) and hasWork(lane)
     local queue, last = queueOf(lane, requester, ownWaits and heldBy == GATE.paceGroup, step)
@@ -116,7 +116,7 @@ local function look(ask)
     isByTurn = isOfCrawl and (place or #queue < MOST_WAITING)
     if isByTurn then
       if not place then queue[#queue + 1] = { name = requester, at = now } end
-      -- The lane's own URLs keep no place when no fetcher serves them: the permit is granted.
+      -- The lane's own URLs keep no place while no fetcher serves them: the permit is granted.
       local isServed = --[[rule:urls-that-nobody-fetches-keep-no-permit-back]]
         ownDue + math.max(step, LEAST_GRACE_MS) >= now --[[end]]
       if --[[rule:own-urls-take-turns-with-permits]] ownWaits and not placeIn(queue, lane) --[[end]] and isServed then
@@ -143,7 +143,7 @@ local function look(ask)
   return best
 end
 
--- Leases a place that is free: returns the fence, the instant at which its request may be sent, and the delay owed.
+-- Leases a free place: returns the fence, the instant at which its request may be sent, and the delay owed.
 local function take(found)
   local lane, ask = found.lane, found.ask
   local given = nextFence()
@@ -155,10 +155,10 @@ local function take(found)
       found.queue[#found.queue + 1] = { name = lane, at = now + ask.delay }
     end
     keepQueue(lane, found.queue, found.last)
-    -- A further item of this call finds the lane leased, and not due.
+    -- A later item of this call finds the lane leased, and not due.
     --[[rule:a-leased-lane-is-not-due]] dueRead[lane], dueSeen[lane] = nil, nil --[[end]]
     leaveOtherQueues(ask.lanes, lane, ask.requester, found.step)
-    -- What wakes the lane later must not find its due time from before this lease.
+    -- A later wake-up of the lane must not find its due time from before this lease.
     if found.kept ~= '' or found.ownWaits then
       local changed = changeMemory(lane)
       changed[MEMORY.ownDue] = ''
@@ -171,7 +171,7 @@ local function take(found)
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, ask.kind, ask.of, owed, before
   startedAt, requestAt, ends = now, opens, now + ask.leaseMs
   notBefore = --[[rule:an-unused-secondary-lease-keeps-the-due-time]] found.opens --[[end]]
-  -- A place in the line of due lanes (line.lua) is worth nothing later.
+  -- A place in the line of due lanes (line.lua) is meaningless later.
   if --[[rule:a-lease-keeps-no-place-in-line]] notBefore < 0 --[[end]] then notBefore = now end
   leastDelayMs = ask.byHand or ask.of ~= '' and delayByHand(factsOf(ask.of)) or 0
   if not found.isEmpty then leastDelayMs = math.max(leastDelayMs, delayByHand(factsOf(lane))) end
@@ -180,8 +180,8 @@ local function take(found)
   return given, opens, owed
 end
 
--- Gives a request its place in line: returns when to come again. Behind a closed gate there is no line: it may open
--- before its time, and who wakes its lanes knows of no line.
+-- Gives a request its place in line: returns when to try again. A closed gate has no line: it may open early, and the
+-- verb that then wakes its lanes does not read lines.
 local function await(found, opens, gate)
   if --[[rule:no-line-behind-a-gate]] gate --[[end]] then return math.min(opens, now + LONGEST_WAIT_MS) end
   isByTurn = found.isByTurn
@@ -189,8 +189,8 @@ local function await(found, opens, gate)
     found.queue or {}, found.last or 0, found.step or math.max(found.ask.delay, LEAST_STEP_MS))
 end
 
--- Leases the first of the lanes that is free: fence, instant, delay owed, lane. None: nil, the instant to come again,
--- and the gate.
+-- Leases the first free lane: fence, instant, delay owed, lane. If none is free: nil, the instant to try again, and the
+-- gate.
 local function acquire(ask)
   local found = look(ask)
   if found.isFree then
@@ -201,10 +201,10 @@ local function acquire(ask)
   return nil, await(found, found.opens, found.gate), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
--- The lease of a lane and that of its pace lane, both or neither, so that nobody finds one of them held by a request
--- that still waits for the other. `own`: what `look` found of the lane; paceLane: '' for none. Returns fence, instant,
--- delay owed, and fence and delay of the pace lane's lease; none: nil, the instant to come again, and the gate, if one
--- is known. What is closed keeps the place of the request in line, in both lines where only the pace lane is.
+-- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that still
+-- waits for the other. `own`: the result of `look` for the lane; paceLane: '' for none. Returns fence, instant, delay
+-- owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again, and the gate, if one
+-- is known. The request keeps its place in line where a lane is closed, and in both lines if only the pace lane is.
 local function acquireBoth(own, paceLane)
   local ask, pace = own.ask, nil
   if paceLane ~= '' then
@@ -225,7 +225,7 @@ local function acquireBoth(own, paceLane)
     local paceFence, _, paceOwed = take(pace)
     return given, opens, owed, paceFence, paceOwed
   end
-  -- What is free is waited for until the other one is.
+  -- A free lane is not leased until the other one is free, too.
   local gate = own.gate or pace and pace.gate
   local opens = math.max(own.opens, pace and not pace.isFree and pace.opens or 0)
   local at = --[[rule:a-request-keeps-its-place-in-both-lines]] await(own, opens, gate) --[[end]]

@@ -1,20 +1,19 @@
 --- @include "lib/lane"
 --- @include "lib/gates"
 --[[
-  turns: whose URL comes next in a lane that holds URLs of several crawls, and which crawls are held: paused or
-  cancelled, or with as many unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
+  turns: which crawl's URL comes next in a lane with several crawls, and which crawls are held: paused or cancelled, or
+  with as many unread outcomes as OUTCOMES_LIMIT allows. docs/decisions/0025-many-crawls.md.
 
-  {tag}:t:<lane>  zset  crawl → its next turn. The least one is next. A turn of a crawl of weight w moves it on by 1/w.
-                  Crawls of a lane that holds the default crawl alone have no turns, and of a lane that has them a crawl
-                  without URLs has none.
-  There is nothing to define where only the default crawl exists.
+  {tag}:t:<lane>  zset  crawl → its next turn. The least turn is next. A turn of a crawl of weight w moves it on by 1/w.
+                  A lane with only the default crawl has no turns; in other lanes, a crawl without URLs has none.
+  Where only the default crawl exists, nothing is defined here.
 ]]
-local MOST_LOOKED_AT = 20 -- held crawls before one that is not held; behind more the lane is looked at again soon
-local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often lanes are looked at that are held
+local MOST_LOOKED_AT = 20 -- held crawls before one that is not held; with more, the lane is read again soon
+local SOON_MS, LONGEST_MS, LANES_PER_MS = 500, 30000, 2 -- how often held lanes are read again
 local chooseList, standingOf
 if hasCrawls then
   local standings, nextLook = {}, nil
-  -- What a turn of a crawl takes, and whether it is held.
+  -- The length of a crawl's turn, and whether the crawl is held.
   standingOf = function(crawl)
     local standing = standings[crawl]
     if not standing then
@@ -30,23 +29,24 @@ if hasCrawls then
     end
     return standing
   end
-  -- When a held crawl is looked at again: late enough to cost little, however many lanes wait for it.
+  -- When a held crawl is read again: late enough to cost little, however many lanes wait for it.
   local function laterLook()
     nextLook = nextLook or now + math.min(LONGEST_MS, math.max(SOON_MS, call('ZCARD', DUE) / LANES_PER_MS))
     return nextLook
   end
-  -- The list of a crawl in which its next URL stands: those of priority high come first.
+  -- The list of a crawl with its next URL: priority high comes first.
   local function nextListOf(crawl, lane)
     local high = listOf(LIST.high, crawl)
     local isHigh = --[[rule:high-urls-of-a-crawl-come-first]] call('EXISTS', listKey(high, lane)) == 1 --[[end]]
     return isHigh and high or listOf(LIST.normal, crawl)
   end
 
-  -- The list whose URL comes next, nil where only the default crawl is asked; and until when it is held, or 0.
+  -- The list whose URL comes next, nil when only the default crawl exists; and until when that list is held, or 0.
   chooseList = function(lane, others, attempts, list, heldBy)
     local turns = TAG .. KEY.turns .. lane
     local isTried, crawl = attempts ~= '', crawlOf(list)
-    -- Where the turn before got no slot or worker, others have theirs, also before a head that was tried.
+    -- If the previous turn got no slot or worker, other crawls have their turns, even before a URL that was already
+    -- tried.
     local isPassed = others == OTHERS.crawls
       and --[[rule:a-tried-url-without-a-slot-is-passed-over]] (heldBy == GATE.share or heldBy == GATE.pool) --[[end]]
     if isTried and not isPassed and not standingOf(crawl)[2] then
@@ -69,13 +69,13 @@ if hasCrawls then
         moved[#moved + 1] = name
         break
       end
-      -- What has expired ends, although its crawl is held.
+      -- A URL that has expired ends even though its crawl is held.
       local waiting = nextListOf(name, lane)
       local first = firstIn(lane, waiting)
       if --[[rule:urls-of-held-crawls-expire]] first and expiryOf(first) <= now --[[end]] then
         return waiting, laterLook()
       end
-      -- It goes behind all crawls that were looked at, so that it saves up no turns and the next look comes to others.
+      -- The held crawl moves behind all crawls that were read, so that it saves up no turns and others are read next.
       moved[#moved + 1] = --[[rule:a-held-crawl-saves-no-turns]] tonumber(found[#found]) + standing[1] --[[end]]
       moved[#moved + 1] = name
     end

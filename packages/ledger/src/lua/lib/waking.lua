@@ -1,14 +1,14 @@
 --- @include "lib/lane"
 --[[
-  waking: lanes that an emergency stop, visiting hours or a budget held are due at their own time once the record of
-  these has changed; so are lanes that a pause held once any pause has been ended, since nobody lists the ports of a
-  host. reserve wakes them, some at a time.
+  waking: lanes held by an emergency stop, visiting hours or a budget become due at their own time once the record of
+  these has changed; so do lanes held by a pause once any pause has ended, since the ports of a host are not listed.
+  reserve wakes them, some at a time.
 
-  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  those that are still to be woken after a change
+  {tag}:closed  set of the lanes that such a gate holds;  {tag}:waking  lanes that are still to be woken after a change
 ]]
 local MOST_WOKEN = 200
 
--- One of these gates has opened, or may have: the lanes that it held are due at their own time from here on.
+-- Wakes lanes after one of these gates has opened, or may have: the lanes that it held are due at their own time.
 local function wakeHeld()
   local waking, held = TAG .. KEY.waking, TAG .. KEY.heldByPolicy
   --[[rule:a-change-of-a-record-wakes-lanes]] call('SUNIONSTORE', waking, waking, held) --[[end]]

@@ -1,8 +1,8 @@
 --[[
-  crawl-forget: removes what is known of a crawl in one partition, unless it holds URLs or a group reads its outcomes.
+  crawl-forget: removes the record of a crawl from one partition, unless it holds URLs or a group reads its outcomes.
   KEYS     {tag}:epoch
-  ARGV     name: of the crawl;  keptMs: for how long it is written down that this version was forgotten;
-           most: of how many, the latest
+  ARGV     name: of the crawl;  keptMs: how long the forgotten version is remembered;  most: how many versions are
+           remembered, the latest
   Returns  'forgotten', 'stored' or 'read'
   Keeps    {tag}:forgotten, zset 'name version' → instant: a process that still has the record does not write it again
 ]]

@@ -1,8 +1,8 @@
 --[[
-  mark-new: says of a partition that was never called that no lease can be left there, as after an announced restart
+  mark-new: marks a partition that was never called: no lease can be left there, as after an announced restart
   (lib/epoch.lua).
   KEYS  {tag}:epoch
-  ARGV  leftMs: for how long one may be left all the same;  announced: ANNOUNCED
+  ARGV  leftMs: how long a lease may still be left, despite this;  announced: ANNOUNCED
 ]]
 if redis.call('EXISTS', KEYS[1]) == 1 then return end
 redis.call('HSET', KEYS[1], EPOCH.restartAnnounced, ARGV[ARG.announced])

@@ -1,10 +1,10 @@
 --[[
-  tags: writes the list of partitions where it is missing, or is that of an earlier change.
+  tags: writes the list of partitions if it is missing, or is that of an earlier change.
   KEYS     decorum:partitions and {decorum:partitions}:retired, two lists of tags; {decorum:partitions}:changes, the
            number of the latest change; {decorum:partitions}:new, the announcement of a Redis that is new, which ends
            with the first list
-  ARGV     number: of the change that the list came of;  count: how many tags there are; then the tags, and behind them
-           the retired ones
+  ARGV     number: the change that produced the list;  count: number of tags; then the tags, followed by the retired
+           ones
   Returns  'written', 'kept' or 'overtaken', and the number of the change in force
 ]]
 local number, last = tonumber(ARGV[ARG.number]), ARG.items - 1 + tonumber(ARGV[ARG.count])

@@ -1,13 +1,13 @@
 --- @include "lib/groups"
 --[[
-  forget-group: removes a consumer group, and writes that down.
+  forget-group: removes a consumer group, and records that.
 
   KEYS[1]  the stream;  KEYS[2]  {tag}:operations
-  ARGV     group: its name;  silentForMs: a group stays of which a consumer has given a sign of life within so long;
-           isFirst: '1' writes it down also where the group had nothing to read;
+  ARGV     group: its name;  silentForMs: a group stays if one of its consumers was active within this time;
+           isFirst: '1' records the removal even if the group had nothing to read;
            by, reason and crawl: for the list of operations
   Returns  'forgotten', 'absent' or 'still-read', and how many outcomes the group had not acknowledged
-  Keeps    whether it is still read is judged in the step that removes it.
+  Keeps    the check whether it is still read is in the same step as the removal.
 ]]
 local stream, name = KEYS[1], ARGV[ARG.group]
 local silentForMs = tonumber(ARGV[ARG.silentForMs])

@@ -1,12 +1,10 @@
 --[[
-  make-group: makes a consumer group at a stream of outcomes. A Redis that has reached its maxmemory would refuse
-  the plain command even where
-  the group exists, but only readers can make room.
+  make-group: makes a consumer group at a stream of outcomes. A full Redis (maxmemory) would refuse the plain command
+  even if the group exists, but only readers can make room.
 
-  KEYS[1]  {tag}:outcomes, or {tag}:outcomes:<crawl>; made where it does not exist
-  ARGV     group: its name;  from: the entry behind which it begins to read, '$' for what comes from now on;  crawl:
-           that of the stream, ''
-           for the default one
+  KEYS[1]  {tag}:outcomes, or {tag}:outcomes:<crawl>; made if it does not exist
+  ARGV     group: its name;  from: the entry behind which it begins to read, '$' for later entries only;  crawl: that of
+           the stream, '' for the default one
   Returns  the error BUSYGROUP where the group exists
 ]]
 local crawl = ARGV[ARG.crawl]

@@ -1,11 +1,11 @@
 --- @include "lib/groups"
 --[[
-  read-groups: who reads a stream of outcomes.
+  read-groups: lists the readers of a stream of outcomes.
 
   KEYS[1]  the stream
-  Returns  JSON, an array of groups: group, oldest (the entry), ageMs and id (of that entry's candidate, where it
-           can be read), lag, least,
-           pending, consumers (name, idleMs, pending). At most READERS.shown, those that have most to read.
+  Returns  JSON, an array of groups: group, oldest (the entry), ageMs and id (of that entry's candidate, if it can be
+           read), lag, least, pending, consumers (name, idleMs, pending). At most READERS.shown, those that have most to
+           read.
 ]]
 local stream, found = KEYS[1], {}
 for _, row in ipairs(groupsOf(stream)) do

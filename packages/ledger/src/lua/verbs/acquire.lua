@@ -1,18 +1,18 @@
 --- @include "lib/secondary"
 --[[
-  acquire: a secondary lease, at once or in so many ms, of the first of these lanes that is due: one lane (the hop of a
+  acquire: a secondary lease, now or in some ms, of the first of these lanes that is due: one lane (the hop of a
   robots.txt into another origin), or the lanes that share the pace of a group.
   ARGV    ARGS.acquire in calls.ts, then the lanes:
           delayMs    owed if no longer delay is known
-          of         the lane whose request it is for, where that is another one: its delay is owed at least
+          of         the lane that makes the request, if it is another one: at least its delay is owed
           isRobots   '1': the hop is the robots fetch of its origin
-          requester      the lane that asks, by which it keeps its place in line, or ''
+          requester  the requesting lane, by which it keeps its place in line, or ''
           paceLane   of a hop: a lane that shares its pace with this one, or ''
   Returns 'granted', fence, delayMs, lane, fence and delayMs of the pace lane or ''; or 'wait', ms, gate; or 'blocked'
-  Keeps   the lease is a started one: it ends by complete, by resolve or by reap, and counts no attempt of the URL at
-          the head. A hop waits while a robots fetch of its origin is in flight, whoever holds the lane.
+  Keeps   the lease is a started one: complete, resolve or reap ends it, and it counts no attempt of the first URL. A
+          hop waits while a robots fetch of its origin is in flight, whichever lease it has.
 ]]
-local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and nothing wakes those that wait for it here
+local LOOK_AGAIN_MS = 250 -- a robots fetch may end at any time, and no wake-up reaches a request that waits for it
 local lanes = {}
 for i = ARG.items, #ARGV do lanes[#lanes + 1] = ARGV[i] end
 local paceLane = ARGV[ARG.paceLane]

@@ -1,13 +1,13 @@
 --- @include "lib/lease"
 --- @include "lib/leaving"
 --[[
-  cancel: ends URLs of one list of a lane that are pending, each with its outcome.
+  cancel: ends pending URLs in one list of a lane, each with its outcome.
   ARGV    ARGS.cancel in calls.ts: the lane and the list; then per URL CANCEL_ITEM: the URL as the list holds it, and
           its item of LEAVING
-  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (it is not in
-          that list, or not any more)
-  Keeps   a reservation of this list ends: the gateway that made it drops URLs by their number, so none may leave in
-          between. Its order is refused a lease, and the lane is due again when it would have been. What is in flight
+  Returns per URL 'cancelled', 'in-flight' (the lane's lease has been started for this URL), or 'absent' (it is not, or
+          no longer, in that list)
+  Keeps   a reservation of this list ends: the gateway that made it drops URLs by their number, so no other URL may
+          leave meanwhile. Its order is refused a lease, and the lane is due again at its previous time. A URL in flight
           has its outcome anyway.
 ]]
 if inDoubt then return inDoubt end

@@ -2,17 +2,16 @@
 --- @include "lib/leaving"
 --- @include "lib/back-off"
 --[[
-  complete: the exchange of a started lease is over: outcome, head and next due time of the lane in one step.
-  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; where `ending` is 'done' it is DONE, where it is 'over'
-          OVER:
-          done    what most completions are: load normal, one outcome, and its id is not stored
-          over    what most ends of secondary leases are: load normal, and nothing leaves
+  complete: the exchange of a started lease has ended: outcome, first URL and next due time of the lane in one step.
+  ARGV    ARGS.complete in calls.ts, then per lane COMPLETION; DONE if `ending` is 'done', OVER if it is 'over':
+          done    like most completions: load normal, one outcome, and its id is not stored
+          over    like most ends of secondary leases: load normal, and nothing leaves
           end     the URL leaves with the items of LEAVING that follow; none for a secondary lease
-          again   the URL stays at the head, and its attempt is counted
-          delayMs is the delay owed, elapsedMs how much of it has passed since the last byte
+          again   the URL stays first, and its attempt is counted
+          delayMs is the delay owed, elapsedMs the part of it that has passed since the last byte
           load is 'normal', or what back-off.lua reads
   Returns per lane 'completed' or 'stale'
-  Keeps   the lease was started and is the caller's; otherwise nothing changes, and it is counted.
+  Keeps   the lease was started and is the caller's; otherwise nothing changes, and the call is counted as stale.
 ]]
 if --[[rule:complete-waits-for-the-clock]] inDoubt --[[end]] then return inDoubt end
 
@@ -31,14 +30,14 @@ while i <= last do
   end
 end
 readLeases(lanes)
-readLanes(withUrls) -- of the others nearly always nothing is needed
+readLanes(withUrls) -- the other lanes' URLs are hardly ever needed
 changesOf = lanes
 
--- The lane is due again when the delay is over; after a secondary lease, when the requests that wait have had their
+-- The lane is due again when its delay has ended; after a secondary lease, when the waiting requests have had their
 -- turn.
 local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
   local opens = --[[rule:the-delay-counts-from-the-end]] ended + owed --[[end]]
-  -- A lane without URLs whose delay is over is forgotten at once, as reserve would do.
+  -- A lane without URLs whose delay is over is deleted at once, as reserve would do.
   if opens <= now and --[[rule:a-lane-with-work-stays]] not hasWork(lane) --[[end]] then
     forgetMemory(lane)
     forgetEnded(lane)
@@ -51,7 +50,7 @@ local function schedule(lane, startedAt, ended, owed, turnsAhead, of)
 end
 
 local MAY_END = { done = LIFE.done, ['end'] = LIFE.end, again = LIFE.again, over = LIFE.over }
--- One completion, whose item of ARGV begins at i.
+-- Handles one completion, whose item of ARGV begins at i.
 local function completeOne(lane, i)
   local record = leases[lane]
   local LEASE_FIELDS

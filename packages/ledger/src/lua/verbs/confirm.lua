@@ -1,10 +1,10 @@
 --- @include "lib/lease"
 --[[
-  confirm: asked by a holder that took long to connect: may the request still be sent?
-  ARGV    per lane that a request holds CONFIRM_ITEM in calls.ts; the version is of the rules that it was judged by, ''
-          for a secondary lease
+  confirm: whether a request whose connection took long may still be sent.
+  ARGV    for each lane that the request holds CONFIRM_ITEM in calls.ts; its version is that of the rules that judged
+          the request, '' for a secondary lease
   Returns per lane, in order: 'granted', 'stale' (the lease is not the caller's any more), or the gate that is closed
-  Keeps   nothing changes: a caller that is refused gives back what it holds (resolve: unused, release).
+  Keeps   nothing changes: a refused caller releases its leases with resolve (unused, release).
 ]]
 local MAY_SEND = {
   [KIND.page] = GATES.pageSend, [KIND.robots] = GATES.robotsSend, [KIND.robotsPage] = GATES.robotsSend,

@@ -1,16 +1,16 @@
 --- @include "lib/record"
 --[[
-  crawl: writes what an operator or a frontier has set of a crawl.
-  ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version that is to be replaced, '' for any older one; the
-          record's version; its weight; held, '1' while none of its URLs may go out, else ''; the limits that store
-          counts by, '' for none; the record as JSON
+  crawl: writes the settings of a crawl.
+  ARGV    ARGS.crawl in calls.ts: its name; `expected`, the version to be replaced, '' for any older one; the record's
+          version; its weight; held, '1' while none of its URLs may be sent, else ''; the limits that store applies, ''
+          for none; the record as JSON
   Returns 'written', 'kept' or 'overtaken' (lib/record.lua); and the version in force
 ]]
 local name, key = ARGV[ARG.name], TAG .. KEY.crawl .. ARGV[ARG.name]
 local known = call('HGET', key, CRAWL.version) or '0'
 local kind = judgeRecord(known)
 if kind ~= 'written' then return reply(kind, known) end
--- A process that has not seen yet that this record was forgotten may still write it.
+-- A process that does not yet know that this record was forgotten may still write it.
 if call('ZSCORE', TAG .. KEY.forgotten, name .. ' ' .. ARGV[ARG.version]) then return reply('overtaken', known) end
 local function set(field, value)
   if value == '' then call('HDEL', key, field) else call('HSET', key, field, value) end

@@ -1,10 +1,10 @@
 --- @include "lib/held"
 --[[
-  extend: the leases of a permit, or of an order that a worker of a pool holds, last leaseMs longer, counted from now;
-  with leaseMs 0 they stay as they are.
-  ARGV    ARGS.extend in calls.ts, then per lane that the holder has CONFIRM_ITEM
-  Returns EXTENDED: 'stale'; or 'extended', the gate because of which no more requests are wanted, else '', and how long
-          the leases last from now, ms
+  extend: extends the leases of a permit, or of an order that a worker of a pool holds, to leaseMs from now; with
+  leaseMs 0 they stay unchanged.
+  ARGV    ARGS.extend in calls.ts, then CONFIRM_ITEM for each lane of the holder
+  Returns EXTENDED: 'stale'; or 'extended', the gate that allows no more requests, else '', and how long the leases last
+          from now, ms
   Keeps   all of its leases or none.
 ]]
 if inDoubt then return inDoubt end

@@ -1,9 +1,9 @@
 --- @include "lib/lane"
 --[[
-  fleet: which processes run. Each announces itself once a second, and is forgotten when its life is over.
-  ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and what it says of itself (fleet.ts); or '' to read only.
+  fleet: the running processes. Each announces itself once a second, and is removed when its announcement expires.
+  ARGV    ARGS.fleet in calls.ts. member is 'role id slots', and its description (fleet.ts); or '' to read only.
           A life of 0 ms ends the announcement.
-  Returns how many leases and reservations of fetchers there are, then members
+  Returns the number of leases and reservations of fetchers, then members
 ]]
 local key, member, life = TAG .. KEY.fleet, ARGV[ARG.member], tonumber(ARGV[ARG.lifeMs])
 call('ZREMRANGEBYSCORE', key, '-inf', ms(now))

@@ -6,15 +6,15 @@
           paceLane   a lane that shares its pace with this one, or ''
           version    of the rules that the URL was judged by
           delayMs    owed if no longer delay is known
-          requester  whose request it is: it keeps its place in line by this name. 'x@crawl origin' is a request of a
-                     crawl, which takes its turn by the crawl's weight
-  Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
+          requester  the lane that makes the request: it keeps its place in line by this name. 'x@crawl origin' is a
+                     request of a crawl, which takes its turn by the crawl's weight
+          Returns per permit GRANTED or GRANT_WAIT, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with fence and delay of the pace lane's lease
-          wait: to be asked again after waitMs; holder is 'url' or 'permit' where the lane has a lease
-          or why there is none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is
-          paused or over
-  Keeps   a permit takes turns with the lane's own URLs. It ends by complete, by resolve or by reap. Where the pace lane
-          is closed, it keeps its place in line of both.
+          wait: try again after waitMs; holder is 'url' or 'permit' when the lane has a lease
+          or the reason for none: blocked, rules-changed, refetch; 'crawl-held|' and the record of the crawl, which is
+          paused or has ended
+  Keeps   a permit takes turns with the lane's own URLs. complete, resolve or reap ends it. When the pace lane is
+          closed, it keeps its place in both lines.
 ]]
 local ahead = tonumber(ARGV[ARG.aheadMs])
 local lanes = {}
@@ -28,7 +28,7 @@ readForSecondary(lanes)
 
 local JUDGED_AGAIN = { [GATE.blocked] = true, [GATE.rulesChanged] = true, [GATE.refetch] = true }
 
--- One permit, whose item of ARGV begins at i.
+-- Grants one permit, whose item of ARGV begins at i.
 local function grantOne(i)
   local lane, paceLane = ARGV[i + GRANT_ITEM.lane], ARGV[i + GRANT_ITEM.paceLane]
   local delay, leaseMs = tonumber(ARGV[i + GRANT_ITEM.delayMs]), tonumber(ARGV[i + GRANT_ITEM.leaseMs])

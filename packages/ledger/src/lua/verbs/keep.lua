@@ -1,9 +1,9 @@
 --- @include "lib/origin"
 --- @include "lib/body-budget"
 --[[
-  keep: somebody holds a permit for an origin, so what is known of its robots.txt is kept as long as any.
+  keep: a permit for an origin is held, so the facts about its robots.txt are kept for the full time.
   ARGV    ARGS.keep in calls.ts; hashes: of the bodies that its state needs, separated by blanks
-  Returns 'kept', or 'gone' when its state has ended, or 'full' when there is no room for a body: it stays as it was
+  Returns 'kept', or 'gone' when its state has ended, or 'full' when there is no room for a body: nothing was changed
 ]]
 local key = originKey(ARGV[ARG.origin])
 local ends = call('HGET', key, FIELD.robotsStateEnds)

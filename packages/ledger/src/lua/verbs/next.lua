@@ -1,19 +1,19 @@
 --- @include "lib/held"
 --- @include "lib/origin"
 --[[
-  next: one more request under leases that are held: a further request under the order of a pool, or a hop of a
-  robots.txt in a lane that the robots fetch holds. Asking says that the request before it has ended.
-  ARGV    ARGS.next in calls.ts, then per lane that the holder has CONFIRM_ITEM.
-          lane: of the request; it need not be held, and is then asked for as any other lane
-          kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the request before it
-          delayMs: what that one owes by what its sender knows;  isRobots: '1' for a hop that is the robots fetch of its
-          origin;  turn, endedAt: of an earlier answer to the same request, '' for a new one
-  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same where that is longer than
-          SOON_MS: it is asked for once more then, since a gate may close and a delay may become longer meanwhile;
-          'wait', ms, gate; 'busy' where another request was asked for that has not been sent yet; 'stale'; 'blocked',
+  next: another request under leases that are held: a further request under the order of a pool, or a hop of a
+  robots.txt in a lane that the robots fetch holds. The call implies that the previous request has ended.
+  ARGV    ARGS.next in calls.ts, then CONFIRM_ITEM for each lane of the holder.
+          lane: of the request; if it is not held, it is leased like any other lane
+          kind: KIND.page for a further request, KIND.hop for a hop;  elapsedMs: since the end of the previous request
+          delayMs: the delay that the previous request owes, as its sender knows it;  isRobots: '1' for a hop that is
+          the robots fetch of its origin;  turn, endedAt: of an earlier answer to the same request, '' for a new one
+  Returns 'granted', ms until it may be sent, '', turn, endedAt; or 'turn' and the same when the wait is longer than
+          SOON_MS: the caller repeats the call then, since a gate may close and a delay may become longer meanwhile;
+          'wait', ms, gate; 'busy' when another request was granted that has not been sent yet; 'stale'; 'blocked',
           'rules-changed', 'refetch'
-  Keeps   every gate of every lane that is held, and the longest delay that any of them owes, as after any other
-          request. It is counted when it is granted.
+  Keeps   every gate of every held lane, and the longest delay that any of them owes, as after any other request. The
+          request is counted when it is granted.
 ]]
 local SOON_MS = 500
 if inDoubt then return inDoubt end
@@ -44,7 +44,7 @@ end
 if closed == GATE.rulesChanged or closed == GATE.refetch then return reply(closed) end
 if closed then return reply('wait', ms(math.max(1, till - now)), closed) end
 
--- The request before it used all of these lanes, so it has ended after the last of them was granted.
+-- The previous request used all of these lanes, so it ended after the last of them was granted.
 local sent = 0
 for n = 1, #heldLanes do
   local lease = leaseOf(heldLanes[n])
@@ -59,7 +59,7 @@ for n = 1, #heldLanes do
     math.max(said, lease[LEASE.delayMs]), lease[LEASE.leastDelayMs])
   opens = math.max(opens, --[[rule:a-further-request-waits-for-every-lane]] ended + owed --[[end]])
 end
--- What was sent before stays known while this request waits to be sent.
+-- The previous send time stays known while this request waits to be sent.
 if not isTurn then
   local startedAt = own[LEASE.startedAt]
   own[LEASE.startedAt] = --[[rule:the-request-before-stays-known]] latestSentAt(startedAt, requestAt) --[[end]]

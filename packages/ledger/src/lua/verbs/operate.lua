@@ -6,12 +6,13 @@
 --- @include "lib/longer"
 --- @include "lib/waking"
 --[[
-  operate: what an operator does to one origin. Each operation is also written to {tag}:operations (the last 10,000).
-  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin feel it at once. `till` is an instant of the
-          ledger, which operate.ts has bounded. Actions:
-          pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports go on
+  operate: an operation of an operator on one origin. Each is also written to {tag}:operations (the last 10,000).
+  ARGV    ARGS.operate in calls.ts, then agents, whose lanes of the origin it affects at once. `till` is an instant of
+          the ledger, within the bounds of operate.ts. Actions:
+          pause    nothing is started at the host before `till`           resume    ends it; pauses of other ports stay
           block    URLs end as refused until `till`                       unblock   ends it
-          delay    at least `value` ms until `till`; it never shortens what the rules owe, and may exceed the maximum
+          delay    at least `value` ms until `till`; it never shortens the delay of the rules, and may exceed the
+                   maximum
           refetch  the robots.txt is fetched again before any other request
           drop     only the entry in operations: drop-pending.ts has done the rest
   Returns 'done'
@@ -34,8 +35,8 @@ local function forLanes(act, ofOrigin)
   for i = ARG.items, #ARGV do act(ARGV[i] .. ' ' .. ofOrigin) end
 end
 
--- A pause holds for every scheme and port of the host: it stands in the record of the host's lane, too. Of several the
--- longest counts there.
+-- A pause holds for every scheme and port of the host, so it is also in the record of the host's lane. There the
+-- longest of several counts.
 local host = hostOriginOf(origin)
 local function pauseHost(ends)
   if host == origin then return end
@@ -72,7 +73,7 @@ end
 --[[rule:an-operation-is-marked]] markChanged(origin) --[[end]]
 if host ~= origin then markChanged(host) end
 forLanes(wakeLane, origin)
--- A pause may end sooner than the one in whose place it comes.
+-- A new pause may end sooner than the one that it replaces.
 if action == 'resume' or action == 'pause' then --[[rule:a-resume-wakes-the-host]] wakeHeld() --[[end]] end
 if action == 'delay' then
   forLanes(lengthen, origin)
@@ -80,7 +81,7 @@ if action == 'delay' then
 end
 local left = call('PTTL', key)
 if left < life then
-  -- The robots state does not live longer by this: it ends with its bodies.
+  -- The operation does not prolong the robots state, which ends with its bodies.
   if call('HEXISTS', key, FIELD.robotsState) == 1 then call('HSETNX', key, FIELD.robotsStateEnds, ms(now + left)) end
   call('PEXPIRE', key, life)
 end

@@ -2,13 +2,12 @@
 --- @include "lib/record"
 --- @include "lib/waking"
 --[[
-  rates: sets the least delays of agents and the policies of sites, both as one version of the fleet's configuration
-  has them.
-  ARGV    ARGS.rates in calls.ts: how many agents there are; then per agent LEAST_DELAY_ITEM, and per site POLICY_ITEM
+  rates: sets the least delays of agents and the policies of sites, both from one version of the fleet's configuration.
+  ARGV    ARGS.rates in calls.ts: number of agents; then per agent LEAST_DELAY_ITEM, and per site POLICY_ITEM
   Returns 'written', 'kept' or 'overtaken'; and the version in force
-  Keeps   an agent that is not named keeps its least delay, because requests of it may still be under way. A policy
-          that stays keeps the instant of its change, and one that is dropped is remembered for a day, so that a longer
-          delay also holds for a delay that runs. A fleet that has never had a policy stores nothing for them.
+  Keeps   an agent that is not named keeps its least delay, because its requests may still be in flight. A policy that
+          stays keeps the instant of its change, and a dropped one is remembered for a day, so that a longer delay also
+          holds for a delay that runs. A fleet that has never had a policy stores nothing for them.
 ]]
 if --[[rule:rates-wait-for-the-clock]] inDoubt --[[end]] then return inDoubt end
 local version, known = ARGV[ARG.version], versionIn(leastDelaysText)
@@ -21,7 +20,7 @@ local function writeLeastDelays()
   end
   local function write(agent, before, least)
     local stays = --[[rule:a-least-delay-that-stays-was-raised-before]] before and before.least == least --[[end]]
-    -- An agent that was not known before has made no request.
+    -- A new agent has made no request.
     local changedAt = not before and 0 or stays and before.changedAt or now
     text[#text + 1] = string.format(LEAST_DELAY.format, agent, least, ms(changedAt))
   end

@@ -2,16 +2,15 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --[[
-  reap: ends the leases whose time is over, at most 200 a call, and has targets of redirects enter the outbox that have
-  waited as long as they were asked to.
+  reap: ends expired leases, at most 200 a call, and moves redirect targets that have waited long enough to the outbox.
   ARGV    ARGS.reap in calls.ts. quarantineMs is added to the delay after a lease that was started: its holder may still
           be sending.
-  Returns started, reserved (how many of each ended), more ('1' when there may be others), then per robots fetch whose
-          fetcher is gone REAPED_FETCH in calls.ts
-  Keeps   the URL stays at the head of its lane. A started lease counts an attempt, a reservation counts nothing.
+  Returns started, reserved (how many of each ended), more ('1' when others may be left), then REAPED_FETCH in calls.ts
+          for each robots fetch whose fetcher is gone
+  Keeps   the URL stays first in its lane. A started lease counts an attempt, a reservation counts nothing.
 ]]
 local BATCH = 200
-local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was told
+local FORGOTTEN_MS = 3600000 -- after the latest instant that any request was given
 local quarantine = tonumber(ARGV[ARG.quarantineMs])
 local index = --[[rule:every-lease-ends]] INFLIGHT --[[end]]
 local found = call('ZRANGE', index, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, BATCH)
@@ -20,7 +19,7 @@ local fetches = {}
 readLeases(found)
 readLanes(found)
 
--- A lease that was started: its request may have been sent, or may still be.
+-- Ends a lease that was started: its request may have been sent, or may still be sent.
 local function endStarted(lane, lease)
   local kind, owed = lease[LEASE.kind], owedBy(lane, lease)
   local ended = now + --[[rule:reap-adds-the-quarantine]] quarantine --[[end]]
@@ -34,14 +33,14 @@ local function endStarted(lane, lease)
     fetches[at + REAPED_FETCH.lane], fetches[at + REAPED_FETCH.fence] = lane, lease[LEASE.fence]
     fetches[at + REAPED_FETCH.version] = version or '0'
     fetches[at + REAPED_FETCH.state] = stateOf(state, factsOf(lane)[FACTS.stateEnds])
-  end -- with any other kind no rules were asked for: the robots fetch ends by its own time
+  end -- a lease of any other kind fetched no rules: its robots fetch expires
 end
 
 for i = 1, #found do
   local lane = found[i]
   local lease = leaseOf(lane)
   if lease and not (--[[rule:a-lease-outlasts-its-reservation]] lease[LEASE.ends] <= now --[[end]]) then
-    indexLease(lane, ms(lease[LEASE.ends])) -- its first look
+    indexLease(lane, ms(lease[LEASE.ends])) -- the first check of the lease
   else
     endLease(lane)
     if not lease then setDue(lane, now + quarantine) -- its record was lost: better slow than rude
@@ -59,7 +58,7 @@ local waited = call('ZRANGE', TAG .. KEY.later, '-inf', dueTill, 'BYSCORE', 'LIM
 for i = 1, #waited do call('XADD', TAG .. KEY.outbox, '*', 'c', waited[i]) end
 if #waited > 0 then call('ZREM', TAG .. KEY.later, unpack(waited)) end
 call('ZREMRANGEBYSCORE', TAG .. KEY.changed, '-inf', string.format('%.0f', (now - CHANGES_KEPT_MS) * 1000))
--- Queues that no request came to any more, a few at a time.
+-- Deletes queues that no request uses any more, a few at a time.
 local queues = call('HRANDFIELD', QUEUES, 20, 'WITHVALUES')
 for i = 1, #queues, 2 do
   if tonumber(string.match(queues[i + 1], '^[^|]*')) + FORGOTTEN_MS < now then call('HDEL', QUEUES, queues[i]) end

@@ -5,21 +5,21 @@
 --- @include "lib/longer"
 --- @include "lib/body-budget"
 --[[
-  record: a robots fetch is over. With an answer, the origin's robots state is written and the lease of the lane that
+  record: a robots fetch has ended. With an answer, the origin's robots state is written and the lease of the lane that
   fetched ends. Without one (nothing was sent, or a page or a hop whose URL is a robots.txt has ended) the state stays.
-  Wakes the origin's lanes.
+  The origin's lanes are woken.
   ARGV    ARGS.record in calls.ts, then per agent DELAY_ITEM:
-          lane      whose lease ends by it, '' when none does
+          lane      the lane whose lease ends, '' for none
           state     state-text.ts, '' when it stays; lifeMs: how long it is kept
-          unclaimedMs  how long that is kept, and its bodies, where no URL of the origin is stored and nobody holds a
-                    permit for it; '0': as long as any. asker: whose question brought it then
-          hashes    of the bodies that it needs, the latest first, separated by blanks
-          body      the first of these (stored-body.ts), '' when it is stored already
-          delayMs, elapsedMs   owed by the lane, and how much of that has passed
-          load      'normal', or what back-off.lua reads: a site that asks for less is left alone, whatever its answer
-                    says of the rules
+          unclaimedMs  how long state and bodies are kept if no URL of the origin is stored and no permit for it is
+                    held; '0': the full time. asker: the token whose question caused the fetch
+          hashes    of the bodies that the state needs, the latest first, separated by blanks
+          body      the first of these (stored-body.ts), '' when it is already stored
+          delayMs, elapsedMs   the delay owed by the lane, and the part of it that has passed
+          load      'normal', or a value that back-off.lua reads: a site that asks for less is left alone, whatever its
+                    answer means for the rules
           domain    registrable domain of the origin; domainBytes, allBytes, beyondLifeMs: body-budget.lua
-          of an agent: its delay, '' when that stays; and clampedFrom, the seconds as written when they were clamped,
+          of an agent: its delay, '' when it stays; and clampedFrom, the seconds as written when they were clamped,
           else ''
   Returns 'completed', 'stale', or 'full': there is no room for the body, and nothing was changed
   Keeps   a longer delay counts at once, also for delays that run; waking never lowers a lane's own due time. The lane
@@ -59,7 +59,7 @@ if isRecorded then
   local unclaimedMs = tonumber(ARGV[ARG.unclaimedMs])
   local isShort = unclaimedMs > 0 and not isClaimed()
   local most = isShort and unclaimedMs or longest
-  -- Nothing but the robots fetch in flight (its fence and its end) was known: its key ends with what is recorded now.
+  -- Only the robots fetch in flight was known (its fence and its end): its key ends with the facts recorded now.
   local isNew = isShort and call('HLEN', key) == 2
   local life, body = most, ARGV[ARG.body]
   for hash in string.gmatch(ARGV[ARG.hashes], '%S+') do
@@ -70,14 +70,14 @@ if isRecorded then
   call('HSET', key, FIELD.robotsState, ARGV[ARG.state])
   call('HINCRBY', key, FIELD.version, 1)
   if isNew or call('PTTL', key) <= life then call('PEXPIRE', key, string.format('%d', life)) end
-  -- What is kept of an unclaimed origin says so, even where its key ends with it: a permit may come (keep.lua).
+  -- An unclaimed origin stores its end even if its key ends with it: a permit may come (keep.lua).
   if life <= short or isShort or call('PTTL', key) > life then call('HSET', key, FIELD.robotsStateEnds, ms(now + life))
   else call('HDEL', key, FIELD.robotsStateEnds) end
 end
 call('HDEL', key, FIELD.fetchFence, FIELD.fetchUntil)
 if isRecorded then indexOpened('robots-unreachable', origin) end
 
-local before = {} -- agent → the delay that was recorded before this answer
+local before = {} -- agent → the delay recorded before this answer
 for i = ARG.items, #ARGV, DELAY_ITEM.size do
   local agent, delayMs = ARGV[i + DELAY_ITEM.agent], ARGV[i + DELAY_ITEM.delayMs]
   local clampedFrom = ARGV[i + DELAY_ITEM.clampedFrom]
@@ -98,7 +98,7 @@ if lane ~= '' then
   local sentAt = latestSentAt(lease[LEASE.startedAt], lease[LEASE.requestAt])
   local ended = endedAt(ARGV[ARG.elapsedMs], sentAt)
   endLease(lane)
-  -- The request that brought the rules owes what they ask, and no less than what was known before it.
+  -- The request that brought the rules owes their delay, and no less than the delay known before.
   local said = math.max(tonumber(ARGV[ARG.delayMs]),
     --[[rule:the-robots-fetch-owes-the-delay-before-it]] tonumber(before[agent] ~= '' and before[agent] or 0) --[[end]])
   local owed = owedAfter(lane, KIND.robots, lease[LEASE.fence], '', said, lease[LEASE.leastDelayMs])
@@ -107,7 +107,7 @@ if lane ~= '' then
   if ARGV[ARG.load] ~= 'normal' then backOff(lane, ARGV[ARG.load], sentAt, ended) end
 end
 
--- A lane of the origin: woken if it was deferred, and later where its delay has grown.
+-- A lane of the origin is woken if it was deferred, and becomes due later if its delay has grown.
 local function wake(other)
   local due = call('ZSCORE', DUE, other)
   if --[[rule:every-robots-fetch-wakes]] due --[[end]] then

@@ -6,21 +6,21 @@
 --- @include "lib/waking"
 --[[
   reserve: claims lanes that are due, or says how long to wait.
-  ARGV    ARGS.reserve in calls.ts. Of a named lane, the lane alone is reserved, whether it is due or not and whatever
-          gate holds it: an operator drops what is pending there.
-  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to come
-          again, '' when nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT where one of these is not '';
-          `joined` is the text of the locals with these names.
-  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over and is
-          dropped here. A call gathers URLs up to MOST_BYTES and of one lane at least; the other lanes stay due, and
-          `more` says so.
+  ARGV    ARGS.reserve in calls.ts. If a lane is named, only that lane is reserved, due or not, whatever gate holds it:
+          an operator drops its pending URLs.
+  Returns 'reserved', more, then per lane: lane, facts, robots state, URLs; or why not, and in how many ms to try again,
+          '' when nothing is pending. Facts are FACT in calls.ts, and CLOSED_FACT when one of those is not ''; `joined`
+          joins the locals that have these names.
+  Keeps   a lane is due or has a lease, never both. A lane without URLs stays in due until its delay is over, and is
+          then dropped here. A call gathers URLs up to MOST_BYTES, and those of at least one lane; the other lanes stay
+          due, which `more` reports.
 ]]
-local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, with those without URLs
+local MOST_LOOKED_AT_AHEAD = 2000 -- lanes that are not due yet, including those without URLs
 local MOST_BYTES = 1048576 -- 200 lanes that show 50 URLs of 4 KB each would be 40 MB, too much for any deadline
 local isHold = --[[rule:reserve-minds-the-hold]] holdUntil > now --[[end]]
 if isHold then return reply('startup-hold', ms(holdUntil - now)) end
 wakeLanes()
--- With other crawls, the default one alone is held (turns.lua).
+-- With other crawls, only the default one is held (turns.lua).
 if not hasCrawls and call('XLEN', OUTCOMES) >= tonumber(ARGV[ARG.outcomesLimit]) then
   return reply('outcomes-full', '')
 end
@@ -30,15 +30,14 @@ if limit <= 0 then return reply('slots-full', '') end
 local aheadMs, peek = tonumber(ARGV[ARG.aheadMs]), tonumber(ARGV[ARG.peek])
 local namedLane, namedList = ARGV[ARG.lane], ARGV[ARG.list]
 local isNamed = namedLane ~= ''
--- dueLater: place in lanes → instant at which it is due, as text, of those that are not due yet.
+-- dueLater: place in lanes → instant at which it is due, as text, for lanes that are not due yet.
 local lanes, dueLater = {}, {}
-local isFull = false -- others may be due
+local isFull = false -- whether other lanes may be due
 local function gatherDue()
   -- The exact due time of a due lane is not needed, and reading a score costs as much as reading a lane.
   lanes = call('ZRANGE', DUE, '-inf', ms(now), 'BYSCORE', 'LIMIT', 0, limit)
   readLanes(lanes)
-  -- Of those that are not due yet, the ones without a record stay as they are: most are pace lanes, one for each lane
-  -- with URLs.
+  -- Lanes that are not due yet and have no record stay: most are pace lanes, one for each lane with URLs.
   local most, later, seen = limit - #lanes, {}, 0
   local page = aheadMs > 0 and 2 * most or 0
   local from, till = '(' .. ms(now), ms(now + aheadMs)
@@ -118,7 +117,7 @@ for i = 1, #lanes do
     if list ~= chosen then attempts = '' end
     list = chosen; urls = urlsOf(list, lane)
   elseif namedList ~= '' then
-    if list ~= namedList then attempts = '' end -- the attempts were made for the head of the other list
+    if list ~= namedList then attempts = '' end -- the attempts were made for the first URL of the other list
     list = namedList; urls = urlsOf(list, lane)
   elseif --[[rule:a-tried-url-comes-first]] attempts ~= '' --[[end]] then urls = urlsOf(list, lane)
   else
@@ -150,12 +149,12 @@ for i = 1, #lanes do
   local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > due --[[end]]
   local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
   if isHeld then
-    -- What expires in any of its lists ends now, whatever gate is closed.
+    -- An expired URL in any of its lists ends now, whatever gate is closed.
     local expires, listOfIt = firstExpiry(lane)
     if --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]] then
       isHeld = false
       if list ~= listOfIt then attempts, list = '', listOfIt end
-      urls = { firstIn(lane, list) } -- what comes behind it waits
+      urls = { firstIn(lane, list) } -- the URLs behind it wait
     end
   end
   local urlCount = #urls
@@ -207,5 +206,5 @@ if #gone > 0 then call('ZREM', DUE, unpack(gone)) end
 local isAny = #indexed > 0
 if isAny then call('HSET', KEYS[1], EPOCH.fence, string.format('%.0f', latestFence)) end
 flush()
-if not isAny then return nothingDue() end -- only empty or closed lanes, which coming again at once would find again
+if not isAny then return nothingDue() end -- only empty or closed lanes, which an immediate retry would find again
 return out

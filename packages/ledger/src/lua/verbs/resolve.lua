@@ -2,18 +2,18 @@
 --- @include "lib/leaving"
 --- @include "lib/origin"
 --[[
-  resolve: what becomes of a lease under which no exchange took place, and outcomes of URLs that leave without one.
+  resolve: ends or keeps a lease under which no exchange took place, and writes outcomes of URLs that leave without one.
   ARGV    per lane RESOLUTION in calls.ts, then its items of LEAVING. `next` is
           keep      the reservation goes on: an order follows
           pool      the same: an order for a worker of a pool follows, which takes no slot of the fetchers
           release   the lane is due at its own time; also ends a secondary lease that was not used
           unused    the same for a lease that was started when nothing was sent: the origin has seen a connection, so
                     the lane is due again no sooner than after a request. No attempt is counted.
-          defer     the lane is not due before `till`; `gate` says what holds it. Where that is `share` or `pool`, it
-                    may hold the crawl of this URL alone: a lane with URLs of others, too, is due soon, for their turns
+          defer     the lane is not due before `till`; `gate` holds it. The gates `share` and `pool` may hold only the
+                    crawl of this URL: a lane that also has URLs of others is due soon, for their turns
   Returns per lane 'completed' or 'stale'
-  Keeps   a lease that is not the caller's, or not in the state that the table asks for (lease-life.ts), changes
-          nothing, and is counted.
+  Keeps   a lease that is not the caller's, or is not in the required state (lease-life.ts), changes nothing, and the
+          call is counted as stale.
 ]]
 if inDoubt then return inDoubt end
 local lanes, starts = {}, {}
@@ -29,8 +29,8 @@ local MAY = { keep = LIFE.keep, pool = LIFE.pool, release = LIFE.release, unused
 
 local OF_ONE_CRAWL = { [GATE.share] = true, [GATE.pool] = true }
 local MOST_LOOKED_AT, SOON_MS, LATER = 20, 100, 0.1
--- The turn of one crawl is over without a request: it goes behind the others, whose turns come soon. Where the one
--- before had none either, all may be held: the lane is looked at less and less often, as its `till` grows.
+-- The turn of one crawl has ended without a request: it moves behind the others, whose turns come soon. If the previous
+-- turn had none either, all may be held: the lane is read less and less often, as its `till` grows.
 local function tillNextTurn(lane, crawl, till, gate)
   local turns = call('ZRANGE', TAG .. KEY.turns .. lane, 0, MOST_LOOKED_AT - 1, 'WITHSCORES')
   local last
@@ -45,11 +45,10 @@ end
 
 local function defer(lane, lease, till, gate)
   local notBefore = lease[LEASE.notBefore]
-  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, and this one was not among
-  -- them.
+  -- The robots fetch has ended since the reservation: it has woken the lanes of the origin, but not this one.
   local isOfFetch = gate == GATE.robotsInFlight
   local isWoken = isOfFetch and not robotsFetchOf(originOf(lane))
-  -- Another gate may have opened, or closed, since the reservation: the lane is judged anew.
+  -- Another gate may have opened or closed since the reservation: the lane is judged again.
   local isOld = not isOfFetch and hasChanged(lane, lease[LEASE.fence])
   if --[[rule:a-robots-fetch-that-ended-holds-no-lane]] isWoken --[[end]]
     or --[[rule:a-change-since-the-reservation-is-judged-anew]] isOld --[[end]] then

@@ -3,15 +3,15 @@
 --- @include "lib/owed"
 --- @include "lib/back-off"
 --[[
-  restore: ends of exchanges that a process has reported within the last hold, again: Redis may have lost them.
+  restore: repeats ends of exchanges that a process has reported within the last hold: Redis may have lost them.
   ARGV    ARGS.restore in calls.ts, then per lane RESTORE_ITEM: endedAt, an instant of the ledger; delayMs, the delay
           owed at least; load, as complete has it
   Returns nothing
-  Keeps   nothing opens earlier by this. A request that is under way owes its own delay, when its lease ends. Twice is
-          once, but for a first failure after good answers, which may count twice.
+  Keeps   nothing opens earlier. A request in flight owes its own delay when its lease ends. A repeated call changes
+          nothing, except that a first failure after good answers may count twice.
 ]]
 if inDoubt then return inDoubt end
-local NO_FENCE = '0' -- of a lease of which nothing is known: what is recorded of the origin counts
+local NO_FENCE = '0' -- for a lease of which nothing is known: the facts recorded about the origin count
 local function close(lane, opens)
   local lease = leaseOf(lane)
   if lease then

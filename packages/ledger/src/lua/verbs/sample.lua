@@ -1,14 +1,14 @@
 --- @include "lib/due"
 --[[
-  sample: how the partition is at this moment, into the ring of the last hours. Any process may ask for it as often as
-  it likes: one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
+  sample: adds the present state of the partition to the ring of the last hours. Any process may call it at any rate:
+  one sample is taken per KEPT.sampleMs. A sample is JSON: SAMPLE in verbs/sample.ts.
   Returns 'sampled' or 'early'
 ]]
 local key = TAG .. KEY.ring
 local latest = call('LINDEX', key, 0)
 if latest then
   local at = cjson.decode(latest).at
-  -- A clock that was set back begins a new ring.
+  -- If the clock was set back, a new ring begins.
   if at > now then call('DEL', key) elseif now - at < KEPT.sampleMs then return reply('early') end
 end
 local counts, kept = call('HGETALL', COUNTS), {}

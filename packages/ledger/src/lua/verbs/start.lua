@@ -1,19 +1,19 @@
 --- @include "lib/secondary"
 --[[
-  start: turns reservations into leases, right before the first byte is sent. From here on the delay is owed.
+  start: turns reservations into leases, right before the first byte is sent. From then on the delay is owed.
   ARGV    ARGS.start in calls.ts, then per order START_ITEM. The kind is page, robots, or robots-page (a page whose URL
           is a robots.txt). paceLane is a lane that shares its pace with this one, or ''.
   Returns per order START_ANSWER, its parts joined by '|':
           granted: with waitMs when it opens that much later, and with fence and delay of the pace lane's lease
-          early: to be asked again after waitMs; the reservation stands
+          early: try again after waitMs; the reservation stays
           stale: the lease is not the caller's
-          or the gate that is closed; `delay` where the delay has become longer since the reservation
-  Keeps   a refused order has given its lane back, unless the lease was not its own. One robots fetch of an origin at a
+          or the gate that is closed; `delay` if the delay has become longer since the reservation
+  Keeps   a refused order has released its lane, unless the lease was not its own. One robots fetch of an origin at a
           time. A lane and its pace lane are started together or not at all. A lane that is due within aheadMs is
           granted: the caller waits.
 ]]
 local leaseMs, ahead = tonumber(ARGV[ARG.leaseMs]), tonumber(ARGV[ARG.aheadMs])
--- A lease does not end before its reservation would have: reap finds it in inflight by that, and looks at it again.
+-- A lease does not end before its reservation would have: reap checks it in inflight at that instant, and again later.
 local lanes, paceLanes, allLanes = {}, {}, {}
 for i = ARG.items, #ARGV, START_ITEM.size do
   local n, lane, paceLane = #lanes + 1, ARGV[i + START_ITEM.lane], ARGV[i + START_ITEM.paceLane]
@@ -25,9 +25,9 @@ readForSecondary(paceLanes)
 changesOf = lanes
 if lostAt > 0 then readEnded(allLanes) end
 
-local ask = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- for the pace lane of one order after the other
+local ask = { lanes = {}, leaseMs = leaseMs, ahead = ahead } -- for the pace lane of each order in turn
 
--- The lane of an order that is refused: a gate that waits holds it, and any other finds it due at its own time.
+-- Releases the lane of a refused order: a gate that waits holds it; after any other refusal it is due at its own time.
 local function refuse(lane, opens, gate, till)
   endLease(lane)
   local isJudgedAgain = gate == GATE.blocked or gate == GATE.rulesChanged or gate == GATE.refetch
@@ -38,7 +38,7 @@ local function refuse(lane, opens, gate, till)
 end
 
 local started, stale = false, 0
--- One order, whose item of ARGV begins at i: what became of it.
+-- Starts one order, whose item of ARGV begins at i, and returns its answer.
 local function startOne(lane, i)
   local record, asked = leases[lane], ARGV[i + START_ITEM.fence]
   local LEASE_FIELDS

@@ -1,36 +1,36 @@
 --- @include "lib/lane"
 --[[
-  store: stores URLs in their lanes, and outcomes that are known already in the stream. A second call changes nothing.
+  store: stores URLs in their lanes, and outcomes that are already known in the stream. A second call changes nothing.
   ARGV    ARGS.store in calls.ts:
-          markBy     'key': the mark is a key of its own; '': there is none; any other text is the token under which the
+          markBy     'key': the mark is a separate key; '': there is none; any other text is the token under which the
                      caller holds the lock of the BullMQ job that brought the chunk: the mark is a field of that job and
                      ends with it
           markName   job or key;  chunk: its number;  markLifeMs: life of marks that are keys
-          beyondMs   how long the chunk is remembered beyond its job, '0' for not at all: a frontier that did not hear
-                     that its job was accepted adds it again under the same name
-          singles    how many lanes get one plain URL; per lane SINGLE. Plain: of list q, under an id that a gateway has
-                     assigned and that is never looked up
-          then how many other lanes there are, and per lane GROUP, followed by
-            of form = list   plain URLs of that list
-            of form '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
-            A lane comes once for each crawl that it gets URLs of; lists are as LIST in layout.ts has them. Of a crawl
-            that is not the default one, GROUP has the registrable domain of the lane's host, and how many URLs of it
-            the other partitions took in.
+          beyondMs   how long the chunk is remembered after its job has ended, '0' for not at all: a frontier that did
+                     not learn that its job was accepted adds it again under the same name
+          singles    number of lanes that get one plain URL; per lane SINGLE. Plain: in list q, under an id that a
+                     gateway has assigned and that is never looked up
+          then the number of other lanes, and per lane GROUP, followed by
+            if form is a list   plain URLs of that list
+            if form is '*'      URL_ITEM, all of one crawl, its bucket '' when the id is not looked up
+          A lane occurs once for each crawl from which it gets URLs; lists are named as in LIST in layout.ts. For a
+          crawl other than the default one, GROUP has the registrable domain of the lane's host, and how many of its
+          URLs the other partitions took in.
           then OUTCOME_ITEM to the end, its crawl '' for the default one
-  Returns stored, absorbed, outcomes; or 'full', then by threes a lane's place (from 1), the room left, and the reason
-          of the outcomes of what is too much. Nothing was written then; the caller turns what is too much into
-          outcomes, and calls again. Or 'outcomes-full', with nothing written: a crawl that would get an outcome has
-          outcomesLimit unread ones.
-  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds for
-          longer is looked at when its new first URL expires, and no sooner than at its own due time.
+  Returns stored, absorbed, outcomes; or 'full', then in groups of three a lane's place (from 1), the room left, and the
+          reason of the outcomes of the excess. Nothing was written then; the caller turns the excess into outcomes, and
+          calls again. Or 'outcomes-full', with nothing written: a crawl that would get an outcome has outcomesLimit
+          unread ones.
+  Keeps   a lane with URLs is due or has a lease; adding a URL never lowers a due time. A lane that a gate holds longer
+          is read when its new first URL expires, and no sooner than at its own due time.
 ]]
 local limit, markBy, markLife = tonumber(ARGV[ARG.laneLimit]), ARGV[ARG.markBy], ARGV[ARG.markLifeMs]
 local isJob, hasMark = markBy ~= '' and markBy ~= 'key', markBy ~= ''
 local markKey = TAG .. (isJob and KEY.candidateJob or KEY.mark) .. ARGV[ARG.markName]
 local markField = 'parked:' .. ARGV[ARG.chunk]
 local beyond = ARGV[ARG.beyondMs] ~= '0' and TAG .. KEY.mark .. ARGV[ARG.markName] .. ':' .. ARGV[ARG.chunk]
--- A caller that was away and has lost the lock must neither store nor mark anything: another gateway has the job or has
--- finished it, and a job of the same name may be a later one. The caller cannot complete the job either.
+-- A caller that was frozen and has lost the lock must neither store nor mark anything: another gateway has the job or
+-- has finished it, and a job of the same name may be a later one. The caller cannot complete the job either.
 if (isJob and --[[rule:only-the-job-s-holder-stores]] call('GET', markKey .. ':lock') ~= markBy --[[end]])
   or --[[rule:a-chunk-is-stored-once]] (hasMark and call('HEXISTS', markKey, markField) == 1) --[[end]]
   or (beyond and call('EXISTS', beyond) == 1) then
@@ -39,7 +39,7 @@ end
 
 -- Lane by lane: name, form, number of URLs, place of the first.
 local names, forms, sizes, places = {}, {}, {}, {}
-local domains, elsewhere = {}, {} -- by lane, behind an '@', which no host begins with; and by place
+local domains, elsewhere = {}, {} -- by lane, behind an '@', with which no host begins; and by place
 local singles = tonumber(ARGV[ARG.singles])
 for g = 1, singles do
   local at = ARG.items + (g - 1) * SINGLE.size
@@ -57,16 +57,16 @@ end
 readLanes(names)
 local full = reply('full')
 local nothingFull = #full
--- Of crawls with limits: crawl → its URLs in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
+-- For crawls with limits: crawl → its URLs in this call; 'crawl host' → those of a host, 'crawl @domain' of a domain.
 local coming
-local today -- the day by the clock of Redis, known when `coming` is there
+local today -- the day by the clock of Redis; known when `coming` is set
 local function takenOf(crawl, name) return tonumber(call('HGET', TAG .. KEY.hostsOf .. crawl, name) or '0') end
 for g = 1, #names do
   local lane, n, list = names[g], sizes[g], forms[g]
   if list == '*' then list = ARGV[places[g] + URL_ITEM.list] end
   local length, room, what = 0, limit, 'lane-full'
   if #list > 1 then
-    -- The limit is one of each crawl in the lane: else a large one would keep the others out.
+    -- The limit applies to each crawl in the lane: otherwise a large crawl would keep the others out.
     local crawl = crawlOf(list)
     length = call('LLEN', listKey(listOf(LIST.high, crawl), lane))
       + call('LLEN', listKey(listOf(LIST.normal, crawl), lane))
@@ -100,7 +100,7 @@ for g = 1, #names do
   end
 end
 if #full > nothingFull then return full end
--- A crawl whose outcomes are not read is given no more of them by intake either.
+-- Intake adds no outcomes to a crawl whose outcomes are not read.
 local hasRoom, outcomesLimit = {}, tonumber(ARGV[ARG.outcomesLimit])
 for k = at, #ARGV, OUTCOME_ITEM.size do
   local crawl = ARGV[k + OUTCOME_ITEM.crawl]
@@ -119,13 +119,13 @@ local function isNew(bucket, number)
     or --[[rule:a-stored-id-is-absorbed]] call('SADD', TAG .. KEY.ids .. bucket, number) == 1 --[[end]]
 end
 local function registerCrawl(crawl)
-  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named it before
+  call('HSETNX', TAG .. KEY.crawls, crawl, '0') -- a group may have named the crawl before
   if hasCrawls then return end
   hasCrawls = true
   call('HSET', KEYS[1], EPOCH.layout, LAYOUT.withCrawls)
 end
 local stored, absorbed, outcomes = 0, 0, 0
-local idle, newFirst = {}, {} -- lanes one of whose lists was empty, and the first URL of that list
+local idle, newFirst = {}, {} -- lanes in which a list was empty, and the first URL of that list
 local function append(lane, list, n, url, ...)
   stored = stored + n
   if list == LIST.normal then
@@ -140,7 +140,7 @@ local function append(lane, list, n, url, ...)
     end
   else
     if memoryOf(lane)[MEMORY.hasHigh] ~= OTHERS.crawls then
-      -- The first URL of another crawl: from here on crawls take turns in this lane.
+      -- The first URL of another crawl: from now on crawls take turns in this lane.
       if #list > 1 and --[[rule:the-default-crawl-takes-turns]] hasWork(lane) --[[end]] then
         call('ZADD', TAG .. KEY.turns .. lane, 0, CRAWLS.default)
       end
@@ -189,7 +189,7 @@ for g = 1, #names do
     end
   end
 end
--- A lane that was empty may be in no set, or its last delay still runs, which NX leaves as it is.
+-- A lane that was empty may be in no set, or its last delay still runs, which NX leaves unchanged.
 if #idle > 0 then
   local leased = call('HMGET', LEASES, unpack(idle))
   local added, instant = {}, ms(now)
@@ -204,7 +204,7 @@ if #idle > 0 then
     if fresh > 0 and (not first or tonumber(first) > now) then call('PUBLISH', TAG .. KEY.wake, ms(now)) end
   end
   for i = 1, #idle do
-    if memories[idle[i]] then mindExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds remembers it
+    if memories[idle[i]] then mindExpiry(idle[i], expiryOf(newFirst[i])) end -- a lane that a gate holds has a memory
   end
 end
 for k = at, #ARGV, OUTCOME_ITEM.size do

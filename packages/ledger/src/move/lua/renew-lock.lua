@@ -1,5 +1,5 @@
 --[[
-  renew-lock: the change goes on.
+  renew-lock: extends the lock while the change goes on.
 
   KEYS     as take-lock
   ARGV     change: the caller's number;  lifeMs: as take-lock

@@ -1,9 +1,8 @@
 --[[
-  write-tags: the partitions of the ledger from here on.
+  write-tags: sets the partitions of the ledger.
 
   KEYS[1]  their tags, a list;  KEYS[2]  the retired tags, a list;  KEYS[3]  how many changes have begun
-  ARGV     change: the caller's number;  count: how many tags there are; then these tags, and behind them the
-           retired ones
+  ARGV     change: the caller's number;  count: number of tags; then these tags, followed by the retired ones
   Returns  the error OVERTAKEN when another change has begun since
 ]]
 if redis.call('GET', KEYS[3]) ~= ARGV[ARG.change] then

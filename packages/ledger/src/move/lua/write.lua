@@ -1,9 +1,9 @@
 --- @include "lib/guard"
 --[[
-  write: commands of Redis, one after another in one step.
+  write: runs commands of Redis in one step, in order.
 
   KEYS     as guard
-  ARGV     per command: how many words it has, and these; its keys are in full
+  ARGV     per command: its number of words, and these; its keys are in full
 ]]
 local at = ARG.items
 while at < #ARGV do

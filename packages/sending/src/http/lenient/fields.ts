@@ -1,10 +1,10 @@
-/** The lines of a head as Chromium reads them: a status line, then header fields. Pure; octets are Latin-1 text. */
+/** Parses the lines of a head as Chromium does: a status line, then header fields. Pure; octets are Latin-1 text. */
 import type { Tolerated } from '@decorum/protocol'
 import { isBlank, trimBlanks, trimmedPart } from '@decorum/protocol/headers'
 import { HEAD_MAX_FIELDS } from '../../limits.ts'
 import type { Headers, Protocol } from '../answer.ts'
 
-/** The answer stays refused. The code is of the kind that llhttp gives. */
+/** The answer stays refused. The code has the form of llhttp's codes. */
 export class RefusedAnswerError extends Error {
   override readonly name = 'RefusedAnswerError'
   readonly code = 'HPE_REFUSED'
@@ -14,7 +14,7 @@ export type Mark = (fault: Tolerated) => void
 
 export type StatusLine = { protocol: Exclude<Protocol, 'h2'>; status: number; statusText: string }
 
-/** The status is three digits: where Chromium takes any number, or a missing one for 200, curl refuses, and so does this. */
+/** The status has three digits. Chromium accepts any number, and reads a missing one as 200; curl refuses both, and so does this. */
 const STATUS_LINE = /^(HTTP)\/(\d)(?:\.(\d))?( +)([1-9]\d\d)(?!\d)( *)(.*)$/is
 
 export function readStatusLine(line: string, mark: Mark): StatusLine {
@@ -30,17 +30,17 @@ export function readStatusLine(line: string, mark: Mark): StatusLine {
     statusText: trimBlanks(reason),
   }
 }
-/** A higher minor version is read as 1.1 (RFC 9110 §2.5). HTTP/2 is what some gateways write in front of HTTP/1.1. */
+/** A higher minor version is read as 1.1 (RFC 9110 §2.5). Some gateways write HTTP/2 in front of HTTP/1.1. */
 const VERSIONS = /^(0\.9|1\.\d|2\.0)$/
 
 /** RFC 9110 §5.6.2 */
 export const isToken = (text: string): boolean => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
-/** NUL is refused before. */
+/** NUL is refused earlier. */
 export const hasControl = (text: string): boolean => /[^\t\x20-\x7e\x80-\xff]/.test(text)
-/** Such a field behind a bare CR is one for Chromium and none for curl: the two would end the body in different places. */
+/** Chromium reads such a field behind a bare CR, curl does not: the two would end the body in different places. */
 const HIDDEN_FRAMING = /\r[ \t]*(content-length|transfer-encoding)[ \t]*:/i
 
-/** @param lines  of a head, behind its status line, each with its LF */
+/** @param lines  of a head, without its status line, each with its LF */
 export function readFields(lines: string, mark: Mark): Headers {
   const headers: Headers = []
   let last: Headers[number] | undefined
@@ -49,7 +49,7 @@ export function readFields(lines: string, mark: Mark): Headers {
     const lf = lines.indexOf('\n', from)
     const line = withoutLineEnd(lines.slice(from, lf), mark)
     from = lf + 1
-    if (line === '') continue // the last one
+    if (line === '') continue // the empty line at the end
     if (--left < 0) throw new RefusedAnswerError(`more than ${HEAD_MAX_FIELDS} header fields`)
     if (line.includes('\0')) throw new RefusedAnswerError('NUL in a header')
     if (line.includes('\r') && HIDDEN_FRAMING.test(line))
@@ -78,7 +78,7 @@ function readField(line: string, mark: Mark): Headers[number] | undefined {
   return [owned(name), readValue(line, mark, colon + 1)]
 }
 
-/** @param line  without its LF. One CR is usual there. */
+/** @param line  without its LF. One CR at its end is usual. */
 export function withoutLineEnd(line: string, mark: Mark): string {
   let end = line.length
   while (end > 0 && line.charCodeAt(end - 1) === 0x0d) end--
@@ -93,8 +93,8 @@ function readValue(line: string, mark: Mark, from = 0): string {
   return owned(trimBlanks(value.replaceAll('\r', ' ')))
 }
 
-/** A part of a string keeps the whole one in memory, which is a head of up to 256 KB. */
+/** A slice of a string keeps the whole string in memory, here a head of up to 256 KB. */
 const owned = (part: string): string =>
   part.length < SHORT_CHARS ? part : Buffer.from(part, 'latin1').toString('latin1')
-/** V8 copies a shorter part at once. */
+/** V8 copies shorter slices anyway. */
 const SHORT_CHARS = 13

@@ -1,4 +1,4 @@
-/** Where the body of an answer ends (RFC 9112 §6.3), or why nobody can say: then the answer is refused. Pure. */
+/** Where the body of an answer ends (RFC 9112 §6.3), or why that is ambiguous: then the answer is refused. Pure. */
 import { trimBlanks } from '@decorum/protocol/headers'
 import type { Headers, Protocol } from '../answer.ts'
 import { type Mark, RefusedAnswerError } from './fields.ts'
@@ -42,11 +42,11 @@ export function endsWithConnection(head: FramedHead, isHead: boolean): boolean {
   try {
     return framingOf(head, isHead, () => {}).kind === 'until-close'
   } catch {
-    return true // nobody can say
+    return true // ambiguous
   }
 }
 
-/** Whether Transfer-Encoding is there and is not simply `chunked`. Called for each answer. */
+/** Whether Transfer-Encoding is present and differs from a plain `chunked`. Called for each answer. */
 export function hasUnusualCodings(headers: Headers): boolean {
   let chunked = 0
   for (const [name, value] of headers) {
@@ -59,6 +59,6 @@ export function hasUnusualCodings(headers: Headers): boolean {
 const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted
 
-/** The elements of a list header, of all its lines. */
+/** The elements of a list header, over all its lines. */
 const elementsOf = (headers: Headers, wanted: string): string[] =>
   headers.filter(([name]) => isNamed(name, wanted)).flatMap(([, value]) => value.split(',').map(trimBlanks))

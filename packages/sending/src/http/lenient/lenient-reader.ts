@@ -1,6 +1,6 @@
 /**
- * The second reader: reads answers over HTTP/1.1 that llhttp refuses and that Chromium and curl read. It is fed octets in pieces of any size
- * and hands on what it finds; what remains ambiguous it refuses. Pure: no socket, no clock. Its time is proportional to the octets.
+ * The second reader: reads answers over HTTP/1.1 that llhttp refuses and that Chromium and curl accept. It receives octets in pieces of any
+ * size, passes on heads and bodies, and refuses ambiguous answers. Pure: no socket, no clock. Its time is proportional to the octets.
  *
  *   status ──▶ fields ─┬─▶ chunk-size ──▶ chunk-data ──▶ chunk-end ──▶ chunk-size …
  *     ▲           │    │        └─▶ trailers ──▶ over
@@ -26,18 +26,18 @@ import { type FramedHead, type Framing, framingOf } from './framing.ts'
 export type LenientHead = StatusLine & { headers: Headers }
 
 export type LenientSink = {
-  /** an answer of 1xx was skipped; to throw is to refuse the rest */
+  /** an answer of 1xx was skipped; an exception refuses the rest */
   interim(): void
   head(head: LenientHead): void
-  /** @param piece  a view of what was written: at most one for each call */
+  /** @param piece  a view of the octets passed to `write`: at most one piece per call */
   data(piece: Buffer): void
 }
 
 export type LenientStart = {
-  /** what another reader has read already: the head, and at least one byte of the body up to the end of a chunk */
+  /** the part that another reader has processed: the head, and at least one byte of the body up to the end of a chunk */
   after?: { head: FramedHead; bytes: number } | undefined
   isHead: boolean
-  /** the first answer of its connection: what stands before its status line cannot be left from another one */
+  /** the first answer of its connection, so octets before its status line cannot belong to a previous answer */
   isFirst: boolean
 }
 
@@ -53,25 +53,25 @@ type State =
   | 'over'
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20]
-/** Up to four octets and then `http`: what Chromium takes for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
+/** Up to four octets and then `http`: Chromium's rule for the start of a status line (HttpUtil::LocateStartOfStatusLine). */
 const START_BYTES = 8
 
 export class LenientReader {
   readonly tolerated = new Set<Tolerated>()
   #state: State = 'status'
-  /** what has come of a line whose end has not */
+  /** the part of an incomplete line that has arrived */
   #line = ''
-  /** the last octet of `#line`, which would be costly to look up there */
+  /** the last octet of `#line`, which would be slow to look up there */
   #last = ''
-  /** of the heads so far; of the line behind a chunk; of the trailers */
+  /** length so far: of the heads, of the line behind a chunk, of the trailers */
   #bytes = 0
   #statusLine: StatusLine | undefined
-  /** the lines of the head that have come, and whether the line that is coming is empty so far */
+  /** the lines of the head that have arrived, and whether the incomplete line is empty so far */
   #fields = ''
   #isEmptyLine = true
-  /** still to come of the chunk or of the body */
+  /** remaining bytes of the chunk or of the body */
   #left = 0
-  /** where the body lies in what is being written */
+  /** where the body lies in the octets of this call */
   #bodyFrom = 0
   #bodyTo = 0
   readonly #start: LenientStart
@@ -88,19 +88,19 @@ export class LenientReader {
     if (this.#state === 'chunk-size') this.#state = 'chunk-end'
   }
 
-  /** The answer has come to its end; what follows belongs to nothing. */
+  /** The answer is complete; octets behind it are ignored. */
   get isOver(): boolean {
     return this.#state === 'over'
   }
 
-  /** The end of the connection is the end of the body. */
+  /** The connection has ended, and the body with it. */
   get endsWithConnection(): boolean {
     return this.#state === 'until-close'
   }
 
   /**
-   * @param octets  are given up: the body is moved together in them, so that tiny chunks become one piece. What is needed after the call
-   *                is copied. @throws RefusedAnswerError
+   * @param octets  ownership passes to the reader: it moves the body together in them, so that tiny chunks become one piece, and copies
+   * octets that it needs after the call. @throws RefusedAnswerError
    */
   write(octets: Buffer): void {
     this.#bodyFrom = this.#bodyTo = 0
@@ -108,7 +108,7 @@ export class LenientReader {
     if (this.#bodyTo > this.#bodyFrom) this.#sink.data(octets.subarray(this.#bodyFrom, this.#bodyTo))
   }
 
-  /** @returns where it goes on */
+  /** @returns the position from which to continue */
   #readSome(octets: Buffer, from: number): number {
     if (DATA.has(this.#state)) return this.#readData(octets, from)
     if (this.#state === 'fields') return this.#readFields(octets, from)
@@ -132,7 +132,7 @@ export class LenientReader {
     return to
   }
 
-  /** Lines are looked at once the head is whole: one without end costs no more than its bytes. */
+  /** Lines are parsed once the head is complete, so a line without end costs no more than its bytes. */
   #readFields(octets: Buffer, from: number): number {
     for (let at = from; ;) {
       const lf = octets.indexOf(LF, at)
@@ -151,7 +151,7 @@ export class LenientReader {
     }
   }
 
-  /** What a flood would have many of: empty lines before the status line, chunk sizes, line ends of chunks. undefined: it is none of these. */
+  /** Kinds of lines that a flood would repeat: empty lines before the status line, chunk sizes, line ends of chunks. undefined: another line. */
   #readFast(octets: Buffer, from: number): number | undefined {
     let at = from
     if (this.#state === 'status') {
@@ -213,7 +213,7 @@ export class LenientReader {
     else this.#takeChunkEnd(line)
   }
 
-  /** Refuses what is no answer over HTTP without waiting for the end of its line, which may never come. */
+  /** Refuses text that is no HTTP answer without waiting for the end of its line, which may never come. */
   #refuseEarly(piece: string): void {
     if (this.#line.length < START_BYTES) {
       const start = (this.#line + piece).slice(0, START_BYTES)
@@ -274,7 +274,7 @@ export class LenientReader {
     this.#state = 'chunk-size'
   }
 
-  /** Trailers are not kept: nothing that was asked for stands there. */
+  /** Trailers are not kept: the fetcher needs none of them. */
   #takeTrailer(line: string): void {
     if (line === '') this.#state = 'over'
     else if (!isToken(line.slice(0, Math.max(0, line.indexOf(':'))))) this.#mark('not-a-header')
@@ -282,19 +282,19 @@ export class LenientReader {
 }
 
 const DATA = new Set<State>(['chunk-data', 'length', 'until-close'])
-/** A loop moves fewer bytes faster. */
+/** For few bytes a loop is faster. */
 const TINY_BYTES = 32
-/** 2^52 − 1; the cap of a body comes long before. */
+/** 2^52 − 1; the cap of a body is far smaller. */
 const CHUNK_SIZE_DIGITS = 13
 
-/** −1: it is none. */
+/** −1: no hexadecimal digit. */
 function hexOf(octet = 0): number {
   if (octet >= 0x30 && octet <= 0x39) return octet - 0x30
   const letter = octet | 0x20
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
 }
 
-/** Whether no token follows a semicolon, or a control octet stands there (RFC 9112 §7.1.1). Chromium and curl read no extensions. */
+/** Whether the chunk extension is malformed: no token behind a semicolon, or a control octet (RFC 9112 §7.1.1). Chromium and curl ignore extensions. */
 function isOddExtension(extension: string): boolean {
   const bare = extension.replace(/"[^"]*"/g, '""')
   return /;[ \t]*(?:[^ \t!#$%&'*+.^_`|~0-9A-Za-z-]|$)/.test(bare) || hasControl(bare)

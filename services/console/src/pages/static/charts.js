@@ -1,4 +1,4 @@
-// Charts of the last hours: uPlot draws what /v1/history answers, in the colours of the page, and again when these change.
+// Charts of the last hours: uPlot draws the data of /v1/history in the page's colours, and redraws when these change.
 const root = document.querySelector('[data-charts]')
 const KINDS = ['fetched', 'redirected', 'disallowed', 'failed', 'expired', 'invalid', 'refused']
 const CLASSES = [
@@ -32,7 +32,7 @@ const CHARTS = {
 let drawn = []
 let latest
 
-// The colours stand in the style sheet: by name, or as the colour of a class.
+// The colours are in the style sheet: by name, or as the colour of a class.
 function colourOf(name) {
   const probe = document.createElement('i')
   probe.className = `probe ${name}`
@@ -77,7 +77,7 @@ function draw() {
   })
 }
 
-/** New values in the charts that are drawn; a part that somebody has enlarged stays so. */
+/** Puts new values into the charts that are drawn; an enlarged part stays enlarged. */
 function update() {
   for (const chart of drawn) {
     const [first] = chart.data[0]
@@ -93,7 +93,7 @@ async function load() {
     if (drawn.length === 0) draw()
     else update()
   } catch {
-    // the next look comes in half a minute
+    // the next update is due in half a minute
   }
 }
 

@@ -1,5 +1,5 @@
-// Follows the fleet: what is marked `data-follow` is brought up to date every two seconds, unless nobody looks or somebody selects
-// text. Only what has changed is changed, so focus and scroll stay, and so does what a person has opened or typed.
+// Updates the parts marked `data-follow` every two seconds, unless the page is hidden or text is being selected. Only changed parts are
+// replaced, so focus, scroll position, opened details and typed text stay.
 const EVERY_MS = 2000
 const part = document.querySelector('[data-follow]')
 const live = document.querySelector('.live')

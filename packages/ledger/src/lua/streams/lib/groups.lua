@@ -1,20 +1,20 @@
 --[[
-  groups: the consumer groups of a stream of outcomes, and what each has not acknowledged.
+  groups: the consumer groups of a stream of outcomes, and the entries that each has not acknowledged.
 ]]
 local call = redis.call
--- A reply of names and values by turns, as a table.
+-- Converts a reply of alternating names and values to a table.
 local function named(row)
   local one = {}
   for i = 1, #row, 2 do one[row[i]] = row[i + 1] end
   return one
 end
 local function groupsOf(stream) return call('EXISTS', stream) == 1 and call('XINFO', 'GROUPS', stream) or {} end
--- The oldest entry that a group has not acknowledged, '' when there is none; how many it was not handed; 1 where there
--- are more.
+-- The oldest entry that a group has not acknowledged, '' when there is none; how many entries it was not handed; 1 if
+-- there are more.
 local function unread(stream, group)
   local after = '(' .. group['last-delivered-id']
   local lag, isLeast = group.lag, 0
-  if not lag then -- Redis does not know it where entries were deleted
+  if not lag then -- Redis does not know the lag after entries were deleted
     lag = #call('XRANGE', stream, after, '+', 'COUNT', READERS.counted + 1)
     if lag > READERS.counted then lag, isLeast = READERS.counted, 1 end
   end

@@ -4,8 +4,7 @@
 
   KEYS     as guard
   ARGV     the layouts that can be upgraded
-  Returns  where the partition stands: 'closed', 'switched', 'unused' (it was never called), or the other layout that
-           it has
+  Returns  how far the partition is: 'closed', 'switched', 'unused' (it was never called), or its other layout
 ]]
 if isOfNow then return 'switched' end
 if not layout and call('HEXISTS', KEYS[1], EPOCH.run) == 0 then return 'unused' end

@@ -1,11 +1,11 @@
 --- @include "lib/upgrade"
 --[[
-  hold-lanes: lanes that a pause holds join those that are woken together when a pause ends (lib/waking.lua of the
-  ledger); one call looks at some lanes.
+  hold-lanes: adds lanes that a pause holds to those that are woken together when a pause ends (lib/waking.lua of the
+  ledger); one call handles some lanes.
 
   KEYS     as guard
   ARGV     as put-leases
-  Returns  the next cursor, as put-leases; and how many of them a pause holds
+  Returns  the next cursor, as put-leases; and how many of these lanes a pause holds
 ]]
 local cursor, found = unpack(call('HSCAN', TAG .. KEY.lanes, ARGV[ARG.cursor], 'COUNT', ARGV[ARG.count]))
 local held = {}

@@ -1,11 +1,11 @@
 --- @include "lib/upgrade"
 --[[
-  put-leases: some leases as they are stored now. A lease of then is that of its own lane; the request of a secondary
-  one may be sent from its beginning on, and its end stood in a set.
+  put-leases: writes some leases in their present form. An earlier lease is of its own lane; the request of a secondary
+  one may be sent from its beginning, and its end was in a set.
 
   KEYS     as guard
-  ARGV     cursor: of HSCAN;  count: how many at a time
-  Returns  the next cursor, '0' after the last ones; and how many leases there were
+  ARGV     cursor: of HSCAN;  count: how many leases a call handles
+  Returns  the next cursor, '0' after the last ones; and the number of leases
 ]]
 local cursor, found = unpack(call('HSCAN', TAG .. KEY.leases, ARGV[ARG.cursor], 'COUNT', ARGV[ARG.count]))
 for i = 1, #found, 2 do

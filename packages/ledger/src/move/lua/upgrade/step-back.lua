@@ -1,6 +1,6 @@
 --- @include "lib/upgrade"
 --[[
-  step-back: the earlier version may go on.
+  step-back: reopens the partition to the earlier version.
 
   KEYS     as guard
   Returns  the error OVERTAKEN when the partition is not being upgraded

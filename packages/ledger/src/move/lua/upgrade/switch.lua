@@ -1,7 +1,7 @@
 --- @include "lib/upgrade"
 --[[
-  switch: from here on the partition has its new layout, which is written down with the instant. Least delays have
-  another form now, and are written again by gateways.
+  switch: gives the partition its new layout and records the instant. Least delays have another form now, and gateways
+  write them again.
 
   KEYS     as guard
   Returns  the error OVERTAKEN when the partition is not being upgraded

@@ -2,10 +2,11 @@
 --- @include "lib/lease"
 --- @include "lib/origin"
 --[[
-  view: a lane and an origin as the views show them. These verbs only read, and every part is O(1), O(log n) or bounded.
-  A lane is LANE_ROW in calls.ts. An origin is how many texts follow, and then its fields and their values by turns.
+  view: a lane and an origin in the form of the views. These verbs only read, and every part is O(1), O(log n) or
+  bounded. A lane is LANE_ROW in calls.ts. An origin is a number of texts, and then that many alternating field names
+  and values.
 ]]
-local MOST_CRAWLS = 100 -- that are counted of one lane
+local MOST_CRAWLS = 100 -- crawls of one lane that are counted
 local out = reply()
 
 -- Whether the host of an origin is `name` or below it.
@@ -55,10 +56,10 @@ local function showLane(lane)
   local at = #out
   out[at + LANE_ROW.lane], out[at + LANE_ROW.pending] = lane, tostring(pending)
   local due = call('ZSCORE', DUE, lane)
-  if due and tonumber(due) < 0 then due = ms(now) end -- it stands in the line of due lanes (line.lua)
+  if due and tonumber(due) < 0 then due = ms(now) end -- the lane is in the line of due lanes (line.lua)
   out[at + LANE_ROW.due] = due or ''
   out[at + LANE_ROW.lease] = lease and (isStarted(lease) and 'started' or 'reserved') or ''
-  -- Once the lane was woken, that gate held it before.
+  -- The gate of the memory counts only until the lane is woken.
   out[at + LANE_ROW.heldBy] = memory[MEMORY.ownDue] ~= '' and memory[MEMORY.heldBy] or ''
   local head = firstIn(lane, list)
   out[at + LANE_ROW.head], out[at + LANE_ROW.list] = head or '', list

@@ -1,14 +1,14 @@
 --- @include "lib/view"
 --[[
-  scan-lanes: lanes with URLs whose host lies in a domain, in no order, from a look at about five thousand lanes.
-  ARGV    ARGS['scan-lanes'] in calls.ts. `cursor` is that of HSCAN; `name` a host. Of the lanes found by this cursor
-          the first `skip` are left out, and at most `limit` are shown.
-  Returns cursor and skip of the next call, '0' and '0' at the end; how many steps of about a thousand lanes were made;
-          then per lane its own cursor and skip, joined by '_', and the lane and its origin (lib/view.lua)
+  scan-lanes: lanes with URLs whose host is in a domain, in no order; one call reads about five thousand lanes.
+  ARGV    ARGS['scan-lanes'] in calls.ts. `cursor` is that of HSCAN; `name` a host. The first `skip` lanes found with
+          this cursor are left out, and at most `limit` are shown.
+  Returns cursor and skip of the next call, '0' and '0' at the end; the number of steps (about a thousand lanes each)
+          taken; then per lane its own cursor and skip, joined by '_', and the lane and its origin (lib/view.lua)
 ]]
 local STEPS = 5
 local cursor, skip, name, most = ARGV[ARG.cursor], tonumber(ARGV[ARG.skip]), ARGV[ARG.name], tonumber(ARGV[ARG.limit])
--- Redis compares names faster than a script does: what is left is looked at closely.
+-- Redis compares names faster than a script does; the script checks the remaining ones exactly.
 local pattern = '*' .. string.gsub(name, '[%[%]%*%?\\]', '\\%0') .. '*'
 local found, places, steps = {}, {}, 0
 repeat

@@ -2,8 +2,8 @@
 --[[
   view-lanes: lanes in the order of the sets that hold them, each with its origin.
   ARGV    ARGS['view-lanes'] in calls.ts. order is soonest or latest (lanes without a lease, by due time) or in-flight
-          (lanes with one, by the instant at which it is looked at); the first `skip` of that order are left out, and at
-          most `limit` (≤ 200) are shown.
+          (lanes with a lease, by the instant at which reap checks it); the first `skip` in that order are left out, and
+          at most `limit` (≤ 200) are shown.
   Returns per lane the lane and its origin (lib/view.lua)
 ]]
 local order, first = ARGV[ARG.order], tonumber(ARGV[ARG.skip])

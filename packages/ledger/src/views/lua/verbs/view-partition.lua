@@ -1,7 +1,7 @@
 --- @include "lib/due"
 --[[
   view-partition: the partition as a whole, in parts that are O(1) or O(log n).
-  Returns PARTITION_ROW in calls.ts, then names and values of its counts by turns
+  Returns PARTITION_ROW in calls.ts, then alternating names and values of its counts
 ]]
 local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]
 local row = {}
