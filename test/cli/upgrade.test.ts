@@ -27,7 +27,7 @@ test('a role names the command; the command refuses a layout that no release had
   expect(gateway.code).not.toBe(0)
   const refused = await decorum(['ledger', 'upgrade'], { env })
   expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3, 4, 5')
+  expect(refused.stderr).toContain('this version cannot read layout 2: it knows 3, 4, 5 (docs/upgrading.md)')
   await raw.flushall()
   await writeStored(raw, fixture(3))
   expect((await decorumHere(['ledger', 'upgrade', '--show'], { env })).stdout).toBe('layout 3\n')

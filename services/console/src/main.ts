@@ -1,7 +1,7 @@
 /**
- * The console as a process: connect, start, stop. It reads the state of the fleet and passes on operators' actions; it never fetches. Start
- * at server.ts, which combines access/ (authorisation), api/ (HTTP API), pages/ (HTML), watch/ (reading the fleet, metrics) and board.ts
- * (the queue board).
+ * The console as a process: connect, start, stop. It reads the state of the fleet and passes on operators' actions; it never fetches.
+ * Start at server.ts, which combines access/ (authorisation), api/ (HTTP API), pages/ (HTML), watch/ (reading the fleet, metrics) and
+ * board.ts (the queue board).
  */
 import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'

@@ -82,7 +82,9 @@ export async function upgrade(options: UpgradeOptions): Promise<Upgraded> {
     throw new LedgerUnfitError(`there is nothing to step back from: layout ${to} is in use`)
   if (from === undefined) return done
   if (!FROM.includes(from))
-    throw new LedgerUnfitError(`this version cannot read layout ${from}: it knows ${[...FROM, to].join(', ')}`)
+    throw new LedgerUnfitError(
+      `this version cannot read layout ${from}: it knows ${[...FROM, to].join(', ')} (docs/upgrading.md)`,
+    )
   return holdingChange(redis, (change) => underLock(options, change, done))
 }
 

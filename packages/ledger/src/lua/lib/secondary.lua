@@ -131,7 +131,8 @@ local function findLane(request)
     end
     local isFree = isFirst and --[[rule:a-secondary-lease-is-alone]] not held --[[end]] and not gate
       and --[[rule:a-secondary-lease-waits-until-due]] ownDue <= now + ahead --[[end]]
-    local opens = math.max(gate and closed or 0, held and now + math.max(held[LEASE.delayMs], request.delay) or ownDue, now)
+    local heldFor = held and math.max(held[LEASE.delayMs], request.delay)
+    local opens = math.max(gate and closed or 0, heldFor and now + heldFor or ownDue, now)
     local found = {
       lane = lane, isFree = isFree, opens = isFree and ownDue or opens, gate = gate, held = held, request = request,
       ownDue = ownDue, ownWaits = ownWaits, kept = kept, queue = queue, last = last, place = place, step = step,
@@ -166,7 +167,8 @@ local function take(found)
     end
     before = (placeIn(found.queue, lane) or 1) - 1
   end
-  local opens = math.max(found.opens, now, --[[rule:a-request-waits-for-all-of-its-lanes]] request.notBefore or 0 --[[end]])
+  local others = --[[rule:a-request-waits-for-all-of-its-lanes]] request.notBefore or 0 --[[end]]
+  local opens = math.max(found.opens, now, others)
   local LEASE_FIELDS = LEASE.none
   fence, list, kind, of, delayMs, turnsAhead = given, LIST.normal, request.kind, request.of, owed, before
   startedAt, requestAt, ends = now, opens, now + request.leaseMs
@@ -202,9 +204,9 @@ local function acquire(request)
 end
 
 -- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that still
--- waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence, instant, delay
--- owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again, and the gate, if one
--- is known. The request keeps its place in line where a lane is closed, and in both lines if only the pace lane is.
+-- waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence, instant,
+-- delay owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again, and the gate, if
+-- one is known. The request keeps its place in line where a lane is closed, and in both lines if only the pace lane is.
 local function acquireBoth(own, paceLane)
   local request, pace = own.request, nil
   if paceLane ~= '' then
