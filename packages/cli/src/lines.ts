@@ -114,7 +114,7 @@ function read(number: number, raw: string, most: number): Line | undefined {
 
 /**
  * `URL # why`: a # behind a blank begins a comment. A fragment is not sent anyway, and the blank before it would become %20
- * (docs/decisions/0033-bytes-become-text.md). A tab begins another column, which the URL parser would join to the URL. A candidate
+ * (docs/decisions/0033-octets-become-text.md). A tab begins another column, which the URL parser would join to the URL. A candidate
  * in JSON is kept unchanged.
  */
 function urlIn(line: string): string {

@@ -1,5 +1,5 @@
 /**
- * Lines such as `example.com/x` without a scheme. The scheme is not guessed (docs/decisions/0033-bytes-become-text.md): the line ends as
+ * Lines such as `example.com/x` without a scheme. The scheme is not guessed (docs/decisions/0033-octets-become-text.md): the line ends as
  * `invalid`, and the user gets one hint how to write it.
  */
 import { printable } from '@decorum/protocol'

@@ -1,6 +1,6 @@
 /**
  * Bytes to text as Chromium does it: by byte order mark, header, `meta` to the end of the head, XML declaration; without them
- * UTF-8 if it is valid, else windows-1252 (docs/decisions/0033-bytes-become-text.md).
+ * UTF-8 if it is valid, else windows-1252 (docs/decisions/0033-octets-become-text.md).
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { isHtmlType, isXmlType, mediaTypeOf } from '@decorum/protocol/headers'
