@@ -203,10 +203,11 @@ local function acquire(request)
   return nil, await(found, found.opens, found.gate), found.gate or (found.held and GATE.laneBusy or GATE.paceGroup)
 end
 
--- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that still
--- waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence, instant,
--- delay owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again, and the gate,
--- if one is known. The request keeps its place in line where a lane is closed, and in both lines if only the pace lane is.
+-- Leases a lane and its pace lane, both or neither, so that no request finds one of them held for a request that
+-- still waits for the other. `own`: the result of `findLane` for the lane; paceLane: '' for none. Returns fence,
+-- instant, delay owed, and fence and delay of the pace lane's lease; if not free: nil, the instant to try again,
+-- and the gate, if one is known. The request keeps its place in line where a lane is closed, and in both lines if
+-- only the pace lane is.
 local function acquireBoth(own, paceLane)
   local request, pace = own.request, nil
   if paceLane ~= '' then
