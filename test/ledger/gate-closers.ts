@@ -29,7 +29,7 @@ export type Closer = {
 }
 
 /** A robots fetch of another agent begins. */
-async function askRobots(w: World, origin: string): Promise<(agents: string[]) => Promise<unknown>> {
+async function requestRobotsOf(w: World, origin: string): Promise<(agents: string[]) => Promise<unknown>> {
   if (w.fetch !== undefined) await w.own.endRobotsFetch({ ...w.fetch, agents: [] })
   const asker = { agent: 'asker', origin }
   const claimed = await w.others.claim(asker)
@@ -127,7 +127,7 @@ export const CLOSERS: Closer[] = [
   {
     gate: 'robots-in-flight',
     async close(w, origin) {
-      const answer = await askRobots(w, origin)
+      const answer = await requestRobotsOf(w, origin)
       return { until: w.clock.now + HOLD, open: () => answer([AGENT]) }
     },
   },
@@ -142,7 +142,7 @@ export const CLOSERS: Closer[] = [
   {
     gate: 'rules-changed',
     async close(w, origin) {
-      const answer = await askRobots(w, origin)
+      const answer = await requestRobotsOf(w, origin)
       await answer([])
       return {}
     },

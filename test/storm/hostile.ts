@@ -77,7 +77,7 @@ const TOKENS = Array.from({ length: 5 }, (_, n) => `limited-token-${n}-012345678
 const [POLITE, POURED, THEIRS] = ['polite', 'poured', 'theirs']
 const POUR_MS = 500
 const LOGIN_MS = 1_000
-const SAY_MS = 10_000
+const REPORT_MS = 10_000
 /** Pages of each site before the quiet phase begins. */
 const WARM_PAGES = 2
 const CERTIFICATES = fileURLToPath(new URL('../fetcher/certs/ca.pem', import.meta.url))
@@ -161,7 +161,7 @@ export async function flood(options: HostileOptions): Promise<HostileResult> {
           say(
             `${name}, ${Math.round((clock() - from) / 1_000)} s: ${polite.outcomes.size} pages of polite sites so far`,
           ),
-        SAY_MS,
+        REPORT_MS,
       )
       await Promise.race([sleep(lastsMs), rejects(pouring)]).finally(() => clearInterval(ticker))
       spans.push({ from, until: clock(), load: loadavg()[0] ?? 0 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findRedis, type RedisProcess, spawnRedis } from '@decorum/cli/local-redis/testing'
 import { now as clock } from '@decorum/cli/synthetic-web'
-import { sayNew } from '../support/say-new.ts'
+import { printNew } from '../support/say-new.ts'
 
 export type Outage = {
   /** SIGKILL; when it was started again; when it was seen to accept connections. ms of clock() */
@@ -40,7 +40,7 @@ export async function startRedisUnderFire(dir: string): Promise<RedisUnderFire> 
   const binary = await findRedis(() => undefined)
   const options = { dir, appendonly: true, more: WRITTEN_BEFORE_TOLD }
   let running: RedisProcess = await spawnRedis(binary, options)
-  await sayNew(running.url)
+  await printNew(running.url)
   let marks: Mark[] = []
   const mark = (): void => {
     const file = latestFile(dir)

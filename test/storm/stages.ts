@@ -9,7 +9,7 @@ import { findRedis, freePort, type RedisProcess, redisEnvironment, spawnRedis } 
 import { partitionTags, slotOf } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { type ClusterNode, formCluster, moveSlot, nodeSettings, untilHealthy } from '../support/form-cluster.ts'
-import { sayNew } from '../support/say-new.ts'
+import { printNew } from '../support/say-new.ts'
 
 export type Stage = {
   /** REDIS_URL of fleet and frontier */
@@ -118,7 +118,7 @@ async function behindAnAddress(folder: string): Promise<Stage> {
   await once(relay, 'listening')
   const { port } = relay.address() as { port: number }
   const url = `redis://127.0.0.1:${port}`
-  await sayNew(url)
+  await printNew(url)
   const promote = async (): Promise<Server> => {
     await replica.link.replicaof('NO', 'ONE')
     ;[master, replica] = [replica, master]
@@ -175,7 +175,7 @@ async function behindSentinel(folder: string): Promise<Stage> {
   const takenOver = async (old: Server): Promise<void> => until(async () => (await masterNow()) !== old)
   await until(isKnown)
   const url = `sentinel://127.0.0.1:${port}/${MASTER}`
-  await sayNew(url)
+  await printNew(url)
   return {
     url,
     partitions: 1,
@@ -255,7 +255,7 @@ async function asCluster(folder: string): Promise<Stage> {
   let turn = 0
   const next = (): number => slots[turn++ % slots.length] ?? 0
   const url = servers.map(({ port }) => `redis://127.0.0.1:${port}`).join(',')
-  await sayNew(url)
+  await printNew(url)
   return {
     url,
     partitions: OF_CLUSTER,

@@ -59,7 +59,7 @@ const PARTITIONS = 2
 /** of one fetcher */
 const SLOTS = 20
 const POUR_MS = 250
-const SAY_MS = 15_000
+const REPORT_MS = 15_000
 
 export async function storm(options: StormOptions): Promise<StormResult> {
   const { seed, ms, calmMs, times, rhythm, say = () => undefined } = options
@@ -116,7 +116,7 @@ export async function storm(options: StormOptions): Promise<StormResult> {
       dice: diceOf(seed + 3),
       signal: end.signal,
     })
-    const ticker = setInterval(() => say(progress(frontier, began)), SAY_MS)
+    const ticker = setInterval(() => say(progress(frontier, began)), REPORT_MS)
     const roles = targets.map(({ worker }) => worker.role)
     const missing = (): string[] => [
       ...kindsMissing(log, roles),

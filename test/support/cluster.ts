@@ -2,7 +2,7 @@
 import { slotOf } from '@decorum/protocol'
 import { formCluster, moveSlot, nodeSettings, untilHealthy } from './form-cluster.ts'
 import { startRedis, type TestRedis } from './redis.ts'
-import { sayNew } from './say-new.ts'
+import { printNew } from './say-new.ts'
 
 export type TestCluster = {
   /** REDIS_URL: every node */
@@ -58,7 +58,7 @@ export async function startCluster(settings: Record<string, string> = {}): Promi
     return (await Promise.all(answers)).find((n) => n >= 0) ?? -1
   }
   const url = masters.map((master) => master.url).join(',')
-  await sayNew(url)
+  await printNew(url)
   return {
     url,
     masters,

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type RedisProcess, spawnRedis } from '@decorum/cli/local-redis/testing'
 import { afterAll, inject } from 'vitest'
-import { sayNew } from './say-new.ts'
+import { printNew } from './say-new.ts'
 
 export type TestRedis = {
   /** redis://127.0.0.1:<port>; stays the same over `restart`. */
@@ -57,7 +57,7 @@ export async function startRedis(
   }
   let running = await start(port)
   if ((options.isNew ?? options.dir === undefined) && options.more?.['cluster-enabled'] !== 'yes')
-    await sayNew(running.url)
+    await printNew(running.url)
 
   return {
     get url() {

@@ -276,7 +276,7 @@ const nothing = (): void => undefined
 const NO_OCTETS = { clear: nothing, handedOn: nothing, only: nothing, all: () => [] }
 /** What an exchange looks at, of one without octets. */
 const connectionTo = (address: string): Connection =>
-  ({ phase: 'open', dialledAt: 0, address, protocol: 'http/1.1', octets: NO_OCTETS }) as unknown as Connection
+  ({ phase: 'open', dialledAt: 0, address, protocol: 'http/1.1', received: NO_OCTETS }) as unknown as Connection
 
 class WorldWay implements Way {
   waiting: Way['waiting']

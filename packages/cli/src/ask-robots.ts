@@ -18,7 +18,7 @@ export type RobotsAnswer = {
   | { kind: 'unanswered'; why: string }
 )
 
-export type Asker = {
+export type Requester = {
   agent: Agent
   env: NodeJS.ProcessEnv
   /** and the version of the origin's rules for the fetch; undefined: no fleet runs */
@@ -32,7 +32,10 @@ const TURN_MS = 60_000
  * @returns undefined when the fleet has fetched it meanwhile: the ledger has the answer now
  * @throws CommandError when the lane's turn does not come in time
  */
-export async function askRobots(origin: string, { agent, env, fleet }: Asker): Promise<RobotsAnswer | undefined> {
+export async function requestRobotsOf(
+  origin: string,
+  { agent, env, fleet }: Requester,
+): Promise<RobotsAnswer | undefined> {
   const { readConfig } = await import('@decorum/fetcher/config')
   const { checkRobots } = await import('@decorum/sending/robots')
   const started = performance.now()

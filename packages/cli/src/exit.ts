@@ -31,7 +31,7 @@ export class RoleStartError extends Error {
 }
 
 /** Errors of other packages whose message is written for people; a stack would only hide it. */
-const SPOKEN = new Set([
+const PRINTED = new Set([
   'CommandError',
   'NoRedisError',
   'RedisUrlError',
@@ -56,7 +56,7 @@ export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }
   if (error.name === 'ReplyError' && isExplained(error.message))
     return { code: FAILED, text: `Redis refuses: ${explainRefusal(error.message)}` }
-  if (SPOKEN.has(error.name)) return { code: FAILED, text: error.message }
+  if (PRINTED.has(error.name)) return { code: FAILED, text: error.message }
   return { code: FAILED, text: error.stack ?? error.message }
 }
 

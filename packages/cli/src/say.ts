@@ -3,14 +3,14 @@ import { printable } from '@decorum/protocol'
 import type { RoleEvent, RoleLine } from './fleet.ts'
 import { printJson, warn } from './terminal.ts'
 
-export type Voice = {
+export type Printer = {
   /** an event; `text` is for people, the rest for programs; without a text it is for programs only */
-  say(event: string, text: string | undefined, data?: object): void
+  printLine(event: string, text: string | undefined, data?: object): void
 }
 
-export function voiceOf(json: boolean): Voice {
+export function printerOf(json: boolean): Printer {
   return {
-    say(event, text, data = {}) {
+    printLine(event, text, data = {}) {
       if (json) printJson({ event, ...data, ...(text === undefined ? {} : { text }) })
       else if (text !== undefined) warn(text)
     },
@@ -26,12 +26,12 @@ const WARN = 40
  * A listener that prints the events of a fleet that matter to a user: crashes, warnings, errors; not the messages of each process about
  * its settings, and not the same message repeatedly.
  */
-export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
+export function troubleReporter(printer: Printer): (event: RoleEvent) => void {
   const printedAt = new Map<string, number>()
   return (event) => {
     if (event.kind === 'died') {
       const { name, how, againInMs } = event
-      voice.say('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, {
+      printer.printLine('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, {
         name,
         how,
         againInMs,
@@ -42,7 +42,10 @@ export function troubleReporter(voice: Voice): (event: RoleEvent) => void {
       if (now - (printedAt.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
       if (printedAt.size > 1_000) printedAt.clear()
       printedAt.set(key, now)
-      voice.say('trouble', `${event.name}: ${printable(sentence(event.line))}`, { name: event.name, line: event.line })
+      printer.printLine('trouble', `${event.name}: ${printable(sentence(event.line))}`, {
+        name: event.name,
+        line: event.line,
+      })
     }
   }
 }

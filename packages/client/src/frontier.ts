@@ -25,7 +25,7 @@ import {
 } from './options.ts'
 import { OutcomeReader } from './outcomes.ts'
 import { Partitions, REREAD_MS } from './partitions.ts'
-import { heldBy, sayAlive } from './stream-group.ts'
+import { heldBy, sendHeartbeat } from './stream-group.ts'
 import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
 
 const CALL_MS = 5_000
@@ -110,7 +110,7 @@ function frontierOn(
     let started = options.from === 'start'
     for (let again = true; again && !ended.aborted;) {
       // A loop with `wait: true` picks up new partitions later. With `wait: false` an unknown partition would be skipped.
-      await partitions.look().catch((error: unknown) => {
+      await partitions.refresh().catch((error: unknown) => {
         if (!wait) throw error
       })
       const names = partitions.streamsOf(crawl)
@@ -124,7 +124,7 @@ function frontierOn(
             again = partitions.streamsOf(crawl).some((name) => !names.includes(name))
             if (again) ending.abort()
           }
-          partitions.look().then(seen, () => undefined)
+          partitions.refresh().then(seen, () => undefined)
         }, REREAD_MS)
         .unref()
       try {
@@ -223,13 +223,13 @@ function frontierOn(
     }
     if (consumer === undefined) return count
     for (const stream of partitions.streamsOf(crawl))
-      await within(clock, sayAlive(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may not exist
+      await within(clock, sendHeartbeat(redis, [stream], group, consumer), CALL_MS).catch(() => undefined) // the group may not exist
     return count
   }
 
   /** Where the stream's Redis does not answer, the group remains: the caller gets an error and can repeat the call. */
   async function removeGroup(group: string, crawl: string): Promise<void> {
-    await partitions.look()
+    await partitions.refresh()
     const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
     const gone = partitions.allTags.map((tag) => within(clock, forgetReader(redis, [tag], forgetting), CALL_MS))
     for (const answer of await Promise.allSettled(gone)) {
@@ -266,7 +266,7 @@ function frontierOn(
     async createGroup(options) {
       checkGroupOptions(options)
       const { group, crawl = own, from = 'start' } = options
-      const made = partitions.look().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
+      const made = partitions.refresh().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
       await answered(clock, `the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {

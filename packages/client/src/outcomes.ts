@@ -11,7 +11,7 @@ import { within } from '@decorum/protocol/within'
 import type { Acknowledger } from './acknowledge.ts'
 import { deliveryId } from './delivery-id.ts'
 import { FrontierUnavailableError } from './errors.ts'
-import { claimFromDead, type Entry, entriesOf, type Reply, sayAlive, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
+import { claimFromDead, type Entry, entriesOf, type Reply, sendHeartbeat, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
 import type { Delivery, OutcomesOptions, Patience } from './types.ts'
 
 /** Entries per read: enough to make the round trip a small part of the cost. */
@@ -161,9 +161,9 @@ export class OutcomeReader {
   }
 
   /** Redis renews a consumer's lease of life when a command arrives, so the time before the call is the safe one to store. */
-  async #withHeartbeat(ask: () => Promise<unknown>): Promise<Entry[]> {
+  async #withHeartbeat(query: () => Promise<unknown>): Promise<Entry[]> {
     const at = this.#clock.monotonic()
-    const reply = await ask()
+    const reply = await query()
     this.#aliveAt = Math.max(this.#aliveAt, at)
     return entriesOf(reply as Reply)
   }
@@ -182,9 +182,9 @@ export class OutcomeReader {
   }
 
   async #beat(): Promise<void> {
-    const say = (): Promise<unknown> => sayAlive(this.#shared, this.#streams, this.#group, this.#consumer)
+    const beatNow = (): Promise<unknown> => sendHeartbeat(this.#shared, this.#streams, this.#group, this.#consumer)
     // Redis is unavailable or the group is missing: #countsAsAlive() decides when that has lasted too long.
-    await this.#withHeartbeat(() => within(this.#clock, say(), CALL_MS)).catch(() => undefined)
+    await this.#withHeartbeat(() => within(this.#clock, beatNow(), CALL_MS)).catch(() => undefined)
   }
 
   /**

@@ -32,7 +32,7 @@ export class Partitions {
       if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
       throw unreadable(error)
     })
-    const count = await partitions.look()
+    const count = await partitions.refresh()
     if (wanted !== undefined && count !== 0 && wanted !== count)
       throw new FrontierUnfitError(`the fleet on this Redis has ${count} partitions, not ${wanted}`)
     return partitions
@@ -57,7 +57,7 @@ export class Partitions {
   }
 
   /** @returns the registered number, 0 for none. @throws FrontierUnavailableError, which changes nothing */
-  async look(): Promise<number> {
+  async refresh(): Promise<number> {
     const { tags, retired } = await within(this.clock, readTags(this.#redis), CALL_MS).catch((error: unknown) => {
       throw unreadable(error)
     })
@@ -69,7 +69,7 @@ export class Partitions {
 
   /** Reads again when the last reading is old. A reading that fails changes nothing: queues of old partitions are still served. */
   async recent(): Promise<void> {
-    if (this.clock.monotonic() - this.#readAt >= REREAD_MS) await this.look().catch(() => undefined)
+    if (this.clock.monotonic() - this.#readAt >= REREAD_MS) await this.refresh().catch(() => undefined)
   }
 }
 

@@ -50,7 +50,7 @@ export async function claimFromDead(
 const BEHIND_ALL = '18446744073709551615-18446744073709551614'
 
 /** A consumer's heartbeat: reads a part of its own history that is always empty. */
-export function sayAlive(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
+export function sendHeartbeat(redis: RedisLink, streams: string[], group: string, me: string): Promise<unknown> {
   const ids = streams.map(() => BEHIND_ALL)
   return redis.xreadgroup('GROUP', group, me, 'COUNT', 1, 'STREAMS', ...streams, ...ids)
 }

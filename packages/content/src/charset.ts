@@ -100,7 +100,7 @@ function cutBytes(sample: Uint8Array): number {
 }
 
 /** Whether a page without a media type is HTML: it begins with a tag. */
-export const looksLikeHtml = (sample: Uint8Array): boolean =>
+export const seemsHtml = (sample: Uint8Array): boolean =>
   /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*</.test(latin1(sample, 1_024))
 
 export const latin1 = (bytes: Uint8Array, most = bytes.length): string =>

@@ -92,12 +92,12 @@ export class Content {
 
   /** @param base  of the page, if an earlier reading found it behind links. @returns undefined: it is no HTML */
   async #readLinks(record: PageRecord, type: string | null, base?: string): Promise<LinkReader | undefined> {
-    const { encodingOf, LinkReader, looksLikeHtml, textOf } = await forReading()
+    const { encodingOf, LinkReader, seemsHtml, textOf } = await forReading()
     const atOnce = this.#atOnce(record)
     let reader: LinkReader | undefined
     const begin = (sample: Uint8Array): string | undefined => {
       const media = mediaTypeOf(type)
-      if (isHtmlType(media) === undefined && !looksLikeHtml(sample)) return undefined
+      if (isHtmlType(media) === undefined && !seemsHtml(sample)) return undefined
       const encoding = encodingOf(sample, type)
       const tags = linesOf(this.#fields, 'x-robots-tag')
       const refresh = this.headers.get('refresh')

@@ -16,7 +16,7 @@ import {
 import type { PageStatements } from '@decorum/protocol/outcome'
 import { parseRobotsMeta, type RobotsMeta } from '@decorum/robots/meta'
 import { absolute, baseOf } from './absolute.ts'
-import { declaredEncoding, encodingOf, latin1, looksLikeHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
+import { declaredEncoding, encodingOf, latin1, seemsHtml, SAMPLE_BYTES, wholeDecoderOf } from './charset.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
 /** Most decoded bytes of an HTML page that are read. */
@@ -40,13 +40,13 @@ export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(media
  * @param start    first pieces of the body without its content coding; empty when it is no HTML
  * @param start    of the body without its content coding, in pieces; empty when it is no HTML
  */
-export function readSaid(
+export function pageStatements(
   url: string,
   headers: Fields,
   names: readonly string[],
   start: readonly Uint8Array[],
 ): PageStatements | undefined {
-  const said: PageStatements = {}
+  const statements: PageStatements = {}
   const header = contentTypeOf(headers) ?? null
   const type = mediaTypeOf(header)
   const rules: RobotsMeta[] = []
@@ -55,31 +55,31 @@ export function readSaid(
   const canonical = canonicalIn(linesOf(headers, 'link'), url)
   const language = languageIn(membersOf(headers, 'content-language'))
   const charset = type.charset?.toLowerCase()
-  if (canonical !== undefined) said.canonical = canonical
-  if (charset !== undefined && CHARSET.test(charset)) said.charset = charset
-  if (language !== undefined) said.language = language
+  if (canonical !== undefined) statements.canonical = canonical
+  if (charset !== undefined && CHARSET.test(charset)) statements.charset = charset
+  if (language !== undefined) statements.language = language
   const isPage = start.some(({ length }) => length > 0) && (isHtmlType(type) ?? startsAsHtml(start))
-  if (isPage) readHead(url, start, header, names, said, rules)
+  if (isPage) readHead(url, start, header, names, statements, rules)
   const robots = wordsOf(rules)
-  if (robots.length > 0) said.robots = robots
-  return Object.keys(said).length === 0 ? undefined : said
+  if (robots.length > 0) statements.robots = robots
+  return Object.keys(statements).length === 0 ? undefined : statements
 }
 const CHARSET = /^[\w.:+-]{1,40}$/
 
 /** Whether a page without a media type is HTML, by its first bytes. */
-const startsAsHtml = (start: readonly Uint8Array[]): boolean => looksLikeHtml(prefixOf(start, FIRST_BYTES))
+const startsAsHtml = (start: readonly Uint8Array[]): boolean => seemsHtml(prefixOf(start, FIRST_BYTES))
 
 function readHead(
   url: string,
   start: readonly Uint8Array[],
   header: string | null,
   names: readonly string[],
-  said: PageStatements,
+  statements: PageStatements,
   rules: RobotsMeta[],
 ): void {
   const encoding =
     declaredEncoding(prefixOf(start, BOM_BYTES), header) ?? encodingOf(prefixOf(start, SAMPLE_BYTES), header)
-  said.charset = encoding.toLowerCase()
+  statements.charset = encoding.toLowerCase()
   if (encoding === 'replacement') return // hides markup; no browser reads it
   const canonical: string[] = []
   let base: string | undefined
@@ -99,15 +99,15 @@ function readHead(
       if (isCanonical(tag.attribute('rel', toText) ?? '')) canonical.push(tag.attribute('href', toText)?.trim() ?? '')
     } else if (name === 'html') {
       const language = languageIn([tag.attribute('lang', toText) ?? ''])
-      if (language !== undefined) said.language = language
+      if (language !== undefined) statements.language = language
     } else if (name === 'base') base ??= tag.attribute('href', toText)
     return true
   })
   const from = base === undefined ? url : baseOf(base, url, encoding)
-  for (const href of said.canonical === undefined ? canonical : []) {
+  for (const href of statements.canonical === undefined ? canonical : []) {
     const page = href === '' ? undefined : pageUrl(href, from, encoding)
     if (page === undefined) continue
-    said.canonical = page
+    statements.canonical = page
     break
   }
 }

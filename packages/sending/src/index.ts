@@ -33,7 +33,7 @@ export {
   type PageOfWorker,
   type PageRead,
   type PagesOfWorkers,
-  readAskedForLess,
+  readLessLoad,
   readFailure,
   readPage,
   readRedirect,

@@ -46,9 +46,9 @@ export function bothLoads(a: SiteLoad, b: SiteLoad): SiteLoad {
   if (longest('retryAfterAt') > 0) both.retryAfterAt = longest('retryAfterAt')
   const unread = waits.find(({ retryAfterUnread }) => retryAfterUnread !== undefined)?.retryAfterUnread
   if (unread !== undefined) both.retryAfterUnread = unread
-  const kind = SAYS_MORE.find((one) => a.kind === one || b.kind === one)
+  const kind = HAS_MORE.find((one) => a.kind === one || b.kind === one)
   if (kind !== undefined) return { kind, ...both }
   if (Object.keys(both).length > 0) return { kind: 'asked-to-wait', ...both }
   return a.kind === 'no-answer' ? a : b
 }
-const SAYS_MORE = ['asked-for-less', 'turned-away'] as const
+const HAS_MORE = ['asked-for-less', 'turned-away'] as const

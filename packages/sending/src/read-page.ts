@@ -85,7 +85,7 @@ export function readFailure(what: Failure, why: string, about: AboutPage): PageR
 }
 
 /** 429 or 503: the rate was wrong, not the page. */
-export function readAskedForLess(status: number, about: AboutPage): PageRead {
+export function readLessLoad(status: number, about: AboutPage): PageRead {
   const load = loadOf(status, about.retryAfter)
   const { attempt } = about.order
   const what = status === 429 ? 'rate-limited' : 'server-error'

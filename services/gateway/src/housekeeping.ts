@@ -95,10 +95,10 @@ async function announce(options: HousekeepingOptions): Promise<boolean> {
 type Again = { work: (partition: number) => Promise<void>; partitions: Set<number> }
 
 /** @param look  returns how many it has found */
-function againWhereSome(look: (partition: number) => Promise<number>): Again {
+function againWhereSome(find: (partition: number) => Promise<number>): Again {
   const partitions = new Set<number>()
   const work = async (partition: number): Promise<void> => {
-    if ((await look(partition)) === 0) partitions.delete(partition)
+    if ((await find(partition)) === 0) partitions.delete(partition)
     else partitions.add(partition)
   }
   return { work, partitions }

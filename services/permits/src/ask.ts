@@ -19,7 +19,7 @@ import {
 import { type Desk, tooLate } from './desk.ts'
 import { leftOf } from './end.ts'
 import { grantedLeases, type Permit } from './permit-id.ts'
-import type { AskBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
+import type { PermitBody, GrantedAnswer, RefusedAnswer, WaitAnswer } from './schemas.ts'
 import type { ShadowPermits } from './shadow-permits.ts'
 
 export type PermitAnswer = { status: 201; body: GrantedAnswer; permit?: Permit } | { status: 200; body: WaitAnswer }
@@ -45,7 +45,7 @@ export class Granter {
   }
 
   /** @throws Problem · LedgerUnavailableError · GoneError when the caller has closed its connection */
-  async grant(requested: AskBody, token: Token, caller: Caller): Promise<PermitAnswer> {
+  async grant(requested: PermitBody, token: Token, caller: Caller): Promise<PermitAnswer> {
     const desk = this.#desk
     const agent = desk.agentOf(requested.agent, token)
     checkCrawl(requested.crawl, token)

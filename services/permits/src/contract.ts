@@ -22,7 +22,7 @@ export const routes = {
       operationId: 'askForPermit',
       summary: 'A permit for one request, at once or in turn within waitMs',
       headers: schema.KeyHeader,
-      body: schema.AskBody,
+      body: schema.PermitBody,
       response: {
         ...COMMON,
         201: answer('granted; Location names the permit', schema.GrantedAnswer),

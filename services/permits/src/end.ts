@@ -19,7 +19,7 @@ export function loadOf({ status, retryAfter, error }: CompletionBody): SiteLoad 
  * no longer than the fleet itself would after an answer without a given time: then one request finds out the site's state.
  * @param now  ms since 1970, of the clock that dates are compared with
  */
-export function believedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfterMs }: Token, now: number): SiteLoad {
+export function acceptedOf(load: SiteLoad, { agents, crawls, pools, maxRetryAfterMs }: Token, now: number): SiteLoad {
   const isLimited = agents !== undefined || crawls !== undefined || pools !== undefined
   const mostMs = maxRetryAfterMs ?? (isLimited ? LONGEST_BACK_OFF_MS : MAX_RETRY_AFTER_MS)
   if (load.kind === 'normal' || load.kind === 'no-answer') return load

@@ -8,7 +8,7 @@ import { defined, sinceNow } from '@decorum/runtime'
 import { confirm, endExchange, endUnused, extend, headersFor, lanesOf } from '@decorum/sending'
 import { Problem, type Token } from '@decorum/sending/granting'
 import { type Desk, tooLate } from './desk.ts'
-import { believedOf, leasesOf, loadOf } from './end.ts'
+import { acceptedOf, leasesOf, loadOf } from './end.ts'
 import type { OrderOfPermit, Permit } from './permit-id.ts'
 import { readBody } from './read-body.ts'
 import { CompletionBody, type Ended, type HeldAnswer, orderCompletionBody } from './schemas.ts'
@@ -42,7 +42,7 @@ export function openHolding(desk: Desk, onEnded: (permit: Permit, delayMs: numbe
         : await endOfOrder(id, permit, permit.order, body, heldMs, desk)
       const delayMs = agent === undefined ? permit.delayMs : delayAfter(agent, permit.delayMs, Math.min(tookMs, heldMs))
       // The delay starts when the completion arrives, because an earlier end cannot be verified.
-      const load = believedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
+      const load = acceptedOf(end.load, token, ledger.wall(ledger.partitionOf(permit.origin)))
       const happened = {
         ...end,
         tookMs: Math.min(tookMs, heldMs),

@@ -1,7 +1,7 @@
 /** Maps a worker's report on its order to the fate of the URL, as with a fetcher of the fleet. Pure. */
 
 import { hash } from 'node:crypto'
-import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
+import { HEAD_BYTES, isHtml, pageStatements } from '@decorum/content/said'
 import { tokensOf } from '@decorum/politeness'
 import { base32, isConditional, linesOf, meaningOf, orderUrl, type Tolerated } from '@decorum/protocol'
 import { defined } from '@decorum/runtime'
@@ -12,7 +12,7 @@ import {
   loadOf,
   loadReported,
   type PageRead,
-  readAskedForLess,
+  readLessLoad,
   readFailure,
   readPage,
   readRedirect,
@@ -37,7 +37,7 @@ function readStatements(report: OrderReport, order: AboutOrder): PageRead {
   if (error !== undefined || reason !== undefined) return readFailure(reason ?? 'reset', error ?? '', order)
   if (status === undefined) throw new Problem('bad-request', 'status: is needed, or error')
   const about = { ...order, retryAfter: [...linesOf(headers, 'retry-after'), report.retryAfter ?? ''] }
-  if (meaningOf(status) === 'asked-for-less') return readAskedForLess(status, about)
+  if (meaningOf(status) === 'asked-for-less') return readLessLoad(status, about)
   return readRedirect(status, headers, about) ?? readPage(fetched(status, headers, report, about), about)
 }
 
@@ -46,7 +46,7 @@ function fetched(status: number, headers: FetchedBody['headers'], report: OrderR
   const ms = Math.round(Math.min(report.tookMs ?? heldMs, heldMs))
   const names = tokensOf(agent).map((name) => name.toLowerCase())
   const start = report.body !== undefined && isHtml(headers) !== false ? [report.body.subarray(0, HEAD_BYTES)] : []
-  const says = readSaid(orderUrl(order), headers, names, start)
+  const says = pageStatements(orderUrl(order), headers, names, start)
   const kept = fieldsThatFit(headers)
   const tolerated: Tolerated[] | undefined = kept.length < headers.length ? ['large-head'] : undefined
   const unchanged = status === 304 && isConditional(order.request) ? true : undefined

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 const url = z.string().min(1).max(MAX_URL_CHARS)
 const leaseMs = z.int().min(100).max(86_400_000).describe('length of the lease, ms; cut to what the fleet allows')
-export const AskBody = z
+export const PermitBody = z
   .strictObject({
     url: url.optional(),
     urls: z.array(url).min(1).max(100).optional().describe('the first of these that may go'),
@@ -23,7 +23,7 @@ export const AskBody = z
       .describe('nothing waits and no lane is taken: what would have waited is counted'),
   })
   .refine(({ url: one, urls }) => (one === undefined) !== (urls === undefined), 'either url or urls is needed')
-export type AskBody = z.output<typeof AskBody>
+export type PermitBody = z.output<typeof PermitBody>
 
 export const ExtendBody = z.strictObject({ leaseMs: leaseMs.optional() })
 export const CompletionBody = z.strictObject({

@@ -8,7 +8,7 @@ import { loadOf } from './end.ts'
 import type { Holding } from './leased.ts'
 import { readBody } from './read-body.ts'
 import {
-  type AskBody,
+  type PermitBody,
   CompletionBody,
   type Ended,
   type GrantedAnswer,
@@ -27,7 +27,7 @@ export class ShadowPermits implements Holding {
   }
 
   /** @throws Problem when the URL cannot be read · LedgerUnavailableError */
-  async grant({ url, urls, leaseMs }: AskBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
+  async grant({ url, urls, leaseMs }: PermitBody, agent: Agent, token: Token): Promise<GrantedAnswer> {
     const { config, robots, fetchers, origins, longestLeaseMs, now } = this.#desk
     const wish = admit(url ?? (urls?.[0] as string), agent, token, config.guard)
     if (wish instanceof Problem && wish.type === 'bad-request') throw wish

@@ -6,7 +6,7 @@ import { defined } from '@decorum/runtime'
 import type { PageRead } from '@decorum/sending'
 import { Problem } from '@decorum/sending/granting'
 import type { AboutOrder } from './order-end.ts'
-import type { AskBody } from './schemas.ts'
+import type { PermitBody } from './schemas.ts'
 
 /**
  * Covers the time from a request to its answer. Belongs to the trace of the caller.
@@ -15,7 +15,7 @@ import type { AskBody } from './schemas.ts'
 export async function tracedGrant<T extends { status: number }>(
   traces: Traces,
   traceparent: string | undefined,
-  { url, urls, agent }: AskBody,
+  { url, urls, agent }: PermitBody,
   grant: () => Promise<T>,
 ): Promise<T> {
   const span = traces.span('decorum.permit', { traceparent }, () => ({

@@ -14,7 +14,7 @@ const OF_ONE_CONNECTION = new Set([
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-authentication-info', 'http2-settings'],
 ])
 /** Written anew: the host from the URL, the length from the body. */
-const SAID_ANEW = new Set(['host', 'content-length', 'expect', 'user-agent', 'via'])
+const WRITTEN_ANEW = new Set(['host', 'content-length', 'expect', 'user-agent', 'via'])
 
 /** @param raw  name, value, name, value …, in Node's form */
 export function fieldsOf(raw: readonly string[]): Fields {
@@ -48,7 +48,7 @@ export type ToSite = {
  */
 export function toSite(fields: Fields, { agent, rule, length, name }: ToSite): string[] {
   const headers: string[] = ['user-agent', userAgentFor(firstOf(fields, 'user-agent'), agent, rule)]
-  for (const [field, value] of crossing(fields)) if (!SAID_ANEW.has(field.toLowerCase())) headers.push(field, value)
+  for (const [field, value] of crossing(fields)) if (!WRITTEN_ANEW.has(field.toLowerCase())) headers.push(field, value)
   if (length !== undefined) headers.push('content-length', length)
   headers.push('via', [...linesOf(fields, 'via'), `1.1 ${name}`].join(', '))
   return headers

@@ -158,11 +158,11 @@ async function start(joined: Joined<ProxyConfig>): Promise<RunningService> {
 
 /** An announcement is kept for some seconds beside the previous one, so it should not change each second. */
 const ANNOUNCED_EVERY_MS = 5_000
-function sometimes<T>(clock: Clock, look: () => T): () => T {
-  let [seen, lookedAt] = [look(), clock.monotonic()]
+function sometimes<T>(clock: Clock, read: () => T): () => T {
+  let [seen, checkedAt] = [read(), clock.monotonic()]
   return () => {
-    if (clock.monotonic() - lookedAt >= ANNOUNCED_EVERY_MS)
-      [seen, lookedAt] = [structuredClone(look()), clock.monotonic()]
+    if (clock.monotonic() - checkedAt >= ANNOUNCED_EVERY_MS)
+      [seen, checkedAt] = [structuredClone(read()), clock.monotonic()]
     return seen
   }
 }

@@ -34,8 +34,8 @@ export class Places {
    * @param key  identifies the client and its request
    * @throws GoneError when the client hangs up; and errors of `ask`
    */
-  async wait(key: string, client: Waiting, ask: (caller: Caller) => Promise<Answer>): Promise<Answer> {
-    const place = this.#takeBack(key) ?? this.#open(ask)
+  async wait(key: string, client: Waiting, enter: (caller: Caller) => Promise<Answer>): Promise<Answer> {
+    const place = this.#takeBack(key) ?? this.#open(enter)
     const { promise, reject } = Promise.withResolvers<never>()
     const leave = (): void => {
       this.#keep(key, place)
@@ -54,9 +54,9 @@ export class Places {
     }
   }
 
-  #open(ask: (caller: Caller) => Promise<Answer>): Place {
+  #open(enter: (caller: Caller) => Promise<Answer>): Place {
     const caller: Caller = { isGone: false }
-    const work = ask(caller)
+    const work = enter(caller)
     work.catch(() => undefined)
     return { caller, work }
   }

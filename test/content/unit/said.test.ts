@@ -1,5 +1,5 @@
 /** What a site says about a page: headers, the head of the page, and what counts when they differ. */
-import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
+import { HEAD_BYTES, isHtml, pageStatements } from '@decorum/content/said'
 import { expect, test } from 'vitest'
 
 const URL_ = 'http://a.test/dir/page?x'
@@ -8,7 +8,7 @@ const said = (
   body: string | Uint8Array,
   headers: [string, string][] = [['Content-Type', html]],
   names = ['mybot', 'otherbot'],
-) => readSaid(URL_, headers, names, [typeof body === 'string' ? Buffer.from(body) : body])
+) => pageStatements(URL_, headers, names, [typeof body === 'string' ? Buffer.from(body) : body])
 
 test('all of it, from the head of the page', () => {
   expect(
@@ -80,7 +80,7 @@ test.each([
   ['UTF-8', '/caf\xc3\xa9', 'http://a.test/caf%C3%A9'],
   ['Latin-1', '/caf\xe9?q=\xe9', 'http://a.test/caf%E9?q=%E9'],
 ])('canonical of a Link header whose octets are %s: they are those of the URL', (_, href, canonical) => {
-  expect(readSaid('http://a.test/x', [['Link', `<${href}>; rel=canonical`]], [], [])).toEqual({ canonical })
+  expect(pageStatements('http://a.test/x', [['Link', `<${href}>; rel=canonical`]], [], [])).toEqual({ canonical })
 })
 
 test.each([
@@ -204,7 +204,9 @@ test('a head that comes in pieces says the same, wherever it is cut', () => {
   const whole = said(page)
   expect(whole).toEqual({ charset: 'utf-8', language: 'de', robots: ['noindex'] })
   for (let cut = 0; cut < page.length; cut += cut < 30 ? 1 : 611)
-    expect(readSaid(URL_, [['content-type', html]], [], [page.subarray(0, cut), page.subarray(cut)])).toEqual(whole)
+    expect(pageStatements(URL_, [['content-type', html]], [], [page.subarray(0, cut), page.subarray(cut)])).toEqual(
+      whole,
+    )
 })
 
 test('only HTML is read', () => {

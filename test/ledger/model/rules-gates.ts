@@ -5,7 +5,7 @@ import { stoppedUntil } from './rules-stops.ts'
 import { crawlOf, type List, type Model, NO_LIST, originAt, originOf } from './state.ts'
 
 /** How soon a lane is looked at again whose crawl is held. */
-export const LOOK_AGAIN_MS = 500
+export const CHECK_AGAIN_MS = 500
 
 export type Asking = {
   what: What
@@ -56,7 +56,7 @@ function opens(m: Model, gate: LedgerGate, { lane, now, held, judged, fence, lis
       return budgetUntil(m, originOf(lane), now)
     case 'crawl-held':
       if (!m.hasCrawls || list === undefined || list === NO_LIST) return 0
-      return heldUntil ?? (m.crawls.get(crawlOf(list))?.held === true ? now + LOOK_AGAIN_MS : 0)
+      return heldUntil ?? (m.crawls.get(crawlOf(list))?.held === true ? now + CHECK_AGAIN_MS : 0)
     case 'robots-in-flight':
       return origin.question === undefined || origin.question.fence === fence ? 0 : origin.question.until
     case 'blocked':

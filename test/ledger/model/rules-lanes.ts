@@ -1,7 +1,7 @@
 /** The rules of store and take. */
 import { isAssigned } from '@decorum/protocol'
 import { byHand } from './rules-delays.ts'
-import { gateOf, LOOK_AGAIN_MS } from './rules-gates.ts'
+import { gateOf, CHECK_AGAIN_MS } from './rules-gates.ts'
 import { dueLanes, nextInLine } from './rules-line.ts'
 import {
   agentOf,
@@ -146,7 +146,7 @@ function choose(m: Model, lane: Lane, now: number): { list: List; heldUntil: num
   const isHeld = (crawl: string): boolean => m.hasCrawls && isCrawlHeld(m, crawl)
   const { triedList } = lane
   const tried = triedList === undefined ? undefined : crawlOf(triedList)
-  const later = now + LOOK_AGAIN_MS
+  const later = now + CHECK_AGAIN_MS
   const isPassed = lane.turns !== undefined && (lane.why === 'share' || lane.why === 'pool')
   if (triedList !== undefined && tried !== undefined && !isPassed && !isHeld(tried)) {
     lane.turns?.set(tried, (lane.turns.get(tried) ?? 0) + turnLength(m, tried))

@@ -8,7 +8,7 @@ import { printable, printableAll, readUrl } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
 import { type CheckExplanation, type CheckQuestion, explainCheck, printCheck } from '@decorum/robots/check'
 import { agreedEnv } from '../agreed-settings.ts'
-import { askRobots, type RobotsAnswer } from '../ask-robots.ts'
+import { requestRobotsOf, type RobotsAnswer } from '../ask-robots.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
 import { dataFolder, fleetAt } from '../local-redis/index.ts'
@@ -49,7 +49,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
 
   if (options.robots !== undefined) {
     const explained = explain(await readRobots(options.robots), false, profiles)
-    say(options.json, explained)
+    printLine(options.json, explained)
     return isAllowed(explained) ? DONE : FAILED
   }
   const found = await findRules(at.origin, profiles, agent.own, settings, env)
@@ -57,7 +57,7 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.body, found.cut, obeying, found.view) : undefined
   const others = found.meanings.filter(({ kind }) => kind !== 'obey')
-  say(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.view?.policy })
+  printLine(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.view?.policy })
   const isClosed = !found.isAnswered || others.some(({ kind }) => kind === 'closed')
   return !isClosed && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
@@ -87,7 +87,7 @@ async function findRules(
   env: NodeJS.ProcessEnv,
 ): Promise<Found> {
   const redis = settings.redisUrl ?? (await fleetAt(dataFolder(env)))?.url
-  if (redis === undefined) return asAnswered(await askRobots(origin, { agent, env, fleet: undefined }), true)
+  if (redis === undefined) return asAnswered(await requestRobotsOf(origin, { agent, env, fleet: undefined }), true)
   const { partitions, leaseMs, quarantineMs } = settings
   const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
   try {
@@ -96,7 +96,7 @@ async function findRules(
       const known = await knownToFleet(ledger, view, profiles, tries > 0)
       if (known !== undefined) return { ...known, view }
       if (tries === TRIES) throw new CommandError(`the robots.txt of ${origin} is being fetched: try again`)
-      const answer = await askRobots(origin, {
+      const answer = await requestRobotsOf(origin, {
         agent,
         env: { ...env, REDIS_URL: redis },
         fleet: { ledger, version: view.version },
@@ -168,7 +168,7 @@ async function knownToFleet(
 
 type RobotsFound = { sentence: string; said: object; others: Meaning[]; policy: OriginView['policy'] }
 
-function say(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: RobotsFound): void {
+function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: RobotsFound): void {
   if (json) {
     const answer =
       asked === undefined

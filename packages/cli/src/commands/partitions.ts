@@ -8,19 +8,23 @@ import { readCliSettings } from '../settings.ts'
 import { printJson, printText, warn } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
-const SAY_MS = 1_000
+const REPORT_MS = 1_000
 
 export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
 /** @param number  undefined: only shows */
 export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
-  if (options.restart) return sayRestart(options)
+  if (options.restart) return printRestart(options)
   const settings = readCliSettings(process.env)
   return withRedis(await runningRedis(settings, process.env), async (redis) => {
-    if (options.new) return await sayNew(redis, options)
+    if (options.new) return await printNew(redis, options)
     if (number === undefined) {
       const { tags, retired } = await readTags(redis)
-      say(options, { partitions: tags.length, tags, retired }, tags.length === 0 ? 'none yet' : list(tags, retired))
+      printLine(
+        options,
+        { partitions: tags.length, tags, retired },
+        tags.length === 0 ? 'none yet' : list(tags, retired),
+      )
       return DONE
     }
     const { leaseMs, quarantineMs } = settings
@@ -31,22 +35,22 @@ export async function partitions(number: number | undefined, options: Partitions
       done.from === done.to
         ? `there are ${done.to} partitions; nothing was left to do`
         : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
-    say(options, done, text)
+    printLine(options, done, text)
     return DONE
   })
 }
 
 /** Records an operator's statement that no request can be in flight; it becomes void as soon as a fleet has run there. */
-async function sayNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
+async function printNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
   const { tags } = await readTags(redis)
   if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
   await announceNew(redis)
-  say(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
+  printLine(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
   return DONE
 }
 
 /** A lease that starts afterwards, in any process, withdraws the announcement. */
-async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
+async function printRestart(options: PartitionsOptions): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
     const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
     const inFlight = views.reduce((sum, view) => sum + view.inFlight, 0)
@@ -58,7 +62,7 @@ async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
       )
     }
     await ledger.announceRestart()
-    say(
+    printLine(
       options,
       { restart: true },
       'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before',
@@ -67,7 +71,7 @@ async function sayRestart(options: PartitionsOptions): Promise<ExitCode> {
   })
 }
 
-const say = ({ json }: { json?: boolean }, value: object, text: string): void =>
+const printLine = ({ json }: { json?: boolean }, value: object, text: string): void =>
   json ? printJson(value) : printText(text)
 
 const list = (tags: string[], retired: string[]): string =>
@@ -77,7 +81,7 @@ const list = (tags: string[], retired: string[]): string =>
 function progress(): (now: RepartitionProgress) => void {
   let printedAt = 0
   return (now) => {
-    if (performance.now() - printedAt < SAY_MS && printedAt > 0) return
+    if (performance.now() - printedAt < REPORT_MS && printedAt > 0) return
     printedAt = performance.now()
     warn(
       now.kind === 'ending'

@@ -11,7 +11,7 @@ import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { dataFolder, privateFolder } from '../local-redis/index.ts'
-import { called, troubleReporter, type Voice, voiceOf } from '../say.ts'
+import { called, troubleReporter, type Printer, printerOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
@@ -24,7 +24,7 @@ const PERMITS_PORT = 7_071
 export async function up(options: UpOptions): Promise<ExitCode> {
   const { env } = process
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
-  const voice = voiceOf(options.json === true)
+  const printer = printerOf(options.json === true)
   const dataDir = resolve(options.data ?? dataFolder(env))
   let fleet: EarlyFleet | undefined
   let local: LocalFleet | undefined
@@ -50,17 +50,21 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       whenTaken: 'refuse',
       crawl: { run: 'default', out: dataDir, pages },
       fleet,
-      onEvent: listener(voice),
-      log: (line) => voice.say('redis', line),
+      onEvent: listener(printer),
+      log: (line) => printer.printLine('redis', line),
     })
-    introduce(voice, local, local.settings, { dataDir, pages }, login)
+    introduce(printer, local, local.settings, { dataDir, pages }, login)
     await aborted(interrupt.signal)
-    voice.say('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
+    printer.printLine('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await local.finish()
     await local.close()
-    voice.say('stopped', local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped', {
-      dataDir,
-    })
+    printer.printLine(
+      'stopped',
+      local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped',
+      {
+        dataDir,
+      },
+    )
     return DONE
   } finally {
     fleet?.cancel()
@@ -80,10 +84,11 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
 const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
   pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
 
-function listener(voice: Voice): (event: RoleEvent) => void {
-  const reportTrouble = troubleReporter(voice)
+function listener(printer: Printer): (event: RoleEvent) => void {
+  const reportTrouble = troubleReporter(printer)
   return (event) => {
-    if (event.kind === 'ready') voice.say('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
+    if (event.kind === 'ready')
+      printer.printLine('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
     else reportTrouble(event)
   }
 }
@@ -102,7 +107,7 @@ async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<Console
 }
 
 function introduce(
-  voice: Voice,
+  printer: Printer,
   { redis, fleet }: LocalFleet,
   settings: CliSettings,
   { dataDir, pages }: { dataDir: string; pages: string },
@@ -129,7 +134,7 @@ function introduce(
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]
-  voice.say('up', lines.join('\n'), {
+  printer.printLine('up', lines.join('\n'), {
     console: consoleUrl,
     ...(permitsUrl === undefined ? {} : { permits: permitsUrl }),
     consoleUser: user,

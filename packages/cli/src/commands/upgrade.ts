@@ -6,7 +6,7 @@ import { readCliSettings } from '../settings.ts'
 import { printJson, printText, warn } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
-const SAY_MS = 1_000
+const REPORT_MS = 1_000
 
 export type UpgradeCommandOptions = { json?: boolean; back?: boolean; show?: boolean }
 
@@ -41,7 +41,7 @@ export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgra
 function progress(): (now: Upgraded) => void {
   let printedAt = performance.now()
   return ({ leases, lanes }) => {
-    if (performance.now() - printedAt < SAY_MS) return
+    if (performance.now() - printedAt < REPORT_MS) return
     printedAt = performance.now()
     warn(`written anew: ${leases} leases; held by a pause: ${lanes} lanes`)
   }

@@ -11,7 +11,7 @@ import { catchInterrupt } from '../interrupt.ts'
 import { emptyList, nameOf, openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { holdName } from '../local-redis/index.ts'
-import { called, troubleReporter, voiceOf } from '../say.ts'
+import { called, troubleReporter, printerOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 import { printJson, printText } from '../terminal.ts'
 import { type Display, displayOn } from './display.ts'
@@ -47,7 +47,7 @@ export async function crawlCommand(
   const settings = readCliSettings(await agreedEnv(process.env))
   const { folder, input } = await prepare(file, options, settings)
   const tally = new Tally(folder.note.run)
-  const display = displayOn(process.stderr, options.json === true, voiceOf(options.json === true))
+  const display = displayOn(process.stderr, options.json === true, printerOf(options.json === true))
   let local: LocalFleet | undefined
   let outcomes: OutcomeFile | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
@@ -57,7 +57,7 @@ export async function crawlCommand(
     outcomes = await OutcomeFile.open(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
-      display.voice.say('list-cut-off', LIST_CUT_OFF)
+      display.printer.printLine('list-cut-off', LIST_CUT_OFF)
     const started = performance.now()
     const before = tally.fetched
     const { agents } = local.settings
@@ -139,13 +139,13 @@ async function start(
   folder: OutFolder,
   options: CrawlOptions,
   settings: CliSettings,
-  { voice }: Display,
+  { printer }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
   // The log is only for reading: a failure to write it must not end the crawl.
-  log.on('error', (error) => voice.say('log', `${folder.log} cannot be written: ${messageOf(error)}`))
+  log.on('error', (error) => printer.printLine('log', `${folder.log} cannot be written: ${messageOf(error)}`))
   const pages = pagesFolder(folder, options, settings)
-  const reportTrouble = troubleReporter(voice)
+  const reportTrouble = troubleReporter(printer)
   const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
@@ -155,15 +155,15 @@ async function start(
     whenTaken: 'join',
     crawl: { run: folder.note.run, out: folder.dir, pages },
     fleet,
-    log: (line) => voice.say('redis', line),
+    log: (line) => printer.printLine('redis', line),
     onEvent: (event: RoleEvent) => {
       log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
       reportTrouble(event)
     },
   })
   if (local.redis.kind === 'joined')
-    voice.say('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
-  for (const line of whatIsOpened(local.settings)) voice.say('opened', line)
+    printer.printLine('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
+  for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
   return local
 }
 
@@ -181,7 +181,7 @@ type Finished = {
 function summarize(
   ending: Ending,
   { folder, tally, local, options, ms, fetched, isShared }: Finished,
-  { voice }: Display,
+  { printer }: Display,
 ): void {
   const goesOn = isShared ? '; the fleet that runs there goes on with it' : ''
   const place = (path: string): string => relative('', path) || '.'
@@ -198,7 +198,7 @@ function summarize(
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
-    voice.say('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
+    printer.printLine('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
   if (options.json) printJson({ event: 'summary', ...summary })
   else printText(printSummary(printableAll(summary)))
 }

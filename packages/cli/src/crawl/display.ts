@@ -1,7 +1,7 @@
 /** Shows a crawl's status: bars on a terminal, occasional lines elsewhere, NDJSON with --json. */
 import { printable } from '@decorum/protocol'
 import cliProgress from 'cli-progress'
-import type { Voice } from '../say.ts'
+import type { Printer } from '../say.ts'
 import { shown } from '../terminal.ts'
 import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 
@@ -9,26 +9,26 @@ export type Display = {
   /** shows the newest status; may be called for every one */
   show(status: Status): void
   /** prints messages without disturbing the bars */
-  readonly voice: Voice
+  readonly printer: Printer
   /** restores the terminal; the last status stays readable */
   stop(): void
 }
 
 const LINE_EVERY_MS = 5_000
 
-export function displayOn(stream: NodeJS.WriteStream, json: boolean, voice: Voice): Display {
-  return !json && stream.isTTY ? bars(stream) : lines(json, voice)
+export function displayOn(stream: NodeJS.WriteStream, json: boolean, printer: Printer): Display {
+  return !json && stream.isTTY ? bars(stream) : lines(json, printer)
 }
 
-function lines(json: boolean, voice: Voice): Display {
+function lines(json: boolean, printer: Printer): Display {
   let next = performance.now() + LINE_EVERY_MS
   return {
-    voice,
+    printer,
     show(status) {
       if (performance.now() < next) return
       next = performance.now() + LINE_EVERY_MS
       const note = status.note === undefined ? '' : `\n${PLACE}${printable(status.note)}`
-      voice.say('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
+      printer.printLine('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
     },
     stop: () => undefined,
   }
@@ -63,7 +63,9 @@ function bars(stream: NodeJS.WriteStream): Display {
       how.update(0, { text: printable(rest.join(' · ')) })
       why.update(0, { text: printable(status.note ?? '') })
     },
-    voice: { say: (_, text) => void (text !== undefined && multi.log(`${fold(shown(text), stream.columns)}\n`)) },
+    printer: {
+      printLine: (_, text) => void (text !== undefined && multi.log(`${fold(shown(text), stream.columns)}\n`)),
+    },
     stop() {
       if (!multi.isActive) return
       multi.update() // prints messages since the last redraw

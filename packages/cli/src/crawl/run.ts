@@ -88,7 +88,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   try {
     let ending = await over.promise
     if (ending !== 'finished')
-      display.voice.say('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
+      display.printer.printLine('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await wind()
     if (fed && tally.left === 0) ending = 'finished'
     if (!fed) await countRest(folder, tally)
@@ -149,7 +149,7 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
     const withoutScheme = new LinesWithoutScheme()
     await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, withoutScheme))
     const hint = withoutScheme.sentence()
-    if (hint !== undefined) display.voice.say('no-scheme', hint)
+    if (hint !== undefined) display.printer.printLine('no-scheme', hint)
   } catch (error) {
     if (!stop.aborted) throw error
   }

@@ -30,7 +30,7 @@ export const factsOf = ({ url, hosts, dnsServers, slots, haveContacts }: DoctorR
     const outcomesLimit = Number(current?.values.OUTCOMES_LIMIT ?? 1_000_000)
     const isOurs = layouts.length === 1 && layouts[0] === LAYOUT_VERSION
     const fleet = isOurs ? await answered(fleetOf(redis, outcomesLimit)) : { members: [] }
-    const names = await Promise.all(hosts.map((host) => lookUp(host, dnsServers)))
+    const names = await Promise.all(hosts.map((host) => resolveName(host, dnsServers)))
     return {
       servers,
       layouts,
@@ -96,7 +96,7 @@ async function fleetOf(
   }
 }
 
-async function lookUp(host: string, servers: string[]): Promise<Facts['names'][number]> {
+async function resolveName(host: string, servers: string[]): Promise<Facts['names'][number]> {
   const startedAt = performance.now()
   const resolver = new Resolver({ timeout: 3_000, tries: 1 })
   if (servers.length > 0) resolver.setServers(servers)

@@ -63,20 +63,20 @@ function ofServer(server: ServerFacts): Finding[] {
   const { name, info, infoRefused, config, configRefused, aheadMs, uncertainMs } = server
   const at = name === '' ? 'Redis' : `Redis ${name}`
   const found: Finding[] = []
-  const say: Say = (check, state, says, mend) =>
+  const add: Add = (check, state, says, mend) =>
     void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
 
-  if (infoRefused === undefined) ofInfo(info, say)
+  if (infoRefused === undefined) ofInfo(info, add)
   else
-    say(
+    add(
       'permissions',
       'bad',
       `INFO is refused (${infoRefused}): no process of a fleet starts there, and version, persistence, eviction, memory and connections could not be judged`,
       'ACL SETUSER <user> +info',
     )
-  if (configRefused === undefined) ofConfig(config, say)
+  if (configRefused === undefined) ofConfig(config, add)
   else
-    say(
+    add(
       'permissions',
       'warn',
       `CONFIG GET is refused (${configRefused}): how often the append-only file is synced, and whether origins and ids are stored small, could not be judged`,
@@ -84,7 +84,7 @@ function ofServer(server: ServerFacts): Finding[] {
     )
 
   const isOff = Math.abs(aheadMs) - uncertainMs > CLOCK_MS
-  say(
+  add(
     'clock',
     isOff ? 'warn' : 'ok',
     isOff
@@ -95,16 +95,16 @@ function ofServer(server: ServerFacts): Finding[] {
   return found
 }
 
-type Say = (check: string, state: Finding['state'], says: string, mend?: string) => void
+type Add = (check: string, state: Finding['state'], says: string, mend?: string) => void
 
-function ofInfo(info: string, say: Say): void {
+function ofInfo(info: string, add: Add): void {
   const field = (key: string): string => infoField(info, key)
   const version = field('redis_version')
   const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
-  say('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
+  add('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)
 
   const hasFile = field('aof_enabled') === '1'
-  say(
+  add(
     'persistence',
     hasFile ? 'ok' : 'bad',
     hasFile ? 'keeps an append-only file' : 'keeps no append-only file: a crash loses every pending URL',
@@ -116,7 +116,7 @@ function ofInfo(info: string, say: Say): void {
     ['rdb_last_bgsave_status', 'a snapshot'],
   ] as const)
     if (field(key) !== '' && field(key) !== 'ok')
-      say(
+      add(
         'persistence',
         'bad',
         `${what} could not be written`,
@@ -124,7 +124,7 @@ function ofInfo(info: string, say: Say): void {
       )
 
   const policy = field('maxmemory_policy')
-  say(
+  add(
     'eviction',
     policy === 'noeviction' ? 'ok' : 'bad',
     `maxmemory-policy ${policy}`,
@@ -136,21 +136,21 @@ function ofInfo(info: string, say: Say): void {
   ) as [number, number, number]
   const limit = most > 0 ? most : machine
   if (most === 0)
-    say(
+    add(
       'memory',
       'warn',
       'has no maxmemory: when memory ends, the kernel kills it instead of Redis refusing new URLs',
       `redis-cli CONFIG SET maxmemory ${Math.max(1, Math.floor((machine * 0.7) / GB))}gb`,
     )
   const share = limit > 0 ? used / limit : 0
-  say(
+  add(
     'memory',
     share > FULL ? 'bad' : 'ok',
     `uses ${(used / GB).toFixed(2)} of ${(limit / GB).toFixed(1)} GB`,
     'give it more memory, let outcomes be read (decorum status readers), or enqueue less: a full Redis accepts no URLs',
   )
   if (Number(field('latest_fork_usec')) > SLOW_FORK_US)
-    say(
+    add(
       'memory',
       'warn',
       `its last fork took ${(Number(field('latest_fork_usec')) / 1e6).toFixed(1)} s, in which nothing was granted`,
@@ -158,7 +158,7 @@ function ofInfo(info: string, say: Say): void {
     )
   const [clients, room] = [Number(field('connected_clients')), Number(field('maxclients'))]
   if (room > 0)
-    say(
+    add(
       'connections',
       clients > room * FULL ? 'warn' : 'ok',
       `${clients} of ${room} connections`,
@@ -166,16 +166,16 @@ function ofInfo(info: string, say: Say): void {
     )
 }
 
-function ofConfig(config: ServerFacts['config'], say: Say): void {
+function ofConfig(config: ServerFacts['config'], add: Add): void {
   const sync = config.appendfsync
   if (sync !== undefined)
-    say('persistence', sync === 'no' ? 'bad' : 'ok', `appendfsync ${sync}`, 'redis-cli CONFIG SET appendfsync everysec')
+    add('persistence', sync === 'no' ? 'bad' : 'ok', `appendfsync ${sync}`, 'redis-cli CONFIG SET appendfsync everysec')
   for (const [key, least] of [
     ['hash-max-listpack-value', 1024],
     ['set-max-intset-entries', 4096],
   ] as const)
     if (config[key] !== undefined && Number(config[key]) < least)
-      say(
+      add(
         'memory',
         'warn',
         `${key} ${config[key]}: origins and ids take about twice the memory`,

@@ -13,7 +13,7 @@ import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { openLocalFleet } from '../local-fleet.ts'
 import { dataFolder } from '../local-redis/index.ts'
-import { troubleReporter, type Voice } from '../say.ts'
+import { troubleReporter, type Printer } from '../say.ts'
 import { readCliSettings, whatIsOpened } from '../settings.ts'
 import { jsonLine, warn } from '../terminal.ts'
 import { guardedEnv, loginOf } from './environment.ts'
@@ -39,7 +39,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
   agentNamed(settings.agents, options.agent) // throws if the agent is unknown
   const inspects = options.inspect !== false && !options.tunnels
-  const voice = onStderr(options.json === true)
+  const printer = onStderr(options.json === true)
   const local = await openLocalFleet({
     settings,
     env: {
@@ -51,13 +51,13 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
     dataDir: join(dataFolder(env), 'redis'),
     whenTaken: 'join',
     fleet,
-    onEvent: troubleReporter(voice),
-    log: (line) => voice.say('redis', line),
+    onEvent: troubleReporter(printer),
+    log: (line) => printer.printLine('redis', line),
   })
   try {
     const [proxy] = local.fleet.of('proxy')
     if (proxy === undefined) throw new CommandError('the proxy has not come up')
-    for (const line of whatIsOpened(local.settings)) voice.say('opened', line)
+    for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
     const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : undefined
     const guarded = guardedEnv(env, proxy.port, loginOf(options.agent, options.crawl))
     const code = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
@@ -66,8 +66,9 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
       (answered) => JSON.parse(answered) as ProxyCounts,
       (error: Error) => error,
     )
-    if (counts instanceof Error) voice.say('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
-    else voice.say('summary', guardSummary(counts), { code, ...counts })
+    if (counts instanceof Error)
+      printer.printLine('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
+    else printer.printLine('summary', guardSummary(counts), { code, ...counts })
     return code
   } finally {
     await local.drain()
@@ -86,9 +87,9 @@ async function textOf(port: number, path: string): Promise<string> {
 }
 
 /** With --json, each message is a line of JSON, also on stderr. */
-function onStderr(asJson: boolean): Voice {
+function onStderr(asJson: boolean): Printer {
   return {
-    say(event, sentence, data = {}) {
+    printLine(event, sentence, data = {}) {
       if (asJson) warn(jsonLine({ event, ...data, ...(sentence === undefined ? {} : { text: sentence }) }).trimEnd())
       else if (sentence !== undefined) warn(sentence.replace(/^/gm, 'decorum: '))
     },

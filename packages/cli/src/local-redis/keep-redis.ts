@@ -14,7 +14,7 @@ import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
 import type { RunningRedis } from './running-redis.ts'
 
-const LOOK_EVERY_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 /** After so many guardians in a row that did not start, no more are tried. */
 const FAILURES = 5
 
@@ -47,9 +47,9 @@ export async function keepRedis(
 
   let hold: Hold | undefined = await holdRedis(address)
   if (hold === undefined) throw new EmbeddedRedisError('the embedded Redis has started, but does not answer')
-  let looking: Promise<void> | undefined
+  let checking: Promise<void> | undefined
   let failures = 0
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (!(await isUnguarded(task.dir, guardians))) return
     const { first } = await start({ port: address.port, password: address.password })
     if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
@@ -57,15 +57,15 @@ export async function keepRedis(
     else if (++failures === FAILURES) throw new EmbeddedRedisError(`it cannot be started again: ${first.why}`)
   }
   const watch = setInterval(() => {
-    looking ??= look()
+    checking ??= check()
       .catch((error: unknown) => {
         clearInterval(watch)
         log(`Redis: ${error instanceof Error ? error.message : String(error)}`)
       })
       .finally(() => {
-        looking = undefined
+        checking = undefined
       })
-  }, LOOK_EVERY_MS).unref()
+  }, CHECK_EVERY_MS).unref()
 
   const url = redisUrl(address.port, address.password)
   let stopping: Promise<void> | undefined
@@ -79,7 +79,7 @@ export async function keepRedis(
     stop() {
       stopping ??= (async () => {
         clearInterval(watch)
-        await looking
+        await checking
         hold?.release()
         hold = undefined
         await Promise.all(guardians.map((guardian) => guardian.release()))

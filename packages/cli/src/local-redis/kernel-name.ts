@@ -59,7 +59,7 @@ function keyOf(folder: string): string {
   }
 }
 
-const LOOK_EVERY_MS = 50
+const CHECK_EVERY_MS = 50
 
 /** The same, waiting for the holder to free it. @returns undefined when the holder keeps it for longer than `patienceMs` */
 export async function awaitName(
@@ -70,7 +70,7 @@ export async function awaitName(
   for (const until = performance.now() + patienceMs; ;) {
     const release = await holdName(purpose, folder)
     if (release !== undefined || performance.now() > until) return release
-    await sleep(LOOK_EVERY_MS)
+    await sleep(CHECK_EVERY_MS)
   }
 }
 

@@ -14,7 +14,7 @@ import { redisRunningOn, removeNote, writeNote } from '@decorum/client/fleet-her
 import { withoutLogin } from '@decorum/protocol/redis-address'
 import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
 import type { RedisBinary } from './redis-binary.ts'
-import { shutDownRedis, usersOfRedis } from './redis-line.ts'
+import { endRedis, usersOfRedis } from './redis-line.ts'
 import { type RedisProcess, spawnRedis } from './redis-process.ts'
 
 export type Task = {
@@ -44,7 +44,7 @@ const USUAL_PORT = 7_072
 const STOP_MS = 10_000 // Redis flushes its append-only file on SIGTERM; after this it is killed
 const RESTARTS = 3
 const CALM_MS = 60_000 // after running this long the count of restarts begins again
-const LOOK_EVERY_MS = 300
+const CHECK_EVERY_MS = 300
 const RETURN_MS = 3_000 // after a start, users of Redis may need this long to reconnect
 const SILENT_MS = 15_000 // a Redis that has not answered for so long counts as unused
 const NAME_MS = 5_000 // another guardian may be starting its Redis, or may be about to end
@@ -78,7 +78,7 @@ async function guard(): Promise<number> {
   let startedAt = 0
   try {
     const other = await otherGuardian()
-    if (other !== undefined) return say({ kind: 'folder-in-use', place: other }, 3)
+    if (other !== undefined) return send({ kind: 'folder-in-use', place: other }, 3)
     const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
     const start = async (port: number | undefined): Promise<RedisProcess> => {
@@ -91,7 +91,7 @@ async function guard(): Promise<number> {
     }
     redis = await start(task.again?.port)
     const { port } = redis
-    say({ kind: 'ready', port, password, pid: redis.pid })
+    send({ kind: 'ready', port, password, pid: redis.pid })
     const unneeded = untilUnneeded({ port, password }, () => performance.now() - startedAt < RETURN_MS)
     for (let restarts = 0; ; restarts++) {
       const since = Date.now()
@@ -104,10 +104,10 @@ async function guard(): Promise<number> {
       if (Date.now() - since > CALM_MS) restarts = 0
       if (restarts === RESTARTS) throw new Error(`it ended ${RESTARTS + 1} times, the last time by ${why}`)
       redis = await start(port)
-      say({ kind: 'restarted', why, pid: redis.pid })
+      send({ kind: 'restarted', why, pid: redis.pid })
     }
   } catch (error) {
-    return say({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }, 1)
+    return send({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }, 1)
   } finally {
     if (task.temporary) await rm(task.dir, { recursive: true, force: true })
   }
@@ -130,15 +130,15 @@ async function untilUnneeded(
     silentSince ??= performance.now()
     return performance.now() - silentSince < SILENT_MS
   }
-  for (let told = false; ; await sleep(LOOK_EVERY_MS)) {
-    if (!(await isNeeded()) && !(told && isReturning())) {
+  for (let isReported = false; ; await sleep(CHECK_EVERY_MS)) {
+    if (!(await isNeeded()) && !(isReported && isReturning())) {
       // Asked again under the lock that a joining process takes
       const release = task.place === undefined ? async () => {} : await lockPlace(task.place)
       if (!(await isNeeded())) return release ?? (async () => {})
       await release?.()
     }
-    if (!told) say({ kind: 'kept' })
-    told = true
+    if (!isReported) send({ kind: 'kept' })
+    isReported = true
   }
 }
 
@@ -160,7 +160,7 @@ async function stop(redis: RedisProcess): Promise<void> {
 async function otherGuardian(): Promise<string | undefined> {
   let alone = false
   for (const until = performance.now() + NAME_MS; !alone && performance.now() < until;) {
-    alone = (await awaitName('redis', task.dir, LOOK_EVERY_MS)) !== undefined
+    alone = (await awaitName('redis', task.dir, CHECK_EVERY_MS)) !== undefined
     const kept = alone ? undefined : await redisRunningOn(task.dir)
     if (kept !== undefined) return withoutLogin(kept.url)
   }
@@ -168,8 +168,8 @@ async function otherGuardian(): Promise<string | undefined> {
   const running = await redisRunningOn(task.dir)
   if (running === undefined) return undefined
   if (!canHoldNames) return withoutLogin(running.url)
-  await shutDownRedis(running)
-  for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+  await endRedis(running)
+  for (const until = performance.now() + STOP_MS; performance.now() < until; await sleep(CHECK_EVERY_MS)) {
     if ((await redisRunningOn(task.dir)) === undefined) return undefined
   }
   return withoutLogin(running.url)
@@ -188,7 +188,7 @@ async function endsWithThisProcess(): Promise<readonly string[]> {
   )
 }
 
-function say(report: Report, code = 0): number {
+function send(report: Report, code = 0): number {
   process.stdout.write(`${JSON.stringify(report)}\n`)
   return code
 }

@@ -1,19 +1,19 @@
 /** What is said to an embedded Redis besides: how many processes use it, that this one does, and that it should end. */
 import type { Socket } from 'node:net'
-import { ANSWER_MS, ask, openLine, type RedisDoor } from '@decorum/client/fleet-here'
+import { ANSWER_MS, commandOf, openLine, type RedisAddress } from '@decorum/client/fleet-here'
 
 /** Name of the connections by which processes show that they use this Redis. */
 const USER = 'decorum-user'
 
 /** How many processes use it; undefined when it does not answer. */
-export async function usersOfRedis(door: RedisDoor): Promise<number | undefined> {
-  const list = await ask(door, 'CLIENT LIST')
+export async function usersOfRedis(address: RedisAddress): Promise<number | undefined> {
+  const list = await commandOf(address, 'CLIENT LIST')
   return list?.includes(' name=') ? list.split(` name=${USER} `).length - 1 : undefined
 }
 
 /** Ends it, its append-only file written; resolves when it does not answer any more. */
-export async function shutDownRedis(door: RedisDoor): Promise<void> {
-  await ask(door, 'SHUTDOWN')
+export async function endRedis(address: RedisAddress): Promise<void> {
+  await commandOf(address, 'SHUTDOWN')
 }
 
 export type Hold = { release(): void }
@@ -25,13 +25,13 @@ const AGAIN_MS = 200
  * Does not keep the process alive.
  * @returns undefined when it does not answer now
  */
-export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
+export async function holdRedis(address: RedisAddress): Promise<Hold | undefined> {
   let released = false
   let socket: Socket
   const once = (): Promise<boolean> =>
-    new Promise((told) => {
+    new Promise((resolve) => {
       let answer = ''
-      socket = openLine(door, `CLIENT SETNAME ${USER}\r\n`)
+      socket = openLine(address, `CLIENT SETNAME ${USER}\r\n`)
       if (held) socket.unref()
       socket.setTimeout(ANSWER_MS, () => socket.destroy())
       socket.on('data', (chunk) => {
@@ -39,14 +39,14 @@ export async function holdRedis(door: RedisDoor): Promise<Hold | undefined> {
         if (answer.split('+OK\r\n').length - 1 < expected) return
         socket.setTimeout(0)
         socket.unref()
-        told(true)
+        resolve(true)
       })
       socket.on('close', () => {
-        told(false)
+        resolve(false)
         if (!released && held) setTimeout(() => void (released || once()), AGAIN_MS).unref()
       })
     })
-  const expected = door.password === undefined ? 1 : 2
+  const expected = address.password === undefined ? 1 : 2
   let held = false
   held = await once()
   if (!held) return undefined

@@ -22,7 +22,7 @@ const STALL_MS = 100
  */
 const SETTLED_PULSES = 20
 /** How long to wait before it is looked again whether that is so, ms. */
-const LOOK_AGAIN_MS = SETTLED_PULSES * PULSE_MS
+const CHECK_AGAIN_MS = SETTLED_PULSES * PULSE_MS
 
 /**
  * Notes when the event loop runs, until the timer is cleared. Every socket event from before the last note but one has been
@@ -39,7 +39,7 @@ export function startPulse(): NodeJS.Timeout {
 }
 
 /** A request that is handled now may have come so much earlier, ms: 0 unless this process has just been kept from running. */
-export function heardLate(): number {
+export function receivedLate(): number {
   const at = now()
   if (at - pulse.last > STALL_MS) return at - pulse.before
   return stall.pulses < SETTLED_PULSES ? at - stall.from : 0
@@ -55,7 +55,7 @@ function filler(bytes: number): Buffer {
   return body
 }
 
-export type Heard = {
+export type Received = {
   origin: string
   /** of the site, where it has several names */
   address?: string
@@ -71,12 +71,12 @@ export type Heard = {
  * @param robots  the hash of the body, when it is one of rules
  */
 export function serve(
-  heard: Heard,
+  received: Received,
   answer: Answer,
   robots: string | undefined,
   done: (line: RequestLine) => void,
 ): void {
-  const { request, response } = heard
+  const { request, response } = received
   const status = answer.status ?? 200
   const timers: NodeJS.Timeout[] = []
   let finished = false
@@ -86,16 +86,16 @@ export function serve(
     const end = now()
     done({
       kind: 'request',
-      origin: heard.origin,
+      origin: received.origin,
       agent: request.headers['user-agent'] ?? '',
       method: request.method ?? '',
       path: request.url ?? '',
-      start: heard.start,
+      start: received.start,
       end, // right before the last byte is written: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
-      ...(heard.address === undefined ? {} : { address: heard.address }),
-      ...(heard.resolution > 0 ? { resolution: heard.resolution } : {}),
-      ...(cut ? { cut, late: Math.max(end - pulse.before, heardLate()) } : {}),
+      ...(received.address === undefined ? {} : { address: received.address }),
+      ...(received.resolution > 0 ? { resolution: received.resolution } : {}),
+      ...(cut ? { cut, late: Math.max(end - pulse.before, receivedLate()) } : {}),
       ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
       ...(answer.location === undefined ? {} : { location: answer.location }),
       ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),
@@ -110,10 +110,10 @@ export function serve(
     if (ms) timers.push(setTimeout(act, ms))
     else act()
   }
-  const last = (octets: Buffer): void => {
+  const last = (input: Buffer): void => {
     // A client that disconnected during a stall would count as answered.
-    if (heardLate() > 0) {
-      later(LOOK_AGAIN_MS, () => last(octets))
+    if (receivedLate() > 0) {
+      later(CHECK_AGAIN_MS, () => last(input))
       return
     }
     // The event loop reads its sockets once more before the second of these, so one that disconnected while this process was kept from
@@ -122,7 +122,7 @@ export function serve(
       setImmediate(() => {
         if (finished || request.socket.readableEnded || request.socket.destroyed) return // 'close' follows and records it
         finish(false)
-        response.end(octets)
+        response.end(input)
       }),
     )
   }

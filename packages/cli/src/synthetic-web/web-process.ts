@@ -36,7 +36,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     if (message.kind === 'failed') return settleAll(message)
     if (message.kind === 'said') {
       said.push(message.word)
-      for (const look of listeners) look()
+      for (const check of listeners) check()
     } else waiting.get(message.kind)?.shift()?.(message)
   })
   // Messages sent before it ended may arrive after 'exit'; 'disconnect' of the channel comes after the last message.
@@ -48,7 +48,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
       settleAll({ kind: 'failed', why: ended.message })
     })
   })
-  const ask = async <K extends FromChild['kind']>(kind: K, order: object): Promise<FromChild & { kind: K }> => {
+  const request = async <K extends FromChild['kind']>(kind: K, order: object): Promise<FromChild & { kind: K }> => {
     if (ended) throw ended
     const answer = await new Promise<FromChild>((resolve) => {
       waiting.set(kind, [...(waiting.get(kind) ?? []), resolve])
@@ -57,7 +57,7 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     if (answer.kind === 'failed') throw new Error(answer.why)
     return answer as FromChild & { kind: K }
   }
-  const { origins } = await ask('open', { order: 'open', options }).catch((error: unknown) => {
+  const { origins } = await request('open', { order: 'open', options }).catch((error: unknown) => {
     if (child.connected) child.disconnect() // and so it ends
     throw error
   })
@@ -65,37 +65,37 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     origins,
     pid: child.pid ?? 0,
     exited: how,
-    flush: async () => void (await ask('flushed', { order: 'flush' })),
+    flush: async () => void (await request('flushed', { order: 'flush' })),
     stop: async () => {
-      const { lines } = await ask('stopped', { order: 'stop' })
+      const { lines } = await request('stopped', { order: 'stop' })
       await exited
       return lines
     },
     heard: (fits) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           const found = said.findIndex(fits)
           if (found < 0) return
-          listeners.delete(look)
+          listeners.delete(check)
           for (const word of said.splice(found, 1)) resolve(word)
         }
-        listeners.add(look)
-        look()
+        listeners.add(check)
+        check()
       }),
   }
 }
 
 /** The process on the other side of `spawnWeb`; it ends with its parent. */
 function serveParent(): void {
-  const say = (message: FromChild): void => void (process.connected && process.send?.(message))
+  const report = (message: FromChild): void => void (process.connected && process.send?.(message))
   let web: Web | undefined
   const obey = async (message: { order: string; options?: WebOptions }): Promise<void> => {
     if (message.order === 'open' && message.options) {
-      web = await startWeb(message.options, (word) => say({ kind: 'said', word }))
-      say({ kind: 'open', origins: web.origins })
+      web = await startWeb(message.options, (word) => report({ kind: 'said', word }))
+      report({ kind: 'open', origins: web.origins })
     } else if (message.order === 'flush') {
       await web?.flush()
-      say({ kind: 'flushed' })
+      report({ kind: 'flushed' })
     } else if (message.order === 'stop') {
       const lines = (await web?.stop()) ?? 0
       process.send?.({ kind: 'stopped', lines } satisfies FromChild, () => process.disconnect())
@@ -103,7 +103,7 @@ function serveParent(): void {
   }
   process.on('message', (message: { order: string; options?: WebOptions }) => {
     obey(message).catch((error: unknown) =>
-      say({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
+      report({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
     )
   })
   process.on('disconnect', () => process.exit())

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
-import { heardLate, serve, startPulse } from './answer.ts'
+import { receivedLate, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { now } from './clock.ts'
 import { openRecorder } from './recorder.ts'
@@ -96,19 +96,19 @@ export async function startWeb(
   const answered = new Map<string, number>()
   const handlers = sites.map((site) => (request: IncomingMessage, response: ServerResponse): void => {
     const lane = `${site.name} ${request.headers['user-agent'] ?? ''}`
-    const heard = now()
-    const start = Math.min(heard, Math.max(heard - heardLate(), answered.get(lane) ?? 0))
+    const receivedAt = now()
+    const start = Math.min(receivedAt, Math.max(receivedAt - receivedLate(), answered.get(lane) ?? 0))
     const path = request.url ?? ''
     const answer = answerFor(site, path)
     // Bodies given as text under plain type may be any origin's rules: a robots.txt, or where one redirects to.
     const rules = answer.body !== undefined && (path === '/robots.txt' || answer.type === 'text/plain')
-    if (site.announce) announce({ kind: 'began', site: site.name, path, at: heard })
+    if (site.announce) announce({ kind: 'began', site: site.name, path, at: receivedAt })
     serve(
       {
         origin: origins[site.name] ?? '',
         ...(address === undefined ? {} : { address }),
         start,
-        resolution: heard - start,
+        resolution: receivedAt - start,
         request,
         response,
       },

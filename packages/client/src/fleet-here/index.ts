@@ -3,5 +3,5 @@
  * (packages/cli/src/local-redis). Start at `fleetAt`.
  */
 export { dataFolder, FLEET_FILE, type FleetNote, fleetAt } from './fleet-here.ts'
-export { ANSWER_MS, ask, openLine, type RedisDoor } from './redis-line.ts'
+export { ANSWER_MS, commandOf, openLine, type RedisAddress } from './redis-line.ts'
 export { redisRunningOn, redisUrl, removeNote, writeNote } from './redis-note.ts'

@@ -4,21 +4,21 @@
  */
 import { connect, type Socket } from 'node:net'
 
-export type RedisDoor = { port: number; password: string | undefined }
+export type RedisAddress = { port: number; password: string | undefined }
 
 /** A Redis that has gone refuses at once; one that is there may be too busy for its first answer, or its machine is. */
 export const ANSWER_MS = 15_000
 
 /** The data folder, from Redis itself; undefined when no Redis answers there, or the password is wrong. */
-export async function folderOfRedis(door: RedisDoor): Promise<string | undefined> {
-  return /\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec((await ask(door, 'CONFIG GET dir')) ?? '')?.[1]
+export async function folderOfRedis(address: RedisAddress): Promise<string | undefined> {
+  return /\$3\r\ndir\r\n\$\d+\r\n(.*)\r\n/.exec((await commandOf(address, 'CONFIG GET dir')) ?? '')?.[1]
 }
 
 /** @returns undefined when it does not answer */
-export function ask(door: RedisDoor, command: string): Promise<string | undefined> {
+export function commandOf(address: RedisAddress, command: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let answer = ''
-    const socket = openLine(door, `${command}\r\nQUIT\r\n`)
+    const socket = openLine(address, `${command}\r\nQUIT\r\n`)
     socket.setTimeout(ANSWER_MS, () => socket.destroy())
     socket.on('data', (chunk) => {
       answer += chunk
@@ -28,7 +28,7 @@ export function ask(door: RedisDoor, command: string): Promise<string | undefine
 }
 
 /** The password was generated here: letters, digits, - and _, so it needs no quotes. */
-export function openLine({ port, password }: RedisDoor, words: string): Socket {
+export function openLine({ port, password }: RedisAddress, words: string): Socket {
   const socket = connect({ host: '127.0.0.1', port }, () =>
     socket.write(`${password === undefined ? '' : `AUTH ${password}\r\n`}${words}`),
   )

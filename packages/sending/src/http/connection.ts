@@ -7,7 +7,7 @@ import type { AnswerBytes } from './answer-bytes.ts'
 export type Connection = {
   phase: Exclude<Phase, 'sent'>
   dialledAt: number
-  lookedUpAt?: number
+  resolvedAt?: number
   connectedAt?: number
   openAt?: number
   /** the address of the site, also behind a proxy; without a proxy, the socket's peer */

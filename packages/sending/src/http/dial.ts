@@ -170,7 +170,7 @@ function direct(
   dialled.once('lookup', (error: Error | null) => {
     if (error !== null) return // the event also fires when nothing was found
     connection.phase = 'connect'
-    connection.lookedUpAt = clock.monotonic()
+    connection.resolvedAt = clock.monotonic()
   })
   dialled.once('connect', () => {
     connection.connectedAt = clock.monotonic()
@@ -193,7 +193,7 @@ async function throughProxy(
   connection.giveUp = (reason) => givenUp.abort(reason)
   const [to] = isIP(hostname) === 0 ? await judged(hostname) : [{ address: hostname }]
   givenUp.signal.throwIfAborted()
-  if (isIP(hostname) === 0) connection.lookedUpAt = clock.monotonic()
+  if (isIP(hostname) === 0) connection.resolvedAt = clock.monotonic()
   connection.phase = 'connect'
   const { origin } = proxy
   connection.awaits = () => `the proxy ${origin} could not be reached in time`

@@ -518,9 +518,9 @@ class RunningExchange implements Dispatcher.DispatchHandler, ConnectionReader, R
     const endedAt = this.#clock.monotonic()
     const timing: Timing = { totalMs: endedAt - this.#start }
     if (connection !== undefined && connection.dialledAt >= this.#start) {
-      const { dialledAt, lookedUpAt, connectedAt, openAt } = connection
-      if (lookedUpAt !== undefined) timing.dnsMs = lookedUpAt - dialledAt
-      if (connectedAt !== undefined) timing.connectMs = connectedAt - (lookedUpAt ?? dialledAt)
+      const { dialledAt, resolvedAt, connectedAt, openAt } = connection
+      if (resolvedAt !== undefined) timing.dnsMs = resolvedAt - dialledAt
+      if (connectedAt !== undefined) timing.connectMs = connectedAt - (resolvedAt ?? dialledAt)
       if (connection.tls !== undefined && openAt !== undefined && connectedAt !== undefined)
         timing.tlsMs = openAt - connectedAt
     }

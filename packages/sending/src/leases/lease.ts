@@ -27,7 +27,7 @@ import type { Turn } from './turn.ts'
  */
 export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => readonly LeasedLane[]) {
   let lastWord = since
-  const ask = async (): Promise<string | undefined> => {
+  const check = async (): Promise<string | undefined> => {
     const calledAt = sinceNow(ledger.clock)
     try {
       const gate = await confirm(ledger, lanes())
@@ -41,7 +41,7 @@ export function confirmedBy(ledger: LeaseLedger, since: Since, lanes: () => read
   }
   const age = (): number => passed(ledger.clock, lastWord)
   return {
-    confirm: (): ReturnType<Confirm> => (age() <= FRESH_LEASE_MS ? undefined : ask()),
+    confirm: (): ReturnType<Confirm> => (age() <= FRESH_LEASE_MS ? undefined : check()),
     tooOld: (): string | undefined =>
       age() > LAST_WORD_MS ? `the ledger's last confirmation of the lease is older than ${LAST_WORD_MS} ms` : undefined,
   }

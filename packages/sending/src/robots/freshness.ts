@@ -3,7 +3,7 @@ import { SECOND } from '@decorum/protocol'
 import CachePolicy from 'http-cache-semantics'
 
 /** Directives about freshness. A Last-Modified alone says nothing about it. */
-const SPEAKS = /(^|[\s,])(max-age|no-store|no-cache|immutable|must-revalidate)($|[\s,=;])/i
+const DIRECTIVE = /(^|[\s,])(max-age|no-store|no-cache|immutable|must-revalidate)($|[\s,=;])/i
 const COUNTED = new Set(['cache-control', 'expires', 'age', 'date', 'pragma'])
 
 /**
@@ -20,7 +20,7 @@ export function freshForMs(headers: readonly [string, string][]): number | undef
     fields[name] = before === undefined ? value : `${before}, ${value}`
   }
   const { expires, pragma } = fields
-  if (expires === undefined && pragma === undefined && !SPEAKS.test(fields['cache-control'] ?? '')) return undefined
+  if (expires === undefined && pragma === undefined && !DIRECTIVE.test(fields['cache-control'] ?? '')) return undefined
   // Status 200: a 404 or a 304 stays fresh as its headers say, whatever a browser's cache would store.
   const policy = new CachePolicy(
     { url: '/robots.txt', method: 'GET', headers: {} },

@@ -6,7 +6,7 @@ import { answer, type Operation, problem } from '@decorum/runtime/openapi'
 import type { Access } from '../access/route-access.ts'
 import * as answers from './answers.ts'
 import { CancelledAnswer, CandidateAnswer, OutcomeEvent, OutcomesAnswer } from './outcome-event.ts'
-import * as ask from './questions.ts'
+import * as queries from './questions.ts'
 
 type Route = Operation & { config: { access: Access }; exposeHeadRoute?: boolean }
 
@@ -27,9 +27,9 @@ export const routes = {
       summary: 'Add URLs to be fetched',
       description:
         'A body is stored as a whole or not at all. NDJSON: one candidate per line; text: one URL per line, # comments.',
-      querystring: ask.IntakeQuery,
+      querystring: queries.IntakeQuery,
       consumes: ['application/json', 'application/x-ndjson', 'text/plain'],
-      body: ask.IntakeBody,
+      body: queries.IntakeBody,
       response: {
         202: answer('stored', answers.StoredAnswer),
         400: problem('a line cannot be read; nothing of the body was stored', { line: answers.Line }),
@@ -52,8 +52,8 @@ export const routes = {
         'No index from ids to lanes is stored: with `url` the lane is searched (20,000 URLs of it at most), ' +
         'without it only lanes that are due next. Jobs and outcomes are searched as well, a bounded number. The ' +
         'detail of a 404 says what was not looked at.',
-      params: ask.CandidatePath,
-      querystring: ask.CandidateQuery,
+      params: queries.CandidatePath,
+      querystring: queries.CandidateQuery,
       response: {
         200: answer('where it is', CandidateAnswer),
         400: wrong,
@@ -71,8 +71,8 @@ export const routes = {
       tags: ['for frontiers'],
       summary: 'Cancel one candidate: it ends as refused: cancelled',
       description: 'One that is pending or reserved; what is in flight has its own outcome. Give its `url` as well.',
-      params: ask.CandidatePath,
-      querystring: ask.CandidateQuery,
+      params: queries.CandidatePath,
+      querystring: queries.CandidateQuery,
       response: {
         200: answer('its outcome, which its readers are handed as well', CancelledAnswer),
         400: wrong,
@@ -91,7 +91,7 @@ export const routes = {
       tags: ['for frontiers'],
       summary: 'May this URL be fetched now, and why',
       description: "Judged by what the fleet knows at this moment, under the agent's policy. Nothing is fetched.",
-      querystring: ask.CheckQuery,
+      querystring: queries.CheckQuery,
       response: { 200: answer('the verdict', answers.CheckAnswer), 400: wrong, 503: away },
     },
   },
@@ -106,7 +106,7 @@ export const routes = {
       description:
         'Each page looks at a bounded number of lanes: 1,000 per partition, or 15,000 in search of a domain. So a page may be empty ' +
         'and have a `next`. Lanes move while pages are turned: an origin may come twice, or be missed once.',
-      querystring: ask.ListQuery,
+      querystring: queries.ListQuery,
       response: { 200: answer('origins', answers.ListAnswer), 400: wrong, 503: away },
     },
   },
@@ -118,7 +118,7 @@ export const routes = {
       operationId: 'viewOrigin',
       tags: ['for operators'],
       summary: 'What the fleet knows of one origin: robots state, delay, back-off, lanes',
-      params: ask.OriginPath,
+      params: queries.OriginPath,
       response: { 200: answer('the origin', answers.OriginAnswer), 400: wrong, 503: away },
     },
   },
@@ -131,8 +131,8 @@ export const routes = {
       tags: ['for operators'],
       summary: 'What an operator can do: pause, resume, block, unblock, delay, restore-delay, refetch, drop',
       description: 'Recorded in /v1/operations. It holds for the whole fleet at once, for delays under way too.',
-      params: ask.OriginPath,
-      body: ask.ActionBody,
+      params: queries.OriginPath,
+      body: queries.ActionBody,
       response: {
         200: answer('the origin afterwards', answers.OriginAnswer),
         400: wrong,
@@ -150,7 +150,7 @@ export const routes = {
       summary: 'What happened to an origin lately: outcomes, back-offs, answers of its robots.txt, acts of operators',
       description:
         'At most 30, kept for three days, of the 10,000 origins of each partition that had some last. Of a fast crawl usual outcomes are noted in part, trouble in full up to 100 a second and process.',
-      params: ask.OriginPath,
+      params: queries.OriginPath,
       response: { 200: answer('notes', answers.NotesAnswer), 400: wrong, 503: away },
     },
   },
@@ -162,7 +162,7 @@ export const routes = {
       operationId: 'viewHistory',
       tags: ['for operators'],
       summary: 'The last hours, minute by minute: what waited, what was in flight, what ended',
-      querystring: ask.HistoryQuery,
+      querystring: queries.HistoryQuery,
       response: { 200: answer('columns', answers.HistoryAnswer), 400: wrong, 503: away },
     },
   },
@@ -208,7 +208,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'What operators did, newest first',
       description: 'The last 10,000 per partition are kept; of one origin, among the last 1,000 of its partition.',
-      querystring: ask.OperationsQuery,
+      querystring: queries.OperationsQuery,
       response: { 200: answer('operations', answers.OperationsAnswer), 400: wrong, 503: away },
     },
   },
@@ -230,7 +230,7 @@ export const routes = {
         'The group is created and stays: outcomes are kept until every group has acknowledged them (DELETE ' +
         '/v1/readers/{group} forgets one). A browser may not simply open this address: programs that ' +
         'call themselves Mozilla send the header X-Requested-With.',
-      querystring: ask.OutcomesQuery,
+      querystring: queries.OutcomesQuery,
       response: {
         200: {
           description: 'outcomes with the ids that acknowledge them',
@@ -255,7 +255,7 @@ export const routes = {
       tags: ['for frontiers'],
       summary: 'Acknowledge outcomes, so that they are not redelivered',
       description: 'By the ids that came with them, from any process. Doing it again is safe.',
-      body: ask.AcknowledgeBody,
+      body: queries.AcknowledgeBody,
       response: {
         200: answer('how many', answers.AcknowledgedAnswer),
         400: problem('something is no id of an outcome; none was acknowledged'),
@@ -272,7 +272,7 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Who reads outcomes: each consumer group, what it has not acknowledged and for how long',
       description: 'Those with most to read first, at most 100.',
-      querystring: ask.ReadersQuery,
+      querystring: queries.ReadersQuery,
       response: { 200: answer('readers', answers.ReadersAnswer), 400: wrong, 503: away },
     },
   },
@@ -285,8 +285,8 @@ export const routes = {
       tags: ['for operators'],
       summary: 'Forget a consumer group: outcomes are no longer kept for it',
       description: 'Recorded in /v1/operations.',
-      params: ask.ReaderPath,
-      querystring: ask.ForgetQuery,
+      params: queries.ReaderPath,
+      querystring: queries.ForgetQuery,
       response: {
         200: answer('what it had not acknowledged', answers.ForgottenAnswer),
         400: wrong,
@@ -317,8 +317,8 @@ export const routes = {
       summary: 'Pause, resume or cancel a crawl; set its weight, end, limits and settings',
       description:
         'A crawl may be set before its first candidate. What is left out stays. A crawl that is cancelled ends each of its stored URLs as `refused: cancelled`.',
-      params: ask.CrawlPath,
-      body: ask.CrawlBody,
+      params: queries.CrawlPath,
+      body: queries.CrawlBody,
       response: {
         200: answer('what is set afterwards', answers.ChangedCrawlAnswer),
         400: wrong,
@@ -335,7 +335,7 @@ export const routes = {
       operationId: 'forgetCrawl',
       tags: ['for operators'],
       summary: 'Remove a crawl that holds no URLs and that no group reads from the list',
-      params: ask.CrawlPath,
+      params: queries.CrawlPath,
       response: {
         200: answer('it is forgotten', answers.ForgottenCrawlAnswer),
         400: wrong,
@@ -357,7 +357,7 @@ export const routes = {
         'By the `archive.ref` of its outcome, from whichever machine keeps it. Ranges, HEAD and If-None-Match are answered; ' +
         'what was written never changes. With `as=body` the answer is the body of the page without its content coding, as application/octet-stream; ' +
         '`says.charset` of the outcome names its encoding. `@decorum/client` reads text and links from it (docs/content.md).',
-      querystring: ask.ContentQuery,
+      querystring: queries.ContentQuery,
       response: {
         200: answer('the gzip member of the `response` record', answers.BytesAnswer, 'application/gzip'),
         206: answer('a range of it', answers.BytesAnswer, 'application/gzip'),
@@ -378,7 +378,7 @@ export const routes = {
       operationId: 'listStops',
       tags: ['for operators'],
       summary: 'Emergency stops: what is stopped, by whom, when and why',
-      querystring: ask.StopsQuery,
+      querystring: queries.StopsQuery,
       response: { 200: answer('stops, oldest first', answers.StopsAnswer), 400: wrong, 503: away },
     },
   },
@@ -392,7 +392,7 @@ export const routes = {
       summary: 'Emergency stop of everything, or of domains, hosts and addresses; and its end',
       description:
         'Within a second no process starts anything that is named. What is in flight ends. Without an end it holds until it is lifted.',
-      body: ask.StopBody,
+      body: queries.StopBody,
       response: {
         200: answer('what is stopped afterwards', answers.StopsAnswer),
         400: wrong,

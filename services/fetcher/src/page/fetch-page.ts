@@ -7,7 +7,7 @@ import {
   type Fetched,
   type FetchedBody,
   NORMAL_LOAD,
-  readAskedForLess,
+  readLessLoad,
   readFailure,
   readPage,
   readRedirect,
@@ -18,7 +18,7 @@ import { exchange, failureOf } from '@decorum/sending/http'
 import { type KeepTools, keep } from '../sink/keep.ts'
 import type { Page, Revisit } from '../sink/sink.ts'
 import type { Tools } from '../tools.ts'
-import { DecodedStart, saysOf, startBytesFor } from './page-says.ts'
+import { DecodedStart, statementsOf, startBytesFor } from './page-says.ts'
 import { shapedRequest } from './shaped-ask.ts'
 
 export type PageTools = KeepTools &
@@ -56,7 +56,7 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
   const answered = { ...about, retryAfter: linesOf(headers, 'retry-after'), ...defined({ tolerated: ofHead }) }
   const done = { ...took, bytes: body.bytes }
   try {
-    if (meaningOf(status) === 'asked-for-less') return { ...done, ...readAskedForLess(status, answered) }
+    if (meaningOf(status) === 'asked-for-less') return { ...done, ...readLessLoad(status, answered) }
     const isKept = sink.keepsBodies && request?.method !== 'HEAD' // the outcome contains the whole answer to a HEAD
     const kept = () => pageOf(order, agent, shaped.headers, result)
     const redirect = readRedirect(status, headers, answered)
@@ -66,13 +66,13 @@ export async function fetchPage(order: Order, agent: Agent, lease: UsedLease, to
     }
     const url = orderUrl(order)
     const start = isCoded(headers) ? new DecodedStart(headers) : undefined
-    const saysAtOnce = start === undefined ? saysOf(url, headers, agent, body.start()) : undefined
+    const statesAtOnce = start === undefined ? statementsOf(url, headers, agent, body.start()) : undefined
     // A small page has both at hand, and awaiting them would cost as much as making the digest.
     const [digesting, decoded] = [body.digest(), decodedLength(ledger.clock, result, (piece) => start?.take(piece))]
     const digest = `sha1:${base32(digesting instanceof Promise ? await digesting : digesting)}`
     const { bytes: decodedBytes, tolerated: ofCoding, isCut } = decoded instanceof Promise ? await decoded : decoded
     if (isCut) result.truncated = 'disconnect' // readers of the kept page read the part that arrived, as for any page that broke off
-    const says = start === undefined ? saysAtOnce : saysOf(url, headers, agent, start.pieces())
+    const says = start === undefined ? statesAtOnce : statementsOf(url, headers, agent, start.pieces())
     const mayKeep = !agent.honourNoarchive || says?.robots?.includes('noarchive') !== true
     const revisit = revisitOf(order, result, digest)
     let archive: ArchiveRef | undefined

@@ -1,7 +1,7 @@
 /** Reads a site's statements about a page for its outcome. */
 
 import type { Agent } from '@decorum/config'
-import { HEAD_BYTES, isHtml, readSaid } from '@decorum/content/said'
+import { HEAD_BYTES, isHtml, pageStatements } from '@decorum/content/said'
 import type { PageStatements } from '@decorum/protocol'
 import { type Headers, isCoded } from '@decorum/sending/bodies'
 
@@ -34,7 +34,7 @@ export class DecodedStart {
 const tokens = new WeakMap<Agent, readonly string[]>()
 
 /** @param start  of the body without its content coding; if the body is in memory, read it before its digest is made */
-export function saysOf(
+export function statementsOf(
   url: string,
   headers: Headers,
   agent: Agent,
@@ -45,5 +45,5 @@ export function saysOf(
     names = [agent.name, ...agent.fallbacks].map((name) => name.toLowerCase())
     tokens.set(agent, names)
   }
-  return readSaid(url, headers, names, start)
+  return pageStatements(url, headers, names, start)
 }
