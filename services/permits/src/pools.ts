@@ -12,8 +12,9 @@ import type { Desk } from './desk.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
 
-/** How often the lists are looked at while a worker waits. */
+/** How often the lists are looked at while a worker waits: less and less often while they are empty, but no later than the time by which gateways reserve ahead (AHEAD_MS). */
 const LOOK_MS = 20
+const LONGEST_LOOK_MS = 80
 /** How long the number of orders asked for at once counts, because busy workers will come again. */
 const REMEMBER_MS = 60_000
 
@@ -140,9 +141,13 @@ export class Pools {
     if (pool.serving) return
     pool.serving = true
     try {
-      while (pool.workers.size > 0) {
+      for (let lookMs = LOOK_MS; pool.workers.size > 0;) {
         const found = await this.#look(pool)
-        if (!found && pool.workers.size > 0) await this.#clock.sleep(LOOK_MS)
+        if (found) lookMs = LOOK_MS
+        else if (pool.workers.size > 0) {
+          await this.#clock.sleep(lookMs)
+          lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)
+        }
       }
     } catch (error) {
       for (const worker of [...pool.workers]) worker.fail(error)
