@@ -28,6 +28,8 @@ export const OPERATIONS = [
 ] as const
 export type OperationKind = (typeof OPERATIONS)[number]
 
+/** Sites of one act, at most. */
+const AT_ONCE = 12
 const BY = { by: 'the world', reason: 'to see what happens' }
 
 export type OperatorOptions = {
@@ -112,6 +114,12 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     open(timeline.now + SECOND)
   }
 
+  /** At several sites, so that a gate closes between any two steps of a request. */
+  const atSome = async (dice: Dice, act: (origin: string) => Promise<void>): Promise<void> => {
+    const some = new Set(Array.from({ length: 1 + dice.below(AT_ONCE) }, () => dice.pick(dice.pick(sites).origins)))
+    await Promise.all([...some].map(act))
+  }
+
   const operate = async (
     origin: string,
     begin: Parameters<LedgerWithViews['operate']>[0],
@@ -150,19 +158,15 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
 
   const acts: Record<OperationKind, (dice: Dice) => Promise<void>> = {
     stop,
-    pause(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      return operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)
-    },
-    block(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      return operate(origin, { origin, action: 'block', ...BY }, 'unblock', dice, 1_500)
-    },
-    async refetch(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      refetched.push({ origin, at: timeline.now })
-      await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
-    },
+    pause: (dice) =>
+      atSome(dice, (origin) => operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)),
+    block: (dice) =>
+      atSome(dice, (origin) => operate(origin, { origin, action: 'block', ...BY }, 'unblock', dice, 1_500)),
+    refetch: (dice) =>
+      atSome(dice, async (origin) => {
+        refetched.push({ origin, at: timeline.now })
+        await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
+      }),
     async delay(dice) {
       const { host, origins } = dice.pick(sites)
       const origin = dice.pick(origins)
