@@ -26,7 +26,12 @@ const LOOK_MS = 2_000
 export type Values = { minDelayMs: number; policies: Record<string, SitePolicy> }
 const FIRST: Values = { minDelayMs: DELAY_MS, policies: {} }
 
+/** A delay that an operator has set for a host with one origin, and the time for which it was surely in force. */
+type ByHand = { host: string; delayMs: number; from: Instant; to: Instant }
+
 export class Configuration {
+  /** where the time of Redis is right */
+  readonly byHand: ByHand[] = []
   version = 1
   values: Values = FIRST
   readonly #inForce: { at: Instant; values: Values }[] = [{ at: 0, values: FIRST }]
@@ -74,7 +79,7 @@ export class Configuration {
     clock.interval(() => look(wire.cutUntil <= this.#timeline.now), LOOK_MS)
   }
 
-  /** For the auditor: a least delay of the fleet is judged as a policy of every host. */
+  /** For the auditor: a least delay of the fleet, and delays by hand, are judged as policies of hosts. */
   judged(): SitePolicies {
     const all = this.#inForce
     const history = all.map(({ values }) =>
@@ -83,11 +88,13 @@ export class Configuration {
     return (host, from, to) => {
       const first = all.findLastIndex(({ at }) => at <= from)
       const last = all.findLastIndex(({ at }) => at <= to)
+      const ofHost = this.byHand.filter((one) => one.host === host && one.from <= from && to <= one.to)
+      const handMs = ofHost.map(({ delayMs }) => delayMs)
       return all.slice(Math.max(first, 0), last + 1).map(({ values: { minDelayMs } }, n) => {
         const [policy] = history[Math.max(first, 0) + n]?.(host, from, to) ?? []
         return {
           site: policy?.site ?? 'the fleet',
-          delayMs: (owedMs) => Math.max(minDelayMs, policy?.delayMs(owedMs) ?? owedMs),
+          delayMs: (owedMs) => Math.max(minDelayMs, policy?.delayMs(owedMs) ?? owedMs, ...handMs),
           isOpenAt: (at) => policy?.isOpenAt(at) ?? true,
           requestsPerDay: policy?.requestsPerDay,
         }

@@ -192,7 +192,9 @@ async function underPermit(
   }
   if (manner === 'dies before it sends') return nothing
   // Somebody who means to use all of the time may be late as well: nothing is sent then
-  await clock.sleep(manner === 'sends late' ? sendWithinMs * dice.between(0.5, 1.05) : dice.between(0, 20))
+  const isAtOnce = manner !== 'sends late' && dice.below(2) === 0
+  if (!isAtOnce)
+    await clock.sleep(manner === 'sends late' ? sendWithinMs * dice.between(0.5, 1.05) : dice.between(0, 20))
   if (clock.monotonic() - grantedAt >= sendWithinMs) return nothing
   let endsAt = grantedAt + leaseMs
   const { promise, resolve } = Promise.withResolvers<Answer | undefined>()

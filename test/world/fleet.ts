@@ -125,7 +125,7 @@ export async function startGateway(parts: Parts): Promise<void> {
     },
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())
-  const intake = async (partition: number, id: string, data: readonly Candidate[]): Promise<void> => {
+  const intake = async (partition: number, queue: string, id: string, data: readonly Candidate[]): Promise<void> => {
     const admitted = data.map((candidate, at) => admit(candidate, `${partition}-${id}-${at}`, DEFAULT_CRAWL))
     const byTarget = Map.groupBy(admitted, ({ origin }) =>
       origin === undefined ? partition : ledger.partitionOf(origin),
@@ -134,7 +134,7 @@ export async function startGateway(parts: Parts): Promise<void> {
       for (;;) {
         crashPoint('intake.before-store')
         const items = some.map(({ item }): StoreItem => item)
-        const stored = await ledger.store(target, items, { key: `job:${partition}:${id}` }).catch(() => undefined)
+        const stored = await ledger.store(target, items, { key: `job:${queue}:${id}` }).catch(() => undefined)
         crashPoint('intake.after-store')
         if (stored !== undefined && stored !== 'outcomes-full') break
         await clock.sleep(AGAIN_MS)
@@ -146,7 +146,7 @@ export async function startGateway(parts: Parts): Promise<void> {
       process,
       wire,
       () => JOBS_AT_ONCE,
-      ({ id, data }) => intake(partition, id, data),
+      ({ id, data }) => intake(partition, queue.name, id, data),
     ),
   )
   process.stop = async () => {

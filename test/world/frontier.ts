@@ -36,6 +36,8 @@ export type FrontierOptions = {
   maxAttempts: number
   /** some URLs are of the agent whose pages workers of a pool fetch */
   hasPool: boolean
+  /** hosts whose pace is not their own: they get fewer URLs */
+  sharing: readonly string[]
 }
 
 type Known = Candidate & { id: string }
@@ -212,9 +214,16 @@ const CLOCKS_MS = SECOND
 /** Some URLs have at most so much time. */
 const SHORT_LIFE_MS = 40 * SECOND
 
+/** Hosts that share a pace are three (grouped.ts). */
+const SHARED_BY = 3
+/** One URL of so many is fetched by workers of a pool: more than they do in time would be a tail in which nothing else happens. */
+const OF_POOL = 30
+
 /** Each site's URLs, in turns: so many that all sites are done at about the same time. */
-function urlsOf({ sites, busyMs, dice, hasPool }: FrontierOptions): Known[] {
-  const counts = sites.map(({ everyMs, origins }) => Math.ceil(busyMs / everyMs / origins.length))
+function urlsOf({ sites, busyMs, dice, hasPool, sharing }: FrontierOptions): Known[] {
+  const counts = sites.map(({ host, everyMs, origins }) =>
+    Math.ceil(busyMs / everyMs / origins.length / (sharing.includes(host) ? SHARED_BY : 1)),
+  )
   const urls: Known[] = []
   for (let n = 0; n < Math.max(...counts); n++)
     for (const [at, site] of sites.entries()) {
@@ -225,7 +234,7 @@ function urlsOf({ sites, busyMs, dice, hasPool }: FrontierOptions): Known[] {
           id: `${at}-${port}-${n}`,
           url: `${origin}/${n % 10 === 9 ? 'private/' : ''}${n}`,
           expiresAt: START + (dice.below(60) === 0 ? SECOND + dice.below(SHORT_LIFE_MS) : 24 * HOUR),
-          ...(hasPool && dice.below(12) === 0 ? { agent: POOL_AGENT } : {}),
+          ...(hasPool && dice.below(OF_POOL) === 0 ? { agent: POOL_AGENT } : {}),
           ...(crawl < 2 ? { crawl: CRAWLS.others } : crawl === 2 ? { crawl: CRAWLS.short } : {}),
           ...(dice.below(20) === 0 ? { priority: 'high' as const } : {}),
         })

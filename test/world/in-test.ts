@@ -7,6 +7,8 @@ import { runWorld, type WorldOptions, type WorldReport } from './world.ts'
 
 export const SEED = Number(process.env.DECORUM_SEED ?? 98_239)
 export const SMALL = { sites: 12, busySeconds: 20, fetchers: 3 }
+/** Without crawlers of others and with one partition: a run takes a second. */
+export const FEWER = { permits: 0, proxies: 0, partitions: 1, slots: 60, grouped: 'hosts' } as const
 
 /** To be called at the top of a file. */
 export async function worldsForTest() {

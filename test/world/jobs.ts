@@ -25,7 +25,7 @@ const CLOSING_LOOK_MS = 50
 export class Jobs<T> {
   readonly #timeline: Timeline
   readonly #server: Pick<Server, 'isStill' | 'whenUp'>
-  readonly #name: string
+  readonly name: string
   readonly #lockMs: number | undefined
   #waiting: Job<T>[] = []
   #saved: { waiting: Job<T>[]; given: Job<T>[] } = { waiting: [], given: [] }
@@ -45,7 +45,7 @@ export class Jobs<T> {
   ) {
     this.#timeline = timeline
     this.#server = server
-    this.#name = name
+    this.name = name
     this.#lockMs = lockMs
   }
 
@@ -87,18 +87,13 @@ export class Jobs<T> {
       const arrive = (): void => {
         if (wire.deafUntil > this.#timeline.now) this.put(all)
         const jobs = this.put(all)
-        this.#timeline.after(
-          dice.between(LEAST_MS, MOST_MS),
-          `has added to ${this.#name}`,
-          () => resolve(jobs),
-          process,
-        )
+        this.#timeline.after(dice.between(LEAST_MS, MOST_MS), `has added to ${this.name}`, () => resolve(jobs), process)
       }
       const leave = (): void => {
         const atMs = Math.max(0, wire.cutUntil - this.#timeline.now) + wire.slowMs
         this.#timeline.after(
           atMs + dice.between(LEAST_MS, MOST_MS),
-          `${process.name} adds ${all.length} to ${this.#name}`,
+          `${process.name} adds ${all.length} to ${this.name}`,
           () => this.#server.whenUp(arrive),
         )
       }
@@ -149,12 +144,12 @@ export class Jobs<T> {
   #dealAt(instant: number): void {
     if (this.#dealsAt >= instant) return
     this.#dealsAt = instant
-    this.#timeline.at(instant, `${this.#name}: a worker is back`, () => this.#deal())
+    this.#timeline.at(instant, `${this.name}: a worker is back`, () => this.#deal())
   }
 
   #comeAgain(job: Job<T>): void {
     if (this.#lockMs === undefined) return
-    this.#timeline.after(this.#lockMs, `job ${job.id} of ${this.#name} comes again`, () => {
+    this.#timeline.after(this.#lockMs, `job ${job.id} of ${this.name} comes again`, () => {
       this.#waiting.push(job)
       this.#deal()
     })
@@ -170,6 +165,6 @@ export class Jobs<T> {
       }
       void taker.work(job).then(end, end)
     }
-    this.#timeline.after(process.dice.between(LEAST_MS, MOST_MS), `has job ${job.id} of ${this.#name}`, begin, process)
+    this.#timeline.after(process.dice.between(LEAST_MS, MOST_MS), `has job ${job.id} of ${this.name}`, begin, process)
   }
 }

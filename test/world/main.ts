@@ -92,9 +92,19 @@ async function redisCpu(redis: Redis): Promise<number> {
   return field('used_cpu_user') + field('used_cpu_sys')
 }
 
-function sentenceOf({ seed, requests, faults, virtualMs, pace, violations, hash }: WorldReport): string {
+function a(count: number, seconds: number): string {
+  return (count / seconds).toFixed(count / seconds < 10 ? 1 : 0)
+}
+
+function cpuSince(began: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(began)
+  return (user + system) / 1e6
+}
+
+function sentenceOf({ seed, requests, faults, virtualMs, pace, violations, hash }: WorldReport, cpu: number): string {
   return (
-    `seed ${seed}: ${requests} requests, ${faults.length} faults, ${Math.round(virtualMs / 1_000)} s of virtual time, ` +
+    `seed ${seed}: ${requests} requests (${a(requests, cpu)} a second of CPU), ${faults.length} faults (${a(faults.length, cpu)}), ` +
+    `${Math.round(virtualMs / 1_000)} s of virtual time, ` +
     `${pace.busy} of ${pace.hosts} hosts at ${BUSY * 100} % of their permitted rate or more (${Math.round(pace.share * 100)} % of all), ` +
     `${violations.length} violations, ${hash.slice(0, 12)}`
   )
@@ -114,7 +124,9 @@ async function runs(redis: Redis, planted: Planted | undefined): Promise<number>
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => (isStopped = true))
   for (let n = 0; n < most && Date.now() < until && !isStopped; n++) {
     const options = { ...wanted, seed: first + n, ...(planted && { planted }) }
+    const before = process.cpuUsage()
     const report = await runWorld(redis, options)
+    const used = cpuSince(before)
     sums.runs++
     sums.requests += report.requests
     sums.virtualMs += report.virtualMs
@@ -122,20 +134,21 @@ async function runs(redis: Redis, planted: Planted | undefined): Promise<number>
     sums.hosts += report.pace.hosts
     sums.busy += report.pace.busy
     for (const { kind } of report.faults) byFault.set(kind, (byFault.get(kind) ?? 0) + 1)
+    const isNew = (of: 'cells' | 'points') => [...report.coverage[of]].filter((name) => !reached[of].has(name))
+    const fresh = [...isNew('cells'), ...isNew('points')].toSorted()
     reached.add(report.coverage)
     const broken = brokenBy(report)
-    console.log(sentenceOf(report))
+    console.log(sentenceOf(report, used))
+    if (fresh.length > 0) console.log(`  reached first: ${fresh.join(', ')}`)
     if (broken.length === 0) continue
     sums.broken++
     for (const line of broken) console.log(line)
     if (values.whole) console.log(`  again: ${lineOf(options, values.plant)}`)
     else await shrink(options, report, (short) => runWorld(redis, short), values.plant)
   }
-  const { user, system } = process.cpuUsage(began)
-  const cpu = (user + system) / 1e6
+  const cpu = cpuSince(began)
   const both = cpu + (await redisCpu(redis)) - ofRedis
   const faults = [...byFault].map(([kind, times]) => `${kind} ${times}`).join(', ')
-  const a = (count: number, seconds: number): string => (count / seconds).toFixed(count / seconds < 10 ? 1 : 0)
   console.log(
     `${sums.runs} runs from seed ${first}: ${sums.requests} requests, ${sums.faults} faults (${faults}), ` +
       `${(sums.virtualMs / 3_600_000).toFixed(1)} h of virtual time in ${cpu.toFixed(0)} s of CPU, ${both.toFixed(0)} s with that of Redis: ` +

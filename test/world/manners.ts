@@ -43,6 +43,7 @@ const nowAndThen =
     dice.below(times) === 0 ? answer : usual(path, dice)
 
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
+const ELSEWHERE = 'its robots.txt is elsewhere'
 /** Only by a clock of Redis that is right it opens in time. */
 const OPENS_LATER = 'lets nobody in at first'
 const OPENS_AT = 60 * SECOND * Math.ceil((START + 40 * SECOND) / (60 * SECOND))
@@ -67,6 +68,12 @@ const MANNERS: Record<string, Manner> = {
     opensAt: OPENS_AT,
   },
   slow: { robots: OPEN, page: (_, dice) => page(dice.between(500, 9_000)), takesMs: 4_750 },
+  // Longer than short leases and their quarantine: whoever holds on to one that is over overlaps with the next request
+  'takes its time now and then': {
+    robots: OPEN,
+    page: (path, dice) => nowAndThen(12, page(dice.between(12_000, 29_000)))(path, dice),
+    takesMs: 1_700,
+  },
   'never answers now and then': { robots: OPEN, page: nowAndThen(25, page(300_000)), takesMs: 1_200 },
   'hangs up now and then': { robots: OPEN, page: nowAndThen(20, { status: 0, serveMs: 20 }) },
   'asks for less now and then': {
@@ -88,7 +95,7 @@ const MANNERS: Record<string, Manner> = {
     takesMs: 500,
   },
   'its robots.txt is slow': { robots: rules('User-agent: *\nDisallow: /private\n', 6_000), page: usual },
-  'its robots.txt is elsewhere': {
+  [ELSEWHERE]: {
     robots: (dice) => ({
       status: 302,
       headers: { location: `https://site-${dice.below(REDIRECTED_TO)}.test/robots.txt` },
@@ -126,7 +133,8 @@ export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLA
   const drawn = any === OPENS_LATER && !isSteady ? 'plain' : any
   // The judge takes the last answer to a robots.txt for the one in force, also one that a redirect of another site has led to; the fleet
   // goes on under a fresh copy (docs/spec/robots.md §6)
-  const name = index < REDIRECTED_TO && drawn === FAILS_AT_FIRST ? 'plain' : drawn
+  const isChanging = drawn === FAILS_AT_FIRST || drawn === ELSEWHERE
+  const name = index < REDIRECTED_TO && isChanging ? 'plain' : drawn
   const manner = MANNERS[name] as Manner
   const host = `site-${index}.test`
   // Some hosts have two ports, which share their pace; most are https, whose lane is their host's

@@ -28,6 +28,8 @@ export const OPERATIONS = [
 ] as const
 export type OperationKind = (typeof OPERATIONS)[number]
 
+/** Sites of one act, at most. */
+const AT_ONCE = 12
 const BY = { by: 'the world', reason: 'to see what happens' }
 
 export type OperatorOptions = {
@@ -112,6 +114,12 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     open(timeline.now + SECOND)
   }
 
+  /** At several sites, so that a gate closes between any two steps of a request. */
+  const atSome = async (dice: Dice, act: (origin: string) => Promise<void>): Promise<void> => {
+    const some = new Set(Array.from({ length: 1 + dice.below(AT_ONCE) }, () => dice.pick(dice.pick(sites).origins)))
+    await Promise.all([...some].map(act))
+  }
+
   const operate = async (
     origin: string,
     begin: Parameters<LedgerWithViews['operate']>[0],
@@ -150,27 +158,25 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
 
   const acts: Record<OperationKind, (dice: Dice) => Promise<void>> = {
     stop,
-    pause(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      return operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)
-    },
-    block(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      return operate(origin, { origin, action: 'block', ...BY }, 'unblock', dice, 1_500)
-    },
-    async refetch(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
-      refetched.push({ origin, at: timeline.now })
-      await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
-    },
+    pause: (dice) =>
+      atSome(dice, (origin) => operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)),
+    block: (dice) =>
+      atSome(dice, (origin) => operate(origin, { origin, action: 'block', ...BY }, 'unblock', dice, 1_500)),
+    refetch: (dice) =>
+      atSome(dice, async (origin) => {
+        refetched.push({ origin, at: timeline.now })
+        await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
+      }),
     async delay(dice) {
-      const origin = dice.pick(dice.pick(sites).origins)
+      const { host, origins } = dice.pick(sites)
+      const origin = dice.pick(origins)
       const lastsMs = dice.between(2_000, 20_000)
       const open = closed.begin(origin, timeline.now)
-      const until = ledger.wall() + lastsMs
-      await surely(() =>
-        ledger.operate({ origin, action: 'delay', delayMs: dice.between(1_200, 4_000), until, ...BY }, agents),
-      )
+      const [begun, until, delayMs] = [timeline.now, ledger.wall() + lastsMs, dice.between(1_200, 4_000)]
+      for (const one of configuration.byHand) if (one.host === host) one.to = Math.min(one.to, begun) // it takes the place of an earlier one
+      await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
+      if (isSteady && origins.length === 1)
+        configuration.byHand.push({ host, delayMs, from: timeline.now, to: begun + lastsMs - SECOND })
       await clock.sleep(lastsMs)
       open(timeline.now + 2 * SECOND)
     },
@@ -202,7 +208,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
       const later = `${String((hour + 2) % 24).padStart(2, '0')}:00-${String((hour + 4) % 24).padStart(2, '0')}:00`
       const policy = dice.pick([
         { delayMs: Math.round(dice.between(1_500, 4_000)) },
-        { requestsPerDay: 1 + dice.below(30) },
+        { requestsPerDay: 1 + dice.below(10) },
         ...(isSteady ? [{ hours: later }] : []),
       ])
       return changing({ policies: { ...policies, [host]: policy } }, { policies }, host, dice, 20_000)

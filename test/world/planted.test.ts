@@ -1,6 +1,6 @@
 /** Faults that are put into the fleet in virtual time are found, and the run that shows one is made short. */
 import { expect, test } from 'vitest'
-import { SEED, SMALL, worldsForTest } from './in-test.ts'
+import { FEWER, SEED, SMALL, worldsForTest } from './in-test.ts'
 import { lineOf, shrink } from './shrink.ts'
 import { brokenBy, runWorld, type WorldOptions } from './world.ts'
 
@@ -9,20 +9,19 @@ const { redis, run } = await worldsForTest()
 test.each<[string, Omit<WorldOptions, 'seed'>, RegExp]>([
   [
     'delays begin when the request does',
-    { ...SMALL, planted: { kind: 'script', rule: 'the-delay-counts-from-the-end', put: 'startedAt + owed' } },
+    { ...SMALL, ...FEWER, planted: { kind: 'script', rule: 'the-delay-counts-from-the-end', put: 'startedAt + owed' } },
     /short-delay/,
   ],
   [
     'nobody kills a fetcher that stands still',
     {
+      ...FEWER,
       sites: 40,
-      busySeconds: 60,
+      plain: 0.2,
+      busySeconds: 40,
       planted: { kind: 'no supervisor' },
       kinds: ['freeze'],
-      fetchers: 8,
-      permits: 0,
-      proxies: 0,
-      faultEveryMs: 2_000,
+      faultEveryMs: 1_000,
     },
     /overlap/,
   ],
@@ -35,9 +34,7 @@ test.each<[string, Omit<WorldOptions, 'seed'>, RegExp]>([
 
 test('a run that breaks a promise is made short, and the line that is printed plays the short one again', async () => {
   const planted = { kind: 'script', rule: 'the-delay-counts-from-the-end', put: 'startedAt + owed' } as const
-  // Without crawlers of others and with one partition: a run takes a second, and two dozen are played
-  const fewer = { permits: 0, proxies: 0, partitions: 1, slots: 60, grouped: 'hosts' } as const
-  const options: WorldOptions = { seed: SEED, ...SMALL, ...fewer, faultEveryMs: 1_000, planted }
+  const options: WorldOptions = { seed: SEED, ...SMALL, ...FEWER, faultEveryMs: 1_000, planted }
   const whole = await run(options)
   const said: string[] = []
   const short = await shrink(

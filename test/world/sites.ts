@@ -161,6 +161,7 @@ export class Web {
     let closedAt: number | undefined
     let line: RequestLine | undefined
     let recorded: RequestLine | undefined
+    let hasHead = false
     let isRead = false
     /** where a robots fetch began; undefined: it is none */
     let ofRobots: string | undefined
@@ -214,7 +215,15 @@ export class Web {
           timeline.at(at, `${origin}${path} hangs up`, () => heard.broken(), process)
           return
         }
-        timeline.at(at, `has the head of ${origin}${path}`, () => heard.head(answer), process)
+        timeline.at(
+          at,
+          `has the head of ${origin}${path}`,
+          () => {
+            hasHead = true
+            heard.head(answer)
+          },
+          process,
+        )
         timeline.at(
           at,
           `has the body of ${origin}${path}`,
@@ -229,8 +238,8 @@ export class Web {
     return () => {
       if (closedAt !== undefined || isRead) return
       closedAt = timeline.now
-      // Its octets were on their way to a process that did not read them any more: the agent knows no answer.
-      if (recorded !== undefined) unread(recorded)
+      // Its octets were on their way to a process that did not read them any more: the agent knows no answer, or no rules but its status.
+      if (recorded !== undefined && (!hasHead || ofRobots !== undefined)) unread(recorded)
       timeline.after(this.way(), `${origin}${path} is given up`, () => {
         const cut = record({ cut: true })
         // A fetch whose process has died counts as a failure once somebody has recorded that; who does may die, too

@@ -125,7 +125,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     grouped: shape.pick(GROUPED),
   }
   const { partitions, slots, grouped } = { ...drawn, ...options }
-  const workers = permits > 0 ? (options.workers ?? 2) : 0
+  const workers = permits > 0 ? (options.workers ?? 4) : 0
   const settings = { ...SETTINGS, partitions, slots }
   let tags: readonly string[] = partitionTags(partitions)
   let retired: readonly string[] = []
@@ -149,7 +149,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   for (const { host, opensAt } of sites) {
     if (opensAt !== undefined) closed.begin(host, START)(opensAt + SECOND)
   }
-  for (const host of sharing(grouped, sites)) closed.begin(host, START) // its pace is not its own
+  const shared = sharing(grouped, sites)
+  for (const host of shared) closed.begin(host, START) // its pace is not its own
   /** of each partition that there has been */
   const queues = new Map<string, { candidates: Jobs<Candidate[]>; orders: Jobs<{ orders: unknown[] }> }>()
   const queuesOf = (tag: string) => {
@@ -168,7 +169,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   let operators: Operators | undefined
   let areStopped = false
   const groups = loadPaceGroups(PACE_GROUPS[grouped])
-  const shared = { settings, groups, web, log: logOf(timeline, problems), metrics, stats }
+  const common = { settings, groups, web, log: logOf(timeline, problems), metrics, stats }
 
   /** Runs a process of this role for as long as the world lasts: another one takes the place of one that has died. */
   const keep = (role: string, n: number, start: (parts: Parts) => Promise<unknown>, life = 1): void => {
@@ -191,7 +192,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     const link = linkOf(server, process, wire)
     const candidates = [...tags, ...retired].map((tag) => queuesOf(tag).candidates)
     const orders = tags.map((tag) => queuesOf(tag).orders)
-    const parts: Parts = { ...shared, candidates, orders, agents, follow, process, wire, link }
+    const parts: Parts = { ...common, candidates, orders, agents, follow, process, wire, link }
     start(parts).catch((error: Error) => {
       if (process.isAlive) problems.push(`${name} has ended: ${error.stack}`)
     })
@@ -251,6 +252,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     tags: () => [...tags, ...retired],
     maxAttempts: settings.maxAttempts,
     hasPool,
+    sharing: shared,
   })
 
   const standStill = (): void => {

@@ -12,8 +12,12 @@ import type { Desk } from './desk.ts'
 import { type StartedOrder, startOrder } from './order-start.ts'
 import type { OrderGiven } from './schemas.ts'
 
-/** How often the lists are checked while a worker waits. */
+/**
+ * How often the lists are checked while a worker waits: less often while they are empty, but within the time by which gateways reserve ahead
+ * (AHEAD_MS).
+ */
 const CHECK_MS = 20
+const LONGEST_CHECK_MS = 80
 /** How long a requested number of orders counts, because busy workers will call again. */
 const REMEMBER_MS = 60_000
 
@@ -140,9 +144,13 @@ export class Pools {
     if (pool.serving) return
     pool.serving = true
     try {
-      while (pool.workers.size > 0) {
+      for (let checkMs = CHECK_MS; pool.workers.size > 0;) {
         const found = await this.#check(pool)
-        if (!found && pool.workers.size > 0) await this.#clock.sleep(CHECK_MS)
+        if (found) checkMs = CHECK_MS
+        else if (pool.workers.size > 0) {
+          await this.#clock.sleep(checkMs)
+          checkMs = Math.min(2 * checkMs, LONGEST_CHECK_MS)
+        }
       }
     } catch (error) {
       for (const worker of [...pool.workers]) worker.fail(error)
