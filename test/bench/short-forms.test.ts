@@ -41,9 +41,10 @@ describe('one after the other, as `npm run bench` runs them', () => {
     expect(stdout).toMatch(/1,0\d\d stored and (2,9\d\d|3,000) refused as `lane-full`, 4,000 in all;/)
   })
 
-  test('proxy: a request through it and through a bare one of Node, and the memory of a client that waits', () => {
-    expect(stdout).toMatch(/a request, µs: median \(rounds\) \| \*\*\d+ \(\d+\)\*\* \| \d+ \(\d+\) \|/)
-    expect(stdout).toMatch(/a client that waits, KB \(200 of them\) \| -?\d+\.\d \|/)
+  test('proxy: a request, plain and inspected, through it and through a bare one of Node; the memory of a client that waits', () => {
+    for (const name of ['plain HTTP', 'inspected, HTTP/1\\.1 to the site', 'inspected, HTTP/2 to the site'])
+      expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| \\*\\*\\d+ \\(\\d+\\)\\*\\* \\| \\d+ \\(\\d+\\) \\|`, 'm'))
+    expect(stdout).toMatch(/a client that waits \(200 of them, plain HTTP\): -?\d+\.\d KB/)
   })
 
   test('adapters: each fetches all its URLs, and breaks no rule', () => {

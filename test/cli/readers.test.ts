@@ -70,7 +70,7 @@ test('status says in a sentence how the fleet is, and who is behind', async () =
 test('outcomes --forget: not one that is read, unless it is forced; written down', async () => {
   expect(await run('outcomes', '--forget', '--group', 'reads')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("somebody has read as 'reads' within the last minute"),
+    stderr: expect.stringContaining("a reader of 'reads' was active within the last minute"),
   })
   expect(await run('outcomes', '--forget', '--group', 'never')).toMatchObject({
     code: 1,

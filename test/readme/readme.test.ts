@@ -97,15 +97,15 @@ const runModule = (code: string, env: Record<string, string> = {}): Promise<{ st
     env: { ...process.env, REDIS_URL: redis.url, ...env },
   })
 
-/** What a module prints first that goes on for ever. */
-async function firstLine(code: string): Promise<string> {
+/** A module that does not end by itself prints this line. */
+async function expectPrinted(code: string, line: string): Promise<void> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', localized(code)], {
     cwd: ROOT,
     env: { ...process.env, REDIS_URL: redis.url },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   try {
-    return String((await once(child.stdout, 'data'))[0]).trim()
+    for (let text = ''; !text.split('\n').includes(line);) text += String((await once(child.stdout, 'data'))[0])
   } finally {
     child.kill()
   }
@@ -182,7 +182,8 @@ test('a frontier in Node: client and plain producer', async () => {
   await withFleet()
   const { stdout } = await runModule(block('node'))
   expect(stdout.trim().split('\n').sort()).toEqual(['about fetched', 'home fetched'])
-  expect(await firstLine(block('client'))).toBe('home fetched')
+  // A group that is new may also be given what another group acknowledged less than a second ago.
+  await expectPrinted(block('client'), 'home fetched')
   expect((await runModule(block('several'))).stdout.trim()).toBe('news fetched')
   await runModule(block('producer'))
   const dir = await folder()

@@ -231,7 +231,6 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['store puts a URL over the head', 'the-first-url-stays', 'not more'],
   ['an id is not free after its outcome', 'an-id-is-free-after-its-outcome', ''],
   ['a death counts no attempt', 'attempts-are-counted', 'tonumber(attemptsFor(lane, list, first)) or 0'],
-  ['attempts are forgotten when another list is tried', 'attempts-outlast-another-list', "''"],
   ['a high URL passes a head that was tried', 'a-tried-url-comes-first', 'false'],
   ['a job that comes again stores again', 'a-chunk-is-stored-once', 'false'],
   ['a worker that has lost its job stores for it', 'only-the-job-s-holder-stores', "call('EXISTS', markKey) == 0"],

@@ -57,6 +57,7 @@ async function* dropUpTo(
       continue
     }
     const holding = { ...lane, fence: held.fence }
+    let attempts = held.tries
     try {
       let left = await placeOf(redis, keys, lane, list, last) // URLs that were in flight have left
       if (left === 0) return
@@ -64,11 +65,12 @@ async function* dropUpTo(
         signal?.throwIfAborted()
         const urls = await firstUrlsOf(redis, keys, lane, list, Math.min(DROP_AT_ONCE, left))
         const at = scripts.now() - scripts.aheadMs() // Redis's clock
-        const outcomes = urls.map((url) => droppedOutcome(lane, url, at))
+        const outcomes = urls.map((url, n) => droppedOutcome(lane, url, n === 0 ? attempts : 0, at))
         const [answer] = await verbs.resolve([{ ...holding, dropped: outcomes, next: { kind: 'keep' } }])
         if (answer !== 'completed') break // the reservation has expired: the lane is reserved again
         yield outcomes.length
         left -= outcomes.length
+        attempts = 0
       }
     } finally {
       await verbs.resolve([{ ...holding, dropped: [], next: { kind: 'release' } }])
@@ -76,7 +78,7 @@ async function* dropUpTo(
   }
 }
 
-function droppedOutcome(lane: LaneRef, { id, path, attempts = 0, crawl, meta }: Pending, at: number): Outcome {
+function droppedOutcome(lane: LaneRef, { id, path, crawl, meta }: Pending, attempts: number, at: number): Outcome {
   return {
     id,
     url: lane.origin + path,

@@ -97,14 +97,14 @@ end
 local function attemptsFor(lane, list, first)
   local memory = memoryOf(lane)
   if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
-  return --[[rule:attempts-outlast-another-list]] first and string.match(first, '^%S+ %w+ %w+~(%d+)') or '' --[[end]]
+  return first and string.match(first, '^%S+ %w+ %w+~(%d+)') or ''
 end
 -- Counts another request for the first URL of a list.
 local function countAttempt(lane, list)
   local first, memory = firstIn(lane, list), changeMemory(lane)
   local attempts = --[[rule:attempts-are-counted]] (tonumber(attemptsFor(lane, list, first)) or 0) + 1 --[[end]]
   memory[MEMORY.attempts], memory[MEMORY.list] = tostring(attempts), list
-  if not first then return end
+  if not first or memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
   local url = string.gsub(first, '^(%S+ %w+ %w+)~?%d*', '%1~' .. attempts)
   if list ~= LIST.normal then return call('LSET', listKey(list, lane), 0, url) end
   local _, more = firstOf(lane)
