@@ -4,7 +4,11 @@ import type { Gate } from '@decorum/protocol'
 import { GATE_TABLE, type LedgerGate } from '@decorum/protocol/gates'
 import { decodeIn, FIELD, type List, readLaneName, readState, withRobotsFetch } from '../stored.ts'
 import { LANE_ROW } from './calls.ts'
+import type { Pending } from '../types.ts'
 import type { ClosedGate, LaneView, OriginView } from './types.ts'
+
+/** `tries` of the lane has its attempts. */
+const headOf = ({ attempts: _, ...head }: Pending): Pending => head
 
 export function laneView(values: string[], from: number): LaneView {
   const { lane, pending, due, lease, attempts, heldBy, head, list, closed } = LANE_ROW.read(values, from)
@@ -15,7 +19,7 @@ export function laneView(values: string[], from: number): LaneView {
     tries: Number(attempts || 0),
     ...(due === '' ? {} : { due: Number(due) }),
     ...(heldBy === '' ? {} : { heldBy: heldBy as Gate }),
-    ...(head === '' ? {} : { head: decodeIn(list as List, head) }),
+    ...(head === '' ? {} : { head: headOf(decodeIn(list as List, head)) }),
     closed: closedGates(closed),
   }
 }
