@@ -15,12 +15,7 @@ const PARENT_CHECK_MS = 500
  */
 export function inForeground(node, args, { env, cwd, sameSignalMs = SAME_SIGNAL_MS }) {
   const watch = ['--import', pathToFileURL(`${root}/scripts/with-launcher.mjs`).href]
-  const child = spawn(node, [...watch, ...args], {
-    cwd,
-    env: { ...env, DECORUM_LAUNCHER: String(process.pid) },
-    detached: true,
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'], // the fourth closes when this process ends: see with-launcher.mjs
-  })
+  // Before the child starts: a signal that comes as soon as it runs is passed on, too.
   const lastAt = new Map()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
@@ -29,6 +24,12 @@ export function inForeground(node, args, { env, cwd, sameSignalMs = SAME_SIGNAL_
       if (!again) child.kill(signal)
     })
   }
+  const child = spawn(node, [...watch, ...args], {
+    cwd,
+    env: { ...env, DECORUM_LAUNCHER: String(process.pid) },
+    detached: true,
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'], // the fourth closes when this process ends: see with-launcher.mjs
+  })
   // npm passes SIGINT and SIGTERM on, but not that it was killed: a change of the parent process shows that.
   const parent = process.ppid
   const orphaned = setInterval(() => {

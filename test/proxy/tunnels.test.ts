@@ -67,7 +67,8 @@ describe('with PROXY_TUNNELS=yes', () => {
       const [robots, ...tunnels] = site.connections // the fetcher keeps its own open for a while
       const { overlaps, least } = spacing(tunnels)
       expect(overlaps).toBe(0)
-      expect(least).toBeGreaterThanOrEqual(TIMES.delayMs - 2)
+      // The site, which is in this process, sees the end of a connection late where the machine is busy.
+      expect(least).toBeGreaterThanOrEqual(TIMES.delayMs - 20)
       expect(tunnels).toHaveLength(6)
       expect(site.visits[0]?.path).toBe('/robots.txt')
       expect(robots?.from).toBeLessThan(Math.min(...tunnels.map(({ from }) => from)) - TIMES.delayMs)

@@ -29,14 +29,14 @@ export const cancel: Act = async (play, dice) => {
   const [lane, list] = [dice.pick(LANES), rules.listIn(dice(3) === 2 ? 'h' : 'q', dice.pick(rules.CRAWLS))]
   const stored = play.model.lanes.get(lane)
   const urls = stored === undefined ? [] : rules.urlsIn(stored, list).slice(dice(2), 1 + dice(4))
-  const asked = dice(6) === 5 ? [...urls, { id: 'nowhere', expiresAt: 9_000_000_000_000, tries: undefined }] : urls
+  const asked = dice(6) === 5 ? [...urls, { id: 'nowhere', expiresAt: 9_000_000_000_000 }] : urls
   if (asked.length === 0) return
   const crawl = rules.crawlOf(list)
   const real = await unlessInDoubt(
     process.verbs.cancel(
       { ...readLaneName(lane), list },
-      asked.map(({ id, expiresAt, tries }) => ({
-        entry: writePending({ id, path: '/', expiresAt, hops: 0, priority: 'normal', ...optional('attempts', tries) }),
+      asked.map(({ id, expiresAt }) => ({
+        entry: writePending({ id, path: '/', expiresAt, hops: 0, priority: 'normal' }),
         outcome: outcomeOf(id, 'refused', crawl),
       })),
     ),

@@ -16,9 +16,11 @@ needLane(lane)
 local lease = leaseOf(lane)
 local isLeased = lease and lease[LEASE.list] == list and not isSecondary(lease[LEASE.kind])
 
+-- The same URL may have been requested since its caller read it.
+local function withoutAttempts(url) return url and (string.gsub(url, '^(%S+ %w+ %w+)~%d+', '%1')) end
 local function cancelOne(k)
   local url = ARGV[k + CANCEL_ITEM.url]
-  if firstIn(lane, list) == url then
+  if withoutAttempts(firstIn(lane, list)) == withoutAttempts(url) then
     if --[[rule:what-is-in-flight-is-not-cancelled]] isLeased and isStarted(lease) --[[end]] then return 'in-flight' end
     leave(k + CANCEL_ITEM.json, k + CANCEL_ITEM.json, list)
     dropFirst(lane, list, 1)
