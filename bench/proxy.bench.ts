@@ -161,7 +161,9 @@ async function plainHttp(folder: string, count: number, short: boolean): Promise
 async function inspected(folder: string, count: number, version: 'http1' | 'h2', short: boolean): Promise<string> {
   const site = fork(join(import.meta.dirname, 'proxy', 'tls-sites.ts'), [folder, String(count), version])
   try {
-    const [origins] = (await once(site, 'message')) as [string[]]
+    const gone = once(site, 'exit').then(() => Promise.reject(new Error('the sites ended before they listened')))
+    const [origins] = (await Promise.race([once(site, 'message'), gone])) as [string[]]
+    gone.catch(() => undefined)
     const trust = { NODE_EXTRA_CA_CERTS: join(folder, CA_FILES[0]), PROXY_CA: folder }
     return await withProxies(trust, [folder], async (proxy, bare) => {
       const ca = readFileSync(join(folder, CA_FILES[0]))

@@ -17,7 +17,7 @@ const http2 = version === 'h2' ? createHttp2Server(answer) : undefined
 http2?.on('sessionError', () => undefined)
 const origins: string[] = []
 for (let n = 0; n < Number(count); n++) {
-  const host = `127.60.${n >> 8}.${(n & 255) + 1}`
+  const host = `127.60.${Math.floor(n / 250)}.${(n % 250) + 1}`
   const server = createTcpServer((socket) => serveTls(socket, host, authority, http1, http2))
   await new Promise<void>((resolve) => server.listen(0, host, 4_096, resolve))
   origins.push(`https://${host}:${(server.address() as AddressInfo).port}`)
