@@ -702,3 +702,29 @@ test('a URL that was requested in vain before its crawl was cancelled ends with 
   const ended = await outcomesOf(bench, 'gone')
   expect(ended.map(({ attempts }) => attempts).toSorted((a, b) => a - b)).toEqual([0, 1])
 })
+
+test('requests that were made for a URL before its lane had a second crawl stay counted, too', async () => {
+  const { ledger, clock, reserve, startPage } = await emptyLedger(redis)
+  const tried: string[] = []
+  const visit = async (): Promise<void> => {
+    for (const reserved of await reserve()) {
+      const { agent, origin, fence, urls, tries } = reserved
+      const crawl = urls[0]?.crawl ?? 'default'
+      if (crawl === 'default' && tries > 0 && tried.length < 3) {
+        const next = { kind: 'defer' as const, until: clock.now + 30_000, why: 'pool' as const }
+        await ledger.resolve(0, [{ ...reserved, dropped: [], next }])
+        continue
+      }
+      tried.push(`${crawl} ${tries}`)
+      await startPage(reserved, { delayMs: 0 })
+      await ledger.complete({ agent, origin, fence, delayMs: 0, elapsedMs: 0, load: { kind: 'normal' } })
+    }
+    clock.pass(100)
+  }
+  await storeAll(ledger, [url('a')])
+  await visit()
+  await storeAll(ledger, some('other', 1))
+  for (let turn = 0; turn < 200 && tried.filter((one) => one.startsWith('default')).length < 2; turn++) await visit()
+  expect(tried.filter((one) => one.startsWith('default'))).toEqual(['default 0', 'default 1'])
+  expect(tried.filter((one) => one.startsWith('other')).length).toBeGreaterThanOrEqual(2)
+})

@@ -92,23 +92,34 @@ local function firstIn(lane, list)
   if list == LIST.normal then return (firstOf(lane)) end
   return call('LINDEX', listKey(list, lane), 0) or nil
 end
+-- A URL of a list without the number of its requests: two readings are the same URL, which may have been requested
+-- in between.
+local function withoutAttempts(url) return url and (string.gsub(url, '^(%S+ %w+ %w+)~%d+', '%1')) end
 -- How many requests were made for the first URL of a list, '' for none. The lane remembers the number for the list that
--- was tried last; the URL itself has it too, for when another list is tried in between.
+-- was tried last; the URLs of other lists have theirs.
 local function attemptsFor(lane, list, first)
   local memory = memoryOf(lane)
   if memory[MEMORY.list] == list and memory[MEMORY.attempts] ~= '' then return memory[MEMORY.attempts] end
   return first and string.match(first, '^%S+ %w+ %w+~(%d+)') or ''
 end
--- Counts another request for the first URL of a list.
-local function countAttempt(lane, list)
-  local first, memory = firstIn(lane, list), changeMemory(lane)
-  local attempts = --[[rule:attempts-are-counted]] (tonumber(attemptsFor(lane, list, first)) or 0) + 1 --[[end]]
-  memory[MEMORY.attempts], memory[MEMORY.list] = tostring(attempts), list
-  if not first or memory[MEMORY.hasHigh] ~= OTHERS.crawls then return end
-  local url = string.gsub(first, '^(%S+ %w+ %w+)~?%d*', '%1~' .. attempts)
+local function writeAttempts(lane, list, attempts)
+  local first = withoutAttempts(firstIn(lane, list))
+  if not first then return end
+  local url = string.gsub(first, '^%S+ %w+ %w+', '%0~' .. attempts)
   if list ~= LIST.normal then return call('LSET', listKey(list, lane), 0, url) end
   local _, more = firstOf(lane)
   setFirst(lane, url, more)
+end
+-- Counts another request for the first URL of a list. In a lane of several crawls the URL has the number as well; one
+-- that was tried before the lane had several gets it when another list is tried.
+local function countAttempt(lane, list)
+  local memory = changeMemory(lane)
+  local tried, number = memory[MEMORY.list], memory[MEMORY.attempts]
+  if number ~= '' and tried ~= list then writeAttempts(lane, tried, number) end
+  local before = tonumber(attemptsFor(lane, list, firstIn(lane, list))) or 0
+  local attempts = --[[rule:attempts-are-counted]] before + 1 --[[end]]
+  memory[MEMORY.attempts], memory[MEMORY.list] = tostring(attempts), list
+  if memory[MEMORY.hasHigh] == OTHERS.crawls then writeAttempts(lane, list, attempts) end
 end
 -- The lists of a lane that may hold URLs; with many crawls, those of the twenty crawls whose turns come next.
 local function listsOf(lane)

@@ -16,8 +16,6 @@ needLane(lane)
 local lease = leaseOf(lane)
 local isLeased = lease and lease[LEASE.list] == list and not isSecondary(lease[LEASE.kind])
 
--- The same URL may have been requested since its caller read it.
-local function withoutAttempts(url) return url and (string.gsub(url, '^(%S+ %w+ %w+)~%d+', '%1')) end
 local function cancelOne(k)
   local url = ARGV[k + CANCEL_ITEM.url]
   if withoutAttempts(firstIn(lane, list)) == withoutAttempts(url) then
