@@ -4,17 +4,17 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { announceNew, connectLink, linkTo } from '@decorum/ledger'
+import { announceNew } from '@decorum/ledger'
 import { upgrade } from '@decorum/ledger/move'
 import { EPOCH, keysOf, LAYOUT } from '@decorum/ledger/testing'
 import { openLedgerWithViews } from '@decorum/ledger/views'
-import { systemClock } from '@decorum/protocol'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { redisForTest } from '../support/redis.ts'
 import { fill, lane, START } from './layouts/fill.ts'
 import { readStored, type StoredKey, writeStored } from './layouts/stored.ts'
 import { keys, outcomeOf, PATIENT } from './ledger-for-test.ts'
+import { cutAfter, watchedLink } from './watched-link.ts'
 
 const redis = await redisForTest()
 const folder = new URL('./layouts/', import.meta.url)
@@ -40,15 +40,11 @@ async function load(raw: Redis, layout: string): Promise<void> {
 
 /** @param most  commands after which the connection is cut */
 async function upgradeOnce(back = false, most = Infinity): Promise<{ error?: unknown; sent: number }> {
-  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
-  link.on('error', () => undefined)
-  await connectLink(link, { clock: systemClock, ms: 1_000 })
-  const send = link.sendCommand.bind(link)
   let sent = 0
-  link.sendCommand = (command, stream) => {
-    if (++sent > most) link.disconnect()
-    return send(command, stream)
-  }
+  const link = await watchedLink(redis.url, (count, ...command) => {
+    sent = count
+    return cutAfter(most)(count, ...command)
+  })
   return upgrade({ redis: link, back })
     .then(
       () => ({ sent }),

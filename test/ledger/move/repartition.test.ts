@@ -1,17 +1,17 @@
 /** Another number of partitions: all that is known of a host moves with it, and callers that know the old number are refused. */
 
-import { connectLink, LedgerUnfitError, linkTo, readTags } from '@decorum/ledger'
+import { LedgerUnfitError, readTags } from '@decorum/ledger'
 import { repartition } from '@decorum/ledger/move'
 import { holdingChange, moveLane } from '@decorum/ledger/move/testing'
 import { EPOCH, idSlot, keysOf, LIST, writeLaneRecord } from '@decorum/ledger/testing'
 import { type LaneView, type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
-import { systemClock } from '@decorum/protocol'
 import { hashesOf } from '@decorum/robots'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { every } from '../../support/every.ts'
 import { redisForTest } from '../../support/redis.ts'
 import { keys, outcomeOf, PATIENT, url } from '../ledger-for-test.ts'
+import { type OnTheWay, watchedLink } from '../watched-link.ts'
 
 const redis = await redisForTest()
 const AGENTS = ['bot', 'other']
@@ -32,18 +32,8 @@ async function empty(): Promise<Redis> {
   return raw
 }
 
-/** What becomes of a change's commands on their way: `sent` so far with this one; what is returned is waited for first. */
-type OnTheWay = (sent: number, args: string, link: Redis) => Promise<unknown> | undefined
-
 async function change(to: number, onProgress: () => void = () => undefined, onTheWay: OnTheWay = () => undefined) {
-  const link = linkTo(redis.url, { away: 'fail', lazyConnect: true }) as Redis
-  await connectLink(link, { clock: systemClock, ms: 1_000 })
-  const send = link.sendCommand.bind(link)
-  let sent = 0
-  link.sendCommand = (command, stream) => {
-    const wait = onTheWay(++sent, command.args.join(' '), link)
-    return wait === undefined ? send(command, stream) : wait.then(() => send(command, stream))
-  }
+  const link = await watchedLink(redis.url, onTheWay)
   return repartition({ redis: link, to, ...TIMES, onProgress }).finally(() => link.disconnect())
 }
 /** What a run that was cut off leaves behind, and what ends by itself after a while. */
