@@ -31,7 +31,7 @@ export type Ledger = ReturnType<typeof journeyCalls> &
     /** warnings for the log: settings that work but weaken a promise */
     readonly warnings: string[]
     partitionOf(origin: string): number
-    /** the records of crawls as a gateway keeps them; `look` updates them */
+    /** the records of crawls as a gateway keeps them; `refresh` updates them */
     readonly crawlBook: CrawlBook
     /** the stops as of the latest reply of a partition */
     readonly stops: Pick<StopKeeper, 'latest' | 'why' | 'hasAddresses'>

@@ -94,7 +94,7 @@ async function announce(options: HousekeepingOptions): Promise<boolean> {
 
 type Again = { work: (partition: number) => Promise<void>; partitions: Set<number> }
 
-/** @param look  returns how many it has found */
+/** @param find  returns how many it has found */
 function againWhereSome(find: (partition: number) => Promise<number>): Again {
   const partitions = new Set<number>()
   const work = async (partition: number): Promise<void> => {

@@ -69,7 +69,7 @@ function userAgentFor(given: string, agent: Agent, rule: UserAgentRule): string 
   return given
 }
 
-/** Fields of an answer's head for the client, name, value, name, value … @param isFramed  there is no body, or its length is in the head */
+/** Fields of an answer's head for the client: name, value, name, value … */
 export function toClient(fields: Fields, name: string): string[] {
   const lengths = new Set(linesOf(fields, 'content-length').flatMap((line) => line.split(',').map((one) => one.trim())))
   const isChunked = linesOf(fields, 'transfer-encoding').length > 0

@@ -32,7 +32,7 @@ export class Places {
   /**
    * Waits in line until there is an answer, in the earlier place of the same request, if it had one.
    * @param key  identifies the client and its request
-   * @throws GoneError when the client hangs up; and errors of `ask`
+   * @throws GoneError when the client hangs up; and errors of `enter`
    */
   async wait(key: string, client: Waiting, enter: (caller: Caller) => Promise<Answer>): Promise<Answer> {
     const place = this.#takeBack(key) ?? this.#open(enter)

@@ -175,7 +175,7 @@ function allows(view: View, url: string, { agent }: RequestFacts): boolean {
   return view.kind === 'rules' ? view.rules.isAllowed(url, agent.tokens) : view.kind !== 'refused'
 }
 
-/** @param asked  the delay that agent and robots.txt ask for, ms */
+/** @param demandedMs  the delay that agent and robots.txt ask for, ms */
 function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge: LaneJudge): void {
   const { exchanges, findings, chains, ends } = judge
   const before = ends.before(facts, chains)
