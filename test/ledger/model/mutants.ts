@@ -171,6 +171,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['an unused secondary lease forgets the due time', 'an-unused-secondary-lease-keeps-the-due-time', '0'],
   ['the last to come is let in first', 'first-come-first-served', 'true'],
   ["a lane's own URLs have no place in its queue", 'own-urls-have-a-place', 'false'],
+  ['a request makes a lane without URLs due', 'a-request-makes-no-empty-lane-due', 'true'],
   ["a lane's own URLs come before those that wait", 'own-urls-wait-their-turn', 'false'],
   ['a missed place is kept for ever', 'a-missed-place-is-lost', 'true'],
   ['a robots.txt page is not noted as a robots fetch', 'a-robots-fetch-is-noted', 'kind == KIND.robots'],

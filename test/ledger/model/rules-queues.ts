@@ -264,7 +264,7 @@ export function waitFor(
   if (listed !== undefined) listed.at = at
   if (own && placeIn(queue, name) === waiting.length) waiting.push({ name, at: 0 })
   const ownPlace = placeIn(queue, name)
-  const entry = waiting[ownPlace]
+  const entry = own ? waiting[ownPlace] : undefined
   if (lane !== undefined && entry !== undefined) {
     entry.at = opens + ownPlace * step
     if (lane.lease === undefined) {

@@ -77,7 +77,8 @@ local function waitFor(lane, requester, opens, ownDue, ownWaits, queue, last, st
   if --[[rule:own-urls-have-a-place]] ownWaits and not placeIn(queue, lane) --[[end]] then
     queue[#queue + 1] = { name = lane, at = 0 }
   end
-  local own = placeIn(queue, lane)
+  -- A request of the same name has its place for itself: it does not make a lane without URLs due.
+  local own = --[[rule:a-request-makes-no-empty-lane-due]] ownWaits --[[end]] and placeIn(queue, lane)
   if own then
     local lease = leaseOf(lane)
     queue[own].at = opens + (own - 1) * step
