@@ -188,10 +188,10 @@ describe('under decorum guard', () => {
   /** A line of the shell for each, as docs/proxy.md has it where the client reads no variable of the environment. */
   const LINES = {
     requests: `python3 -c 'import sys, requests; print(requests.get(sys.argv[1]).status_code)' "$URL"`,
-    go: `cp "$SOURCES/get.go" . && GO111MODULE=off GOTOOLCHAIN=local go run get.go "$URL"`,
-    java: `keytool -importcert -noprompt -alias decorum -file "$NODE_EXTRA_CA_CERTS" -keystore trust.p12 -storetype PKCS12 -storepass changeit &&
+    go: `cd "$SOURCES" && GO111MODULE=off GOTOOLCHAIN=local go run get.go "$URL"`,
+    java: `cd "$SOURCES" && keytool -importcert -noprompt -alias decorum -file "$NODE_EXTRA_CA_CERTS" -keystore trust.p12 -storetype PKCS12 -storepass changeit &&
       port="\${http_proxy##*:}" && java -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=$port -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=$port -Dhttp.nonProxyHosts= \
-      -Djdk.http.auth.tunneling.disabledSchemes= -Djavax.net.ssl.trustStore=trust.p12 -Djavax.net.ssl.trustStorePassword=changeit "$SOURCES/Get.java" "$URL"`,
+      -Djdk.http.auth.tunneling.disabledSchemes= -Djavax.net.ssl.trustStore=trust.p12 -Djavax.net.ssl.trustStorePassword=changeit Get.java "$URL"`,
   }
 
   test.each(Object.entries(LINES).filter(([name]) => CLIENTS[name]?.program !== undefined))(
