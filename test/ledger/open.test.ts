@@ -101,6 +101,15 @@ test('the number of partitions is written down the first time and must stay', as
   )
 })
 
+test('a list of partitions that Redis has lost with all else is written again by a process that runs', async () => {
+  const connection = await raw()
+  const running = await openLedgerWithViews({ redis: redis.url, partitions: 3, ...PATIENT })
+  onTestFinished(() => running.close())
+  await connection.flushall()
+  await running.announce({ id: 'one', role: 'gateway', slots: 0 }) // as each process does once a second
+  await expect.poll(() => connection.lrange(PARTITIONS_KEY, 0, -1)).toEqual(running.tags)
+})
+
 test('several that start together agree on one list', async () => {
   const connection = await raw()
   const ledgers = await Promise.all(

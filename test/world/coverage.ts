@@ -1,6 +1,20 @@
 /** What a run has reached: cells of the table of gates that were closed to a request, and crash points that were passed. */
 
-import { ARGS, EVERY_CALL, KIND, LEAVING, RESOLUTION, START_ITEM, type Verb } from '@decorum/ledger/testing'
+import {
+  ACQUIRED,
+  ARGS,
+  CONFIRM_ITEM,
+  EVERY_CALL,
+  GRANT_ITEM,
+  GRANT_WAIT,
+  GRANTED,
+  KIND,
+  LEAVING,
+  RESOLUTION,
+  START_ANSWER,
+  START_ITEM,
+  type Verb,
+} from '@decorum/ledger/testing'
 import { cellOf, GATE_TABLE, type GateName, MOMENTS, type Moment, WHATS, type What } from '@decorum/protocol/gates'
 import { CRASH_POINTS } from '@decorum/runtime'
 
@@ -26,6 +40,8 @@ const FUNCTIONS = new Map(
 export class Coverage {
   readonly cells = new Set<string>()
   readonly points = new Set<string>()
+  /** lane and fence → what its lease was granted for */
+  readonly #held = new Map<string, What>()
 
   /** As the scripts note it: `pageReserve paused`, `permitGrantEach stopped`. */
   closed(notes: readonly string[]): void {
@@ -44,7 +60,7 @@ export class Coverage {
     const names: readonly string[] = ARGS[verb]
     const arg = (of: string): string => String(args[KEYS_AND_COMMON + names.indexOf(of)])
     const items = args.slice(KEYS_AND_COMMON + names.length).map(String)
-    for (const cell of look(items, reply.slice(2).map(String), arg)) this.reach(cell)
+    for (const cell of look(items, reply.slice(2).map(String), arg, this.#held)) this.reach(cell)
   }
 
   /** What is said of a request may also be no gate of it, such as `granted`. */
@@ -61,45 +77,67 @@ export class Coverage {
 /** Two keys and EVERY_CALL in front of the arguments of a verb. */
 const KEYS_AND_COMMON = 2 + EVERY_CALL.length
 
-/** items behind the arguments of a verb, what the reply says, the arguments by name → cells */
-type Look = (items: readonly string[], said: readonly string[], arg: (name: string) => string) => string[]
+/** items behind the arguments of a verb, what the reply says, the arguments by name, and what leases were granted for → cells */
+type Look = (
+  items: readonly string[],
+  said: readonly string[],
+  arg: (name: string) => string,
+  held: Map<string, What>,
+) => string[]
 
 const IS_CELL = new Set(ALL_CELLS)
-const first = (text = ''): string => text.split('|')[0] ?? ''
+const EARLY = 'early'
+const STALE = 'stale'
+const parts = (text = ''): string[] => text.split('|')
+const leaseOf = (lane = '', fence = ''): string => `${lane} ${fence}`
 
 const LOOKS: Partial<Record<Verb, Look>> = {
   reserve: (_, [kind, waitMs]) => [
-    ...(kind === 'slots-full' ? ['slots-full page reserve'] : []),
+    ...(kind === 'slots-full' || kind === 'startup-hold' ? [`${kind} page reserve`] : []),
     // What is due later is not looked at: its lane is in flight, or its delay runs.
     ...(kind === 'nothing-due' && waitMs !== '' ? ['delay page reserve', 'lane-busy page reserve'] : []),
   ],
-  start(items, said) {
-    const { size, kind, paceLane } = START_ITEM.at
-    return said.flatMap((text, n) => {
-      const what = items[n * size + kind] === 'page' ? 'page' : 'robots'
-      const gate = first(text) === 'early' ? 'delay' : first(text)
-      const hasHost = items[n * size + paceLane] !== ''
-      return [
-        `${gate} ${what} grant`,
-        ...(hasHost && gate === 'pace-group' ? ['lane-busy host grant', 'pace-group host grant'] : []),
-      ]
-    })
-  },
-  grant: (_, said) => said.flatMap((text) => [`${text.split('|')[2]} permit grant`]),
-  claim: (_, [answer, , gate]) =>
-    answer === 'wait' ? [`${gate} permitRobots reserve`] : [`${answer} permitRobots reserve`],
-  acquire(_, [answer, , gate], arg) {
-    const ofGroup = arg('kind') === KIND.paceGroup
-    return [`${answer === 'wait' ? gate : answer} ${ofGroup ? 'group' : 'hop'} grant`]
+  start: (items, said, _, held) =>
+    said.flatMap((text, n) => {
+      const at = (name: keyof typeof START_ITEM.at): string => items[n * START_ITEM.at.size + START_ITEM.at[name]] ?? ''
+      const what = at('kind') === KIND.page ? 'page' : 'robots'
+      const { answer, paceFence } = START_ANSWER.read(parts(text))
+      if (answer === 'granted') held.set(leaseOf(at('lane'), at('fence')), what)
+      if (paceFence !== '') held.set(leaseOf(at('paceLane'), paceFence), 'host')
+      const gate = answer === EARLY ? 'delay' : answer === STALE ? 'lane-busy' : answer
+      const hasHost = at('paceLane') !== '' && gate === 'pace-group'
+      return [`${gate} ${what} grant`, ...(hasHost ? ['lane-busy host grant', 'pace-group host grant'] : [])]
+    }),
+  grant: (items, said, _, held) =>
+    said.flatMap((text, n) => {
+      const at = (name: keyof typeof GRANT_ITEM.at): string => items[n * GRANT_ITEM.at.size + GRANT_ITEM.at[name]] ?? ''
+      const { answer, fence, paceFence } = GRANTED.read(parts(text))
+      if (answer !== 'granted')
+        return [`${answer === 'wait' ? GRANT_WAIT.read(parts(text)).gate : answer} permit grant`]
+      held.set(leaseOf(at('lane'), fence), 'permit')
+      if (paceFence !== '') held.set(leaseOf(at('paceLane'), paceFence), 'host')
+      return []
+    }),
+  claim: (_, [answer, , gate]) => [`${answer === 'wait' ? gate : answer} permitRobots reserve`],
+  acquire([first = ''], said, arg, held) {
+    const ofGroup = first.includes(' https://') ? 'host' : 'group'
+    const what = arg('kind') === KIND.paceGroup ? ofGroup : 'hop'
+    const { answer, value, lane, paceFence } = ACQUIRED.read([...said])
+    if (answer !== 'granted') return [`${answer === 'wait' ? said[2] : answer} ${what} grant`]
+    held.set(leaseOf(lane, value), what)
+    if (paceFence !== '') held.set(leaseOf(arg('paceLane'), paceFence), 'host')
+    return []
   },
   next: (_, [answer, , gate], arg) => {
-    const what = arg('kind') === 'hop' ? 'heldHop' : 'further'
+    const what = arg('kind') === KIND.hop ? 'heldHop' : 'further'
     return [`${answer === 'wait' ? gate : answer === 'turn' ? 'delay' : answer} ${what} grant`]
   },
-  confirm: (_, [answer]) =>
-    answer === 'stale'
-      ? ['page', 'robots', 'hop', 'permit', 'host', 'group'].map((what) => `lane-busy ${what} send`)
-      : [],
+  confirm: (items, said, _, held) =>
+    said.flatMap((answer, n) => {
+      const { size, lane, fence } = CONFIRM_ITEM.at
+      const what = held.get(leaseOf(items[n * size + lane], items[n * size + fence]))
+      return answer === STALE && what !== undefined ? [`lane-busy ${what} send`] : []
+    }),
   resolve(items) {
     const { size, gate, leaving, next } = RESOLUTION.at
     const cells: string[] = []

@@ -31,6 +31,8 @@ export type Around = {
   /** why a permit was not given at once */
   waitsFor(gate: string): void
   proxies(dice: Dice): { process: Process; served: ProxyServed } | undefined
+  /** a promise to somebody who asks was not kept */
+  problem(text: string): void
 }
 
 const WAIT_MS = 30_000
@@ -186,6 +188,7 @@ async function underPermit(
   const { dice, clock } = process
   const grantedAt = clock.monotonic()
   const nothing = 'nothing sent'
+  if (sendWithinMs <= 0) around.problem(`a permit for ${url} leaves no time to send`)
   if (manner === 'gives back') {
     await atPermits(process, around, ({ holding }) => holding.unused(permit, ANYBODY))
     return nothing

@@ -62,8 +62,9 @@ export class Frontier {
   #left = 0
   #hasForgotten = false
   #savedAt = 0
-  /** id → when its outcome was read */
+  /** id → when its outcome was read, and when it was handed over last */
   readonly #readAt = new Map<string, number>()
+  readonly #pouredAt = new Map<string, number>()
 
   constructor(options: FrontierOptions) {
     this.#options = options
@@ -97,11 +98,8 @@ export class Frontier {
     return [...this.#seen].flatMap(([id, times]) => (times > most(id) && !this.#mayRepeat.has(id) ? [id] : []))
   }
 
-  /**
-   * Outcomes that what the sites recorded does not bear out, in words.
-   * @param isSteady  the clock of Redis has never leapt: then instants of outcomes are of the world's time, however wrong the clocks of processes are
-   */
-  untrue(requests: readonly RequestLine[], isSteady: boolean): string[] {
+  /** Outcomes that what the sites recorded does not bear out, in words. */
+  untrue(requests: readonly RequestLine[], { isSteady, isAtEase, isWhole, cancelledAt }: AboutRun): string[] {
     const { now } = this.#options.timeline
     const byUrl = Map.groupBy(requests, ({ origin, path }) => origin + path)
     const ended = new Map<string, { handedOver: number; ends: string[] }>()
@@ -116,6 +114,12 @@ export class Frontier {
       const answered = outcome.kind === 'fetched' || outcome.kind === 'redirected' ? outcome.status : undefined
       if (answered !== undefined && !byUrl.get(url)?.some(({ status, cut }) => status === answered && !cut))
         wrong.push(`${id} was ${outcome.kind} with ${answered}, which ${url} never answered`)
+      if (isAtEase && cancelledAt !== undefined && outcome.kind === 'refused' && outcome.reason === 'cancelled') {
+        const tookMs = (this.#readAt.get(id) ?? 0) - cancelledAt
+        const isOlder = (this.#pouredAt.get(id) ?? now) < cancelledAt - CANCELLED_MS
+        if (isOlder && tookMs > CANCELLED_MS)
+          wrong.push(`${id} ended ${Math.round(tookMs / 1_000)} s after its crawl was cancelled`)
+      }
       if (outcome.kind === 'disallowed' && !url.includes('/private/'))
         wrong.push(`${id} was disallowed, which ${url} is not`)
     }
@@ -125,6 +129,10 @@ export class Frontier {
       const made = byUrl.get(url)?.length ?? 0
       if (made > handedOver * this.#options.maxAttempts)
         wrong.push(`${url} was requested ${made} times (${ends.join(', ')})`)
+      const answers = (byUrl.get(url) ?? []).filter(({ status, cut }) => ANSWERED.has(status) && !cut)
+      const answered = answers.filter(({ agent }) => !agent.startsWith(POOL_AGENT)).length // a worker may not say what came
+      if (isWhole && answered > ends.length)
+        wrong.push(`${url} was answered ${answered} times, and has ${ends.length} outcomes (${ends.join(', ')})`)
     }
     return wrong
   }
@@ -154,6 +162,7 @@ export class Frontier {
     for (const url of urls) {
       this.#waiting.set(url.id, url)
       this.#known.set(url.id, url)
+      this.#pouredAt.set(url.id, this.#options.timeline.now)
     }
     for (let at = 0; at < urls.length; at += BATCH) {
       // Candidates may come by the queue of another partition than that of their host, as they do after a change of the number
@@ -209,6 +218,21 @@ export class Frontier {
   }
 }
 
+/** What is known of a run when it is over. */
+export type AboutRun = {
+  /** the clock of Redis has never leapt: then instants of outcomes are of the world's time, however wrong the clocks of processes are */
+  isSteady: boolean
+  /** nothing has gone wrong; operators may have been at work */
+  isAtEase: boolean
+  /** each exchange has ended, and Redis has heard of it */
+  isWhole: boolean
+  cancelledAt: number | undefined
+}
+
+/** A gateway looks for URLs of cancelled crawls once a second. */
+const CANCELLED_MS = 10_000
+/** Answers after which a URL is not requested again. */
+const ANSWERED: ReadonlySet<number> = new Set([200, 302, 403])
 /** Instants of outcomes are as near to the time as that. */
 const CLOCKS_MS = SECOND
 /** Some URLs have at most so much time. */

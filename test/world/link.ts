@@ -51,7 +51,7 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
           return
         }
         const { life } = server
-        arrival = Math.max(arrival, timeline.now, server.hangsUntil) + way()
+        arrival = Math.max(arrival, Math.max(timeline.now, server.hangsUntil) + way())
         const sentAt = timeline.now
         const asked = `${process.name} asks Redis: ${what}`
         const arrive = async (): Promise<void> => {

@@ -42,6 +42,14 @@ const nowAndThen =
   (path: string, dice: Dice): Answer =>
     dice.below(times) === 0 ? answer : usual(path, dice)
 
+const LESS: Answer = { status: 429, headers: { 'retry-after': '6' }, serveMs: 5 }
+/** A lease is confirmed before the first byte when that took long. */
+function slowConnect(dice: Dice): number {
+  return dice.below(3) === 0 ? dice.between(0, 4_900) : 0
+}
+/** So many of the sites that have something about them connect slowly besides. */
+const SLOW_CONNECT = 0.15
+
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
 const ELSEWHERE = 'its robots.txt is elsewhere'
 /** Only by a clock of Redis that is right it opens in time. */
@@ -56,12 +64,7 @@ const MANNERS: Record<string, Manner> = {
     page: usual,
     delayMs: 3_000,
   },
-  'connects slowly': {
-    robots: OPEN,
-    page: usual,
-    connectMs: (dice) => (dice.below(3) === 0 ? dice.between(0, 4_900) : 0),
-    takesMs: 900,
-  },
+  'connects slowly': { robots: OPEN, page: usual, connectMs: slowConnect, takesMs: 900 },
   [OPENS_LATER]: {
     robots: rules(`User-agent: *\nVisit-time: ${hhmm(OPENS_AT)}-${hhmm(OPENS_AT + 3_600 * SECOND)}\n`),
     page: usual,
@@ -81,12 +84,29 @@ const MANNERS: Record<string, Manner> = {
     page: nowAndThen(25, { status: 429, headers: { 'retry-after': '7' }, serveMs: 5 }),
     takesMs: 250,
   },
+  'asks to wait beside a page now and then': {
+    robots: OPEN,
+    page: nowAndThen(25, { ...page(5), headers: { 'content-type': 'text/html', 'retry-after': '5' } }),
+    takesMs: 250,
+  },
+  'its robots.txt asks for less later': {
+    robots: (dice, times) => (times > 0 && dice.below(2) === 0 ? LESS : OPEN()),
+    page: usual,
+  },
   'is overloaded now and then': { robots: OPEN, page: nowAndThen(60, { status: 503, serveMs: 5 }), takesMs: 1_000 },
   'turns requests away': { robots: OPEN, page: nowAndThen(4, { status: 403, serveMs: 5 }), takesMs: 500 },
   'redirects its first pages': {
     robots: OPEN,
     page: (path, dice) =>
-      /^\/[0-4]$/.test(path) ? { status: 302, headers: { location: `/to${path}` }, serveMs: 5 } : usual(path, dice),
+      /^\/[0-4]$/.test(path)
+        ? {
+            status: 302,
+            headers: { location: `/to${path}`, ...(dice.below(2) === 0 && { 'retry-after': '6' }) },
+            serveMs: 5,
+          }
+        : path === '/5'
+          ? { status: 302, headers: { location: '/5' }, serveMs: 5 }
+          : usual(path, dice),
   },
   [FAILS_AT_FIRST]: {
     // Each failure doubles the time until the next try: the fifth would come after the end of a run
@@ -106,8 +126,19 @@ const MANNERS: Record<string, Manner> = {
   },
   'its robots.txt is another file': {
     robots: () => ({ status: 301, headers: { location: '/rules.txt' }, serveMs: 5 }),
-    page: (path, dice) => (path === '/rules.txt' ? OPEN() : usual(path, dice)),
+    page: (path, dice) => (path === '/rules.txt' ? (dice.below(5) === 0 ? LESS : OPEN()) : usual(path, dice)),
     takesMs: 200,
+  },
+  'its robots.txt leads to a forbidden page later': {
+    robots: (dice, times) =>
+      times > 0 && dice.below(2) === 0
+        ? {
+            status: 302,
+            headers: { location: `https://site-${dice.below(REDIRECTED_TO)}.test/private/rules` },
+            serveMs: 5,
+          }
+        : OPEN(),
+    page: usual,
   },
 }
 const NAMES = Object.keys(MANNERS)
@@ -141,14 +172,16 @@ export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLA
   const origin = dice.below(8) === 0 && index >= REDIRECTED_TO ? `http://${host}` : `https://${host}`
   const others = dice.next() < (1 - plain) / 4 ? [`https://${host}:8443`] : []
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
+  const isSlow = manner.connectMs === undefined && dice.next() < (1 - plain) * SLOW_CONNECT
+  const connectMs = isSlow ? slowConnect : manner.connectMs
   return {
     host,
     address: addressOf(index),
     manner: name,
     origins: [origin, ...others],
     delayMs,
-    everyMs: delayMs + (manner.takesMs ?? 35),
-    ...(manner.connectMs && { connectMs: manner.connectMs }),
+    everyMs: delayMs + (manner.takesMs ?? 35) + (isSlow ? 865 : 0),
+    ...(connectMs && { connectMs }),
     ...(manner.opensAt === undefined ? {} : { opensAt: manner.opensAt }),
     answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : manner.page(path, own)),
   }

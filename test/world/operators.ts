@@ -5,13 +5,14 @@
 import type { StopLine, Violation } from '@decorum/audit'
 import { LedgerUnavailableError, LedgerUnfitError } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
-import { DEFAULT_CRAWL, SECOND } from '@decorum/protocol'
+import { DEFAULT_CRAWL, hostOf, SECOND } from '@decorum/protocol'
 import type { Closed } from './closed.ts'
 import type { Configuration, Values } from './configuration.ts'
 import type { Dice } from './dice.ts'
 import { started } from './fleet.ts'
 import { CRAWLS } from './frontier.ts'
 import type { Process } from './process.ts'
+import type { Shut } from './shut.ts'
 import type { Site } from './sites.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -38,13 +39,18 @@ export type OperatorOptions = {
   open: () => Parameters<typeof openLedgerWithViews>[0]
   configuration: Configuration
   closed: Closed
+  shut: Shut
   sites: readonly Site[]
   /** the clock of Redis never leaps in this run: hours and ends of stops are by it */
   isSteady: boolean
+  /** all of the fleet has been stopped */
+  isStill: () => boolean
 }
 
 export type Operators = {
   stops: StopLine[]
+  /** when the crawl was surely cancelled whose URLs may be; undefined: it was not */
+  readonly cancelledAt: number | undefined
   /** the number of partitions has changed */
   reopen(): Promise<void>
   /**
@@ -56,7 +62,7 @@ export type Operators = {
 }
 
 export async function startOperators(options: OperatorOptions): Promise<Operators> {
-  const { timeline, process, configuration, closed, sites, isSteady } = options
+  const { timeline, process, configuration, closed, shut, sites, isSteady } = options
   const { clock } = process
   const open = (): Promise<LedgerWithViews> => started(process, () => openLedgerWithViews(options.open()))
   let ledger = await open()
@@ -68,17 +74,18 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
   const stops: StopLine[] = []
   const refetched: { origin: string; at: number }[] = []
   let isChanging = false
+  let cancelledAt: number | undefined
 
-  /** Until Redis has said that it is done. */
-  const surely = async (act: () => Promise<unknown>): Promise<void> => {
+  /** Until Redis has said that it is done. @returns false when it is refused, such as: it is not stopped any more */
+  const surely = async (act: () => Promise<unknown>): Promise<boolean> => {
     for (;;) {
       try {
         await act()
-        return
+        return true
       } catch (error) {
         // While the number of partitions is changed, a ledger that knows another one is refused
         const isLater = error instanceof LedgerUnavailableError || error instanceof LedgerUnfitError
-        if (!isLater) return // such as: it is not stopped any more
+        if (!isLater) return false
         await clock.sleep(SECOND)
       }
     }
@@ -120,6 +127,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     await Promise.all([...some].map(act))
   }
 
+  const underWay = new Set<string>()
   const operate = async (
     origin: string,
     begin: Parameters<LedgerWithViews['operate']>[0],
@@ -127,11 +135,17 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     dice: Dice,
     mostMs: number,
   ) => {
+    const [gate, where] = end === 'resume' ? (['paused', hostOf(origin)] as const) : (['blocked', origin] as const)
+    const place = `${gate} ${where}`
+    if (underWay.has(place)) return // what ends one would end the other
+    underWay.add(place)
     const opens = closed.begin(origin, timeline.now)
-    await surely(() => ledger.operate(begin, agents))
+    if (await surely(() => ledger.operate(begin, agents))) shut.begin(gate, where, timeline.now)
     await forAWhile(dice, mostMs)
+    shut.end(gate, where, timeline.now)
     await surely(() => ledger.operate({ origin, action: end, ...BY }, agents))
     opens(timeline.now + SECOND)
+    underWay.delete(place)
   }
 
   /** One change of the configuration at a time: forth, and back. */
@@ -149,6 +163,8 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     await surely(() => ledger.setRates(configuration.rates()))
     configuration.counts(timeline.now)
     await forAWhile(dice, mostMs)
+    // While the fleet stands still nobody changes anything but the number of partitions
+    while (options.isStill()) await forAWhile(dice, mostMs)
     configuration.change(back)
     configuration.counts(timeline.now)
     await surely(() => ledger.setRates(configuration.rates()))
@@ -156,7 +172,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     isChanging = false
   }
 
-  const acts: Record<OperationKind, (dice: Dice) => Promise<void>> = {
+  const acts: Record<OperationKind, (dice: Dice) => Promise<unknown>> = {
     stop,
     pause: (dice) =>
       atSome(dice, (origin) => operate(origin, { origin, action: 'pause', ...BY }, 'resume', dice, 20_000)),
@@ -190,7 +206,12 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
       await change('running', 1 + dice.below(5))
       open(timeline.now + SECOND)
     },
-    cancel: () => surely(() => ledger.changeCrawl({ name: CRAWLS.short, change: { state: 'cancelled' }, ...BY })),
+    async cancel() {
+      const isDone = await surely(() =>
+        ledger.changeCrawl({ name: CRAWLS.short, change: { state: 'cancelled' }, ...BY }),
+      )
+      if (isDone) cancelledAt ??= timeline.now
+    },
     configuration: (dice) => {
       const { minDelayMs } = configuration.values
       return changing(
@@ -216,6 +237,9 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
   }
   return {
     stops,
+    get cancelledAt() {
+      return cancelledAt
+    },
     async reopen() {
       const former = ledger
       ledger = await open()

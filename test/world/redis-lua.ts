@@ -58,6 +58,9 @@ for i = 1, #due do
 end
 return #due`
 
+/** A gate that is closed until an instant, in the functions that packages/ledger/src/gate-text.ts makes. */
+const WAITS = /if t > till then till, gate = t, '([\w-]+)' end/g
+
 const texts = new Map<string, string>()
 
 export function played(lua: string): string {
@@ -79,7 +82,8 @@ function playedAnew(lua: string): string {
       (_, name: string, args: string, rest: string) =>
         [
           `local function worldGates_${name}(${args})`,
-          `${rest}end`,
+          // Of several closed gates a script names the one that opens last
+          `${rest.replace(WAITS, (line, gate: string) => `if t > now then worldNote('cell ${name} ${gate}') end ${line}`)}end`,
           `local function gates_${name}(${args})`,
           `  local gate, till = worldGates_${name}(${args})`,
           name.endsWith('Each')

@@ -55,6 +55,8 @@ export class Web {
   readonly #sites = new Map<string, { site: Site; dice: Dice; times: number }>()
   /** exchanges that have begun and are not recorded */
   open = 0
+  /** told of each request, as it comes, and how it is answered */
+  onAsked: (line: RequestLine, answer: Answer) => void = () => undefined
   /** answers about rules that the ledger has not been told */
   readonly #unknown = new Map<string, { line: RequestLine; process: Process | undefined }>()
   /** redirects of a robots.txt that a process was given: it and the target → the origin first asked */
@@ -191,6 +193,7 @@ export class Web {
       if (closedAt !== undefined) return void record({ cut: true })
       const answer = found.site.answer(path, found.dice, found.times)
       if (path === '/robots.txt') found.times++
+      this.onAsked(line, answer)
       timeline.after(answer.serveMs, `${origin}${path} answers`, () => {
         if (closedAt !== undefined) return
         const { status, headers = {}, body = '' } = answer

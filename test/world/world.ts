@@ -25,11 +25,12 @@ import { GROUPED, type Grouped, judgedGroups, PACE_GROUPS, sharing } from './gro
 import { Jobs } from './jobs.ts'
 import { linkOf, openWire } from './link.ts'
 import { DELAY_MS, siteOf } from './manners.ts'
-import { type Operators, startOperators } from './operators.ts'
+import { OPERATIONS, type Operators, startOperators } from './operators.ts'
 import { type Pace, paceOf } from './pace.ts'
 import { Process } from './process.ts'
 import { Server } from './server.ts'
-import { Web } from './sites.ts'
+import { Shut } from './shut.ts'
+import { OF_OTHERS, Web } from './sites.ts'
 import { START, Timeline } from './timeline.ts'
 
 /** A fault that is put into the fleet, for the world to find. */
@@ -88,6 +89,8 @@ export type WorldReport = {
   twice: string[]
   /** what outcomes say and the sites' record does not, in words */
   untrue: string[]
+  /** requests that were sent while nothing may be sent, in words */
+  shut: string[]
   /** what the fleet has logged as a fault of its own */
   problems: string[]
 }
@@ -99,6 +102,8 @@ const SETTINGS = {
   deadlineMs: 30_000,
   maxAttempts: 5,
 }
+/** After these no request comes again that was answered. */
+const HARMLESS: ReadonlySet<Fault> = new Set([...OPERATIONS, 'lost reply', 'slow link', 'unheard'])
 const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 const LONGEST_MS = 20 * MINUTE
 /** Of the hosts of a fleet in which nothing goes wrong, so many have their rate. */
@@ -146,8 +151,13 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   const server = new Server(timeline, real, dice.apart('network'), observer, scriptsWith(planted), tags)
   const configuration = new Configuration(timeline)
   const closed = new Closed()
+  const shut = new Shut()
+  web.onAsked = (line, answer) =>
+    shut.asked(line, answer, line.agent === fleetAgents.default.userAgent && !line.path.includes(OF_OTHERS))
   for (const { host, opensAt } of sites) {
-    if (opensAt !== undefined) closed.begin(host, START)(opensAt + SECOND)
+    if (opensAt === undefined) continue
+    closed.begin(host, START)(opensAt + SECOND)
+    shut.begin('visit-time', host, 0, opensAt)
   }
   const shared = sharing(grouped, sites)
   for (const host of shared) closed.begin(host, START) // its pace is not its own
@@ -220,7 +230,9 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     permits: oneOf(served.permits),
     proxies: oneOf(served.proxies),
     waitsFor: (gate) => coverage.reach(`${gate} permit grant`),
+    problem: (text) => problems.push(text),
   }
+  const about = { timeline, configuration, closed, shut, sites, isSteady }
   const roles: [role: string, count: number, start: (parts: Parts) => Promise<unknown>][] = [
     ['gateway', gateways, startGateway],
     ['fetcher', fetchers, startFetcher],
@@ -234,7 +246,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       1,
       async ({ process, link }) => {
         const open = () => ({ redis: link, clock: process.clock, isNew: true, ...settings })
-        operators = await startOperators({ timeline, process, open, configuration, closed, sites, isSteady })
+        const isStill = (): boolean => areStopped
+        operators = await startOperators({ ...about, process, open, isStill })
       },
     ],
   ]
@@ -286,7 +299,10 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     }
     const restart = (from: 'all' | 'saved', holdMs: number): void => {
       server.stop()
-      timeline.after(own.between(100, 4_000), 'Redis starts', async () => {
+      const awayMs = own.between(100, 4_000)
+      if (from === 'saved') shut.end(undefined, undefined, timeline.now)
+      if (holdMs > 0 && isSteady) shut.begin('no Redis', undefined, timeline.now, timeline.now + awayMs + holdMs)
+      timeline.after(awayMs, 'Redis starts', async () => {
         await server.start(from)
         if (from === 'saved') {
           for (const queue of jobs()) queue.restore()
@@ -301,6 +317,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     else if (kind === 'hang') {
       const ms = own.pick([2_500, 20_000, HOLD_MS]) * own.between(0.7, 1.3)
       server.hang(ms)
+      shut.begin('no Redis', undefined, timeline.now, timeline.now + ms)
       timeline.after(ms, 'Redis has hung', () => isBack(HOLD_MS))
     } else if (kind === 'lost second')
       timeline.after(0, 'Redis writes', async () => {
@@ -334,6 +351,10 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       })
     }
   }
+  const kinds = (options.kinds ?? FAULTS).filter((kind) => kind !== 'clock leap' || !isSteady)
+  const isAtEase = faultEveryMs === 0 || kinds.every((kind) => (OPERATIONS as readonly Fault[]).includes(kind))
+  /** each exchange ends, and Redis hears of it */
+  const isWhole = faultEveryMs === 0 || kinds.every((kind) => HARMLESS.has(kind))
   const faults = startFaults(
     {
       timeline,
@@ -347,7 +368,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     {
       everyMs: faultEveryMs,
       untilMs: FAULTS_FOR * busyMs,
-      kinds: (options.kinds ?? FAULTS).filter((kind) => kind !== 'clock leap' || !isSteady),
+      kinds,
       only: options.only && new Set(options.only),
     },
   )
@@ -388,13 +409,14 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     coverage,
     lost: frontier.lost(),
     twice: frontier.twice(),
-    untrue: frontier.untrue(requests, isSteady),
+    untrue: frontier.untrue(requests, { isSteady, isAtEase, isWhole, cancelledAt: operators?.cancelledAt }),
+    shut: shut.broken(requests, isAtEase, around.userAgent),
     problems,
   }
 }
 
 /** Whether a run has kept every promise, in words where it has not. */
-export function brokenBy({ violations, lost, twice, untrue, problems, pace, isCalm }: WorldReport): string[] {
+export function brokenBy({ violations, lost, twice, untrue, shut, problems, pace, isCalm }: WorldReport): string[] {
   const isSlow = isCalm && pace.busy < LEAST_BUSY * pace.hosts
   return [
     ...[...Map.groupBy(violations, ({ offence }) => offence)].map(([offence, some]) => `${offence}: ${some.length}`),
@@ -407,6 +429,7 @@ export function brokenBy({ violations, lost, twice, untrue, problems, pace, isCa
     ...(lost.length > 0 ? [`${lost.length} URLs without an outcome: ${lost.slice(0, 5).join(', ')}`] : []),
     ...(twice.length > 0 ? [`${twice.length} URLs with two: ${twice.slice(0, 5).join(', ')}`] : []),
     ...(isSlow ? [`slow: ${pace.busy} of ${pace.hosts} hosts had the rate that they may have`] : []),
+    ...(shut.length > 0 ? [`${shut.length} requests behind a closed gate: ${shut.slice(0, 3).join('; ')}`] : []),
     ...(untrue.length > 0 ? [`${untrue.length} outcomes are not true: ${untrue.slice(0, 3).join('; ')}`] : []),
     ...problems.slice(0, 5),
   ]

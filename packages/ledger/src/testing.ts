@@ -1,5 +1,20 @@
 /** Internal parts, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
-export { ARGS, COMPLETION, LEAVING, OVER, RESOLUTION, START_ITEM, VERBS, type Verb } from './calls.ts'
+export {
+  ACQUIRED,
+  ARGS,
+  COMPLETION,
+  CONFIRM_ITEM,
+  GRANT_ITEM,
+  GRANT_WAIT,
+  GRANTED,
+  LEAVING,
+  OVER,
+  RESOLUTION,
+  START_ANSWER,
+  START_ITEM,
+  VERBS,
+  type Verb,
+} from './calls.ts'
 export { emptySinceMs } from './fit.ts'
 export * from './lease-life.ts'
 export { trimOutcomes } from './outcomes.ts'

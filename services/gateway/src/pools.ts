@@ -87,7 +87,6 @@ function deferred({ resolution, order }: Decision, { now, wallAt }: ReservedLane
 }
 
 /**
- * Looking at a lane again costs the same whether or not anything has changed. So the lanes of a pool without workers are looked at
  * Retrying a lane costs the same whether or not anything has changed. So the lanes of a pool without workers are retried more and more
  * rarely, and those of busy workers about when their turn may come.
  * @param turnedAway  number of earlier lanes that found no room

@@ -78,9 +78,9 @@ export function openDesk(options: DeskOptions) {
 
     /**
      * The holder's lease runs from our answer, the ledger's from its own. If more than the margin has passed in between (the ledger's answer
-     * was late, or this process was frozen), the holder would rely on a lease that has ended.
+     * was late, or this process was frozen), the holder would rely on a lease that has ended. Nor may it be told that no time is left to send.
      */
-    isTooLate: (since: Since): boolean => passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS),
+    isTooLate: (since: Since): boolean => passed(ledger.clock, since) > Math.min(marginMs, SEND_WITHIN_MS - 1),
 
     /** How long after our answer the holder may send, whole ms: the rest of the time for which the ledger's answer is relied on. */
     sendWithinMs: (since: Since, leaseMs: number): number =>

@@ -15,8 +15,8 @@ export function changed({ name, file, text, put }: Pick<InCode, 'name' | 'file' 
   return source.replace(text, () => put)
 }
 
-/** A fault in TypeScript. Those in Lua are put into the scripts as they are put together (world.ts). */
-export function putBack(fault: InCode): void {
+/** A fault in TypeScript. Those in Lua are put into the scripts as they are put together (world.ts). @returns whether its file was loaded */
+export function putBack(fault: InCode): () => boolean {
   const url = pathToFileURL(join(ROOT, fault.file)).href
   const source = changed(fault)
   let isLoaded = false
@@ -27,7 +27,16 @@ export function putBack(fault: InCode): void {
       return { format: 'module-typescript', source, shortCircuit: true }
     },
   })
-  process.once('exit', () => {
-    if (!isLoaded) console.error(`'${fault.name}': ${fault.file} was never loaded`)
+  return () => isLoaded
+}
+
+const PLACE = /(?:file:\/\/)?(\/[^\s():]+):\d+:\d+\)?$/
+
+/** @returns where an error was thrown, if that is code of the product: a fault that throws is found by it, and one of the world or of Redis is not */
+export function thrownBy({ stack = '' }: Error): string | undefined {
+  const ours = stack.split('\n').flatMap((line) => {
+    const file = PLACE.exec(line)?.[1]
+    return file?.startsWith(`${ROOT}/`) && !file.includes('/node_modules/') ? [file.slice(ROOT.length + 1)] : []
   })
+  return /^(packages|services)\//.test(ours[0] ?? '') ? ours[0] : undefined
 }

@@ -1,31 +1,52 @@
-/** `node try.ts NAME SOCKET SECONDS SEED`: runs with one fault put back, until one breaks a promise or so much CPU is used. Prints one line of JSON. */
-import { putBack } from './hook.ts'
+/**
+ * `node try.ts NAME SOCKET SECONDS SEED`: runs with one fault put back, until one breaks a promise, or the product throws in one, or so much CPU is used.
+ * Prints one line of JSON. Any other error ends it with exit code 1.
+ */
+import { putBack, thrownBy } from './hook.ts'
 import { FAULTS } from './table.ts'
 
 const [, , name, path = '', seconds = '60', seed = '1'] = process.argv
 const fault = FAULTS.find((one) => one.name === name)
 if (fault === undefined) throw new Error(`no fault is called '${name}'`)
-if ('file' in fault) putBack(fault)
+const isLoaded = 'file' in fault ? putBack(fault) : () => true
 const { Redis } = await import('ioredis')
 const { brokenBy, runWorld } = await import('../world.ts')
+const { MUTANTS } = await import('../../ledger/model/mutants.ts')
+const mutant = 'mutant' in fault ? MUTANTS.find((one) => one.name === fault.mutant) : undefined
+if ('mutant' in fault && mutant === undefined) throw new Error(`test/ledger/model/mutants.ts has no '${fault.mutant}'`)
+const planted = mutant && { planted: { kind: 'script' as const, rule: mutant.rule, put: mutant.put } }
 const real = new Redis({ path, retryStrategy: null })
+await real.ping()
 const began = process.cpuUsage()
 const cpu = (): number => {
   const { user, system } = process.cpuUsage(began)
   return (user + system) / 1e6
 }
-const { MUTANTS } = await import('../../ledger/model/mutants.ts')
-const mutant = 'mutant' in fault ? MUTANTS.find((one) => one.name === fault.mutant) : undefined
-if ('mutant' in fault && mutant === undefined) throw new Error(`test/ledger/model/mutants.ts has no '${fault.mutant}'`)
-const planted = mutant && { planted: { kind: 'script' as const, rule: mutant.rule, put: mutant.put } }
+/** of promises that nobody waits for */
+const unheard = Promise.withResolvers<never>()
+process.on('uncaughtException', (error: Error) => unheard.reject(error))
+
 let found: { seed: number; why: string } | undefined
 for (let at = Number(seed); found === undefined && cpu() < Number(seconds); at++) {
-  const report = await runWorld(real, { seed: at, ...sizeOf(at), ...fault.options, ...planted })
-  const [why] = brokenBy(report)
-  if (why !== undefined) found = { seed: report.seed, why }
+  const why = await played(at)
+  if (why !== undefined) found = { seed: at, why }
 }
+if (!isLoaded()) throw new Error('its file was never loaded, so nothing was put back')
 console.log(JSON.stringify({ name, seconds: Number(cpu().toFixed(1)), ...found }))
-real.disconnect()
+process.exit() // a run that has thrown may go on
+
+/** @returns what a run has broken, if anything. @throws what is no fault of the product */
+async function played(at: number): Promise<string | undefined> {
+  try {
+    const run = runWorld(real, { seed: at, ...sizeOf(at), ...fault?.options, ...planted })
+    return brokenBy(await Promise.race([run, unheard.promise]))[0]
+  } catch (error) {
+    await real.ping() // without Redis everything fails
+    const place = thrownBy(error as Error)
+    if (place === undefined || !isLoaded()) throw error
+    return `${place} has thrown: ${(error as Error).message}`
+  }
+}
 
 /** Many small worlds find more in a minute than few large ones; every third is as large as usual. */
 function sizeOf(seed: number) {
