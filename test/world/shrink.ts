@@ -43,6 +43,7 @@ const guiltOf = (report: WorldReport): Set<string> =>
     ...(report.lost.length > 0 ? ['lost'] : []),
     ...(report.twice.length > 0 ? ['twice'] : []),
     ...(report.untrue.length > 0 ? ['untrue'] : []),
+    ...(report.leases.length > 0 ? ['leases'] : []),
     ...(report.problems.length > 0 ? ['problem'] : []),
     ...(brokenBy(report).some((line) => line.startsWith('slow')) ? ['slow'] : []),
   ])

@@ -1,9 +1,27 @@
 /** Internal parts, for the ledger's own tests and benches: records, scripts and verbs of one partition. */
-export { ARGS, COMPLETION, LEAVING, OVER, RESOLUTION, START_ITEM, VERBS, type Verb } from './calls.ts'
+export {
+  ACQUIRED,
+  ARGS,
+  CANCEL_ITEM,
+  COMPLETION,
+  CONFIRM_ITEM,
+  FACT,
+  GRANT_ITEM,
+  GRANTED,
+  LEAST_DELAY_ITEM,
+  LEAVING,
+  OVER,
+  POLICY_ITEM,
+  RESOLUTION,
+  START_ANSWER,
+  START_ITEM,
+  VERBS,
+  type Verb,
+} from './calls.ts'
 export { emptySinceMs } from './fit.ts'
 export * from './lease-life.ts'
 export { trimOutcomes } from './outcomes.ts'
-export { readPending, writePending } from './records/pending-text.ts'
+export { isSameUrl, readPending, writePending } from './records/pending-text.ts'
 export { writeState } from './records/state-text.ts'
 export { readBody, writeBody } from './records/stored-body.ts'
 export { clockRate, redisClock } from './redis-clock.ts'
