@@ -65,7 +65,7 @@ export class Configuration {
 
   /** A process goes by it: from its start on, and a look later each time that it changes, unless it cannot reach Redis. */
   follow({ clock }: Process, wire: Wire, ledger: Pick<Ledger, 'setRates'>, agents: Agents): void {
-    let known = 1
+    let known = 0 // what its ledger has of it: nothing
     const look = (isReachable: boolean): void => {
       if (known === this.version || !isReachable) return
       const before = known

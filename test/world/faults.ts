@@ -24,9 +24,9 @@ const OF_PROCESSES = [
   'slow link',
   'unheard',
 ] as const
-/** To Redis. */
-const OF_REDIS = ['restart', 'lost second', 'announced restart', 'hang', 'clock leap', 'partitions'] as const
-export const FAULTS = [...OF_PROCESSES, ...OF_REDIS, ...OPERATIONS] as const
+/** To Redis, or to all processes at once. */
+const OF_ALL = ['restart', 'lost second', 'announced restart', 'hang', 'clock leap', 'partitions', 'blackout'] as const
+export const FAULTS = [...OF_PROCESSES, ...OF_ALL, ...OPERATIONS] as const
 export type Fault = (typeof FAULTS)[number]
 
 /** How often each falls, beside the others. */
@@ -43,7 +43,8 @@ const WEIGHTS: Record<Fault, number> = {
     'slow link': 12,
     unheard: 8,
   },
-  ...{ restart: 1, 'lost second': 0.7, 'announced restart': 0.3, hang: 0.7, 'clock leap': 3, partitions: 0.5 },
+  ...{ restart: 1, 'lost second': 0.7, 'announced restart': 0.3, hang: 0.7, 'clock leap': 3 },
+  ...{ partitions: 0.5, blackout: 0.5 },
   ...{ stop: 4, pause: 5, block: 3, refetch: 5, delay: 4, crawl: 3, cancel: 1, configuration: 3, policy: 5 },
 }
 
@@ -53,7 +54,7 @@ const EVENTS = 40
 export type Surroundings = {
   timeline: Timeline
   struck(): readonly Struck[]
-  redis(kind: (typeof OF_REDIS)[number], dice: Dice): void
+  all(kind: (typeof OF_ALL)[number], dice: Dice): void
   operators(): Operators | undefined
   points: readonly string[]
   passed(point: string): void
@@ -124,9 +125,9 @@ export function startFaults(
   })
 
   const arm = (number: number, kind: Fault, own: Dice): void => {
-    if (isOf(OF_REDIS, kind)) {
+    if (isOf(OF_ALL, kind)) {
       note(number, kind, '')
-      around.redis(kind, own)
+      around.all(kind, own)
     } else if (isOf<OperationKind>(OPERATIONS, kind)) {
       const operators = around.operators()
       if (operators === undefined) return

@@ -14,12 +14,12 @@ import { START, type Timeline } from './timeline.ts'
 /** URLs in a job, as the client makes them. */
 const BATCH = 50
 const READ_EVERY_MS = 1_000
-/** A crawl that may be cancelled, and one that may be paused; most URLs are of neither. */
-export const CRAWLS = { others: 'others', short: 'short' } as const
-const NAMES = [DEFAULT_CRAWL, ...Object.values(CRAWLS)]
+/** A crawl that may be paused, and some that may be cancelled; most URLs are of neither. */
+export const CRAWLS = { others: 'others', short: ['short-1', 'short-2', 'short-3', 'short-4'] } as const
+const NAMES = [DEFAULT_CRAWL, CRAWLS.others, ...CRAWLS.short]
 /** Of all URLs, those that are handed over at once. */
 const AT_ONCE = 0.6
-const PORTIONS = 6
+const PORTIONS = 24
 
 export type FrontierOptions = {
   timeline: Timeline
@@ -34,8 +34,8 @@ export type FrontierOptions = {
   tags: () => readonly string[]
   /** so often a URL is requested, for each time that it was handed over */
   maxAttempts: number
-  /** some URLs are of the agent whose pages workers of a pool fetch */
-  hasPool: boolean
+  /** one URL of so many is of the agent whose pages workers of a pool fetch; undefined: none */
+  poolEvery: number | undefined
   /** hosts whose pace is not their own: they get fewer URLs */
   sharing: readonly string[]
 }
@@ -114,9 +114,10 @@ export class Frontier {
       const answered = outcome.kind === 'fetched' || outcome.kind === 'redirected' ? outcome.status : undefined
       if (answered !== undefined && !byUrl.get(url)?.some(({ status, cut }) => status === answered && !cut))
         wrong.push(`${id} was ${outcome.kind} with ${answered}, which ${url} never answered`)
-      if (isAtEase && cancelledAt !== undefined && outcome.kind === 'refused' && outcome.reason === 'cancelled') {
-        const tookMs = (this.#readAt.get(id) ?? 0) - cancelledAt
-        const isOlder = (this.#pouredAt.get(id) ?? now) < cancelledAt - CANCELLED_MS
+      const cancelled = cancelledAt?.get(this.#known.get(id)?.crawl ?? DEFAULT_CRAWL)
+      if (isAtEase && cancelled !== undefined && outcome.kind === 'refused' && outcome.reason === 'cancelled') {
+        const tookMs = (this.#readAt.get(id) ?? 0) - cancelled
+        const isOlder = (this.#pouredAt.get(id) ?? now) < cancelled - CANCELLED_MS
         if (isOlder && tookMs > CANCELLED_MS)
           wrong.push(`${id} ended ${Math.round(tookMs / 1_000)} s after its crawl was cancelled`)
       }
@@ -226,7 +227,8 @@ export type AboutRun = {
   isAtEase: boolean
   /** each exchange has ended, and Redis has heard of it */
   isWhole: boolean
-  cancelledAt: number | undefined
+  /** crawl → when it was cancelled */
+  cancelledAt: ReadonlyMap<string, number> | undefined
 }
 
 /** A gateway looks for URLs of cancelled crawls once a second. */
@@ -240,11 +242,8 @@ const SHORT_LIFE_MS = 40 * SECOND
 
 /** Hosts that share a pace are three (grouped.ts). */
 const SHARED_BY = 3
-/** One URL of so many is fetched by workers of a pool: more than they do in time would be a tail in which nothing else happens. */
-const OF_POOL = 30
-
 /** Each site's URLs, in turns: so many that all sites are done at about the same time. */
-function urlsOf({ sites, busyMs, dice, hasPool, sharing }: FrontierOptions): Known[] {
+function urlsOf({ sites, busyMs, dice, poolEvery, sharing }: FrontierOptions): Known[] {
   const counts = sites.map(({ host, everyMs, origins }) =>
     Math.ceil(busyMs / everyMs / origins.length / (sharing.includes(host) ? SHARED_BY : 1)),
   )
@@ -258,8 +257,8 @@ function urlsOf({ sites, busyMs, dice, hasPool, sharing }: FrontierOptions): Kno
           id: `${at}-${port}-${n}`,
           url: `${origin}/${n % 10 === 9 ? 'private/' : ''}${n}`,
           expiresAt: START + (dice.below(60) === 0 ? SECOND + dice.below(SHORT_LIFE_MS) : 24 * HOUR),
-          ...(hasPool && dice.below(OF_POOL) === 0 ? { agent: POOL_AGENT } : {}),
-          ...(crawl < 2 ? { crawl: CRAWLS.others } : crawl === 2 ? { crawl: CRAWLS.short } : {}),
+          ...(poolEvery !== undefined && dice.below(poolEvery) === 0 ? { agent: POOL_AGENT } : {}),
+          ...(crawl < 2 ? { crawl: CRAWLS.others } : crawl === 2 ? { crawl: dice.pick(CRAWLS.short) } : {}),
           ...(dice.below(20) === 0 ? { priority: 'high' as const } : {}),
         })
       }

@@ -22,10 +22,13 @@ const rules =
 /** The first sites are those that others lead to. */
 const REDIRECTED_TO = 6
 
+type Page = (path: string, dice: Dice) => Answer
 type Manner = {
   /** @param times  that it was asked for before */
   robots: (dice: Dice, times: number) => Answer
-  page: (path: string, dice: Dice) => Answer
+  page: Page
+  /** in its place, one for each site: pages that depend on those before */
+  pages?: () => Page
   /** what robots.txt asks for between two requests, ms */
   delayMs?: number
   /** of an exchange, on average, ms */
@@ -49,9 +52,19 @@ function slowConnect(dice: Dice): number {
 }
 /** So many of the sites that have something about them connect slowly besides. */
 const SLOW_CONNECT = 0.15
+/** Whoever asks at the same time is told so as well, with another wait, and by answers that overtake each other. */
+function asksForLess(): Page {
+  let left = 0
+  return (path, dice) => {
+    left = left > 0 ? left - 1 : dice.below(25) === 0 ? 2 : 0
+    if (left === 0) return usual(path, dice)
+    return { status: 429, headers: { 'retry-after': String(2 + dice.below(7)) }, serveMs: dice.between(5, 2_000) }
+  }
+}
 
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
 const ELSEWHERE = 'its robots.txt is elsewhere'
+const ANOTHER_FILE = 'its robots.txt is another file'
 /** Only by a clock of Redis that is right it opens in time. */
 const OPENS_LATER = 'lets nobody in at first'
 const OPENS_AT = 60 * SECOND * Math.ceil((START + 40 * SECOND) / (60 * SECOND))
@@ -81,8 +94,9 @@ const MANNERS: Record<string, Manner> = {
   'hangs up now and then': { robots: OPEN, page: nowAndThen(20, { status: 0, serveMs: 20 }) },
   'asks for less now and then': {
     robots: OPEN,
-    page: nowAndThen(25, { status: 429, headers: { 'retry-after': '7' }, serveMs: 5 }),
-    takesMs: 250,
+    page: usual,
+    pages: asksForLess,
+    takesMs: 500,
   },
   'asks to wait beside a page now and then': {
     robots: OPEN,
@@ -124,7 +138,7 @@ const MANNERS: Record<string, Manner> = {
     page: usual,
     takesMs: 500,
   },
-  'its robots.txt is another file': {
+  [ANOTHER_FILE]: {
     robots: () => ({ status: 301, headers: { location: '/rules.txt' }, serveMs: 5 }),
     page: (path, dice) => (path === '/rules.txt' ? (dice.below(5) === 0 ? LESS : OPEN()) : usual(path, dice)),
     takesMs: 200,
@@ -158,13 +172,19 @@ export const addressOf = (index: number): string => {
 /**
  * @param isSteady  the clock of Redis never leaps
  * @param plain     so many of all sites have nothing about them, [0, 1]
+ * @param manners   how the others are
  */
-export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLAIN): Site {
-  const any = dice.next() < plain ? 'plain' : dice.pick(NAMES)
+export function siteOf(
+  index: number,
+  dice: Dice,
+  isSteady: boolean,
+  { plain = PLAIN, manners = NAMES }: { plain?: number | undefined; manners?: readonly string[] | undefined },
+): Site {
+  const any = dice.next() < plain ? 'plain' : dice.pick(manners)
   const drawn = any === OPENS_LATER && !isSteady ? 'plain' : any
   // The judge takes the last answer to a robots.txt for the one in force, also one that a redirect of another site has led to; the fleet
-  // goes on under a fresh copy (docs/spec/robots.md §6)
-  const isChanging = drawn === FAILS_AT_FIRST || drawn === ELSEWHERE
+  // goes on under a fresh copy (docs/spec/robots.md §6). Of two robots fetches that lead to one file it cannot tell which of them a request for that file follows
+  const isChanging = drawn === FAILS_AT_FIRST || drawn === ELSEWHERE || drawn === ANOTHER_FILE
   const name = index < REDIRECTED_TO && isChanging ? 'plain' : drawn
   const manner = MANNERS[name] as Manner
   const host = `site-${index}.test`
@@ -174,6 +194,7 @@ export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLA
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
   const isSlow = manner.connectMs === undefined && dice.next() < (1 - plain) * SLOW_CONNECT
   const connectMs = isSlow ? slowConnect : manner.connectMs
+  const pageOf = manner.pages?.() ?? manner.page
   return {
     host,
     address: addressOf(index),
@@ -183,6 +204,6 @@ export function siteOf(index: number, dice: Dice, isSteady: boolean, plain = PLA
     everyMs: delayMs + (manner.takesMs ?? 35) + (isSlow ? 865 : 0),
     ...(connectMs && { connectMs }),
     ...(manner.opensAt === undefined ? {} : { opensAt: manner.opensAt }),
-    answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : manner.page(path, own)),
+    answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : pageOf(path, own)),
   }
 }

@@ -11,6 +11,7 @@ import type { Configuration, Values } from './configuration.ts'
 import type { Dice } from './dice.ts'
 import { started } from './fleet.ts'
 import { CRAWLS } from './frontier.ts'
+import type { Holds } from './holds.ts'
 import type { Process } from './process.ts'
 import type { Shut } from './shut.ts'
 import type { Site } from './sites.ts'
@@ -29,8 +30,11 @@ export const OPERATIONS = [
 ] as const
 export type OperationKind = (typeof OPERATIONS)[number]
 
+/** What a process knows of Redis's clock is as near as that: a stop that ends at an instant may end so much earlier. */
+const NEAR_MS = 500
 /** Sites of one act, at most. */
 const AT_ONCE = 12
+const MOST_POLICIES = 4
 const BY = { by: 'the world', reason: 'to see what happens' }
 
 export type OperatorOptions = {
@@ -40,17 +44,20 @@ export type OperatorOptions = {
   configuration: Configuration
   closed: Closed
   shut: Shut
+  holds: Holds
   sites: readonly Site[]
-  /** the clock of Redis never leaps in this run: hours and ends of stops are by it */
+  /** the clock of Redis never leaps in this run: hours are by it */
   isSteady: boolean
   /** all of the fleet has been stopped */
   isStill: () => boolean
+  /** by so much the clock of Redis is ahead of true time, ms */
+  redisAhead(): number
 }
 
 export type Operators = {
   stops: StopLine[]
-  /** when the crawl was surely cancelled whose URLs may be; undefined: it was not */
-  readonly cancelledAt: number | undefined
+  /** crawl → when it was surely cancelled */
+  cancelledAt: ReadonlyMap<string, number>
   /** the number of partitions has changed */
   reopen(): Promise<void>
   /**
@@ -62,7 +69,7 @@ export type Operators = {
 }
 
 export async function startOperators(options: OperatorOptions): Promise<Operators> {
-  const { timeline, process, configuration, closed, shut, sites, isSteady } = options
+  const { timeline, process, configuration, closed, shut, holds, sites, isSteady } = options
   const { clock } = process
   const open = (): Promise<LedgerWithViews> => started(process, () => openLedgerWithViews(options.open()))
   let ledger = await open()
@@ -74,7 +81,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
   const stops: StopLine[] = []
   const refetched: { origin: string; at: number }[] = []
   let isChanging = false
-  let cancelledAt: number | undefined
+  const cancelledAt = new Map<string, number>()
 
   /** Until Redis has said that it is done. @returns false when it is refused, such as: it is not stopped any more */
   const surely = async (act: () => Promise<unknown>): Promise<boolean> => {
@@ -105,18 +112,31 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
       // What waits for a stopped address looks it up again after half a minute
       for (const end of opens) end(name === address ? at + 30_000 : at)
     }
-    const untilMs = isSteady && dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
-    const calledAt = timeline.now
-    const until = untilMs === undefined ? {} : { until: calledAt + untilMs }
-    await surely(() => ledger.stop({ names: [name], ...BY, ...until }))
-    const line: StopLine = { name, at: timeline.now, ...until }
-    if (line.until === undefined || line.until > line.at) stops.push(line)
-    if (untilMs !== undefined) await clock.sleep(untilMs)
-    else {
+    const untilMs = dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
+    const { now: calledAt } = timeline
+    const leapMs = options.redisAhead()
+    const until = untilMs === undefined ? undefined : ledger.wall() + untilMs
+    await surely(() => ledger.stop({ names: [name], ...BY, ...(until === undefined ? {} : { until }) }))
+    // The end is by Redis's clock as this process knew it, and by the ledger's time from then on
+    const isKnown =
+      until === undefined ||
+      (leapMs === options.redisAhead() && Math.abs(ledger.wall() - timeline.now - leapMs) < NEAR_MS)
+    const endsAt = untilMs === undefined ? Number.POSITIVE_INFINITY : calledAt + untilMs - NEAR_MS
+    if (isKnown && endsAt > timeline.now) {
+      stops.push({ name, at: timeline.now, ...(untilMs === undefined ? {} : { until: endsAt }) })
+      if (name !== address) holds.begin('stopped', name, calledAt, timeline.now)
+    }
+    if (untilMs !== undefined) {
+      await clock.sleep(Math.max(0, endsAt - timeline.now))
+      holds.end('stopped', name, timeline.now)()
+      await clock.sleep(2 * NEAR_MS)
+    } else {
       await forAWhile(dice, mostMs)
       // A lift ends every stop of that name.
       for (const one of stops) if (one.name === name) one.lifted ??= { at: timeline.now }
+      const isLifted = holds.end('stopped', name, timeline.now)
       await surely(() => ledger.lift({ names: [name], ...BY }))
+      isLifted()
     }
     open(timeline.now + SECOND)
   }
@@ -139,36 +159,43 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     const place = `${gate} ${where}`
     if (underWay.has(place)) return // what ends one would end the other
     underWay.add(place)
-    const opens = closed.begin(origin, timeline.now)
+    const { now: calledAt } = timeline
+    const opens = closed.begin(origin, calledAt)
+    holds.call(gate, origin)
     if (await surely(() => ledger.operate(begin, agents))) shut.begin(gate, where, timeline.now)
+    holds.begin(gate, origin, calledAt, timeline.now)
     await forAWhile(dice, mostMs)
     shut.end(gate, where, timeline.now)
+    const isOver = holds.end(gate, origin, timeline.now)
     await surely(() => ledger.operate({ origin, action: end, ...BY }, agents))
+    isOver()
     opens(timeline.now + SECOND)
     underWay.delete(place)
   }
 
-  /** One change of the configuration at a time: forth, and back. */
+  /** One change of the configuration at a time: forth in some steps, and back. */
   const changing = async (
-    values: Partial<Values>,
+    steps: readonly Partial<Values>[],
     back: Partial<Values>,
-    where: string | undefined,
+    where: readonly (string | undefined)[],
     dice: Dice,
     mostMs: number,
   ) => {
     if (isChanging) return
     isChanging = true
-    const open = closed.begin(where, timeline.now)
-    configuration.change(values)
-    await surely(() => ledger.setRates(configuration.rates()))
-    configuration.counts(timeline.now)
-    await forAWhile(dice, mostMs)
+    const opens = where.map((one) => closed.begin(one, timeline.now))
+    for (const values of steps) {
+      configuration.change(values)
+      await surely(() => ledger.setRates(configuration.rates()))
+      configuration.counts(timeline.now)
+      await forAWhile(dice, mostMs / steps.length)
+    }
     // While the fleet stands still nobody changes anything but the number of partitions
     while (options.isStill()) await forAWhile(dice, mostMs)
     configuration.change(back)
     configuration.counts(timeline.now)
     await surely(() => ledger.setRates(configuration.rates()))
-    open(timeline.now + 2 * SECOND)
+    for (const open of opens) open(timeline.now + 2 * SECOND)
     isChanging = false
   }
 
@@ -183,19 +210,24 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         refetched.push({ origin, at: timeline.now })
         await surely(() => ledger.operate({ origin, action: 'refetch', ...BY }, agents))
       }),
-    async delay(dice) {
-      const { host, origins } = dice.pick(sites)
-      const origin = dice.pick(origins)
-      const lastsMs = dice.between(2_000, 20_000)
-      const open = closed.begin(origin, timeline.now)
-      const [begun, until, delayMs] = [timeline.now, ledger.wall() + lastsMs, dice.between(1_200, 4_000)]
-      for (const one of configuration.byHand) if (one.host === host) one.to = Math.min(one.to, begun) // it takes the place of an earlier one
-      await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
-      if (isSteady && origins.length === 1)
-        configuration.byHand.push({ host, delayMs, from: timeline.now, to: begun + lastsMs - SECOND })
-      await clock.sleep(lastsMs)
-      open(timeline.now + 2 * SECOND)
-    },
+    delay: (dice) =>
+      atSome(dice, async (origin) => {
+        const host = hostOf(origin)
+        const isAlone = sites.some((site) => site.host === host && site.origins.length === 1)
+        const lastsMs = dice.between(2_000, 20_000)
+        const delayMs = dice.between(1_200, 4_000)
+        const open = closed.begin(origin, timeline.now)
+        const { now: begun } = timeline
+        for (const one of configuration.byHand) if (one.host === host) one.to = Math.min(one.to, begun) // it takes the place of an earlier one
+        const isSet = holds.delay(origin, delayMs, begun)
+        const until = ledger.wall() + lastsMs
+        await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
+        const to = begun + lastsMs - SECOND
+        if (isSteady) isSet(timeline.now, to)
+        if (isSteady && isAlone) configuration.byHand.push({ host, delayMs, from: timeline.now, to })
+        await clock.sleep(lastsMs)
+        open(timeline.now + 2 * SECOND)
+      }),
     async crawl(dice) {
       const name = dice.pick([CRAWLS.others, CRAWLS.others, DEFAULT_CRAWL])
       const change = (state: 'paused' | 'running', weight: number) =>
@@ -206,40 +238,36 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
       await change('running', 1 + dice.below(5))
       open(timeline.now + SECOND)
     },
-    async cancel() {
-      const isDone = await surely(() =>
-        ledger.changeCrawl({ name: CRAWLS.short, change: { state: 'cancelled' }, ...BY }),
-      )
-      if (isDone) cancelledAt ??= timeline.now
+    async cancel(dice) {
+      const name = dice.pick(CRAWLS.short)
+      const isDone = await surely(() => ledger.changeCrawl({ name, change: { state: 'cancelled' }, ...BY }))
+      if (isDone && !cancelledAt.has(name)) cancelledAt.set(name, timeline.now)
     },
     configuration: (dice) => {
       const { minDelayMs } = configuration.values
-      return changing(
-        { minDelayMs: Math.round(minDelayMs * dice.between(1.2, 2.5)) },
-        { minDelayMs },
-        undefined,
-        dice,
-        15_000,
-      )
+      const longerMs = Math.round(minDelayMs * dice.between(1.2, 2.5))
+      const steps = [{ minDelayMs: longerMs }, { minDelayMs: Math.round(longerMs * dice.between(1.2, 2)) }]
+      return changing(steps.slice(0, 1 + dice.below(2)), { minDelayMs }, [undefined], dice, 15_000)
     },
     policy(dice) {
-      const { host } = dice.pick(sites)
+      const hosts = [...new Set(Array.from({ length: 1 + dice.below(MOST_POLICIES) }, () => dice.pick(sites).host))]
       const { policies } = configuration.values
       const hour = Math.floor((timeline.now / 3_600_000) % 24)
       const later = `${String((hour + 2) % 24).padStart(2, '0')}:00-${String((hour + 4) % 24).padStart(2, '0')}:00`
-      const policy = dice.pick([
-        { delayMs: Math.round(dice.between(1_500, 4_000)) },
-        { requestsPerDay: 1 + dice.below(10) },
-        ...(isSteady ? [{ hours: later }] : []),
+      const drawn = hosts.map((host) => [
+        host,
+        dice.pick([
+          { delayMs: Math.round(dice.between(1_500, 4_000)) },
+          { requestsPerDay: 1 + dice.below(10) },
+          ...(isSteady ? [{ hours: later }] : []),
+        ]),
       ])
-      return changing({ policies: { ...policies, [host]: policy } }, { policies }, host, dice, 20_000)
+      return changing([{ policies: { ...policies, ...Object.fromEntries(drawn) } }], { policies }, hosts, dice, 20_000)
     },
   }
   return {
     stops,
-    get cancelledAt() {
-      return cancelledAt
-    },
+    cancelledAt,
     async reopen() {
       const former = ledger
       ledger = await open()

@@ -44,6 +44,7 @@ const guiltOf = (report: WorldReport): Set<string> =>
     ...(report.twice.length > 0 ? ['twice'] : []),
     ...(report.untrue.length > 0 ? ['untrue'] : []),
     ...(report.shut.length > 0 ? ['shut'] : []),
+    ...(report.leases.length > 0 ? ['leases'] : []),
     ...(report.problems.length > 0 ? ['problem'] : []),
     ...(brokenBy(report).some((line) => line.startsWith('slow')) ? ['slow'] : []),
   ])

@@ -2,13 +2,17 @@
 export {
   ACQUIRED,
   ARGS,
+  CANCEL_ITEM,
   COMPLETION,
   CONFIRM_ITEM,
+  FACT,
   GRANT_ITEM,
   GRANT_WAIT,
   GRANTED,
+  LEAST_DELAY_ITEM,
   LEAVING,
   OVER,
+  POLICY_ITEM,
   RESOLUTION,
   START_ANSWER,
   START_ITEM,
@@ -18,7 +22,7 @@ export {
 export { emptySinceMs } from './fit.ts'
 export * from './lease-life.ts'
 export { trimOutcomes } from './outcomes.ts'
-export { readPending, writePending } from './records/pending-text.ts'
+export { isSameUrl, readPending, writePending } from './records/pending-text.ts'
 export { writeState } from './records/state-text.ts'
 export { readBody, writeBody } from './records/stored-body.ts'
 export { clockRate, redisClock } from './redis-clock.ts'

@@ -24,7 +24,14 @@ export type FoundBy = Record<string, { seed: number; seconds: number; by: string
 const OTHERS = { crawlers: 8, sites: 12, plain: 0.2, busySeconds: 40, faultEveryMs: 1_000, fetchers: 2 }
 /** Nothing goes wrong: how fast it is shows what nobody is waited for. */
 const CALM = { faultEveryMs: 0, permits: 0, proxies: 0, sites: 40, busySeconds: 30 } as const
-const LEAPS = { kinds: ['clock leap', 'crash', 'restart'], faultEveryMs: 4_000, sites: 24, busySeconds: 60 } as const
+/** Processes come and go, so that one that has just started may be the first to see a leap. */
+const LEAPS = {
+  leaps: true,
+  kinds: ['clock leap', 'crash', 'restart'],
+  faultEveryMs: 1_500,
+  sites: 24,
+  busySeconds: 60,
+} as const
 const LOSSES = { kinds: ['lost second', 'restart'], faultEveryMs: 15_000, sites: 24, busySeconds: 60 } as const
 /** Orders wait for slots, and exchanges take long. */
 const QUEUES = { slots: 4, fetchers: 2, sites: 24, plain: 0.1, busySeconds: 40, faultEveryMs: 2_000 } as const
@@ -48,6 +55,11 @@ const AT_EASE = {
 } as const
 /** The number of partitions changes, and policies outlast that. */
 const MOVES = { kinds: ['partitions', 'policy'], faultEveryMs: 8_000, sites: 24, plain: 0.5, busySeconds: 60 } as const
+/** Delays become longer while they run, and while requests are in flight. */
+const LONGER = { ...OPERATORS, kinds: ['delay', 'policy', 'configuration', 'refetch', 'crash'] } as const
+/** Lanes are held by what operators do. */
+const HELD = { ...OPERATORS, kinds: ['stop', 'pause', 'block', 'refetch'], faultEveryMs: 1_000 } as const
+const CANCELS = { ...QUEUES, kinds: ['cancel'], faultEveryMs: 4_000, plain: 0.3 } as const
 
 const SENDING = 'packages/sending/src'
 const inCode: InCode[] = [
@@ -559,12 +571,12 @@ const inScripts: InScripts[] = (
     [
       'a robots fetch owes the delay from before it',
       'changelog 0.1.0: the longest known crawl-delay is owed also by the request that brought it',
-      {},
+      LONGER,
     ],
     [
       'a longer delay does not count for the lane of the host',
       'changelog: the host owes a delay that was raised while a request of another port was in flight (repro pace-lane-raise)',
-      OPERATORS,
+      LONGER,
     ],
     ['the delay counts from the beginning', 'changelog: the delay counts from when the connection is closed', {}],
     ['elapsed time is believed without limit', 'rule', {}],
@@ -577,7 +589,7 @@ const inScripts: InScripts[] = (
     [
       'a longer delay does not count for delays that run',
       'changelog: a delay that becomes longer is measured from the end',
-      OPERATORS,
+      LONGER,
     ],
     ['reap does not wait for the quarantine', 'promise 6', {}],
     ['a started lease ends with its reservation', 'promise 1', QUEUES],
@@ -586,10 +598,14 @@ const inScripts: InScripts[] = (
       'changelog: a gate that opens or closes between reservation and start',
       OPERATORS,
     ],
-    ['reserve relies on gates that stood open once', 'changelog: gates', OPERATORS],
+    ['reserve relies on gates that stood open once', 'changelog: gates', HELD],
     ['a secondary lease overlaps', 'promise 1', OTHERS],
     ['a secondary lease ignores the due time', 'promise 1', OTHERS],
-    ['a hop is not noted as a robots fetch', 'changelog 0.1.0: at most one request for robots.txt is in flight', {}],
+    [
+      'a hop is not noted as a robots fetch',
+      'changelog 0.1.0: at most one request for robots.txt is in flight',
+      { manners: ['its robots.txt is elsewhere'], plain: 0.3, sites: 24 },
+    ],
     [
       'the pace lane of a permit owes what the permit asked for',
       'repro delay-host',
@@ -599,58 +615,74 @@ const inScripts: InScripts[] = (
     ['the clock may run backwards', 'changelog 0.1.0: a clock of Redis that leaps', LEAPS],
     ['a clock that is ahead is believed', 'changelog 0.1.0: a clock of Redis that leaps', LEAPS],
     ['a process that has just started is believed at once', 'decision 0014', LEAPS],
-    ['leases are granted in doubt', 'decision 0014', LEAPS],
+    [
+      'leases are granted in doubt',
+      'decision 0014',
+      { kinds: ['blackout'], faultEveryMs: 15_000, sites: 24, busySeconds: 60 },
+    ],
     [
       'fences begin anew with a Redis that has forgotten them',
       'spec §2: fences rise also after Redis lost its tail',
       LOSSES,
     ],
     ['an unused lease opens the lane at once', 'rule', OTHERS],
-    ['a shorter Retry-After shortens', 'rule', {}],
+    [
+      'a shorter Retry-After shortens',
+      'rule',
+      { manners: ['asks for less now and then'], plain: 0, poolEvery: 2, workers: 12, sites: 12, faultEveryMs: 0 },
+    ],
     ['an id is not free after its outcome', 'spec §5', {}],
-    ['a job that comes again stores again', 'promise 4', {}],
+    [
+      'a job that comes again stores again',
+      'promise 4',
+      { kinds: ['crash point'], points: ['intake.after-store', 'intake.done'], faultEveryMs: 500, sites: 24 },
+    ],
     ['a stored id is stored again', 'promise 4', LOSSES],
     ['storing makes a lane in flight due', 'rule', {}],
-    ["an operator's delay is not owed", 'repro order-requests-longer', OPERATORS],
-    ['start does not look at a raise', 'promise 14', OPERATORS],
-    ['a raise does not count while a delay runs', 'promise 14', OPERATORS],
-    ['a policy has no delay', 'promise 15', OPERATORS],
-    ['a longer policy waits for the next request', 'promise 15', OPERATORS],
-    ['a budget is never spent', 'promise 15; repro repartition-budget', OPERATORS],
-    ['a held lane is reserved', 'promise 2', OPERATORS],
+    ["an operator's delay is not owed", 'repro order-requests-longer', LONGER],
+    ['start does not look at a raise', 'promise 14', LONGER],
+    ['a raise does not count while a delay runs', 'promise 14', LONGER],
+    ['a policy has no delay', 'promise 15', LONGER],
+    ['a longer policy waits for the next request', 'promise 15', LONGER],
+    ['a budget is never spent', 'promise 15; repro repartition-budget', LONGER],
+    ['a held lane is reserved', 'promise 2', HELD],
     ['a permit is granted although the pace lane is closed', 'promise 1', OTHERS],
-    [
-      'a pause holds for its own origin alone',
-      'changelog: a pause holds for all schemes and ports of the host',
-      OPERATORS,
-    ],
-    ['a stop covers its own name alone', 'promise 10', OPERATORS],
-    ['a stop ends by the time of the ledger', 'promise 10', OPERATORS],
+    ['a pause holds for its own origin alone', 'changelog: a pause holds for all schemes and ports of the host', HELD],
+    ['a stop covers its own name alone', 'promise 10', HELD],
+    ['a stop ends by the time of the ledger', 'promise 10', { ...HELD, leaps: true, kinds: ['stop', 'clock leap'] }],
     ['back-off is not noted', 'promise 2', {}],
-    ['an answer opens all gates', 'promise 2', {}],
+    ['an answer opens all gates', 'promise 2', HELD],
     ['the wrong list loses its head', 'promise 4', {}],
     ['store puts a URL over the head', 'promise 4', {}],
     ['a lane with high URLs alone is forgotten', 'promise 4', {}],
     ['a lane with URLs of other crawls alone is forgotten', 'promise 4', {}],
     ['outcomes of all crawls come in one stream', 'spec §5', {}],
-    ['what is in flight is cancelled', 'changelog: cancel', OPERATORS],
-    ['a reservation outlives the URLs that are cancelled', 'changelog: cancel', OPERATORS],
-    ['what was not started is completed', 'leases.md', {}],
+    ['what is in flight is cancelled', 'changelog: cancel', CANCELS],
+    ['a reservation outlives the URLs that are cancelled', 'changelog: cancel', CANCELS],
+    ['what was not started is completed', 'leases.md', LOSSES],
     ['start grants a second time', 'leases.md', {}],
-    ['a lease that is over is extended', 'changelog: a lease whose time is over', OTHERS],
-    ['a lease that is over is confirmed', 'changelog: a lease whose time is over is not confirmed', {}],
+    [
+      'a lease that is over is extended',
+      'changelog: a lease whose time is over',
+      { ...OTHERS, kinds: ['hang', 'freeze', 'slow link'] },
+    ],
+    [
+      'a lease that is over is confirmed',
+      'changelog: a lease whose time is over is not confirmed',
+      { kinds: ['hang'], faultEveryMs: 20_000, sites: 24, manners: ['connects slowly'], plain: 0 },
+    ],
     ['record accepts any fence', 'promise 3', {}],
     [
       'an announced restart outlives what was granted after it',
       'promise 7',
-      { kinds: ['announced restart', 'restart', 'crash'], faultEveryMs: 15_000, sites: 24 },
+      { kinds: ['announced restart', 'lost second'], faultEveryMs: 15_000, sites: 24, busySeconds: 60 },
     ],
   ] as const
 ).map(([mutant, of, options]) => ({
   name: mutant,
   mutant,
   of,
-  options: options as InScripts['options'] & object,
+  options: { untilWrong: true, ...(options as InScripts['options'] & object) },
   ...(CANNOT[mutant] === undefined ? {} : { cannot: CANNOT[mutant] }),
 }))
 
