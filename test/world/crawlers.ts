@@ -138,7 +138,9 @@ async function someOrders(process: Process, manner: Manner, around: Around): Pro
       const came = await underPermit(process, manner, around, order, { url: order.url, userAgent })
       if (came === 'nothing sent') return
       if (came === undefined) return complete(process, manner, around, order, { error: 'no answer' })
-      const further = dice.below(3) === 0 ? await furtherRequest(process, around, order, userAgent) : undefined
+      const isLess = came.status === 429 || came.status === 503 || came.headers?.['retry-after'] !== undefined
+      const isWanted = !isLess && dice.below(3) === 0 // docs/pools.md
+      const further = isWanted ? await furtherRequest(process, around, order, userAgent) : undefined
       await complete(process, manner, around, order, {
         status: came.status,
         headers: Object.entries(came.headers ?? {}),

@@ -166,7 +166,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   const leases = new Leases(timeline, holds, SETTINGS.quarantineMs)
   const observer = {
     ran(name: string, args: readonly unknown[], reply: unknown, process: Process): void {
-      if (name === 'decorum_record') web.known(String(args[RECORD_ORIGIN]), process)
+      if (name === 'decorum_record' && Array.isArray(reply) && reply[2] === 'completed')
+        web.known(String(args[RECORD_ORIGIN]), process)
       coverage.ran(name, args, reply)
       leases.ran(name, args, reply)
     },

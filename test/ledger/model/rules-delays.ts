@@ -1,6 +1,17 @@
 /** The rules of delays: what a request owes, and when a lane opens whose delay has become longer since, or whose last exchange was lost. */
 import { policyOf } from './rules-policies.ts'
-import { agentOf, hasChanged, type Lane, type Lease, type Model, ms, type Origin, originAt, originOf } from './state.ts'
+import {
+  agentOf,
+  HOLD_MS,
+  hasChanged,
+  type Lane,
+  type Lease,
+  type Model,
+  ms,
+  type Origin,
+  originAt,
+  originOf,
+} from './state.ts'
 
 /** The delay that an operator demands, while he does. */
 export const byHand = ({ override }: Origin, now: number): number =>
@@ -42,12 +53,11 @@ const owedNow = (m: Model, lane: string, of: string | undefined, now: number): n
 /** When a lane opens that is due at an instant, by what agent and policy ask now and by what Redis may have lost. */
 export function opensAt(m: Model, name: string, due: number, now: number): number {
   const known = m.leastDelays?.agents.get(agentOf(name))
-  const raised = known !== undefined && known.changedAt + known.least > now ? known.changedAt : 0
+  const raised = known !== undefined && known.changedAt + HOLD_MS + known.least > now ? known.changedAt : 0
   const changed = Math.max(raised, policyOf(m, originOf(name), now).changedAt ?? 0)
   const last = m.lanes.get(name)?.last
   const [at, until] = m.lost === undefined ? [0, 0] : [m.lost.at, m.lost.until]
   if (changed === 0 && at === 0) return due
-  if (last !== undefined && last.ended > changed && last.ended > at) return due
   const isLost = at > 0 && at >= (last?.ended ?? 0)
   const since = Math.max(last?.ended ?? changed, isLost ? until : 0)
   return Math.max(due, since + Math.max(isLost ? (last?.owed ?? 0) : 0, owedNow(m, name, last?.of, now)))

@@ -11,11 +11,12 @@
   {tag}:epoch  the field EPOCH.leastDelays: LEAST_DELAY in layout.ts
 ]]
 local leastDelays = {} -- agent → its least delay, and when it was changed
--- The longest least delay, and when every delay has ended that began before the latest change.
-local longestLeast, raisesEnd = 0, 0
+-- The longest least delay, and when every delay has ended that began, or was set for the end of a quarantine (reap),
+-- before the latest change: a quarantine is shorter than holdMs.
+local longestLeast, raisesEnd, mostAhead = 0, 0, tonumber(ARGV[ARG.holdMs])
 for name, least, changedAt in string.gmatch(leastDelaysText or '', LEAST_DELAY.pattern) do
   leastDelays[name] = { least = tonumber(least), changedAt = tonumber(changedAt) }
-  longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, changedAt + least)
+  longestLeast, raisesEnd = math.max(longestLeast, tonumber(least)), math.max(raisesEnd, changedAt + mostAhead + least)
 end
 
 -- The delay that agent, site and policy demand after every request of a lane, as far as the whole fleet knows it; and
@@ -99,7 +100,7 @@ end
 -- before may still run; otherwise 0.
 local function changedAt(lane)
   local known = raisesEnd > now and leastDelays[agentOf(lane)]
-  local changed = known and known.changedAt + known.least > now and known.changedAt or 0
+  local changed = known and known.changedAt + mostAhead + known.least > now and known.changedAt or 0
   if not policiesText then return changed end
   local policyChanged = policyOf(originOf(lane)).changedAt or 0
   return math.max(changed, --[[rule:a-longer-policy-counts-while-a-delay-runs]] policyChanged --[[end]])
@@ -109,10 +110,9 @@ end
 -- has lost its end. A delay that has become shorter counts from the next request on.
 local function opensAt(lane, due)
   local changed = changedAt(lane)
-  if changed == 0 and lostAt == 0 then return due end
+  if --[[rule:a-raise-counts-while-a-delay-runs]] changed == 0 --[[end]] and lostAt == 0 then return due end
+  -- The end of an exchange may be ahead (reap), with a delay from before the change: when it ended says nothing.
   local ended, owed, of = endedOf(lane)
-  local isLater = --[[rule:a-raise-counts-while-a-delay-runs]] ended and ended > changed --[[end]]
-  if isLater and ended > lostAt then return due end
   local since = ended or changed
   -- An exchange that ended before Redis lost its latest writes may not be the last: another one may have ended by
   -- `lostUntil`.
