@@ -48,7 +48,7 @@ const nowAndThen =
 const LESS: Answer = { status: 429, headers: { 'retry-after': '6' }, serveMs: 5 }
 /** A lease is confirmed before the first byte when that took long. */
 function slowConnect(dice: Dice): number {
-  return dice.below(3) === 0 ? dice.between(0, 4_900) : 0
+  return dice.below(3) === 0 ? dice.pick([1_100, 4_900]) * dice.next() : 0
 }
 /** So many of the sites that have something about them connect slowly besides. */
 const SLOW_CONNECT = 0.15

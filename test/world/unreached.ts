@@ -1,7 +1,10 @@
 /** Cells and crash points that no run of the world reaches, each with its reason; everything else has to be reached in hours of runs. */
 import { ALL_CELLS, ALL_POINTS, type Coverage } from './coverage.ts'
 
-/** Reason → what has it: a crash point, or words of a cell (`gate what moment`), all of which a cell has to have. */
+/**
+ * Reason → what has it: a crash point, or words of a cell (`gate what moment`), all of which a cell has to have. Each cell of the ledger's gates is tried on the scripts by
+ * test/ledger/gates.test.ts, those that are too seldom here, too.
+ */
 const EXCEPTIONS: Record<string, readonly string[]> = {
   'a process that knows another number of partitions ends, and names no cell (test/gateway/outdated, test/ledger/move)':
     ['partitions-moved'],
@@ -10,6 +13,36 @@ const EXCEPTIONS: Record<string, readonly string[]> = {
   'all processes know all agents, and have one way out (test/gateway, test/sending)': ['unknown-agent', 'egress'],
   'too few orders of a pool ask for a further request (test/permits/pools, test/ledger/model)': ['further'],
   'a lane whose pool has no worker is deferred by a resolution, which is counted as a grant': ['pool reserve'],
+  'a lane of a host or a group, or one for a hop, that is not due is reported as `pace-group`': [
+    'delay host',
+    'delay group',
+    'delay hop',
+  ],
+  'an order whose URL has expired is released, and names no gate (test/fetcher/orders)': ['expired grant'],
+  'the sender of a hop ends it, and does not tell the ledger why (test/sending/robots/hop-rules)': [
+    'robots-unreachable hop',
+    'robots-unreachable heldHop',
+  ],
+  'no robots.txt leads to another port of its host': ['robots-in-flight heldHop'],
+  'a lease outlasts the making of its connection nine times: only a Redis that has lost it says so': ['lane-busy send'],
+  'seldom: a gate would have to close while a connection of that kind is made slowly': [
+    'robots send',
+    'hop send',
+    'permit send',
+    'host send',
+    'group send',
+  ],
+  'seldom: a gate would have to close in the second between a robots.txt and the file that it leads to': [
+    'startup-hold heldHop',
+    'stopped heldHop',
+    'paused heldHop',
+    'back-off heldHop',
+    'visiting-hours heldHop',
+    'budget heldHop',
+    'blocked heldHop',
+  ],
+  'seldom: whoever asks for more than its own lane asks for that first, so only a permit or a hop can find these closed':
+    ['startup-hold host', 'startup-hold group', 'stopped group'],
 }
 
 const isMeant = (name: string, by: string): boolean => {

@@ -30,7 +30,7 @@ test('an error counts as found where the product has thrown it, and not the worl
     thrownBy({
       name: 'Error',
       message: 'x',
-      stack: ['Error: x', ...places.map((place) => `    at f (${new URL(place, root)}:1:2)`)].join('\n'),
+      stack: ['Error: x', ...places.map((place) => `    at f (${new URL(place, root).href}:1:2)`)].join('\n'),
     })
   expect(thrown('packages/sending/src/ledger.ts', 'test/world/fleet.ts')).toBe('packages/sending/src/ledger.ts')
   expect(thrown('node_modules/ioredis/x.js', 'services/gateway/src/decide.ts')).toBe('services/gateway/src/decide.ts')
