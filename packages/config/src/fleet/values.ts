@@ -15,7 +15,7 @@ export type FleetValues = { [N in SettingName]?: Json }
 
 /** The number of partitions is in a separate list: `decorum ledger partitions` changes it. */
 const ELSEWHERE: ReadonlySet<SettingName> = new Set(['DECORUM_PARTITIONS'])
-const isOfFleet = (name: SettingName): boolean => SETTINGS[name].scope === 'fleet' && !ELSEWHERE.has(name)
+const isOfFleet = (name: SettingName): boolean => 'fleet' in SETTINGS[name] && !ELSEWHERE.has(name)
 
 /** Every setting that the document may hold, in the order of the table. */
 export const FLEET_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter(isOfFleet)
