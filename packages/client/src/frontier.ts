@@ -14,15 +14,7 @@ import { fetchersOf } from './fetchers.ts'
 import { dataFolder, fleetAt } from './fleet-here/index.ts'
 import { Held } from './held.ts'
 import { merged } from './merged.ts'
-import {
-  checkAcknowledgeOptions,
-  checkCandidates,
-  checkCrawl,
-  checkFrontierOptions,
-  checkGroup,
-  checkGroupOptions,
-  checkOutcomesOptions,
-} from './options.ts'
+import { checkCandidates, checkIds, checkOptions } from './options.ts'
 import { OutcomeReader } from './outcomes.ts'
 import { Partitions, REREAD_MS } from './partitions.ts'
 import { heldBy, sendHeartbeat } from './stream-group.ts'
@@ -46,7 +38,7 @@ type Reading = Required<Omit<OutcomesOptions, 'signal'>>
  * @throws FrontierUnfitError when `partitions` differs from the fleet's number
  */
 export async function openFrontier(options: FrontierOptions = {}): Promise<Frontier> {
-  checkFrontierOptions(options)
+  checkOptions('openFrontier', options)
   return openWith(options)
 }
 
@@ -253,25 +245,25 @@ function frontierOn(
       return intake.enqueue(candidates)
     },
     outcomes(options) {
-      checkOutcomesOptions(options)
+      checkOptions('outcomes', options)
       const { crawl = own, group, consumer = newConsumer(), from = 'start', wait = true } = options
       const { max = Number.POSITIVE_INFINITY, signal } = options
       const ended = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
       return outcomes({ crawl, group, consumer, from, wait, max }, ended)
     },
     async acknowledge(options) {
-      checkAcknowledgeOptions(options)
+      checkOptions('acknowledge', options)
+      checkIds(options.ids)
       return { count: await acknowledge(options) }
     },
     async createGroup(options) {
-      checkGroupOptions(options)
+      checkOptions('createGroup', options)
       const { group, crawl = own, from = 'start' } = options
       const made = partitions.refresh().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
       await answered(clock, `the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {
-      checkGroup('removeGroup', group)
-      checkCrawl('removeGroup', crawl)
+      checkOptions('removeGroup', { group, crawl })
       await removeGroup(group, crawl)
     },
     close() {
