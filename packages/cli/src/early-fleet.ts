@@ -8,6 +8,19 @@ export type EarlyFleet = {
   cancel(): void
 }
 
+/** A fleet for one piece of work: its processes end with the work unless they have begun. */
+export async function withEarlyFleet<T>(
+  shape: Parameters<typeof earlyFleet>[0],
+  work: (fleet: EarlyFleet) => Promise<T>,
+): Promise<T> {
+  const fleet = earlyFleet(shape)
+  try {
+    return await work(fleet)
+  } finally {
+    fleet.cancel()
+  }
+}
+
 export function earlyFleet(shape: Omit<FleetOptions, 'env' | 'onEvent'>): EarlyFleet {
   const env = Promise.withResolvers<NodeJS.ProcessEnv>()
   let emit: (event: RoleEvent) => void = () => undefined

@@ -3,13 +3,13 @@ import { type Member, passingText } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText } from '../terminal.ts'
+import { printResult } from '../terminal.ts'
 
 export async function fleet({ json }: { json?: boolean }): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger, version }) => {
     const members = await ledger.members()
-    if (json) printJson({ config: version, members })
-    else printText([`configuration version ${version}`, ...members.map((member) => lineOf(member, version))].join('\n'))
+    const lines = [`configuration version ${version}`, ...members.map((member) => lineOf(member, version))]
+    printResult(json, { config: version, members }, lines.join('\n'))
     return DONE
   })
 }

@@ -5,7 +5,6 @@ import { collect } from '../collect.ts'
 import { DONE, type ExitCode, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
 import { standardOutput } from '../standard-output.ts'
 import { jsonLine } from '../terminal.ts'
 import { type ForgetOptions, forgetReader } from './readers.ts'
@@ -20,8 +19,7 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
   if (options.forget) return forgetReader(options)
   const stray = (['force', 'reason', 'by'] as const).find((one) => options[one] !== undefined)
   if (stray !== undefined) throw new UsageError(`--${stray} belongs to --forget`)
-  const settings = readCliSettings(process.env)
-  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
+  const frontier = await openFrontier({ redis: await runningRedis() })
   const interrupt = catchInterrupt(() => process.exit(1))
   const ending = aborted(interrupt.signal).then(() => frontier.close())
   try {

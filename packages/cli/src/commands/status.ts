@@ -3,21 +3,18 @@ import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText } from '../terminal.ts'
+import { printResult } from '../terminal.ts'
 
 export async function status({ json }: { json?: boolean }): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit }) => {
     const { headline, totals, readers } = await fleetStatus(ledger, outcomesLimit)
-    if (json) {
-      printJson({ ...headline, ...totals, readers })
-      return DONE
-    }
     const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
     const lines = behind.map(
       ({ crawl, group, lag, pending }) =>
         `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${lag + pending} outcomes not acknowledged`,
     )
-    printText([headline.title, headline.sentence, ...lines].join('\n'))
+    const text = [headline.title, headline.sentence, ...lines].join('\n')
+    printResult(json, { ...headline, ...totals, readers }, text)
     return DONE
   })
 }

@@ -2,8 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
-import { agreedEnv } from '../agreed-settings.ts'
-import { agentNamed } from '../commands/enqueue.ts'
+import { agreedSettings } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
@@ -12,8 +11,9 @@ import { emptyList, nameOf, openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { holdName } from '../local-redis/index.ts'
 import { called, troubleReporter, printerOf } from '../say.ts'
-import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
-import { printJson, printText } from '../terminal.ts'
+import { type CliSettings, whatIsOpened } from '../settings.ts'
+import { printResult } from '../terminal.ts'
+import { agentNamed } from '../typed.ts'
 import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { OutcomeFile, outcomesIn } from './outcome-file.ts'
@@ -44,10 +44,10 @@ export async function crawlCommand(
   options: CrawlOptions,
   fleet: EarlyFleet,
 ): Promise<ExitCode> {
-  const settings = readCliSettings(await agreedEnv(process.env))
+  const settings = await agreedSettings()
   const { folder, input } = await prepare(file, options, settings)
   const tally = new Tally(folder.note.run)
-  const display = displayOn(process.stderr, options.json === true, printerOf(options.json === true))
+  const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
   let local: LocalFleet | undefined
   let outcomes: OutcomeFile | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
@@ -120,8 +120,8 @@ function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefi
 
 /** Validates all arguments before Redis is started and the processes begin. */
 async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
-  const { gateways, fetchers, out, resume = false } = options
-  const agent = agentNamed(settings.agents, options.agent)
+  const { gateways, fetchers, out, resume = false, agent } = options
+  agentNamed(settings.agents, agent)
   const redis = settings.redisUrl
   if (redis === undefined && (gateways === 0 || fetchers === 0)) {
     throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
@@ -199,6 +199,5 @@ function summarize(
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
     printer.printLine('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
-  if (options.json) printJson({ event: 'summary', ...summary })
-  else printText(printSummary(printableAll(summary)))
+  printResult(options.json, { event: 'summary', ...summary }, printSummary(printableAll(summary)))
 }

@@ -7,6 +7,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CrawlName, DEFAULT_CRAWL, withoutLogin } from '@decorum/protocol'
+import { defined } from '@decorum/runtime/defined'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { OF_ONE_PROCESS } from '../lines.ts'
@@ -131,8 +132,7 @@ function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed'
       const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
       if (before === 'resumed' && elsewhere === stored) return
       if (before !== 'resumed' && before !== undefined) await setAside(dir, before)
-      note = { ...rest, ...(elsewhere === undefined ? {} : { stored: elsewhere }) }
-      await write(note)
+      await write({ ...rest, ...defined({ stored: elsewhere }) })
     },
     listIsWhole: () => write({ ...note, whole: true }),
     finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
@@ -164,9 +164,7 @@ async function started(request: OutFolderRequest, file: string): Promise<CrawlNo
     run,
     crawl: crawl ?? run,
     file: seen === undefined ? '-' : resolve(file),
-    ...(seen === undefined ? {} : { bytes: seen.size, changedAt: seen.mtimeMs }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(redis === undefined ? {} : { redis }),
+    ...defined({ agent, redis, bytes: seen?.size, changedAt: seen?.mtimeMs }),
     startedAt: new Date().toISOString(),
   }
 }

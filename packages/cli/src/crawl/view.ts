@@ -2,6 +2,7 @@
 import type { Agent } from '@decorum/config'
 import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
+import { defined } from '@decorum/runtime/defined'
 import { messageOf } from '../exit.ts'
 
 export type Site = {
@@ -64,13 +65,13 @@ export async function viewCrawl(
 
 function siteOf(view: OriginView, agent: Agent, waiting: number): Site {
   const [lane] = view.lanes
-  const delay = delayOwed(view, agent)
+  const { delayMs, clampedFrom } = delayOwed(view, agent)
   const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
   return {
     origin: view.origin,
     waiting,
-    delayMs: delay.delayMs,
-    ...(delay.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
+    delayMs,
+    ...defined({ clampedFrom }),
     state: stateOf(view),
     failures: view.failures ?? 0,
     opensInMs: Math.max(0, opensAt - view.now),

@@ -1,6 +1,7 @@
 /** The demo's frontier: sends its URLs, collects the outcomes, and resolves when each URL has one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
+import { defined } from '@decorum/runtime/defined'
 import type { DemoUrl } from './sites.ts'
 import { demoTally, idOf, type Tally } from './tally.ts'
 
@@ -46,7 +47,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
         id: idOf(n),
         url,
         agent,
-        ...(lifeMs === undefined ? {} : { expiresAt: Date.now() + lifeMs }),
+        ...defined({ expiresAt: lifeMs && Date.now() + lifeMs }),
       })),
     )
     await sleep(limitMs, undefined, { signal: AbortSignal.any([end.signal, signal]) }).catch(() => undefined)

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { redisUrl } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
+import { defined } from '@decorum/runtime/defined'
 import { canHoldNames, holdName } from './kernel-name.ts'
 import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
@@ -36,7 +37,7 @@ export async function keepRedis(
 ): Promise<RunningRedis & { dir: string }> {
   const guardians: Guardian[] = []
   const start = async (again?: Task['again']): Promise<Guardian> => {
-    const guardian = await guard({ ...task, ...(again === undefined ? {} : { again }) }, log)
+    const guardian = await guard({ ...task, ...defined({ again }) }, log)
     guardians.push(guardian)
     return guardian
   }

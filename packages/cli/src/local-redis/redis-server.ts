@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { fleetAt } from '@decorum/client/fleet-here'
 import { announceNew, linkTo } from '@decorum/ledger'
 import { placeName, type RedisPlace, readRedisAddress, redisPlaces, withoutLogin } from '@decorum/protocol'
+import { defined } from '@decorum/runtime/defined'
 import { keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
 import { underLock, writeFleet } from './meeting-place.ts'
@@ -49,10 +50,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
     const temporary = options.dataDir === undefined
     const dir = await dataFolder(options.dataDir)
     const isNew = (await readdir(dir)).length === 0
-    const redis = await keepRedis(
-      { binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) },
-      log,
-    )
+    const redis = await keepRedis({ binary, dir, temporary, ...defined({ place: meeting?.place }) }, log)
     if (isNew) await announceNewLedger(redis)
     return redis
   }
