@@ -65,10 +65,10 @@ export function readJsonValue(name: SettingName, json: unknown): Json {
   if (json === null || json === '') return defaultValueOf(name)
   const isObject = OBJECTS.has(name)
   if (name === 'DECORUM_AGENTS' || isObject) {
-    if (typeof json !== 'object')
-      throw new Error(`${name}: ${isObject ? 'an object' : 'a list of agents'} is needed, not ${JSON.stringify(json)}`)
-    if (!isObject && !Array.isArray(json)) throw new Error(`${name}: a list of agents is needed, not an object`)
-    if (isObject && Array.isArray(json)) throw new Error(`${name}: an object is needed, not a list`)
+    const isList = Array.isArray(json)
+    const shown = typeof json !== 'object' ? JSON.stringify(json) : isList ? 'a list' : 'an object'
+    if (typeof json !== 'object' || isList === isObject)
+      throw new Error(`${name}: ${isObject ? 'an object' : 'a list of agents'} is needed, not ${shown}`)
     return readValue(name, JSON.stringify(json))
   }
   if (Array.isArray(json) && LISTS.has(name))
