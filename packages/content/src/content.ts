@@ -66,14 +66,11 @@ export class Content {
 
   /** The body without its content coding, piece by piece. Errors are ContentErrors of the stream. */
   stream(): Readable {
-    const record = (): Promise<PageRecord> => this.#record()
-    const pieces = (one: PageRecord): AsyncIterable<Uint8Array> => this.#pieces(one)
-    return Readable.from(
-      (async function* () {
-        yield* pieces(await record())
-      })(),
-      { objectMode: false },
-    )
+    return Readable.from(this.#all(), { objectMode: false })
+  }
+
+  async *#all(): AsyncGenerator<Uint8Array> {
+    yield* this.#pieces(await this.#record())
   }
 
   /**

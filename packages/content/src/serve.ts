@@ -121,8 +121,8 @@ export async function sendBody(
       'content-type': 'application/octet-stream',
       'content-disposition': 'attachment',
       'content-security-policy': "sandbox; default-src 'none'",
-      'x-content-type-options': 'nosniff',
       'cache-control': IMMUTABLE,
+      ...NO_SNIFFING,
     })
     if (request.method === 'HEAD') return void response.end()
     await sendAll(first, pieces, response)
@@ -133,6 +133,7 @@ export async function sendBody(
 
 /** A written record never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
+const NO_SNIFFING = { 'x-content-type-options': 'nosniff' }
 
 /**
  * Answers in the same way with bytes from any source.
@@ -155,19 +156,17 @@ export async function sendBytes(
   const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
   const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
   const first = await pieces?.next() // an error can be answered as such until the head is sent
-  response.setHeader('etag', tag)
-  response.setHeader('cache-control', IMMUTABLE)
-  response.setHeader('accept-ranges', 'bytes')
-  response.setHeader('x-content-type-options', 'nosniff')
-  if (isKnown) return void response.writeHead(304).end()
+  const headers = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes', ...NO_SNIFFING }
+  if (isKnown) return void response.writeHead(304, headers).end()
   if (range === 'outside') {
     response.setHeader('content-range', `bytes */${length}`)
     return problem(response, 416, 'range', `the record has ${length} bytes`)
   }
-  if (range !== undefined) response.setHeader('content-range', `bytes ${from}-${to}/${length}`)
   response.writeHead(range === undefined ? 200 : 206, {
+    ...headers,
     'content-type': 'application/gzip',
     'content-length': to - from + 1,
+    ...(range === undefined ? {} : { 'content-range': `bytes ${from}-${to}/${length}` }),
   })
   if (pieces === undefined || first === undefined) return void response.end()
   await sendAll(first, pieces, response)
@@ -221,7 +220,6 @@ export function answerError(response: ServerResponse, error: unknown): void {
 
 function problem(response: ServerResponse, status: number, type: string, detail: string): void {
   const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store' }
-  for (const name of ['etag', 'accept-ranges', 'content-length']) response.removeHeader(name)
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="Decorum content"')
   response.writeHead(status, headers).end(`${JSON.stringify(problemBody(status, type, detail))}\n`)
 }

@@ -111,7 +111,7 @@ async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   const input = new ByteInput(body)
   try {
     if (isGzip(await input.peek(2))) yield* gunzip(input, () => undefined)
-    else for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
+    else yield* input
   } catch (error) {
     if (input.failure !== undefined) throw input.failure.error
     throw new ContentError('damaged', `the sitemap cannot be unpacked: ${(error as Error).message}`, error)
