@@ -133,7 +133,7 @@ test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored,
   await tried(`decorum ${ORIGIN}`)
   running.child.kill('SIGINT')
   const { code, stderr } = await running.result
-  expect([code, stderr]).toEqual([3, 'stopped half way: what was dropped has its outcomes, the rest waits\n'])
+  expect([code, stderr]).toEqual([3, 'stopped: each URL that was dropped has its outcome, the others wait\n'])
   expect((await view()).lanes[0]?.waiting).toBe(2)
   expect((await ledger.operations(0, 1))[0]?.at).toBeGreaterThan(before ?? 0)
 })

@@ -2,7 +2,7 @@
 import { type Fleet, type FleetOptions, type RoleEvent, startFleet } from './fleet.ts'
 
 export type EarlyFleet = {
-  /** Resolves when each process is ready with these settings. @throws RoleStartError, as `startFleet` does */
+  /** Resolves when each process is ready with these settings. @throws CommandError or UsageError, as `startFleet` does */
   begin(env: NodeJS.ProcessEnv, onEvent: (event: RoleEvent) => void): Promise<Fleet>
   /** Ends the processes, unless they have begun. */
   cancel(): void

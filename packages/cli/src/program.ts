@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import type * as Config from '@decorum/config'
-import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
+import { CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
 import { policies } from '@decorum/robots/policies'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { completion, SHELLS, type Shell } from './completion.ts'
@@ -15,8 +15,9 @@ import { printText, warn } from './terminal.ts'
 const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
 
-/** The function of a command: its arguments and options, as commander parses them, become an exit code. */
-type Run = (...given: never[]) => number | Promise<number>
+type End = number | void
+/** The function of a command, from its arguments and options as commander parses them to its exit code, 0 unless it returns one. */
+type Run = (...given: never[]) => End | Promise<End>
 
 /** @param done  receives the exit code of the command */
 export function buildProgram(done: (code: number) => void): Command {
@@ -46,7 +47,7 @@ export function buildProgram(done: (code: number) => void): Command {
   const run =
     <N extends string>(load: () => Promise<Record<NoInfer<N>, Run>>, name: N) =>
     async (...given: unknown[]): Promise<void> =>
-      done(await (await load())[name](...(given.slice(0, -1) as never[]))) // the last one is the command itself
+      done((await (await load())[name](...(given.slice(0, -1) as never[]))) ?? DONE) // the last one is the command itself
 
   program.commandsGroup('Crawl:')
   command('demo', 'Crawl a small synthetic web on loopback, and audit that crawl')
@@ -98,8 +99,8 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--group <name>', 'Consumer group that reads; it continues where it stopped', 'decorum-cli')
     .option('--follow', 'Wait for further outcomes')
     .addOption(CRAWL)
-    .option('--forget', 'Delete the group instead, so that no outcomes are kept for it')
-    .option('--force', 'With --forget: delete the group even while it has an active reader')
+    .option('--forget', 'Delete the group instead, so that no outcomes are kept for it; takes --force, --reason, --by')
+    .option('--force', 'Delete the group even while it has an active reader')
     .addOption(REASON)
     .addOption(BY)
     .action(run(() => import('./commands/outcomes.ts'), 'outcomes'))
@@ -121,7 +122,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--only <name>', 'Check only requests whose User-Agent contains this name')
     .option('--origin <origin>', 'Origin of the log, if its lines do not name it')
     .option('--continues', 'The logs continue older ones, so rules may be known from before')
-    .option('--robots-retry-ms <n>', 'First retry of an unreachable robots.txt', whole(1))
+    .option('--robots-retry-ms <n>', 'Time until the first retry of an unreachable robots.txt', whole(1))
     .option('--pace-groups <file>', 'Delays that lanes share, as in PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'Emergency stops: the output of `decorum stop list --ended --json`')
     .option('--site-policies <file>', 'Policies of sites: the output of `decorum config policies --json`')
@@ -145,7 +146,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .addOption(CRAWL)
     .action(run(() => import('./commands/readers.ts'), 'readers'))
 
-  command('doctor', 'Check Redis, the fleet and this machine, and print how to fix faults (exit code 1)')
+  command('doctor', 'Check Redis, the fleet and this machine; exit with 1 and print fixes if something is wrong')
     .option('--host <name...>', 'Host names to look up in the way of a fetcher', [])
     .action(run(() => import('./commands/doctor.ts'), 'doctor'))
 
@@ -159,7 +160,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--restore-delay', 'End a delay that was set by hand')
     .option('--refetch', 'Fetch robots.txt again before anything else')
     .option('--drop', 'End pending URLs as refused')
-    .addOption(length('Length of the action (default: until an operator ends it)'))
+    .addOption(length('Length of the action', ' (default: until an operator ends it)'))
     .addOption(REASON)
     .addOption(BY)
     .option('--agent <name>', 'With --drop: only pending URLs of this agent')
@@ -168,7 +169,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .argument('<origin>', ORIGIN)
     .addOption(AGENT)
     .option('--enqueue', 'Add the URLs of this host as candidates instead of printing them')
-    .option('--most <n>', 'Most URLs', whole(1), 1_000_000)
+    .option('--most <n>', 'Most URLs to print or add', whole(1), 1_000_000)
     .option(
       '--max-sitemaps <n>',
       'Most sitemaps to fetch, including those that an index names',
@@ -191,19 +192,17 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(run(() => import('./commands/candidate.ts'), 'cancel'))
 
   const crawls = command('crawls', 'List the crawls of the fleet: counts, weights and limits')
-  crawls.action(run(() => import('./commands/crawls.ts'), 'listCrawls'))
+  crawls.action(run(ofCrawls, 'listCrawls'))
   const changingCrawl = (name: string, description: string): Command =>
     below(crawls, name, description).argument('<crawl>', 'Name of the crawl', crawlName).addOption(REASON).addOption(BY)
-  below(crawls, 'list', 'List the crawls, as without a word').action(
-    run(() => import('./commands/crawls.ts'), 'listCrawls'),
-  )
+  below(crawls, 'list', 'List the crawls, as without a word').action(run(ofCrawls, 'listCrawls'))
   for (const [name, state, description] of [
     ['pause', 'paused', 'Hold the URLs of a crawl until it is resumed'],
     ['resume', 'running', 'Continue a crawl within half a minute'],
     ['cancel', 'cancelled', 'Cancel a crawl for good; each stored URL ends as refused: cancelled'],
   ] as const)
     changingCrawl(name, description).action(async (crawl, options) =>
-      done(await (await import('./commands/crawls.ts')).setState(crawl, state, options)),
+      done(await (await ofCrawls()).setState(crawl, state, options)),
     )
   changingCrawl('set', 'Set the weight, end and limits of a crawl, and defaults of its candidates')
     .option('--weight <n>', 'Turns beside other crawls of the same site, 1 to 100; usually 1', whole(1, 100))
@@ -220,10 +219,10 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--deadline-ms <n>', `Longest request, ms${OR_NONE}`, orNone(whole(100)))
     .option('--attempts <n>', `Most requests for a URL, up to MAX_ATTEMPTS${OR_NONE}`, orNone(whole(1)))
     .option('--pool <name>', `Pool whose workers fetch its pages${OR_NONE}`)
-    .action(run(() => import('./commands/crawls.ts'), 'setCrawl'))
+    .action(run(ofCrawls, 'setCrawl'))
   below(crawls, 'forget', 'Remove a crawl without URLs and readers from the list')
     .argument('<crawl>', 'Name of the crawl', crawlName)
-    .action(run(() => import('./commands/crawls.ts'), 'forgetCrawl'))
+    .action(run(ofCrawls, 'forgetCrawl'))
 
   const naming = (of: Command): Command =>
     of
@@ -235,38 +234,34 @@ export function buildProgram(done: (code: number) => void): Command {
   const stop = naming(command('stop', 'Stop all requests to domains, hosts or addresses within a second'))
     .option('--until <instant>', 'End of the stop, such as 2026-11-22T18:00Z (default: when it is lifted)')
     .addOption(length('Length of the stop'))
-    .action(run(() => import('./commands/stop.ts'), 'stop'))
+    .action(run(ofStops, 'stop'))
   below(stop, 'list', 'List the stops in force: who made them, when and why')
     .option('--ended', 'Include stops that have ended; with --json, the input of audit --stops')
-    .action(run(() => import('./commands/stop.ts'), 'listStops'))
-  naming(below(stop, 'lift', 'Lift stops; URLs that waited continue within half a minute')).action(
-    run(() => import('./commands/stop.ts'), 'lift'),
-  )
+    .action(run(ofStops, 'listStops'))
+  naming(below(stop, 'lift', 'Lift stops; URLs that waited continue within half a minute')).action(run(ofStops, 'lift'))
 
   const config = group('config', 'Show and change the settings that all processes of the fleet share')
   const changing = (name: string, description: string): Command =>
     below(config, name, description).option('--yes', 'Apply without confirmation').addOption(REASON).addOption(BY)
   below(config, 'show', 'Print the configuration in force, as a file that can be applied').action(
-    run(() => import('./commands/config.ts'), 'configShow'),
+    run(ofConfig, 'configShow'),
   )
   below(config, 'check', 'Check a file, and print what it would change')
     .argument('<file>', CONFIG_FILE)
-    .action(run(() => import('./commands/config.ts'), 'configCheck'))
+    .action(run(ofConfig, 'configCheck'))
   changing('apply', 'Print what a file changes, and apply it; settings that it omits stay as they are')
     .argument('<file>', CONFIG_FILE)
-    .action(run(() => import('./commands/config.ts'), 'configApply'))
+    .action(run(ofConfig, 'configApply'))
   below(config, 'history', 'List the versions, newest first: who made them, when and why').action(
-    run(() => import('./commands/config.ts'), 'configHistory'),
+    run(ofConfig, 'configHistory'),
   )
   changing('rollback', 'Apply an earlier version again (default: the one before)')
     .argument('[version]', 'Number of the version', whole(1))
-    .action(run(() => import('./commands/config.ts'), 'configRollback'))
+    .action(run(ofConfig, 'configRollback'))
   below(config, 'policies', 'Print the policies of sites in force; with --json, those of every kept version').action(
-    run(() => import('./commands/config.ts'), 'configPolicies'),
+    run(ofConfig, 'configPolicies'),
   )
-  below(config, 'schema', 'Print the JSON Schema of the file, for editors').action(
-    run(() => import('./commands/config.ts'), 'configSchema'),
-  )
+  below(config, 'schema', 'Print the JSON Schema of the file, for editors').action(run(ofConfig, 'configSchema'))
 
   const ledger = group('ledger', 'Show and change how the fleet is stored in Redis')
   below(ledger, 'partitions', 'Print the number of partitions, or change it while the fleet is stopped')
@@ -292,7 +287,7 @@ export function buildProgram(done: (code: number) => void): Command {
     }
     if (role === 'permits') {
       below(its, 'conform', 'Test a worker of a pool in every situation against recording sites')
-        .argument('<command...>', 'Command of the worker, after --; {url} and {pool} are replaced')
+        .argument('<command...>', 'Command of the worker, after --; {url} and {pool} are replaced by its settings')
         .option('--only <names>', 'Names of situations, separated by commas (default: all)', (text) => text.split(','))
         .action(run(() => import('./conform/command.ts'), 'conform'))
     }
@@ -305,6 +300,10 @@ export function buildProgram(done: (code: number) => void): Command {
   }
   return program
 }
+
+const ofConfig = () => import('./commands/config.ts')
+const ofCrawls = () => import('./commands/crawls.ts')
+const ofStops = () => import('./commands/stop.ts')
 
 const WHAT_ROLES_ARE = {
   gateway: 'Run a gateway: accepts candidates, checks robots.txt, sends orders',
@@ -325,7 +324,8 @@ const CRAWL = new Option('--crawl <name>', 'Name of the crawl').argParser(crawlN
 const REASON = new Option('--reason <text>', 'Reason, which is recorded')
 const BY = new Option('--by <name>', 'Name that is recorded (default: the user and the machine)')
 const profile = (names: string[]): Option => new Option('--profile <name>', 'How rules are read').choices(names)
-const length = (means: string): Option => new Option('--for <length>', `${means}: ${LENGTHS}`).argParser(lengthOfTime)
+const length = (means: string, more = ''): Option =>
+  new Option('--for <length>', `${means}: ${LENGTHS}${more}`).argParser(lengthOfTime)
 
 /** Settings are loaded only for the help of a role, and by `require`, since help is built synchronously. */
 const settingsOf = (role: (typeof ROLES)[number]): string =>
@@ -359,7 +359,7 @@ const orNone =
 
 function crawlName(text: string): string {
   if (CRAWL_NAME_FORM.test(text)) return text
-  throw new InvalidArgumentError(`${CRAWL_NAME}.`)
+  throw new InvalidArgumentError('A name of 1 to 64 lower-case letters, digits and hyphens is needed.')
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -37,7 +37,7 @@ export function readCliSettings(env: NodeJS.ProcessEnv) {
 export function whatIsOpened({ agents, allowAddresses }: CliSettings): string[] {
   const { default: agent } = agents
   const opened = allowAddresses === '' ? [] : [`opened: DECORUM_ALLOW_ADDRESSES=${allowAddresses}`]
-  if (agent.hasContact) return [`we say: ${agent.userAgent}`, ...opened]
+  if (agent.hasContact) return [`User-Agent: ${agent.userAgent}`, ...opened]
   const only = allowAddresses === '' ? 'none is given' : allowAddresses
   return [
     `no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (${only}); ` +

@@ -125,7 +125,7 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
 function readAgents({ agents, agent, only, profile = 'decorum', ...delays }: AuditOptions): AgentFinder {
   const { delayMs: minDelayMs = 1_000, maxDelayMs = 10_000 } = delays
   if ([agents, agent, only].filter((one) => one !== undefined).length > 1)
-    throw new UsageError('audit: --agents, --agent or --only: each says whose requests are judged')
+    throw new UsageError('audit: --agents, --agent or --only: only one of them can be given')
   const settings = { profile, minDelayMs, maxDelayMs }
   if (agents === undefined) return agentsOf({ ...settings, ...defined({ agent, only }) })
   const load = () => loadAgents({ agents, defaultDelayMs: minDelayMs, maxDelayMs })

@@ -2,7 +2,7 @@
 import { type CandidateStatus, cancelCandidate, candidateStatus, type WhichCandidate } from '@decorum/console/status'
 import { printable } from '@decorum/protocol'
 import { agreedSettings } from '../agreed-settings.ts'
-import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { CommandError, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { printResult } from '../terminal.ts'
 import { agentNamed, readTarget } from '../typed.ts'
@@ -10,21 +10,20 @@ import { agentNamed, readTarget } from '../typed.ts'
 export type CandidateOptions = { json?: boolean; url?: string; agent?: string; crawl: string }
 
 /** @param text  a URL, or an id */
-export async function why(text: string, options: CandidateOptions): Promise<ExitCode> {
+export async function why(text: string, options: CandidateOptions): Promise<void> {
   const isUrl = /^https?:/i.test(text)
   if (isUrl && options.url !== undefined) throw new UsageError('the URL is given twice: leave out --url')
   const which = await whichOf(isUrl ? { ...options, url: text } : options)
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const { found, notKnown } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
     if (found.length === 0) throw new CommandError(`'${printable(text)}' was not found; ${notKnown}`)
     printResult(options.json, { candidates: found }, found.map(lineOf).join('\n'))
-    return DONE
   })
 }
 
-export async function cancel(id: string, options: CandidateOptions): Promise<ExitCode> {
+export async function cancel(id: string, options: CandidateOptions): Promise<void> {
   const which = await whichOf(options)
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const answer = await cancelCandidate(ledger, { ...which, id })
     const name = printable(id)
     if (answer.kind === 'in-flight')
@@ -38,7 +37,6 @@ export async function cancel(id: string, options: CandidateOptions): Promise<Exi
           : `'${name}' was not cancelled: ${printable(answer.status.sentence)}`,
       )
     printResult(options.json, answer.outcome, `cancelled: ${printable(answer.outcome.url)}`)
-    return DONE
   })
 }
 

@@ -29,19 +29,18 @@ import { withRedis } from '../with-redis.ts'
 export type ConfigOptions = { json?: boolean }
 export type ChangeOptions = ConfigOptions & Accountable & { yes?: boolean }
 
-export async function configShow({ json }: ConfigOptions): Promise<ExitCode> {
-  return withRedis<ExitCode>(async (redis) => {
+export function configShow({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const current = await readCurrent(redis)
     if (current === undefined) printResult(json, { version: 0 }, NONE_YET)
     else printResult(json, dated(current), `# ${headOf(current)}\n${asYaml(current.values)}`)
-    return DONE
   })
 }
 
 const NONE_YET = 'there is no configuration yet: the first process of the fleet writes it from its environment'
 
-export async function configHistory({ json }: ConfigOptions): Promise<ExitCode> {
-  return withRedis<ExitCode>(async (redis) => {
+export function configHistory({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const versions = await readHistory(redis)
     for (const [index, version] of versions.entries()) {
       const before = versions[index + 1]
@@ -49,12 +48,11 @@ export async function configHistory({ json }: ConfigOptions): Promise<ExitCode> 
       printResult(json, { ...dated(version), changed }, [headOf(version), ...linesOf(changed)].join('\n'))
     }
     if (versions.length === 0 && !json) printText(NONE_YET)
-    return DONE
   })
 }
 
 /** Prints every error of a file, and the changes it would make where a fleet is known; writes nothing. */
-export async function configCheck(file: string, options: ConfigOptions): Promise<ExitCode> {
+export async function configCheck(file: string, options: ConfigOptions): Promise<void> {
   const given = await readFileOf(file)
   const url = await knownRedis(process.env)
   const current = url === undefined ? undefined : await withRedis(readCurrent, url)
@@ -65,7 +63,6 @@ export async function configCheck(file: string, options: ConfigOptions): Promise
       ? [`${file} is well-formed; no fleet is running here to compare it with`]
       : [`${file} is well-formed; compared with version ${current.version}:`, ...linesOf(changed)]
   printResult(options.json, { ok: true, version: current?.version ?? null, changed }, lines.join('\n'))
-  return DONE
 }
 
 export async function configApply(file: string, options: ChangeOptions): Promise<ExitCode> {
@@ -100,8 +97,8 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
 }
 
 /** With --json the policies of every version that is kept: input of `decorum audit --site-policies`. */
-export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode> {
-  return withRedis<ExitCode>(async (redis) => {
+export function configPolicies({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const versions = (await readHistory(redis)).map(({ version, at, by, reason, values }) => ({
       ...{ version, at, by, reason },
       policies: readSitePolicies(JSON.stringify(values.SITE_POLICIES ?? {})),
@@ -110,14 +107,10 @@ export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode>
       printable(policySentence({ site, ...policy }, duration)),
     )
     printResult(json, { versions }, lines.join('\n') || 'there are no policies')
-    return DONE
   })
 }
 
-export function configSchema(): ExitCode {
-  printJson(fleetJsonSchema(), 2)
-  return DONE
-}
+export const configSchema = (): void => printJson(fleetJsonSchema(), 2)
 
 async function change(
   redis: RedisLink,
@@ -152,7 +145,7 @@ async function change(
   const waits = changed.filter((one) => one.change === 'restart' && current !== undefined)
   const lines = [`version ${written.version} is in force; running processes follow within a second`]
   if (waits.length > 0)
-    lines.push(`these wait until each process is started again: ${waits.map(({ path }) => path).join(', ')}`)
+    lines.push(`these settings apply when each process is restarted: ${waits.map(({ path }) => path).join(', ')}`)
   printResult(json, { version: written.version, changed }, lines.join('\n'))
   return DONE
 }

@@ -8,28 +8,19 @@ import { columns, printResult, warn } from '../terminal.ts'
 import { type Accountable, recorded } from '../who.ts'
 
 type Named = Accountable & { json?: boolean }
-export type SetOptions = Named & {
+type Limit = 'for' | 'stored' | 'perDay' | 'perHost' | 'perDomain' | 'bytes' | 'maxBytes' | 'deadlineMs' | 'attempts'
+export type SetOptions = Named & { [L in Limit]?: number | 'none' } & {
   weight?: number
-  for?: number | 'none'
-  stored?: number | 'none'
-  perDay?: number | 'none'
-  perHost?: number | 'none'
-  perDomain?: number | 'none'
-  bytes?: number | 'none'
   redirects?: 'follow' | 'report' | 'none'
   priority?: 'high' | 'normal' | 'none'
   accept?: string
-  maxBytes?: number | 'none'
-  deadlineMs?: number | 'none'
-  attempts?: number | 'none'
   pool?: string
 }
 
-export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function listCrawls({ json }: { json?: boolean }): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const crawls = await ledger.crawls()
     printResult(json, { crawls }, columns([HEAD, ...crawls.map(cellsOf)]).join('\n'))
-    return DONE
   })
 }
 
@@ -78,15 +69,14 @@ const noCrawl = (name: string): CommandError =>
   new CommandError(`there is no crawl '${name}': 'decorum crawls' lists those that there are`)
 
 /** @throws CommandError while it holds URLs, or has an active reader */
-export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function forgetCrawl(name: string, { json }: Named): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const answer = await ledger.forgetCrawl(name)
     if (answer === 'absent') throw noCrawl(name)
     if (answer === 'stored') throw new CommandError(`the crawl '${name}' holds URLs: cancel it first`)
     if (answer === 'read')
       throw new CommandError(`groups read the crawl '${name}': see 'decorum status readers --crawl ${name}'`)
     printResult(json, { name, forgotten: true }, `forgotten: ${name}`)
-    return DONE
   })
 }
 

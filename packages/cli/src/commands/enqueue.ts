@@ -3,7 +3,7 @@ import { type Candidate, openFrontier } from '@decorum/client'
 import { readUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime/defined'
 import { agreedSettings } from '../agreed-settings.ts'
-import { CommandError, DONE, type ExitCode, messageOf } from '../exit.ts'
+import { CommandError, messageOf } from '../exit.ts'
 import { emptyList, type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { printResult, warn } from '../terminal.ts'
@@ -23,7 +23,7 @@ export type EnqueueOptions = {
   json?: boolean
 }
 
-export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
+export async function enqueue(file: string, options: EnqueueOptions): Promise<void> {
   const { agent, priority, crawl } = options
   agentNamed((await agreedSettings()).agents, agent)
   const input = await openInput(file)
@@ -49,7 +49,6 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   const hint = withoutScheme.sentence()
   if (hint !== undefined) warn(hint)
   printResult(options.json, { enqueued: count }, `${count} enqueued`)
-  return DONE
 }
 
 /** A line is a URL, or a candidate as JSON. Any other line is still sent, and ends as `invalid` with its line number. */

@@ -35,7 +35,7 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
     return DONE
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
-    warn('stopped half way: what was dropped has its outcomes, the rest waits')
+    warn('stopped: each URL that was dropped has its outcome, the others wait')
     return STOPPED
   } finally {
     interrupt.release()

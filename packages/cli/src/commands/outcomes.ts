@@ -2,7 +2,7 @@
 import { openFrontier } from '@decorum/client'
 import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
-import { DONE, type ExitCode, UsageError } from '../exit.ts'
+import { UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
 import { standardOutput } from '../standard-output.ts'
@@ -15,7 +15,7 @@ export type OutcomesCommandOptions = ForgetOptions & { follow?: boolean; forget?
  * A line is acknowledged when it is on the disk, or when the pipe or terminal at stdout has accepted it; a reader that stops in between
  * receives it again.
  */
-export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
+export async function outcomes(options: OutcomesCommandOptions): Promise<void> {
   if (options.forget) return forgetReader(options)
   const stray = (['force', 'reason', 'by'] as const).find((one) => options[one] !== undefined)
   if (stray !== undefined) throw new UsageError(`--${stray} belongs to --forget`)
@@ -36,7 +36,6 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
       (some) => output(some.map(jsonLine).join('')),
       () => void frontier.close(),
     )
-    return DONE
   } finally {
     interrupt.release()
     if (interrupt.signal.aborted) await ending

@@ -1,7 +1,7 @@
 /** `decorum ledger partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger in use. */
 import { announceNew, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger/move'
-import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { CommandError, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { readCliSettings } from '../settings.ts'
 import { onceASecond, printResult } from '../terminal.ts'
@@ -10,23 +10,23 @@ import { withRedis } from '../with-redis.ts'
 export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
 /** @param number  undefined: only shows */
-export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
+export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<void> {
   const { json } = options
   if (options.restart) return announceStop(json)
   const { leaseMs, quarantineMs } = readCliSettings(process.env)
-  return withRedis<ExitCode>(async (redis) => {
+  return withRedis(async (redis) => {
     const { tags, retired } = await readTags(redis)
     if (options.new) {
       // It becomes void as soon as a fleet has run there.
       if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
       await announceNew(redis)
       printResult(json, { new: true }, 'the next fleet that starts here within an hour does not wait')
-      return DONE
+      return
     }
     if (number === undefined) {
       const text = tags.length === 0 ? 'none yet' : list(tags, retired)
       printResult(json, { partitions: tags.length, tags, retired }, text)
-      return DONE
+      return
     }
     const onProgress = json ? () => undefined : onceASecond(progressLine)
     const done = await repartition({ redis, to: number, leaseMs, quarantineMs, onProgress })
@@ -36,13 +36,12 @@ export async function partitions(number: number | undefined, options: Partitions
         ? `there are ${done.to} partitions; nothing was left to do`
         : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
     printResult(json, done, text)
-    return DONE
   })
 }
 
 /** A lease that starts afterwards, in any process, withdraws the announcement. */
-async function announceStop(json: boolean | undefined): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+async function announceStop(json: boolean | undefined): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
     const inFlight = views.reduce((sum, view) => sum + view.inFlight, 0)
     const running = (await ledger.members()).filter(({ role }) => role !== 'console')
@@ -55,7 +54,6 @@ async function announceStop(json: boolean | undefined): Promise<ExitCode> {
     await ledger.announceRestart()
     const text = 'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before'
     printResult(json, { restart: true }, text)
-    return DONE
   })
 }
 

@@ -2,7 +2,7 @@
 import { isRead, READER_DEAD_AFTER_MS, type Reader } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
 import { duration } from '../crawl/status.ts'
-import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { CommandError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { columns, printResult } from '../terminal.ts'
 import { type Accountable, recorded } from '../who.ts'
@@ -10,19 +10,18 @@ import { type Accountable, recorded } from '../who.ts'
 export type ReadersOptions = { json?: boolean; crawl: string }
 export type ForgetOptions = ReadersOptions & Accountable & { group: string; force?: boolean }
 
-export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function readers({ crawl, json }: ReadersOptions): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const list = await ledger.readers(crawl)
     const lines = list.length === 0 ? [`no group reads the outcomes of the crawl '${crawl}'`] : table(list)
     printResult(json, { crawl, readers: list }, lines.join('\n'))
-    return DONE
   })
 }
 
 /** @throws CommandError when there is no such group, or a reader is active in it */
-export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
+export function forgetReader(options: ForgetOptions): Promise<void> {
   const { crawl, group } = options
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const silentForMs = options.force ? 0 : READER_DEAD_AFTER_MS
     const answer = await ledger.forgetReader({ crawl, group, ...recorded(options), silentForMs })
     const name = printable(group)
@@ -33,7 +32,6 @@ export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
     const { unread } = answer
     const text = `forgotten: '${name}', which had not acknowledged ${unread} outcomes`
     printResult(options.json, { crawl, group, unread }, text)
-    return DONE
   })
 }
 

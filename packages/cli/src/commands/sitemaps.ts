@@ -42,7 +42,7 @@ export async function sitemaps(text: string, options: SitemapsOptions): Promise<
     if (walked === undefined || interrupt.signal.aborted) return STOPPED
     if (options.enqueue) printResult(options.json, { enqueued: walked.urls, ...walked }, `${walked.urls} enqueued`)
     if (walked.skipped > 0) warn(`${walked.skipped} URLs of other hosts were left out`)
-    if (walked.cut) warn('there is more than that: --most, --max-sitemaps')
+    if (walked.cut) warn('there are more URLs: --most and --max-sitemaps are the limits')
     if (walked.cut) return STOPPED
     if (walked.sitemaps > 0) return DONE
     warn(`no sitemap of ${origin} could be read`)

@@ -41,12 +41,8 @@ export async function lift(names: string[], options: Named): Promise<ExitCode> {
 }
 
 /** @param options.ended  include ended stops: with --json, input of `decorum audit --stops` */
-export async function listStops(options: { ended?: boolean; json?: boolean }): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
-    show(await ledger.stops.latest(), ledger.wall(), options)
-    return DONE
-  })
-}
+export const listStops = (options: { ended?: boolean; json?: boolean }): Promise<void> =>
+  withFleetLedger(async ({ ledger }) => show(await ledger.stops.latest(), ledger.wall(), options))
 
 type Change = () => Promise<{ record: StopRecord; unreached: number }>
 

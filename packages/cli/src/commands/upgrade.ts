@@ -1,24 +1,22 @@
 /** `decorum ledger upgrade`: converts the stored form of an earlier version's ledger to this version's, while URLs wait there. */
 import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger/move'
-import { DONE, type ExitCode } from '../exit.ts'
 import { onceASecond, printResult } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
 export type UpgradeCommandOptions = { json?: boolean; back?: boolean; show?: boolean }
 
-export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode> {
+export function upgrade(options: UpgradeCommandOptions): Promise<void> {
   const { json, show, back = false } = options
-  return withRedis<ExitCode>(async (redis) => {
+  return withRedis(async (redis) => {
     if (show) {
       const layouts = await layoutsOf(redis)
       printResult(json, { layouts }, layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
-      return DONE
+      return
     }
     const onProgress = json ? () => undefined : onceASecond(progressLine)
     const done = await upgradeLedger({ redis, back, onProgress })
     const text = back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done)
     printResult(json, { ...done, back }, text)
-    return DONE
   })
 }
 

@@ -85,7 +85,7 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
   if (request.file === undefined) throw new UsageError('which URLs? name a file, or - for standard input')
   if (unfinished) {
     throw new UsageError(
-      `${dir} holds an unfinished crawl of ${before.file}: go on with it by --resume, or give another --out`,
+      `${dir} holds an unfinished crawl of ${before.file}: continue it with --resume, or give another --out`,
     )
   }
   try {
@@ -177,8 +177,8 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
   if (note.redis !== request.redis) {
     throw new UsageError(
       note.redis === undefined
-        ? 'what is left is stored in the folder itself: unset REDIS_URL to go on'
-        : `what is left is stored at ${note.redis}: set REDIS_URL to that address to go on`,
+        ? 'the remaining URLs are stored in the folder itself: unset REDIS_URL to continue'
+        : `the remaining URLs are stored at ${note.redis}: set REDIS_URL to that address to continue`,
     )
   }
   if (note.file === '-') return note

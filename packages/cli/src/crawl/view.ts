@@ -3,7 +3,6 @@ import type { Agent } from '@decorum/config'
 import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
 import { defined } from '@decorum/runtime/defined'
-import { messageOf } from '../exit.ts'
 
 export type Site = {
   origin: string
@@ -26,11 +25,10 @@ export type CrawlView =
       inFlight: number
       /** startup hold: nothing is reserved for this long, ms, because Redis was restarted */
       heldForMs: number
-      /** the sites that were checked: those with most URLs left; all of them when `complete` */
+      /** the sites that were checked: those with most URLs left */
       sites: Site[]
-      complete: boolean
     }
-  | { kind: 'unavailable'; why: string }
+  | { kind: 'unavailable' }
 
 /** Most sites that are checked. */
 const MOST_SITES = 40
@@ -56,10 +54,9 @@ export async function viewCrawl(
       inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
       heldForMs,
       sites: views.map((view, index) => siteOf(view, agent, chosen[index]?.[1] ?? 0)),
-      complete: chosen.length === pending.size,
     }
-  } catch (error) {
-    return { kind: 'unavailable', why: messageOf(error) }
+  } catch {
+    return { kind: 'unavailable' }
   }
 }
 

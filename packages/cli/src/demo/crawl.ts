@@ -18,7 +18,6 @@ export type CrawlEnd = {
   tally: Tally
   /** URLs without an outcome when the time was over */
   unanswered: string[]
-  ms: number
 }
 
 const PROGRESS_MS = 250
@@ -26,7 +25,6 @@ const PROGRESS_MS = 250
 /** @throws FrontierUnavailableError when Redis is away */
 export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const { redisUrl, urls, limitMs, signal, onProgress } = options
-  const began = performance.now()
   const state = demoTally(urls)
   const frontier = await openFrontier({ redis: redisUrl })
   const end = new AbortController()
@@ -57,7 +55,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
     await frontier.close()
   }
   await collecting
-  return { tally: state.tally, unanswered: state.waiting(), ms: performance.now() - began }
+  return { tally: state.tally, unanswered: state.waiting() }
 }
 
 /** Outcomes that came after the end: a second one for any URL would be a broken promise. */

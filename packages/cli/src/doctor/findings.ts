@@ -210,7 +210,7 @@ function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts, add: 
   if (layouts.length === 0 || members === undefined) return
   for (const role of ['gateway', 'fetcher']) {
     const count = members.filter((member) => member.role === role).length
-    if (count > 0) add('fleet', 'ok', `${role}s that run: ${count}`)
+    if (count > 0) add('fleet', 'ok', `running ${role}s: ${count}`)
     else add('fleet', 'bad', `no ${role} runs`, `decorum ${role}`)
   }
   const versions = [...new Set(members.flatMap(({ about }) => (about === undefined ? [] : [buildOf(about)])))]
@@ -231,7 +231,7 @@ function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts, add: 
         'look at its log: it cannot read the newer one; start it again',
       )
     if (pending.length > 0)
-      add('configuration', 'warn', `${who} has not taken over ${pending.join(', ')}`, 'start it again')
+      add('configuration', 'warn', `${who} does not apply ${pending.join(', ')} yet`, 'start it again')
   }
   if (isCurrent)
     add(
@@ -258,7 +258,7 @@ function ofThisMachine({ openFiles, slots, names, hasContact }: Facts, add: Add)
       add('DNS', ms > SLOW_NAME_MS ? 'warn' : 'ok', `${host} took ${Math.round(ms)} ms`, mend)
     }
   }
-  if (hasContact) add('contact', 'ok', 'every agent says how it can be reached')
+  if (hasContact) add('contact', 'ok', 'every agent names a contact')
   else {
     const mend = 'DECORUM_CONTACT=https://… or an e-mail address'
     add('contact', 'warn', 'no contact is set: no public site is visited', mend)

@@ -33,7 +33,7 @@ export type GuardOptions = {
 const ANSWER_MS = 5_000
 
 export async function guardCommand(command: string[], options: GuardOptions, fleet: EarlyFleet): Promise<number> {
-  if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed, behind --')
+  if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed after --')
   const { env } = process
   const umask = process.umask(0o077)
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
