@@ -63,7 +63,7 @@ test('a contact that the fleet has decided is one, whatever the environment of t
   expect(await contact()).toBe('warn  contact: no contact is set: no public site is visited')
   const input = 'DECORUM_CONTACT: https://example.com/bot\n'
   expect(await decorumHere(['config', 'apply', '-', '--yes'], { env, input })).toMatchObject({ code: 0 })
-  expect(await contact()).toBe('ok    contact: every agent says how it can be reached')
+  expect(await contact()).toBe('ok    contact: every agent names a contact')
 })
 
 test('a command that the user may not run is named without a stack, with what to do', async () => {

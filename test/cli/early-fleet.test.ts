@@ -35,8 +35,7 @@ test('wrong settings are told in the same words as without an early start', asyn
     () => {},
   )
   await expect(begin).rejects.toMatchObject({
-    name: 'RoleStartError',
-    exitCode: 2,
+    name: 'UsageError',
     message: expect.stringContaining('FETCH_CONCURRENCY'),
   })
 })

@@ -1,6 +1,6 @@
 /** `decorum origin`: one site looked at, and the operator's hand on it. */
 
-import { userInfo } from 'node:os'
+import { hostname, userInfo } from 'node:os'
 import { act, printOrigin, readAction } from '@decorum/cli/testing'
 import { loadAgents } from '@decorum/config'
 import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
@@ -66,7 +66,10 @@ test('block without an end, unblock; a delay by hand and its end; refetch', asyn
   expect(slow).toContain('delay      30 s, set by hand: small host')
   expect(await does({ restoreDelay: true })).not.toContain('by hand')
   expect(await does({ refetch: true })).toMatch(/^its robots.txt is fetched again/)
-  expect((await ledger.operations(0, 1))[0]).toMatchObject({ action: 'refetch', by: userInfo().username })
+  expect((await ledger.operations(0, 1))[0]).toMatchObject({
+    action: 'refetch',
+    by: `${userInfo().username} on ${hostname()}`,
+  })
 })
 
 test('the gates that are closed stand beside the lane, whether or not it has been looked at, and no others', async () => {
@@ -130,7 +133,7 @@ test('Ctrl-C while a drop waits for a lane in flight: what is left stays stored,
   await tried(`decorum ${ORIGIN}`)
   running.child.kill('SIGINT')
   const { code, stderr } = await running.result
-  expect([code, stderr]).toEqual([3, 'stopped half way: what was dropped has its outcomes, the rest waits\n'])
+  expect([code, stderr]).toEqual([3, 'stopped: each URL that was dropped has its outcome, the others wait\n'])
   expect((await view()).lanes[0]?.waiting).toBe(2)
   expect((await ledger.operations(0, 1))[0]?.at).toBeGreaterThan(before ?? 0)
 })

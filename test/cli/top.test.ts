@@ -88,8 +88,8 @@ describe('completion', () => {
   })
 
   test.for([
-    ['zsh', '#compdef decorum', "'top:the fleet as it works"],
-    ['fish', 'complete -c decorum', "-a 'top' -d 'the fleet as it works"],
+    ['zsh', '#compdef decorum', "'top:Show the state of the fleet"],
+    ['fish', 'complete -c decorum', "-a 'top' -d 'Show the state of the fleet"],
   ])('%s is given every command with its meaning', async ([shell, first, one]) => {
     const { code, stdout } = await decorumHere(['--completion', shell as string])
     expect([code, stdout.includes(first as string), stdout.includes(one as string)]).toEqual([0, true, true])

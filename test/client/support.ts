@@ -1,7 +1,7 @@
 /** A reader of one stream, as a frontier runs it, with the patience that a test gives it. */
 
 import type { Delivery } from '@decorum/client'
-import { Acknowledger, connectTo, OutcomeReader, type Patience } from '@decorum/client/inside'
+import { Acknowledger, connectTo, type Patience, readOutcomes } from '@decorum/client/inside'
 import { systemClock } from '@decorum/protocol'
 import { onTestFinished } from 'vitest'
 
@@ -24,9 +24,9 @@ export async function readerOn(
   })
   const acks = new Acknowledger(links.shared, systemClock)
   const options = { group: 'g', consumer, wait }
-  const reader = new OutcomeReader(links, acks, [STREAM], options, held, closing.signal, patience)
+  const batches = readOutcomes({ links, acks, streams: [STREAM], options, held, closing: closing.signal, patience })
   async function* flat(): AsyncGenerator<Delivery, void, undefined> {
-    for await (const batch of reader.read()) yield* batch
+    for await (const batch of batches) yield* batch
   }
   return { deliveries: flat() }
 }

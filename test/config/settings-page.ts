@@ -63,7 +63,7 @@ function section(audience: (typeof AUDIENCES)[number]): string {
 }
 
 function entry(name: SettingName, setting: Setting): string {
-  const { means, reason, roles, scope, change, unit, schema } = setting
+  const { means, reason, roles, fleet, unit, schema } = setting
   const given = defaultOf(setting)
   const value =
     given !== undefined
@@ -76,7 +76,7 @@ function entry(name: SettingName, setting: Setting): string {
     `### ${name}\n`,
     `${means}\n`,
     `- Default: ${value}. ${reason}`,
-    `- Read by: ${roles.join(', ')} · agreed by: ${scope} · change: ${change}`,
+    `- Read by: ${roles.join(', ')} · agreed by: ${fleet === undefined ? 'process' : 'fleet'} · change: ${fleet ?? 'restart'}`,
     ...(file === undefined ? [] : ['', `${file[0]}:`, '', ...table(file[1])]),
     '',
   ].join('\n')

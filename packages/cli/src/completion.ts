@@ -24,7 +24,7 @@ function knownOf(command: Command, path: string[]): Known[] {
       values: argChoices,
       takesValue: required || optional,
     }))
-  const help = { flag: '--help', means: 'how it is used', values: [], takesValue: false }
+  const help = { flag: '--help', means: 'Print this help', values: [], takesValue: false }
   const commands = command.commands.map((one) => ({ name: one.name(), means: one.description() }))
   const own: Known = { path: path.join(' '), means: command.description(), commands, options: [...options, help] }
   return [own, ...command.commands.flatMap((one) => knownOf(one, [...path, one.name()]))]
@@ -43,6 +43,14 @@ const values = (known: Known[]): [flag: string, values: string][] =>
 const pairs = (known: Known[]): string =>
   `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
 
+/** Both shells find the command in the words typed so far: the first, and the second if it belongs to it. */
+const findName = (known: Known[]): string => `    if [[ -z $name ]]; then name=$word
+    else
+      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
+      break
+    fi
+  done`
+
 function bash(known: Known[]): string {
   const cases = known.map((one) => `    '${one.path}') words='${wordsOf(one)}' ;;`)
   const chosen = values(known).map(
@@ -56,12 +64,7 @@ ${chosen.join('\n')}
   esac
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in -*) continue ;; esac
-    if [[ -z $name ]]; then name=$word
-    else
-      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
-      break
-    fi
-  done
+${findName(known)}
   case $name in
 ${cases.join('\n')}
     *) words='' ;;
@@ -93,12 +96,7 @@ ${chosen.join('\n')}
   before=("\${(@)words[2,CURRENT-1]}")
   for word in $before; do
     [[ $word == -* ]] && continue
-    if [[ -z $name ]]; then name=$word
-    else
-      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
-      break
-    fi
-  done
+${findName(known)}
   found=()
   case $name in
 ${cases.join('\n')}

@@ -1,4 +1,5 @@
 /** Reads a settings file: YAML or JSON in, plain JSON out. YAML that JSON cannot express is refused, because it would be lost silently. */
+import { isUtf8 } from 'node:buffer'
 import { SettingsError } from '@decorum/config'
 import { printable } from '@decorum/protocol'
 import { parseDocument } from 'yaml'
@@ -15,10 +16,9 @@ const MOST_ALIASES = 100
 export function readConfigFile(file: string, bytes: Uint8Array): unknown {
   const wrong = (what: string): SettingsError => new SettingsError(`${file} ${what}`)
   if (bytes.length > LONGEST_FILE) throw wrong('is longer than any configuration')
-  const text = textOf(bytes)
-  if (text === undefined) throw wrong('is not text in UTF-8: write it in that encoding')
+  if (!isUtf8(bytes)) throw wrong('is not text in UTF-8: write it in that encoding')
   // Known tags (!!set, !!binary …) make objects that JSON writes as {}: with this option they are reported like unknown ones.
-  const parsed = parseDocument(text, {
+  const parsed = parseDocument(new TextDecoder().decode(bytes), {
     uniqueKeys: true,
     prettyErrors: true,
     resolveKnownTags: false,
@@ -30,25 +30,10 @@ export function readConfigFile(file: string, bytes: Uint8Array): unknown {
   let value: unknown
   try {
     value = parsed.toJS({ maxAliasCount: MOST_ALIASES })
+    JSON.stringify(value)
   } catch (error) {
-    throw wrong(`cannot be read: ${messageOf(error)}`)
+    const isCircular = error instanceof TypeError
+    throw wrong(`cannot be read: ${isCircular ? 'an alias is part of its own value' : messageOf(error)}`)
   }
-  if (leadsBack(value)) throw wrong('cannot be read: an alias is part of its own value')
   return value
-}
-
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-/** Whether an object contains itself. */
-function leadsBack(value: unknown, within: ReadonlySet<unknown> = new Set()): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (within.has(value)) return true
-  const inside = new Set(within).add(value)
-  return Object.values(value).some((member) => leadsBack(member, inside))
 }

@@ -1,8 +1,9 @@
 /** A note of a crawl for the fetchers of other commands on the same Redis: where its pages are kept. */
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { replaceFile } from '@decorum/client/fleet-here'
 
 export type CrawlNote = {
   /** prefix of the ids of its candidates; 'default': candidates of no crawl */
@@ -22,9 +23,7 @@ export async function writeCrawlNote(place: string, { run, ...note }: CrawlNote)
     const other = await readFile(join(folder, name), 'utf8').then(JSON.parse, () => undefined)
     if (other === undefined || !existsSync((other as CrawlNote).out)) await rm(join(folder, name), { force: true })
   }
-  const draft = join(folder, `${run}.${process.pid}.draft`)
-  await writeFile(draft, JSON.stringify(note), { mode: 0o600 })
-  await rename(draft, join(folder, `${run}.json`))
+  await replaceFile(join(folder, `${run}.json`), note)
 }
 
 const CLOSING_MS = 3_000

@@ -2,10 +2,23 @@
 import { type Fleet, type FleetOptions, type RoleEvent, startFleet } from './fleet.ts'
 
 export type EarlyFleet = {
-  /** Resolves when each process is ready with these settings. @throws RoleStartError, as `startFleet` does */
+  /** Resolves when each process is ready with these settings. @throws CommandError or UsageError, as `startFleet` does */
   begin(env: NodeJS.ProcessEnv, onEvent: (event: RoleEvent) => void): Promise<Fleet>
   /** Ends the processes, unless they have begun. */
   cancel(): void
+}
+
+/** A fleet for one piece of work: its processes end with the work unless they have begun. */
+export async function withEarlyFleet<T>(
+  shape: Parameters<typeof earlyFleet>[0],
+  work: (fleet: EarlyFleet) => Promise<T>,
+): Promise<T> {
+  const fleet = earlyFleet(shape)
+  try {
+    return await work(fleet)
+  } finally {
+    fleet.cancel()
+  }
 }
 
 export function earlyFleet(shape: Omit<FleetOptions, 'env' | 'onEvent'>): EarlyFleet {

@@ -20,24 +20,9 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** A role process that did not come up. `exitCode` 2: its settings are wrong, and so are its parent's. */
-export class RoleStartError extends Error {
-  override readonly name = 'RoleStartError'
-  readonly exitCode: number
-  constructor(message: string, exitCode: number) {
-    super(message)
-    this.exitCode = exitCode
-  }
-}
-
 /** Errors of other packages whose message is written for people; a stack would only hide it. */
 const PRINTED = new Set([
   'CommandError',
-  'NoRedisError',
-  'RedisUrlError',
-  'RedisAddressError',
-  'DataFolderTakenError',
-  'EmbeddedRedisError',
   'LedgerUnavailableError',
   'LedgerUnfitError',
   'FrontierUnavailableError',
@@ -50,7 +35,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 /** The exit code of an error, and the text to print: a sentence, or the stack if it is a bug of Decorum. */
 export function explainError(error: unknown): { code: ExitCode; text: string } {
   if (!(error instanceof Error)) return { code: FAILED, text: String(error) }
-  if (error instanceof RoleStartError) return { code: error.exitCode === USAGE ? USAGE : FAILED, text: error.message }
+  if (error.name === 'RedisAddressError') return { code: USAGE, text: `REDIS_URL: ${error.message}` }
   if (error instanceof UsageError || error.name === 'SettingsError') return { code: USAGE, text: error.message }
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE') return { code: FAILED, text: portInUse(error) }

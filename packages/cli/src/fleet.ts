@@ -42,20 +42,20 @@ const CONSOLE_GRACE_MS = 5_000
 
 /**
  * Starts them all and resolves when each is ready.
- * @throws RoleStartError of the first that does not start; the others are stopped first
+ * @throws CommandError or UsageError of the first that does not start; the others are stopped first
  */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { env, gateways, fetchers, console: withConsole = false, onEvent = () => undefined } = options
   const { permits = 0, permitsPort = 0, proxies = 0 } = options
   const member = (role: Role, name: string, port: PortWish): RoleProcess =>
     new RoleProcess({ role, name, env, port, onEvent })
+  const some = (role: Role, length: number, firstPort: PortWish = 0): RoleProcess[] =>
+    Array.from({ length }, (_, index) => member(role, `${role}-${index + 1}`, index === 0 ? firstPort : 0))
   const members = [
-    ...Array.from({ length: gateways }, (_, index) => member('gateway', `gateway-${index + 1}`, 0)),
-    ...Array.from({ length: fetchers }, (_, index) => member('fetcher', `fetcher-${index + 1}`, 0)),
-    ...Array.from({ length: permits }, (_, index) =>
-      member('permits', `permits-${index + 1}`, index === 0 ? permitsPort : 0),
-    ),
-    ...Array.from({ length: proxies }, (_, index) => member('proxy', `proxy-${index + 1}`, 0)),
+    ...some('gateway', gateways),
+    ...some('fetcher', fetchers),
+    ...some('permits', permits, permitsPort),
+    ...some('proxy', proxies),
     ...(withConsole === false ? [] : [member('console', 'console', withConsole === true ? 0 : withConsole)]),
   ]
   const fleet: Fleet = {

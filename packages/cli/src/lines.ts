@@ -1,9 +1,10 @@
 /** Lines of a file or of standard input, as candidates. */
 import { createReadStream, open as openFile } from 'node:fs'
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, readFile, stat } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { MAX_URL_CHARS } from '@decorum/protocol'
 import { messageOf, UsageError } from './exit.ts'
@@ -38,29 +39,28 @@ export async function openInput(file: string): Promise<Readable> {
   return createReadStream(file)
 }
 
+/** The whole file; '-' is standard input. @throws UsageError when it cannot be read */
+export const bytesOf = (file: string): Promise<Uint8Array> =>
+  (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: unknown) => {
+    throw new UsageError(`${nameOf(file)} cannot be read: ${reason(error)}`)
+  })
+
 /** Names of descriptors that this process has open: /dev/stdin, and /dev/fd/63 as the shell writes for `<(…)`. They can be read only once. */
 export const OF_ONE_PROCESS = /^\/(dev|proc)\//
 
 async function readThrough(file: string): Promise<void> {
-  let isEmpty = true
-  let rest = ''
   try {
-    for await (const text of textOfList(createReadStream(file))) {
-      if (!isEmpty) continue
-      const lines = `${rest}${text}`.split(LINE_END)
-      rest = (lines.pop() ?? '').trimStart().slice(0, 1)
-      isEmpty = lines.every(isNothing)
-    }
+    const { done } = await linesOf(createReadStream(file)).next()
+    if (done) throw emptyList(file)
+    for await (const _ of textOfList(createReadStream(file))) continue
   } catch (error) {
     throw error instanceof ListError ? new UsageError(`${file}: ${error.message}`) : error
   }
-  if (isEmpty && isNothing(rest)) throw emptyList(file)
 }
 
 export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
 export const emptyList = (file: string): UsageError =>
   new UsageError(`${nameOf(file)}: the list is empty, no line of it names anything`)
-const isNothing = (line: string): boolean => /^\s*(#|$)/.test(line)
 
 /** A named pipe without a writer: opened as a file it would block a thread, and with it this process, until somebody writes. */
 async function openPipe(file: string): Promise<Readable> {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { canUpgradeAlone, upgrade } from '@decorum/ledger/move'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
+import { defined } from '@decorum/runtime/defined'
 import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
@@ -48,18 +49,12 @@ export type LocalFleet = {
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
   const { dataDir, whenTaken, log } = options
   const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
-  const redis = await ensureRedis({
-    url: options.settings.redisUrl ?? '',
-    dataDir,
-    log,
-    ...(meeting === undefined ? {} : { meeting }),
-  })
+  const redis = await ensureRedis({ url: options.settings.redisUrl ?? '', dataDir, log, ...defined({ meeting }) })
   let ledger: LedgerWithViews | undefined
   try {
     const settings = readCliSettings(await decidedEnv(options.env, redis, options.defaults))
-    const { partitions, leaseMs, quarantineMs } = settings
     await upgradeAlone(redis.url, log)
-    ledger = await openLedgerWithViews({ redis: redis.url, partitions, leaseMs, quarantineMs, onNotice: log })
+    ledger = await openLedgerWithViews({ ...settings, redis: redis.url, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
     const { crawl } = options
     if (meeting !== undefined && crawl !== undefined) await writeCrawlNote(meeting.place, crawl)
@@ -84,13 +79,12 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
 }
 
 /** Data of an earlier version that no process uses can be upgraded without asking the user. */
-async function upgradeAlone(url: string, log: (line: string) => void): Promise<void> {
-  await withRedis(url, async (link) => {
+const upgradeAlone = (url: string, log: (line: string) => void): Promise<void> =>
+  withRedis(async (link) => {
     if (!(await canUpgradeAlone(link))) return
     const { from, to, closedMs } = await upgrade({ redis: link })
     log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
-  })
-}
+  }, url)
 
 /** @returns undefined where this user can have no shared folder: this fleet then ignores other ones */
 async function meetingOf(

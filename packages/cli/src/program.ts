@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import type * as Config from '@decorum/config'
-import { CRAWL_NAME, CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
+import { CRAWL_NAME_FORM, DEFAULT_CRAWL } from '@decorum/protocol/crawl-name'
 import { policies } from '@decorum/robots/policies'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { completion, SHELLS, type Shell } from './completion.ts'
@@ -15,16 +15,17 @@ import { printText, warn } from './terminal.ts'
 const require = createRequire(import.meta.url)
 const PROFILES = Object.keys(policies)
 
+type End = number | void
+/** The function of a command, from its arguments and options as commander parses them to its exit code, 0 unless it returns one. */
+type Run = (...given: never[]) => End | Promise<End>
+
 /** @param done  receives the exit code of the command */
 export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('decorum')
     .description('A politeness gateway for distributed crawlers: every site sees one well-behaved visitor.')
-    .version('0.2.0')
-    .addOption(
-      new Option('--completion <shell>', 'prints what this shell needs to complete commands and options').choices(
-        SHELLS,
-      ),
-    )
+    .version('0.2.0', '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Print this help')
+    .addOption(new Option('--completion <shell>', 'Print the completion script for a shell').choices(SHELLS))
     .on('option:completion', (shell: Shell) => {
       printText(completion(shell, program))
       throw new CommanderError(DONE, 'decorum.completion', '')
@@ -37,307 +38,261 @@ export function buildProgram(done: (code: number) => void): Command {
     .addHelpText('after', AFTER_HELP)
   /** Adds a sub-command that inherits these settings, and reports errors as --json like all of them. */
   const below = (parent: Command, name: string, description: string): Command =>
-    parent.command(name).description(description).option('--json', 'machine-readable output')
+    parent.command(name).description(description).option('--json', 'Print JSON')
   const command = (name: string, description: string): Command => below(program, name, description)
   /** A word before other commands, without an action. */
   const group = (name: string, description: string): Command =>
     program.command(name).description(description).helpCommand(false)
+  /** Runs a function of a module, which is loaded only now. */
+  const run =
+    <N extends string>(load: () => Promise<Record<NoInfer<N>, Run>>, name: N) =>
+    async (...given: unknown[]): Promise<void> =>
+      done((await (await load())[name](...(given.slice(0, -1) as never[]))) ?? DONE) // the last one is the command itself
 
   program.commandsGroup('Crawl:')
-  command('demo', 'crawls a small synthetic web on loopback and audits that crawl')
-    .option('--keep <dir>', "keep the origins' record there")
-    .action(async (options) => done(await (await import('./demo/command.ts')).demoCommand(options)))
+  command('demo', 'Crawl a small synthetic web on loopback, and audit that crawl')
+    .option('--keep <dir>', 'Keep what the sites recorded in this folder')
+    .action(run(() => import('./demo/command.ts'), 'demoCommand'))
 
-  command('up', 'a whole small fleet: Redis, one gateway, one fetcher, the console; until Ctrl-C')
-    .option('--data <dir>', 'where the embedded Redis keeps its data (default: ~/.local/share/decorum)')
-    .option(
-      '--port <n>',
-      'port of the console (default: PORT, else 7070 or, when taken, any free one)',
-      whole(0, 65_535),
-    )
-    .option('--gateways <n>', 'gateway processes', whole(0, 64), 1)
-    .option('--fetchers <n>', 'fetcher processes', whole(0, 64), 1)
-    .action(async (options) => done(await (await import('./commands/up.ts')).up(options)))
+  command('up', 'Run a small fleet until Ctrl-C: Redis, a gateway, a fetcher and the console')
+    .option('--data <dir>', 'Data folder of the embedded Redis (default: ~/.local/share/decorum)')
+    .option('--port <n>', 'Port of the console (default: PORT, else 7070 or any free port)', whole(0, 65_535))
+    .option('--gateways <n>', 'Number of gateway processes', whole(0, 64), 1)
+    .option('--fetchers <n>', 'Number of fetcher processes', whole(0, 64), 1)
+    .action(run(() => import('./commands/up.ts'), 'up'))
 
-  command('crawl', 'crawls a list of URLs and ends when each has its outcome')
-    .argument('[file]', 'one URL per line, # starts a comment; - reads from standard input')
-    .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
-    .option('--out <dir>', 'where outcomes.ndjson and pages/ go, and what is not done yet is kept', 'decorum-out')
-    .option('--gateways <n>', 'gateway processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
-    .option('--fetchers <n>', 'fetcher processes; 0: others run already (REDIS_URL)', whole(0, 64), 1)
-    .option('--max-minutes <n>', 'stop after so long; what is left stays stored (exit 3)', positive)
-    .option('--max-pages <n>', 'stop after so many fetched pages; what is left stays stored (exit 3)', whole(1))
-    .option(
-      '--expire-minutes <n>',
-      'a URL that cannot be fetched for so long ends as expired (default: 24 hours)',
-      positive,
-    )
-    .option('--name <crawl>', 'of the crawl in a fleet that others use as well (default: a new name)', crawlName)
-    .option('--no-archive', 'write no WARC files')
-    .option('--resume', 'go on with the unfinished crawl in --out; needs no file')
-    .action(async (file, options) => done(await (await import('./commands/crawl.ts')).crawl(file, options)))
+  command('crawl', 'Crawl a list of URLs; end when each of them has its outcome')
+    .argument('[file]', 'List with one URL per line, # starts a comment; - reads standard input')
+    .addOption(AGENT)
+    .option('--out <dir>', 'Folder for outcomes.ndjson, pages/, and the state of an unfinished crawl', 'decorum-out')
+    .option('--gateways <n>', 'Number of gateway processes; 0 uses those that run on REDIS_URL', whole(0, 64), 1)
+    .option('--fetchers <n>', 'Number of fetcher processes; 0 uses those that run on REDIS_URL', whole(0, 64), 1)
+    .option('--max-minutes <n>', 'Stop after this time; the remaining URLs stay stored (exit code 3)', positive)
+    .option('--max-pages <n>', 'Stop after this many pages; the remaining URLs stay stored (exit code 3)', whole(1))
+    .option('--expire-minutes <n>', 'Give up a URL that waits for longer than this (default: 24 hours)', positive)
+    .option('--name <crawl>', 'Name of the crawl, if others use the same fleet (default: a new name)', crawlName)
+    .option('--no-archive', 'Write no WARC files')
+    .option('--resume', 'Continue the unfinished crawl in --out; no file is needed')
+    .action(run(() => import('./commands/crawl.ts'), 'crawl'))
 
-  command('guard', 'runs a command whose requests all go through a proxy of its own, and ends with its exit code')
-    .argument('<command...>', 'the crawler with its arguments; behind --')
-    .option('--agent <name>', 'name of one of DECORUM_AGENTS (default: the first)')
-    .option('--crawl <name>', 'its requests take their turns as this crawl', crawlName)
-    .option('--tunnels', 'HTTPS as tunnels, paced by host and not judged')
-    .option('--no-inspect', 'HTTPS is refused; otherwise the command is told to trust an authority of its own')
-    .option('--hosts <names>', 'only these hosts and names below them, separated by commas (PROXY_HOSTS)')
-    .action(async (args, options) => done(await (await import('./commands/guard.ts')).guard(args, options)))
+  command('guard', 'Run a crawler behind a separate proxy, and end with its exit code')
+    .argument('<command...>', 'The crawler with its arguments, after --')
+    .addOption(AGENT)
+    .option('--crawl <name>', 'Name of the crawl that its requests belong to', crawlName)
+    .option('--tunnels', TUNNELS)
+    .option('--no-inspect', 'Refuse HTTPS instead of making the crawler trust a new certificate authority')
+    .option('--hosts <names>', 'Allow only these hosts and the names below them, separated by commas (PROXY_HOSTS)')
+    .action(run(() => import('./commands/guard.ts'), 'guard'))
 
-  command('env', 'prints REDIS_URL of the fleet that runs here for a shell: eval "$(decorum env)"').action(
-    async (options) => done(await (await import('./commands/env.ts')).env(options)),
+  command('env', 'Print REDIS_URL of the running fleet for a shell: eval "$(decorum env)"').action(
+    run(() => import('./commands/env.ts'), 'env'),
   )
 
-  command('enqueue', 'adds candidates and returns at once; a running fleet fetches them')
-    .argument('<file>', 'one URL, or one candidate as JSON, per line; - reads from standard input')
-    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
-    .addOption(new Option('--priority <p>', 'before or behind others of the same site').choices(['high', 'normal']))
-    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .action(async (file, options) => done(await (await import('./commands/enqueue.ts')).enqueue(file, options)))
+  command('enqueue', 'Add candidates to the running fleet, and return at once')
+    .argument('<file>', 'List with one URL, or one candidate as JSON, per line; - reads standard input')
+    .addOption(AGENT)
+    .addOption(new Option('--priority <p>', 'Place before or behind other URLs of a site').choices(['high', 'normal']))
+    .addOption(CRAWL)
+    .action(run(() => import('./commands/enqueue.ts'), 'enqueue'))
 
-  command('outcomes', 'prints outcomes as NDJSON; each line once per group')
-    .option('--group <name>', 'consumer group that reads; it continues where it stopped', 'decorum-cli')
-    .option('--follow', 'wait for more')
-    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .option('--forget', 'forgets the group instead: outcomes are no longer kept for it; recorded')
-    .option('--force', 'with --forget: even while a reader of this group is active')
-    .option('--reason <text>', 'with --forget: why; recorded')
-    .option('--by <name>', 'with --forget: who; recorded (default: the user)')
-    .action(async (options) => done(await (await import('./commands/outcomes.ts')).outcomes(options)))
+  command('outcomes', 'Print outcomes as NDJSON, each once per consumer group')
+    .option('--group <name>', 'Consumer group that reads; it continues where it stopped', 'decorum-cli')
+    .option('--follow', 'Wait for further outcomes')
+    .addOption(CRAWL)
+    .option('--forget', 'Delete the group instead, so that no outcomes are kept for it; takes --force, --reason, --by')
+    .option('--force', 'Delete the group even while it has an active reader')
+    .addOption(REASON)
+    .addOption(BY)
+    .action(run(() => import('./commands/outcomes.ts'), 'outcomes'))
 
-  command('check', 'may this URL be fetched? explains the verdict: group, rule, line, delay')
-    .argument('<url>')
-    .option('--agent <name>', 'product token or whole User-Agent (default: the first of DECORUM_AGENTS)')
-    .option('--robots <file>', 'judge by this file instead of fetching robots.txt; - reads from standard input')
-    .addOption(new Option('--profile <name>', 'how the rules are read').choices([...PROFILES, 'all']))
-    .action(async (url, options) => done(await (await import('./commands/check.ts')).check(url, options)))
+  command('check', 'Explain whether a URL may be fetched: group, rule, line and delay')
+    .argument('<url>', 'URL to check')
+    .option('--agent <name>', 'Product token or User-Agent (default: the first agent of DECORUM_AGENTS)')
+    .option('--robots <file>', 'Use this file instead of fetching robots.txt; - reads standard input')
+    .addOption(profile([...PROFILES, 'all']))
+    .action(run(() => import('./commands/check.ts'), 'check'))
 
-  command('audit', 'judges recorded access logs against the promises')
-    .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads from standard input')
-    .option('--robots <dir>', 'robots.txt bodies, one file per host')
-    .option('--delay-ms <n>', 'delay where robots.txt asks for none (default: 1000)', whole(0))
-    .option('--max-delay-ms <n>', 'longest delay that a crawl-delay can ask for (default: 10000)', whole(0))
-    .option('--agents <file>', 'agents of one fleet, as DECORUM_AGENTS; requests of others are left out')
-    .option('--agent <token>', 'all requests are of this one agent, whatever their User-Agent')
-    .option('--only <name>', 'only requests whose User-Agent holds this name: one crawler of an ordinary log')
-    .option('--origin <origin>', 'whose log it is, when its lines do not say')
-    .option('--continues', 'the logs go on where older ones ended, so rules may be known from before')
-    .option('--robots-retry-ms <n>', 'first retry of an unreachable robots.txt', whole(1))
-    .option('--pace-groups <file>', 'delays that several lanes share, as PACE_GROUPS; {} for one delay per host')
-    .option('--stops <file>', 'emergency stops of the fleet, as `decorum stop list --ended --json` prints them')
-    .option('--site-policies <file>', 'policies of sites, as `decorum config policies --json` prints them')
-    .option('--lanes <n>', 'how many lanes are listed', whole(0), 10)
-    .addOption(new Option('--profile <name>', 'how the rules are read').choices(PROFILES))
-    .option('--html <file>', 'writes the report as one HTML page as well; - prints it instead')
-    .option('--schema', 'prints the JSON schema of --json')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 judged and clean · 1 violations · 2 could not run · 4 clean, part could not be judged',
-    )
-    .action(async (logs, options) => done(await (await import('./commands/audit.ts')).auditCommand(logs, options)))
+  command('audit', 'Check recorded access logs against the promises of a polite crawler')
+    .argument('[log...]', 'NDJSON, nginx, Apache, Caddy, Traefik or CloudFront; gzip too; - reads standard input')
+    .option('--robots <dir>', 'Folder with robots.txt bodies, one file per host')
+    .option('--delay-ms <n>', 'Delay where robots.txt requires none (default: 1000)', whole(0))
+    .option('--max-delay-ms <n>', 'Longest crawl-delay that is kept (default: 10000)', whole(0))
+    .option('--agents <file>', 'Agents of one fleet, as in DECORUM_AGENTS; other requests are left out')
+    .option('--agent <token>', 'Attribute every request to this agent, whatever its User-Agent')
+    .option('--only <name>', 'Check only requests whose User-Agent contains this name')
+    .option('--origin <origin>', 'Origin of the log, if its lines do not name it')
+    .option('--continues', 'The logs continue older ones, so rules may be known from before')
+    .option('--robots-retry-ms <n>', 'Time until the first retry of an unreachable robots.txt', whole(1))
+    .option('--pace-groups <file>', 'Delays that lanes share, as in PACE_GROUPS; {} for one delay per host')
+    .option('--stops <file>', 'Emergency stops: the output of `decorum stop list --ended --json`')
+    .option('--site-policies <file>', 'Policies of sites: the output of `decorum config policies --json`')
+    .option('--lanes <n>', 'Number of lanes to list', whole(0), 10)
+    .addOption(profile(PROFILES))
+    .option('--html <file>', 'Also write the report as an HTML page; - prints it instead')
+    .option('--schema', 'Print the JSON Schema of the output of --json')
+    .addHelpText('after', '\nExit codes: 0 clean · 1 violations · 2 could not run · 4 clean, but partly not judged')
+    .action(run(() => import('./commands/audit.ts'), 'auditCommand'))
 
   program.commandsGroup('See what the fleet does, and act on it:')
-  const status = command(
-    'status',
-    'the state of the fleet in a sentence: polite, moving, stalled, or stopped by a reader',
+  const status = command('status', 'Print the state of the fleet: polite, moving, stalled, or stopped by a reader')
+  status.action(run(() => import('./commands/status.ts'), 'status'))
+  below(status, 'top', 'Show the state of the fleet until q or Ctrl-C; on a pipe, print it once')
+    .option('--every <s>', 'Seconds between two updates', whole(1, 3_600), 1)
+    .action(run(() => import('./commands/top.ts'), 'top'))
+  below(status, 'fleet', 'List the running processes, their hosts and their version of the configuration').action(
+    run(() => import('./commands/fleet.ts'), 'fleet'),
   )
-  status.action(async (options) => done(await (await import('./commands/status.ts')).status(options)))
-  below(status, 'top', 'the fleet as it works, every second, until q or Ctrl-C; on a pipe once')
-    .option('--every <s>', 'seconds between two updates', whole(1, 3_600), 1)
-    .action(async (options) => done(await (await import('./commands/top.ts')).top(options)))
+  below(status, 'readers', 'List the consumer groups and the outcomes they have not acknowledged')
+    .addOption(CRAWL)
+    .action(run(() => import('./commands/readers.ts'), 'readers'))
 
-  below(status, 'fleet', 'which processes run, where, and with which version of the configuration').action(
-    async (options) => done(await (await import('./commands/fleet.ts')).fleet(options)),
-  )
+  command('doctor', 'Check Redis, the fleet and this machine; exit with 1 and print fixes if something is wrong')
+    .option('--host <name...>', 'Host names to look up in the way of a fetcher', [])
+    .action(run(() => import('./commands/doctor.ts'), 'doctor'))
 
-  below(status, 'readers', 'who reads outcomes: each consumer group, and what it has not acknowledged')
-    .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-    .action(async (options) => done(await (await import('./commands/readers.ts')).readers(options)))
+  const origin = command('origin', 'Show what the fleet knows of an origin; pause, block, slow or drop it')
+    .argument('<origin>', ORIGIN)
+    .option('--pause', 'Fetch nothing; URLs wait')
+    .option('--resume', 'End a pause')
+    .option('--block', 'Fetch nothing; URLs end as refused')
+    .option('--unblock', 'End a block')
+    .option('--delay <ms>', 'Set a least delay; the site is never visited faster than its rules allow', whole(1))
+    .option('--restore-delay', 'End a delay that was set by hand')
+    .option('--refetch', 'Fetch robots.txt again before anything else')
+    .option('--drop', 'End pending URLs as refused')
+    .addOption(length('Length of the action', ' (default: until an operator ends it)'))
+    .addOption(REASON)
+    .addOption(BY)
+    .option('--agent <name>', 'With --drop: only pending URLs of this agent')
+    .action(run(() => import('./commands/origin.ts'), 'origin'))
+  below(origin, 'sitemaps', 'Print the URLs in the sitemaps of an origin, which the running fleet fetches')
+    .argument('<origin>', ORIGIN)
+    .addOption(AGENT)
+    .option('--enqueue', 'Add the URLs of this host as candidates instead of printing them')
+    .option('--most <n>', 'Most URLs to print or add', whole(1), 1_000_000)
+    .option(
+      '--max-sitemaps <n>',
+      'Most sitemaps to fetch, including those that an index names',
+      whole(1, 50_000),
+      1_000,
+    )
+    .action(run(() => import('./commands/sitemaps.ts'), 'sitemaps'))
 
-  command(
-    'doctor',
-    'checks Redis, the fleet and this machine, and says how to fix what is wrong (exit 1 when something is)',
-  )
-    .option('--host <name...>', 'host names that are looked up as a fetcher would', [])
-    .action(async (options) => done(await (await import('./commands/doctor.ts')).doctor(options)))
-
-  const origin = command(
-    'origin',
-    'shows what the fleet knows of one origin, or acts on it: pause, block, slow down, drop',
-  )
-    .argument('<origin>', 'scheme://host[:port], or any URL of it')
-    .option('--pause', 'nothing is fetched, URLs wait')
-    .option('--resume', 'ends a pause')
-    .option('--block', 'nothing is fetched, URLs end as refused')
-    .option('--unblock', 'ends a block')
-    .option('--delay <ms>', 'a delay of at least so long; never less than its rules ask', whole(1))
-    .option('--restore-delay', 'ends such a delay')
-    .option('--refetch', 'its robots.txt is fetched again before anything else')
-    .option('--drop', 'pending URLs end as refused')
-    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d (default: until an operator ends it)', lengthOfTime)
-    .option('--reason <text>', 'why; recorded')
-    .option('--by <name>', 'who; recorded (default: the user)')
-    .option('--agent <name>', 'with --drop: only the pending URLs of this agent')
-    .action(async (origin, options) => done(await (await import('./commands/origin.ts')).origin(origin, options)))
-
-  below(origin, 'sitemaps', 'prints the URLs of the sitemaps that a robots.txt names; the running fleet fetches them')
-    .argument('<origin>', 'scheme://host[:port], or any URL of it')
-    .option('--agent <name>', 'one of DECORUM_AGENTS (default: the first)')
-    .option('--enqueue', 'adds the URLs of its host as candidates instead of printing them')
-    .option('--most <n>', 'URLs at most', whole(1), 1_000_000)
-    .option('--max-sitemaps <n>', 'sitemaps fetched at most, those of indexes included', whole(1, 50_000), 1_000)
-    .action(async (origin, options) => done(await (await import('./commands/sitemaps.ts')).sitemaps(origin, options)))
-
-  const url = group('url', 'one URL: where it is and why it waits, or its end before it is requested')
+  const url = group('url', 'Find one URL, or cancel it')
   const candidate = (name: string, description: string): Command =>
     below(url, name, description)
-      .option('--url <url>', 'its URL, when an id is given')
-      .option('--agent <name>', 'only the lane of this agent (default: all)')
-      .option('--crawl <name>', 'of this crawl', crawlName, DEFAULT_CRAWL)
-  candidate('why', 'where a URL is and why it waits: its lane, its place, the gate that holds it, or its outcome')
-    .argument('<url-or-id>')
-    .action(async (text, options) => done(await (await import('./commands/candidate.ts')).why(text, options)))
-  candidate('cancel', 'cancels one candidate by its id: it ends as refused: cancelled, unless it is in flight')
-    .argument('<id>')
-    .action(async (id, options) => done(await (await import('./commands/candidate.ts')).cancel(id, options)))
+      .option('--url <url>', 'URL of the candidate, if an id is given')
+      .option('--agent <name>', 'Search only the lane of this agent (default: all)')
+      .addOption(CRAWL)
+  candidate('why', 'Print where a URL is and why it waits, or its outcome')
+    .argument('<url-or-id>', 'URL, or id of a candidate')
+    .action(run(() => import('./commands/candidate.ts'), 'why'))
+  candidate('cancel', 'Cancel a candidate that is not in flight; it ends as refused: cancelled')
+    .argument('<id>', 'Id of the candidate')
+    .action(run(() => import('./commands/candidate.ts'), 'cancel'))
 
-  const crawls = command('crawls', 'the crawls that share this fleet: counts, weight, limits')
-  crawls.action(async (options) => done(await (await import('./commands/crawls.ts')).listCrawls(options)))
+  const crawls = command('crawls', 'List the crawls of the fleet: counts, weights and limits')
+  crawls.action(run(ofCrawls, 'listCrawls'))
   const changingCrawl = (name: string, description: string): Command =>
-    below(crawls, name, description)
-      .argument('<crawl>', 'its name', crawlName)
-      .option('--reason <text>', 'why; recorded')
-      .option('--by <name>', 'who; recorded (default: the user)')
-  below(crawls, 'list', 'the same as without a word').action(async (options) =>
-    done(await (await import('./commands/crawls.ts')).listCrawls(options)),
-  )
+    below(crawls, name, description).argument('<crawl>', 'Name of the crawl', crawlName).addOption(REASON).addOption(BY)
+  below(crawls, 'list', 'List the crawls, as without a word').action(run(ofCrawls, 'listCrawls'))
   for (const [name, state, description] of [
-    ['pause', 'paused', 'its URLs wait until it is resumed'],
-    ['resume', 'running', 'it goes on within half a minute'],
-    ['cancel', 'cancelled', 'each of its stored URLs ends as refused: cancelled; for good'],
+    ['pause', 'paused', 'Hold the URLs of a crawl until it is resumed'],
+    ['resume', 'running', 'Continue a crawl within half a minute'],
+    ['cancel', 'cancelled', 'Cancel a crawl for good; each stored URL ends as refused: cancelled'],
   ] as const)
     changingCrawl(name, description).action(async (crawl, options) =>
-      done(await (await import('./commands/crawls.ts')).setState(crawl, state, options)),
+      done(await (await ofCrawls()).setState(crawl, state, options)),
     )
-  changingCrawl('set', 'sets its weight, end, limits and defaults for its candidates; none removes one')
-    .option('--weight <n>', 'turns beside other crawls of the same site: 1 to 100; 1 is usual', whole(1, 100))
-    .option('--for <length>', 'it ends after so long: 90s, 30m, 1h, 7d', orNone(lengthOfTime))
-    .option('--stored <n>', 'URLs stored at once', orNone(whole(1)))
-    .option('--per-day <n>', 'URLs taken in on one day (UTC)', orNone(whole(1)))
-    .option('--per-host <n>', 'URLs taken in of one host', orNone(whole(1)))
-    .option('--per-domain <n>', 'URLs taken in of one registrable domain', orNone(whole(1)))
-    .option('--bytes <n>', 'bytes of bodies in all', orNone(whole(1)))
-    .addOption(new Option('--redirects <what>', 'what becomes of redirects').choices(['follow', 'report', 'none']))
-    .addOption(new Option('--priority <p>', 'of candidates that name none').choices(['high', 'normal', 'none']))
-    .option('--accept <types>', 'media types that are read, separated by commas')
-    .option('--max-bytes <n>', 'bytes of one body', orNone(whole(1)))
-    .option('--deadline-ms <n>', 'of one request', orNone(whole(100)))
-    .option('--attempts <n>', 'requests for one URL; never more than MAX_ATTEMPTS', orNone(whole(1)))
-    .option('--pool <name>', 'its pages are fetched by the workers of this pool')
-    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).setCrawl(crawl, options)))
-  below(crawls, 'forget', 'removes a crawl that holds no URLs and that nobody reads from the list')
-    .argument('<crawl>', 'its name', crawlName)
-    .action(async (crawl, options) => done(await (await import('./commands/crawls.ts')).forgetCrawl(crawl, options)))
+  changingCrawl('set', 'Set the weight, end and limits of a crawl, and defaults of its candidates')
+    .option('--weight <n>', 'Turns beside other crawls of the same site, 1 to 100; usually 1', whole(1, 100))
+    .option('--for <length>', `Time until its end: ${LENGTHS}${OR_NONE}`, orNone(lengthOfTime))
+    .option('--stored <n>', `Most URLs stored at once${OR_NONE}`, orNone(whole(1)))
+    .option('--per-day <n>', `Most URLs accepted in a day (UTC)${OR_NONE}`, orNone(whole(1)))
+    .option('--per-host <n>', `Most URLs accepted for a host${OR_NONE}`, orNone(whole(1)))
+    .option('--per-domain <n>', `Most URLs accepted for a registrable domain${OR_NONE}`, orNone(whole(1)))
+    .option('--bytes <n>', `Most bytes of all bodies${OR_NONE}`, orNone(whole(1)))
+    .addOption(new Option('--redirects <what>', 'Handling of redirects').choices(['follow', 'report', 'none']))
+    .addOption(new Option('--priority <p>', 'Default priority').choices(['high', 'normal', 'none']))
+    .option('--accept <types>', `Media types to read, separated by commas${OR_NONE}`)
+    .option('--max-bytes <n>', `Most bytes of a body${OR_NONE}`, orNone(whole(1)))
+    .option('--deadline-ms <n>', `Longest request, ms${OR_NONE}`, orNone(whole(100)))
+    .option('--attempts <n>', `Most requests for a URL, up to MAX_ATTEMPTS${OR_NONE}`, orNone(whole(1)))
+    .option('--pool <name>', `Pool whose workers fetch its pages${OR_NONE}`)
+    .action(run(ofCrawls, 'setCrawl'))
+  below(crawls, 'forget', 'Remove a crawl without URLs and readers from the list')
+    .argument('<crawl>', 'Name of the crawl', crawlName)
+    .action(run(ofCrawls, 'forgetCrawl'))
 
-  const stop = command(
-    'stop',
-    'emergency stop of the whole fleet: of everything, or of domains, hosts and addresses, within a second',
-  )
   const naming = (of: Command): Command =>
     of
-      .argument('[names...]', 'domains or hosts, with all names below them; addresses; or any URL of a host')
-      .option('--all', 'everything')
-      .option('--file <file>', 'names from a file, one per line, # starts a comment; - reads from standard input')
-      .option('--by <name>', 'who; recorded (default: the user)')
-  naming(stop)
-    .option('--reason <text>', 'why; recorded')
-    .option('--until <instant>', 'when it ends, such as 2026-11-22T18:00Z (default: when it is lifted)')
-    .option('--for <length>', 'how long: 90s, 30m, 1h, 7d', lengthOfTime)
-    .action(async (names, options) => done(await (await import('./commands/stop.ts')).stop(names, options)))
-  below(stop, 'list', 'what is stopped, by whom, when and why')
-    .option('--ended', 'what has ended as well; with --json what audit --stops reads')
-    .action(async (options) => done(await (await import('./commands/stop.ts')).listStops(options)))
-  naming(below(stop, 'lift', 'ends stops; URLs that waited go on within half a minute'))
-    .option('--reason <text>', 'why; recorded')
-    .action(async (names, options) => done(await (await import('./commands/stop.ts')).lift(names, options)))
+      .argument('[names...]', 'Domains or hosts, with the names below them; addresses; or any URL of a host')
+      .option('--all', 'Everything')
+      .option('--file <file>', 'File with one name per line, # starts a comment; - reads standard input')
+      .addOption(REASON)
+      .addOption(BY)
+  const stop = naming(command('stop', 'Stop all requests to domains, hosts or addresses within a second'))
+    .option('--until <instant>', 'End of the stop, such as 2026-11-22T18:00Z (default: when it is lifted)')
+    .addOption(length('Length of the stop'))
+    .action(run(ofStops, 'stop'))
+  below(stop, 'list', 'List the stops in force: who made them, when and why')
+    .option('--ended', 'Include stops that have ended; with --json, the input of audit --stops')
+    .action(run(ofStops, 'listStops'))
+  naming(below(stop, 'lift', 'Lift stops; URLs that waited continue within half a minute')).action(run(ofStops, 'lift'))
 
-  const config = group('config', "the fleet's one configuration: settings that all processes agree on")
+  const config = group('config', 'Show and change the settings that all processes of the fleet share')
   const changing = (name: string, description: string): Command =>
-    below(config, name, description)
-      .option('--yes', 'does not ask')
-      .option('--reason <text>', 'why; written down')
-      .option('--by <name>', 'who; written down (default: the user)')
-  below(config, 'show', 'the configuration in force, as a file that can be applied').action(async (options) =>
-    done(await (await import('./commands/config.ts')).configShow(options)),
+    below(config, name, description).option('--yes', 'Apply without confirmation').addOption(REASON).addOption(BY)
+  below(config, 'show', 'Print the configuration in force, as a file that can be applied').action(
+    run(ofConfig, 'configShow'),
   )
-  below(config, 'check', 'is this file well-formed, and what would it change?')
-    .argument('<file>', 'YAML or JSON; - reads from standard input')
-    .action(async (file, options) => done(await (await import('./commands/config.ts')).configCheck(file, options)))
-  changing('apply', 'shows what changes and applies it; what the file leaves out stays as it is')
-    .argument('<file>', 'YAML or JSON; - reads from standard input')
-    .action(async (file, options) => done(await (await import('./commands/config.ts')).configApply(file, options)))
-  below(config, 'history', 'who changed what, when and why, the latest first').action(async (options) =>
-    done(await (await import('./commands/config.ts')).configHistory(options)),
+  below(config, 'check', 'Check a file, and print what it would change')
+    .argument('<file>', CONFIG_FILE)
+    .action(run(ofConfig, 'configCheck'))
+  changing('apply', 'Print what a file changes, and apply it; settings that it omits stay as they are')
+    .argument('<file>', CONFIG_FILE)
+    .action(run(ofConfig, 'configApply'))
+  below(config, 'history', 'List the versions, newest first: who made them, when and why').action(
+    run(ofConfig, 'configHistory'),
   )
-  changing('rollback', 'makes an earlier version the latest one (default: the one before)')
-    .argument('[version]', 'as history names it', whole(1))
-    .action(async (version, options) =>
-      done(await (await import('./commands/config.ts')).configRollback(version, options)),
-    )
-  below(
-    config,
-    'policies',
-    'the policies of sites in force; with --json those of all versions that are kept, for audit',
-  ).action(async (options) => done(await (await import('./commands/config.ts')).configPolicies(options)))
-  below(config, 'schema', 'the JSON Schema of the file, for editors').action(async () =>
-    done((await import('./commands/config.ts')).configSchema()),
+  changing('rollback', 'Apply an earlier version again (default: the one before)')
+    .argument('[version]', 'Number of the version', whole(1))
+    .action(run(ofConfig, 'configRollback'))
+  below(config, 'policies', 'Print the policies of sites in force; with --json, those of every kept version').action(
+    run(ofConfig, 'configPolicies'),
   )
+  below(config, 'schema', 'Print the JSON Schema of the file, for editors').action(run(ofConfig, 'configSchema'))
 
-  const ledger = group('ledger', 'how the fleet is stored in Redis: its partitions, and the layout of its version')
-  below(
-    ledger,
-    'partitions',
-    'shows how many partitions the hosts are spread over; with a number: changes it while the fleet is stopped',
-  )
-    .argument('[number]', 'the new number; stop all gateways and fetchers first', whole(1, 1_024))
-    .option(
-      '--new',
-      'this Redis has never held a ledger: the first start need not wait for requests that may be in flight',
-    )
-    .option('--restart', 'the fleet is stopped and Redis is about to be restarted: what starts then need not wait')
-    .action(async (number, options) =>
-      done(await (await import('./commands/partitions.ts')).partitions(number, options)),
-    )
-
-  below(ledger, 'upgrade', "brings a ledger of an earlier version to this version's layout, while URLs wait there")
-    .option('--show', 'only says which layout this Redis holds')
-    .option('--back', 'undoes an upgrade that broke off, as long as its end was not written down')
-    .action(async (options) => done(await (await import('./commands/upgrade.ts')).upgrade(options)))
+  const ledger = group('ledger', 'Show and change how the fleet is stored in Redis')
+  below(ledger, 'partitions', 'Print the number of partitions, or change it while the fleet is stopped')
+    .argument('[number]', 'New number; stop all gateways and fetchers first', whole(1, 1_024))
+    .option('--new', 'Declare that this Redis has never held a ledger, so the first start need not wait')
+    .option('--restart', 'Declare that Redis is about to be restarted, so the next start of the fleet need not wait')
+    .action(run(() => import('./commands/partitions.ts'), 'partitions'))
+  below(ledger, 'upgrade', 'Convert the ledger of an earlier version to the layout of this one')
+    .option('--show', 'Only print the layout of this Redis')
+    .option('--back', 'Undo an interrupted upgrade')
+    .action(run(() => import('./commands/upgrade.ts'), 'upgrade'))
 
   program.commandsGroup('One process of a fleet, for containers and services:')
   for (const role of ROLES) {
     const its = command(role, WHAT_ROLES_ARE[role])
     if (role === 'proxy') {
-      below(its, 'ca', 'makes an authority by which proxies look into HTTPS (PROXY_CA)')
-        .argument('<dir>', 'where ca.pem and ca-key.pem are written; neither may be there')
-        .option('--hosts <names>', 'it may sign for these alone and names below them, separated by commas')
-        .option('--days <n>', 'how long it lasts', whole(1, 3_650), 365)
-        .action(async (dir, options) => done(await (await import('./commands/proxy-ca.ts')).proxyCa(dir, options)))
-      its.option('--tunnels', 'HTTPS as tunnels, paced by host and not judged (PROXY_TUNNELS=yes)')
+      below(its, 'ca', 'Create a certificate authority for proxies that inspect HTTPS (PROXY_CA)')
+        .argument('<dir>', 'Folder for ca.pem and ca-key.pem, which must not exist yet')
+        .option('--hosts <names>', 'Only sign for these hosts and the names below them, separated by commas')
+        .option('--days <n>', 'Days until it expires', whole(1, 3_650), 365)
+        .action(run(() => import('./commands/proxy-ca.ts'), 'proxyCa'))
+      its.option('--tunnels', `${TUNNELS} (PROXY_TUNNELS=yes)`)
     }
     if (role === 'permits') {
-      below(its, 'conform', 'tries a worker of a pool in every situation, and judges it by what recording sites saw')
-        .argument('<command...>', 'starts the worker; {url} and {pool} stand for what it needs; behind --')
-        .option('--only <names>', 'these situations alone, separated by commas', (text) => text.split(','))
-        .action(async (worker, options) => done(await (await import('./conform/command.ts')).conform(worker, options)))
+      below(its, 'conform', 'Test a worker of a pool in every situation against recording sites')
+        .argument('<command...>', 'Command of the worker, after --; {url} and {pool} are replaced by its settings')
+        .option('--only <names>', 'Names of situations, separated by commas (default: all)', (text) => text.split(','))
+        .action(run(() => import('./conform/command.ts'), 'conform'))
     }
     its
-      .addHelpText(
-        'after',
-        () => `\n${settingsOf(role)}\n\nIt logs JSON, and lines for people where standard output is a terminal.`,
-      )
+      .addHelpText('after', () => `\n${settingsOf(role)}\n\nLogs are JSON, and plain lines on a terminal.`)
       .action(async ({ tunnels }: { tunnels?: boolean }) => {
         if (tunnels) process.env.PROXY_TUNNELS = 'yes'
         done(await (await import('./commands/role.ts')).runRole(role))
@@ -346,22 +301,40 @@ export function buildProgram(done: (code: number) => void): Command {
   return program
 }
 
+const ofConfig = () => import('./commands/config.ts')
+const ofCrawls = () => import('./commands/crawls.ts')
+const ofStops = () => import('./commands/stop.ts')
+
 const WHAT_ROLES_ARE = {
-  gateway: 'one gateway process: candidates in, robots gate, orders out (for containers)',
-  fetcher: 'one fetcher process: orders in, one polite request each (for containers)',
-  console: 'one console process: health, metrics, queue board, origins (for containers)',
-  permits: 'one permits process: leases for crawlers that fetch by themselves, over HTTP (for containers)',
-  proxy: 'one proxy process: holds each request of a crawler until its turn, and sends it (http_proxy)',
+  gateway: 'Run a gateway: accepts candidates, checks robots.txt, sends orders',
+  fetcher: 'Run a fetcher: carries out orders, one polite request each',
+  console: 'Run a console: health, metrics, queues and origins over HTTP',
+  permits: 'Run a permits service: leases over HTTP for crawlers that fetch pages themselves',
+  proxy: 'Run a proxy (http_proxy): holds each request of a crawler until its turn, and sends it',
 }
+
+const TUNNELS = 'Pass HTTPS through tunnels, paced by host and not judged'
+const ORIGIN = 'scheme://host[:port], or any URL of the origin'
+const CONFIG_FILE = 'YAML or JSON; - reads standard input'
+const LENGTHS = '90s, 30m, 1h or 7d'
+const OR_NONE = '; none removes it'
+
+const AGENT = new Option('--agent <name>', 'Name of an agent of DECORUM_AGENTS (default: the first)')
+const CRAWL = new Option('--crawl <name>', 'Name of the crawl').argParser(crawlName).default(DEFAULT_CRAWL)
+const REASON = new Option('--reason <text>', 'Reason, which is recorded')
+const BY = new Option('--by <name>', 'Name that is recorded (default: the user and the machine)')
+const profile = (names: string[]): Option => new Option('--profile <name>', 'How rules are read').choices(names)
+const length = (means: string, more = ''): Option =>
+  new Option('--for <length>', `${means}: ${LENGTHS}${more}`).argParser(lengthOfTime)
 
 /** Settings are loaded only for the help of a role, and by `require`, since help is built synchronously. */
 const settingsOf = (role: (typeof ROLES)[number]): string =>
   (require('@decorum/config') as typeof Config).settingsHelp(role)
 
 const AFTER_HELP = `
-Settings come from the environment; the first ones to know:
-  REDIS_URL                the fleet's Redis; without it up, crawl and demo start one of their own on loopback
-  DECORUM_CONTACT          who answers for the built-in agent: a URL or an e-mail address
+Settings come from the environment. The first ones to know:
+  REDIS_URL                the fleet's Redis; without it, up and crawl start one on loopback
+  DECORUM_CONTACT          contact of the built-in agent: a URL or an e-mail address
   DECORUM_AGENTS           other agents: path of a JSON file, or inline JSON
   DECORUM_ALLOW_ADDRESSES  private addresses that may be visited, as CIDRs
 
@@ -386,7 +359,7 @@ const orNone =
 
 function crawlName(text: string): string {
   if (CRAWL_NAME_FORM.test(text)) return text
-  throw new InvalidArgumentError(`${CRAWL_NAME}.`)
+  throw new InvalidArgumentError('A name of 1 to 64 lower-case letters, digits and hyphens is needed.')
 }
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { forkEarly, forkEnv, withSmallHeap } from '@decorum/runtime/early-process'
-import { messageOf, RoleStartError } from './exit.ts'
+import { CommandError, messageOf, USAGE, UsageError } from './exit.ts'
 import type { Role } from './roles.ts'
 
 /** The line by which a role process reports to its parent that it is ready, at any log level. */
@@ -32,12 +32,10 @@ export type RoleProcessOptions = {
   /** port of its HTTP side; 0 or absent: any free one */
   port?: PortWish
   onEvent: (event: RoleEvent) => void
-  /** longest time until it is ready, counted from when its environment is known, ms */
-  readyMs?: number
 }
 
 const CLI = fileURLToPath(new URL('main.ts', import.meta.url))
-/** For a start that hangs, on a machine that may be very busy; a failed start is reported sooner. */
+/** For a start that hangs, counted from when its environment is known, on a machine that may be very busy; a failed start is reported sooner. */
 const READY_MS = 90_000
 /** The first restart follows after 0.5 s, each further one after twice the time; a minute without a crash resets it. */
 const FIRST_BACK_OFF_MS = 500
@@ -81,7 +79,7 @@ export class RoleProcess {
     return this.#restarts
   }
 
-  /** @throws RoleStartError with its last output when it ends, or stays silent, instead of getting ready */
+  /** @throws CommandError, or UsageError for wrong settings, with its last output when it ends, or stays silent, instead of getting ready */
   async start(): Promise<void> {
     const child = await this.#launch().catch(async (error: unknown) => {
       if (typeof this.#options.port !== 'object') throw error
@@ -116,7 +114,7 @@ export class RoleProcess {
   }
 
   async #launch(): Promise<ChildProcess> {
-    const { role, name, onEvent, readyMs = READY_MS } = this.#options
+    const { role, name, onEvent } = this.#options
     // Other programs know these ports, so a restart keeps them.
     const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits' || role === 'proxy')
     const own = { PORT: String(keepsPort ? this.#port : this.#wantedPort) }
@@ -144,19 +142,17 @@ export class RoleProcess {
           .map((text) => readLine(text).msg)
           .join('\n')
           .replace(/^decorum: /, '')
-        throw new RoleStartError(
-          words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`,
-          code === 2 ? 2 : 1,
-        )
+        const why = words || `${name} ended before it was ready (${signal ?? `exit code ${code}`})`
+        throw code === USAGE ? new UsageError(why) : new CommandError(why) // its settings are its parent's
       },
       (error: unknown) => {
-        throw new RoleStartError(`${name} could not be started: ${messageOf(error)}`, 1) // no process or file descriptor is left
+        throw new CommandError(`${name} could not be started: ${messageOf(error)}`) // no process or file descriptor is left
       },
     )
     const late = Promise.resolve(this.#options.env).then(async () => {
-      await sleep(readyMs, undefined, { signal: ended.signal })
+      await sleep(READY_MS, undefined, { signal: ended.signal })
       killGroup(child)
-      throw new RoleStartError(`${name} was not ready after ${readyMs / 1000} s`, 1)
+      throw new CommandError(`${name} was not ready after ${READY_MS / 1_000} s`)
     })
     for (const loser of [closed, late]) loser.catch(() => undefined)
     try {
@@ -185,12 +181,7 @@ export class RoleProcess {
         this.#watch(next, Date.now())
       } catch (error) {
         if (this.#stopping.signal.aborted) return
-        onEvent({
-          kind: 'line',
-          name,
-          line: { level: 50, msg: messageOf(error) },
-          starting: false,
-        })
+        onEvent({ kind: 'line', name, line: { level: 50, msg: messageOf(error) }, starting: false })
         await revive(null, null)
       }
     }

@@ -1,16 +1,15 @@
 /** Finds the Redis of a running fleet: REDIS_URL, else that of this user's running fleet. */
-
 import { dataFolder, fleetAt } from '@decorum/client/fleet-here'
 import { crawlsFolder } from './crawl-note.ts'
 import { CommandError } from './exit.ts'
-import type { CliSettings } from './settings.ts'
 
-/** @throws CommandError when none is named and none runs */
-export async function runningRedis(
-  { redisUrl }: Pick<CliSettings, 'redisUrl'>,
-  env: NodeJS.ProcessEnv,
-): Promise<string> {
-  const url = redisUrl ?? (await fleetAt(dataFolder(env)))?.url
+/** Its address; undefined when none is named and none runs. */
+export const knownRedis = async (env: NodeJS.ProcessEnv): Promise<string | undefined> =>
+  env.REDIS_URL?.trim() || (await fleetAt(dataFolder(env)))?.url
+
+/** The same of this process. No other setting is read, so none that is wrong keeps a command from acting. @throws CommandError when there is none */
+export async function runningRedis(): Promise<string> {
+  const url = await knownRedis(process.env)
   if (url !== undefined) return url
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")
 }

@@ -8,11 +8,12 @@ export type Printer = {
   printLine(event: string, text: string | undefined, data?: object): void
 }
 
-export function printerOf(json: boolean): Printer {
+/** @param print  prints a line of JSON; default: on stdout. @param prefix  begins each line for people */
+export function printerOf(json: boolean | undefined, print: (value: object) => void = printJson, prefix = ''): Printer {
   return {
     printLine(event, text, data = {}) {
-      if (json) printJson({ event, ...data, ...(text === undefined ? {} : { text }) })
-      else if (text !== undefined) warn(text)
+      if (json) print({ event, ...data, text })
+      else if (text !== undefined) warn(text.replace(/^/gm, prefix))
     },
   }
 }
@@ -31,21 +32,16 @@ export function troubleReporter(printer: Printer): (event: RoleEvent) => void {
   return (event) => {
     if (event.kind === 'died') {
       const { name, how, againInMs } = event
-      printer.printLine('died', `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`, {
-        name,
-        how,
-        againInMs,
-      })
+      const text = `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`
+      printer.printLine('died', text, { name, how, againInMs })
     } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
-      const key = `${event.name} ${event.line.msg}`
+      const { name, line } = event
+      const key = `${name} ${line.msg}`
       const now = performance.now()
       if (now - (printedAt.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
       if (printedAt.size > 1_000) printedAt.clear()
       printedAt.set(key, now)
-      printer.printLine('trouble', `${event.name}: ${printable(sentence(event.line))}`, {
-        name: event.name,
-        line: event.line,
-      })
+      printer.printLine('trouble', `${name}: ${printable(sentence(line))}`, { name, line })
     }
   }
 }

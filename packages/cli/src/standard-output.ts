@@ -1,11 +1,16 @@
 /** Standard output for lines that are acknowledged once written: if a file accepts only part of a batch, that part is removed again. */
-import { fdatasync, fstat, ftruncate, write } from 'node:fs'
+import { appendFile, fdatasync, fstat, ftruncate } from 'node:fs'
 import { promisify } from 'node:util'
 import { CommandError, messageOf } from './exit.ts'
 import { writeLines } from './terminal.ts'
 
 const fd = 1
-const [stat, append, truncate, sync] = [promisify(fstat), promisify(write), promisify(ftruncate), promisify(fdatasync)]
+const [stat, append, truncate, sync] = [
+  promisify(fstat),
+  promisify(appendFile),
+  promisify(ftruncate),
+  promisify(fdatasync),
+]
 
 /**
  * @returns a function that writes whole lines; calls must not overlap. For a file, they are on the disk when it resolves (Node's stdout
@@ -17,7 +22,7 @@ export async function standardOutput(): Promise<(lines: string) => Promise<void>
   return async (lines) => {
     const { size } = await stat(fd)
     try {
-      await writeAll(Buffer.from(lines))
+      await append(fd, lines)
       await sync(fd)
     } catch (error) {
       await truncate(fd, size).catch(() => undefined)
@@ -25,12 +30,5 @@ export async function standardOutput(): Promise<(lines: string) => Promise<void>
         `standard output cannot be written: ${messageOf(error)}; missing lines are delivered again`,
       )
     }
-  }
-}
-
-async function writeAll(bytes: Buffer): Promise<void> {
-  for (let rest = bytes; rest.length > 0;) {
-    const { bytesWritten } = (await append(fd, rest)) as unknown as { bytesWritten: number }
-    rest = rest.subarray(bytesWritten)
   }
 }

@@ -15,6 +15,16 @@ export function printText(text: string, to: Terminal = process.stdout): void {
 /** The same on stderr, for everything that is not the command's result. */
 export const warn = (text: string): void => printText(text, process.stderr)
 
+/** Reports progress on stderr, the first at once, and then one line a second. */
+export function onceASecond<T>(lineOf: (now: T) => string): (now: T) => void {
+  let next = 0
+  return (now) => {
+    if (performance.now() < next) return
+    next = performance.now() + 1_000
+    warn(lineOf(now))
+  }
+}
+
 /** Prints text with the colours of `styleText`. Pass text from sites through `printable` first. */
 export function printStyled(text: string, to: Terminal = process.stdout): void {
   to.write(shownStyled(text))
@@ -28,6 +38,18 @@ export function rewriteLine(text: string, to: Terminal): void {
 /** One line of JSON, exact, with every character escaped that a terminal might interpret. */
 export function printJson(value: unknown, space?: number): void {
   process.stdout.write(`${printableJson(value, space)}\n`)
+}
+
+/** Prints the result of a command: for programs with --json, else for people. */
+export const printResult = (json: boolean | undefined, value: unknown, text: string): void =>
+  json ? printJson(value) : printText(text)
+
+/** Rows of cells as lines, each column as wide as its longest cell. */
+export function columns(rows: readonly string[][]): string[] {
+  const widthOf = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length))
+  const widths = rows[0]?.map((_, column) => widthOf(column)) ?? []
+  const line = (row: string[]): string => row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join('  ')
+  return rows.map((row) => line(row).trimEnd())
 }
 
 /** One line of JSON as `printJson` writes it. */

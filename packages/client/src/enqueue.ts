@@ -54,46 +54,42 @@ type Room = { share: number; toCome: number; stored: StoredUrls }
 type Filling = { some: unknown[]; spans: Span[] }
 type Batch = { tag: string; job: Job; spans: Span[] }
 
-export class Intake {
-  readonly #redis: RedisLink
-  readonly #partitions: Partitions
+export type Intake = {
+  enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }>
+  close(): Promise<void>
+}
+
+/** @param crawl  the crawl of candidates that name none */
+export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: number, crawl: string): Intake {
+  const { clock } = partitions
+  const ofCrawl = crawlField(crawl)
   /** queues by the tag of their partition */
-  readonly #queues = new Map<string, Queue>()
-  readonly #patienceMs: number
-  readonly #ofCrawl: { crawl?: string }
-  readonly #run = randomBytes(8).toString('hex')
-  #jobs = 0
-  #room: { at: number; measure: Promise<Room> } | undefined
-  #closed = false
+  const queues = new Map<string, Queue>()
+  const run = randomBytes(8).toString('hex')
+  let jobCount = 0
+  let room: { at: number; measure: Promise<Room> } | undefined
+  let isClosed = false
 
-  /** @param crawl  the crawl of candidates that name none */
-  constructor(redis: RedisLink, partitions: Partitions, patienceMs: number, crawl: string) {
-    this.#ofCrawl = crawlField(crawl)
-    this.#redis = redis
-    this.#partitions = partitions
-    this.#patienceMs = patienceMs
-  }
-
-  async enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }> {
+  async function enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }> {
     let count = 0
     const filling = new Map<string, Filling>()
     let full: Batch[] = []
     const closeAll = (): void => {
-      for (const [tag, { some, spans }] of filling) full.push({ tag, job: this.#job(some), spans })
+      for (const [tag, { some, spans }] of filling) full.push({ tag, job: jobOf(some), spans })
       filling.clear()
     }
     const storeFull = async (): Promise<void> => {
       const some = full
       full = []
-      await this.#store(some)
-      await this.#partitions.recent()
+      await store(some)
+      await partitions.recent()
     }
-    await this.#partitions.recent()
-    const source = Symbol.asyncIterator in candidates ? impatient(this.#partitions.clock, candidates) : candidates
+    await partitions.recent()
+    const source = Symbol.asyncIterator in candidates ? impatient(clock, candidates) : candidates
     for await (const candidate of source) {
       if (candidate === PAUSE) closeAll()
       else {
-        const tag = this.#tagOf(candidate)
+        const tag = tagOf(candidate)
         const batch = filling.get(tag) ?? { some: [], spans: [] }
         filling.set(tag, batch)
         const { span, traceparent } = traced(candidate)
@@ -101,7 +97,7 @@ export class Intake {
         const sent = traceparent === undefined ? candidate : { ...candidate, traceparent }
         if (batch.some.push(sendable(sent, count)) === BATCH) {
           filling.delete(tag)
-          full.push({ tag, job: this.#job(batch.some), spans: batch.spans })
+          full.push({ tag, job: jobOf(batch.some), spans: batch.spans })
         }
         count++
       }
@@ -112,40 +108,33 @@ export class Intake {
     return { count }
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
-  }
-
   /** Chooses the partition by the host. A candidate without a host becomes an `invalid` outcome in the first partition. */
-  #tagOf(candidate: Candidate): string {
-    const { tags } = this.#partitions
+  function tagOf(candidate: Candidate): string {
+    const { tags } = partitions
     const at = typeof candidate?.url === 'string' ? readUrl(candidate.url) : { refused: true }
     return tags['refused' in at ? 0 : partitionOf(hostOf(at.origin), tags.length)] as string
   }
 
-  #queueOf(tag: string): Queue {
-    let queue = this.#queues.get(tag)
+  function queueOf(tag: string): Queue {
+    let queue = queues.get(tag)
     if (queue === undefined) {
-      queue = new Queue(CANDIDATES, { connection: this.#redis, ...queueOptions(tag) })
+      queue = new Queue(CANDIDATES, { connection: redis, ...queueOptions(tag) })
       queue.on('error', () => undefined) // each call reports its own error
-      this.#queues.set(tag, queue)
+      queues.set(tag, queue)
     }
     return queue
   }
 
-  #job(candidates: unknown[]): Job {
-    return {
-      name: JOB_NAMES.candidates,
-      data: { ...this.#ofCrawl, candidates },
-      opts: { jobId: frontierJob(this.#run, ++this.#jobs), removeOnComplete: true },
-    }
-  }
+  const jobOf = (candidates: unknown[]): Job => ({
+    name: JOB_NAMES.candidates,
+    data: { ...ofCrawl, candidates },
+    opts: { jobId: frontierJob(run, ++jobCount), removeOnComplete: true },
+  })
 
-  async #store(full: Batch[]): Promise<void> {
+  async function store(full: Batch[]): Promise<void> {
     const stored = [...Map.groupBy(full, ({ tag }) => tag)].map(([tag, some]) => {
       const jobs = some.map(({ job }) => job)
-      return this.#add(tag, jobs).then(
+      return add(tag, jobs).then(
         () => endSpans(some),
         (error: unknown) => {
           endSpans(some, error)
@@ -157,19 +146,21 @@ export class Intake {
   }
 
   /** Repeats the call under the same job ids until the patience is over. A job whose reply was lost is still stored only once. */
-  async #add(tag: string, jobs: Job[]): Promise<void> {
-    const until = this.#partitions.clock.monotonic() + this.#patienceMs
+  async function add(tag: string, jobs: Job[]): Promise<void> {
+    const until = clock.monotonic() + patienceMs
     for (;;) {
-      const queue = this.#queueOf(tag)
+      const queue = queueOf(tag)
       try {
-        await this.#checkRoom(jobs)
-        await within(this.#partitions.clock, addJobs(queue, jobs), CALL_MS)
+        await checkRoom(jobs)
+        await within(clock, addJobs(queue, jobs), CALL_MS)
         return
       } catch (error) {
-        this.#forget(tag, queue)
-        if (this.#closed || this.#partitions.clock.monotonic() + AGAIN_MS >= until)
+        // A queue that was made while Redis was unavailable may never become ready, so the next try makes a new one.
+        queues.delete(tag)
+        queue.close().catch(() => undefined)
+        if (isClosed || clock.monotonic() + AGAIN_MS >= until)
           throw new FrontierUnavailableError('the candidates could not be stored', error)
-        await this.#partitions.clock.sleep(AGAIN_MS)
+        await clock.sleep(AGAIN_MS)
       }
     }
   }
@@ -178,17 +169,17 @@ export class Intake {
    * Keeps some memory of Redis free: if Redis were full, nothing could be fetched, and only fetching frees memory.
    * @throws when little is left, or when memory is short and one of the crawls has more than its share
    */
-  async #checkRoom(jobs: readonly Job[]): Promise<void> {
-    const now = this.#partitions.clock.monotonic()
-    if (this.#room === undefined || now - this.#room.at >= ROOM_MS) this.#room = { at: now, measure: this.#measure() }
-    const { share, toCome, stored } = await this.#room.measure
+  async function checkRoom(jobs: readonly Job[]): Promise<void> {
+    const now = clock.monotonic()
+    if (room === undefined || now - room.at >= ROOM_MS) room = { at: now, measure: measure() }
+    const { share, toCome, stored } = await room.measure
     const used = `Redis uses ${Math.floor(share * 100)} % of its maxmemory`
     if (share >= HEADROOM.intake)
       throw new Error(
         `${used}: URLs are taken in below ${HEADROOM.intake * 100} %, when others have left and outcomes have been read`,
       )
     if (stored.size === 0) return
-    const beyond = [...new Set(jobs.flatMap(crawlsOf))].find((crawl) => isBeyondShare(stored, crawl))
+    const beyond = [...new Set(jobs.flatMap(crawlsOf))].find((one) => isBeyondShare(stored, one))
     if (beyond !== undefined)
       throw new Error(
         `${used}, ${Math.floor(toCome * 100)} % when all hosts with URLs have been visited, and the crawl ${beyond} has more than its share of it, ${stored.get(beyond)} URLs: more are taken in when some have left, or below ${HEADROOM.shares * 100} %`,
@@ -196,28 +187,30 @@ export class Intake {
   }
 
   /** A server that does not report its memory refuses writes on its own when it is full. */
-  async #measure(): Promise<Room> {
-    const { clock, tags } = this.#partitions
+  async function measure(): Promise<Room> {
+    const { tags } = partitions
     const deadline = { clock, ms: CALL_MS }
     const empty = { share: 0, toCome: 0, stored: new Map() }
-    const memory = await memoryOf(this.#redis, deadline).catch(() => undefined)
+    const memory = await memoryOf(redis, deadline).catch(() => undefined)
     if (memory === undefined) return empty
     const { share } = memory
     // Hosts will need at most what their URLs take.
     if (share < HEADROOM.shares / 2 || share >= HEADROOM.intake) return { ...empty, share }
     try {
-      const toCome = await shareToCome(this.#redis, tags, memory, deadline)
+      const toCome = await shareToCome(redis, tags, memory, deadline)
       if (toCome < HEADROOM.shares) return { ...empty, share }
-      return { share, toCome, stored: await storedUrls(this.#redis, tags, deadline) }
+      return { share, toCome, stored: await storedUrls(redis, tags, deadline) }
     } catch {
       return { ...empty, share }
     }
   }
 
-  /** A queue that was made while Redis was unavailable may never become ready, so the next try makes a new one. */
-  #forget(tag: string, queue: Queue): void {
-    this.#queues.delete(tag)
-    queue.close().catch(() => undefined)
+  return {
+    enqueue,
+    async close() {
+      isClosed = true
+      await Promise.all([...queues.values()].map((queue) => queue.close()))
+    },
   }
 }
 

@@ -2,28 +2,20 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { forgetReader, makeGroup, type RedisLink } from '@decorum/ledger'
-import { DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
+import { aborted, DEFAULT_CRAWL, outcomesKey } from '@decorum/protocol'
 import { type Clock, systemClock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import { Acknowledger } from './acknowledge.ts'
 import { connectTo } from './connection.ts'
 import { readDeliveryId } from './delivery-id.ts'
-import { Intake } from './enqueue.ts'
+import { intakeTo } from './enqueue.ts'
 import { FrontierUnavailableError } from './errors.ts'
 import { fetchersOf } from './fetchers.ts'
 import { dataFolder, fleetAt } from './fleet-here/index.ts'
 import { Held } from './held.ts'
 import { merged } from './merged.ts'
-import {
-  checkAcknowledgeOptions,
-  checkCandidates,
-  checkCrawl,
-  checkFrontierOptions,
-  checkGroup,
-  checkGroupOptions,
-  checkOutcomesOptions,
-} from './options.ts'
-import { OutcomeReader } from './outcomes.ts'
+import { checkCandidates, checkIds, checkOptions } from './options.ts'
+import { readOutcomes } from './outcomes.ts'
 import { Partitions, REREAD_MS } from './partitions.ts'
 import { heldBy, sendHeartbeat } from './stream-group.ts'
 import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
@@ -46,7 +38,7 @@ type Reading = Required<Omit<OutcomesOptions, 'signal'>>
  * @throws FrontierUnfitError when `partitions` differs from the fleet's number
  */
 export async function openFrontier(options: FrontierOptions = {}): Promise<Frontier> {
-  checkFrontierOptions(options)
+  checkOptions('openFrontier', options)
   return openWith(options)
 }
 
@@ -82,7 +74,7 @@ function frontierOn(
   patience: Partial<Patience> | undefined,
 ): Frontier {
   const { clock } = partitions
-  const intake = new Intake(redis, partitions, patienceMs, own)
+  const intake = intakeTo(redis, partitions, patienceMs, own)
   const acks = new Acknowledger(redis, clock)
   const reaching = { ...content, clock, ...(content.token !== undefined && { isFetcher: fetchersOf(redis, clock) }) }
   const closing = new AbortController()
@@ -199,7 +191,7 @@ function frontierOn(
     signal.addEventListener('abort', cut)
     try {
       const links = { own, shared: redis }
-      yield* new OutcomeReader(links, acks, part, options, held, signal, patience, reaching).read()
+      yield* readOutcomes({ links, acks, streams: part, options, held, closing: signal, patience, content: reaching })
     } finally {
       signal.removeEventListener('abort', cut)
       if (!signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
@@ -253,25 +245,25 @@ function frontierOn(
       return intake.enqueue(candidates)
     },
     outcomes(options) {
-      checkOutcomesOptions(options)
+      checkOptions('outcomes', options)
       const { crawl = own, group, consumer = newConsumer(), from = 'start', wait = true } = options
       const { max = Number.POSITIVE_INFINITY, signal } = options
       const ended = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
       return outcomes({ crawl, group, consumer, from, wait, max }, ended)
     },
     async acknowledge(options) {
-      checkAcknowledgeOptions(options)
+      checkOptions('acknowledge', options)
+      checkIds(options.ids)
       return { count: await acknowledge(options) }
     },
     async createGroup(options) {
-      checkGroupOptions(options)
+      checkOptions('createGroup', options)
       const { group, crawl = own, from = 'start' } = options
       const made = partitions.refresh().then(() => makeGroup(redis, partitions.streamsOf(crawl), group, from))
       await answered(clock, `the group '${group}' could not be made`, made)
     },
     async removeGroup(group, crawl = own) {
-      checkGroup('removeGroup', group)
-      checkCrawl('removeGroup', crawl)
+      checkOptions('removeGroup', { group, crawl })
       await removeGroup(group, crawl)
     },
     close() {
@@ -292,8 +284,7 @@ async function untilDone<T>(
   work: () => Promise<T>,
   undo: (late: T) => void = () => undefined,
 ): Promise<T | undefined> {
-  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
-  signal.addEventListener('abort', () => end(undefined), { once: true })
+  const ended = aborted(signal).then(() => undefined)
   while (!signal.aborted) {
     const done = work()
     try {

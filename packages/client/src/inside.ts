@@ -2,6 +2,6 @@
 export { Acknowledger } from './acknowledge.ts'
 export { connectTo } from './connection.ts'
 export { openWith } from './frontier.ts'
-export { OutcomeReader } from './outcomes.ts'
+export { readOutcomes } from './outcomes.ts'
 export { claimFromDead } from './stream-group.ts'
 export type { Patience } from './types.ts'

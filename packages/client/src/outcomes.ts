@@ -6,7 +6,6 @@
 
 import { contentOf, type FleetOptions } from '@decorum/content'
 import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger'
-import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
 import type { Acknowledger } from './acknowledge.ts'
 import { deliveryId } from './delivery-id.ts'
@@ -29,171 +28,139 @@ const PATIENCE: Patience = {
   rereadAfterMs: 2 * BLOCK_MS,
 }
 
-export class OutcomeReader {
-  readonly #clock: Clock
-  readonly #own: RedisLink
-  readonly #shared: RedisLink
-  readonly #streams: string[]
-  readonly #group: string
-  readonly #consumer: string
-  readonly #call: readonly ['GROUP', string, string, 'COUNT', number]
-  readonly #wait: boolean
-  readonly #most: number
-  readonly #acks: Acknowledger
-  readonly #closing: AbortSignal
-  readonly #held: Set<string>
-  readonly #patience: Patience
-  readonly #content: FleetOptions
+export type Reading = {
+  /** own: blocks; in a cluster all streams are on one node. shared: never blocks */
+  links: { own: RedisLink; shared: RedisLink }
+  acks: Acknowledger
+  streams: string[]
+  options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'> & { max?: number }
+  /** handed out and not acknowledged, as `stream id`: entries that a second read of the pending list must skip */
+  held: Set<string>
+  closing: AbortSignal
+  patience?: Partial<Patience> | undefined
+  content?: FleetOptions
+}
+
+/**
+ * Yields batches; each must be consumed before the next is requested. While Redis is unavailable, the reader waits and then
+ * reads its pending entries again (`wait: true`).
+ * @throws FrontierUnavailableError only with `wait: false`
+ */
+export async function* readOutcomes(reading: Reading): AsyncGenerator<Iterable<Delivery>, void, undefined> {
+  const { acks, streams, held, closing, content = {} } = reading
+  const { own, shared } = reading.links
+  const { clock } = acks
+  const { group, consumer, wait, max = COUNT } = reading.options
+  const most = Math.min(COUNT, max)
+  const call = ['GROUP', group, consumer, 'COUNT', most] as const
+  const patience = { ...PATIENCE, ...reading.patience }
   /** the groups exist, and every entry assigned to this consumer has been handed out */
-  #sure = false
+  let isSure = false
   /** When the pending entries are read once more: a blocking read whose connection was lost may have assigned some. */
-  #rereadAt = Number.POSITIVE_INFINITY
+  let rereadAt = Number.POSITIVE_INFINITY
   /** when the latest command was sent that renewed this consumer's heartbeat */
-  #aliveAt: number
-  #claimAt = 0
+  let aliveAt = clock.monotonic()
+  let claimAt = 0
 
-  /**
-   * @param links  own: blocks; in a cluster all streams are on one node. shared: never blocks
-   * @param held   handed out and not acknowledged, as `stream id`: entries that a second read of the pending list must skip
-   */
-  constructor(
-    links: { own: RedisLink; shared: RedisLink },
-    acks: Acknowledger,
-    streams: string[],
-    options: Pick<Required<OutcomesOptions>, 'group' | 'consumer' | 'wait'> & { max?: number },
-    held: Set<string>,
-    closing: AbortSignal,
-    patience: Partial<Patience> = {},
-    content: FleetOptions = {},
-  ) {
-    this.#own = links.own
-    this.#shared = links.shared
-    this.#acks = acks
-    this.#clock = acks.clock
-    this.#aliveAt = this.#clock.monotonic()
-    this.#streams = streams
-    this.#group = options.group
-    this.#consumer = options.consumer
-    this.#most = Math.min(COUNT, options.max ?? COUNT)
-    this.#call = ['GROUP', options.group, options.consumer, 'COUNT', this.#most]
-    this.#wait = options.wait
-    this.#held = held
-    this.#closing = closing
-    this.#patience = { ...PATIENCE, ...patience }
-    this.#content = content
-  }
-
-  /**
-   * Yields batches; each must be consumed before the next is requested. While Redis is unavailable, the reader waits and then
-   * reads its pending entries again (`wait: true`).
-   * @throws FrontierUnavailableError only with `wait: false`
-   */
-  async *read(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    // Heartbeats run on a timer: a reader that spends an hour on one outcome has not died.
-    const beat = this.#clock.interval(() => void this.#beat(), this.#patience.beatMs).unref()
-    this.#closing.addEventListener('abort', () => this.#clock.cancel(beat), { once: true })
-    try {
-      while (!this.#closing.aborted) {
-        try {
-          if (!this.#sure || this.#clock.monotonic() >= this.#rereadAt) yield* this.#given()
-          yield this.#deliver(await this.#fromDead())
-          if (!this.#sure) continue
-          const fresh = await this.#fresh()
-          if (fresh.length === 0 && !this.#wait) return
-          yield this.#deliver(fresh)
-        } catch (error) {
-          if (this.#closing.aborted) return
-          if (!this.#wait) throw new FrontierUnavailableError('the outcomes could not be read', error)
-          this.#sure = false
-          await this.#clock.sleep(AGAIN_MS, { signal: this.#closing })
-        }
+  // Heartbeats run on a timer: a reader that spends an hour on one outcome has not died.
+  const beating = clock.interval(() => void beat(), patience.beatMs).unref()
+  closing.addEventListener('abort', () => clock.cancel(beating), { once: true })
+  try {
+    while (!closing.aborted) {
+      try {
+        if (!isSure || clock.monotonic() >= rereadAt) yield* given()
+        yield deliver(await fromDead())
+        if (!isSure) continue
+        const found = await fresh()
+        if (found.length === 0 && !wait) return
+        yield deliver(found)
+      } catch (error) {
+        if (closing.aborted) return
+        if (!wait) throw new FrontierUnavailableError('the outcomes could not be read', error)
+        isSure = false
+        await clock.sleep(AGAIN_MS, { signal: closing })
       }
-    } finally {
-      this.#clock.cancel(beat)
     }
+  } finally {
+    clock.cancel(beating)
   }
 
-  *#deliver(entries: Entry[]): Generator<Delivery, void, undefined> {
+  function* deliver(entries: Entry[]): Generator<Delivery, void, undefined> {
     for (const { stream, id, outcome } of entries) {
-      if (this.#closing.aborted || !this.#countsAsAlive()) return
+      if (closing.aborted || !countsAsAlive()) return
       const key = `${stream} ${id}`
-      if (this.#held.has(key)) continue
-      this.#held.add(key)
-      const ack = (): Promise<void> => this.#acks.ack(stream, this.#group, id, () => this.#held.delete(key))
+      if (held.has(key)) continue
+      held.add(key)
+      const ack = (): Promise<void> => acks.ack(stream, group, id, () => held.delete(key))
       if (outcome === undefined) ack().catch(() => undefined) // repeated until Redis has it
-      else yield delivery({ id: deliveryId(stream, id), outcome, ack }, this.#content)
+      else yield delivery({ id: deliveryId(stream, id), outcome, ack }, content)
     }
   }
 
   /** Pending entries of this consumer from before, without those it lost or has already handed out. */
-  async *#given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
-    this.#rereadAt = this.#sure ? Number.POSITIVE_INFINITY : this.#clock.monotonic() + this.#patience.rereadAfterMs
-    const handedOut = new Set(this.#held) // acknowledgements may arrive before the pages requested now
+  async function* given(): AsyncGenerator<Iterable<Delivery>, void, undefined> {
+    rereadAt = isSure ? Number.POSITIVE_INFINITY : clock.monotonic() + patience.rereadAfterMs
+    const handedOut = new Set(held) // acknowledgements may arrive before the pages requested now
     // Starts at the beginning: a group that is missing now was lost, or its stream is new. Where a new group begins was decided earlier.
-    for (const stream of this.#streams) await this.#inTime(makeGroup(this.#own, [stream], this.#group, 'start'))
-    this.#sure = true
-    for (const stream of this.#streams) {
+    for (const stream of streams) await inTime(makeGroup(own, [stream], group, 'start'))
+    isSure = true
+    for (const stream of streams) {
       for (let after = '0'; ;) {
-        const page = await this.#withHeartbeat(() =>
-          this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', stream, after)),
-        )
+        const page = await withHeartbeat(() => inTime(own.xreadgroup(...call, 'STREAMS', stream, after)))
         const last = page.at(-1)
         if (last === undefined) break
-        yield this.#deliver(page.filter(({ stream: from, id }) => !handedOut.has(`${from} ${id}`)))
-        if (!this.#sure) return
+        yield deliver(page.filter(({ stream: from, id }) => !handedOut.has(`${from} ${id}`)))
+        if (!isSure) return
         after = last.id
       }
     }
   }
 
-  async #fresh(): Promise<Entry[]> {
-    const from = this.#streams.map(() => '>')
-    return this.#withHeartbeat(() =>
-      this.#wait
-        ? this.#own.xreadgroup(...this.#call, 'BLOCK', BLOCK_MS, 'STREAMS', ...this.#streams, ...from)
-        : this.#inTime(this.#own.xreadgroup(...this.#call, 'STREAMS', ...this.#streams, ...from)),
+  function fresh(): Promise<Entry[]> {
+    const from = streams.map(() => '>')
+    return withHeartbeat(() =>
+      wait
+        ? own.xreadgroup(...call, 'BLOCK', BLOCK_MS, 'STREAMS', ...streams, ...from)
+        : inTime(own.xreadgroup(...call, 'STREAMS', ...streams, ...from)),
     )
   }
 
   /** With `wait: true` the read is tried again when the connection ends; with `wait: false` a Redis that hangs is an error. */
-  #inTime<T>(work: Promise<T>): Promise<T> {
-    return this.#wait ? work : within(this.#clock, work, CALL_MS)
+  function inTime<T>(work: Promise<T>): Promise<T> {
+    return wait ? work : within(clock, work, CALL_MS)
   }
 
   /** Redis renews a consumer's lease of life when a command arrives, so the time before the call is the safe one to store. */
-  async #withHeartbeat(query: () => Promise<unknown>): Promise<Entry[]> {
-    const at = this.#clock.monotonic()
+  async function withHeartbeat(query: () => Promise<unknown>): Promise<Entry[]> {
+    const at = clock.monotonic()
     const reply = await query()
-    this.#aliveAt = Math.max(this.#aliveAt, at)
+    aliveAt = Math.max(aliveAt, at)
     return entriesOf(reply as Reply)
   }
 
-  async #fromDead(): Promise<Entry[]> {
-    const { deadAfterMs, claimEveryMs } = this.#patience
-    if (this.#clock.monotonic() < this.#claimAt) return []
-    this.#claimAt = this.#clock.monotonic() + claimEveryMs
-    const most = Math.min(this.#most, TAKEN_OVER_AT_ONCE)
-    const claiming = this.#streams.map((stream) =>
-      claimFromDead(this.#own, stream, this.#group, this.#consumer, deadAfterMs, most),
-    )
-    const claimed = await this.#inTime(Promise.all(claiming))
-    if (claimed.some((some) => some.length >= most)) this.#claimAt = 0
+  async function fromDead(): Promise<Entry[]> {
+    if (clock.monotonic() < claimAt) return []
+    claimAt = clock.monotonic() + patience.claimEveryMs
+    const atOnce = Math.min(most, TAKEN_OVER_AT_ONCE)
+    const claiming = streams.map((stream) => claimFromDead(own, stream, group, consumer, patience.deadAfterMs, atOnce))
+    const claimed = await inTime(Promise.all(claiming))
+    if (claimed.some((some) => some.length >= atOnce)) claimAt = 0
     return claimed.flat()
   }
 
-  async #beat(): Promise<void> {
-    const beatNow = (): Promise<unknown> => sendHeartbeat(this.#shared, this.#streams, this.#group, this.#consumer)
-    // Redis is unavailable or the group is missing: #countsAsAlive() decides when that has lasted too long.
-    await this.#withHeartbeat(() => within(this.#clock, beatNow(), CALL_MS)).catch(() => undefined)
+  async function beat(): Promise<void> {
+    // Redis is unavailable or the group is missing: countsAsAlive() decides when that has lasted too long.
+    const beatNow = (): Promise<unknown> => within(clock, sendHeartbeat(shared, streams, group, consumer), CALL_MS)
+    await withHeartbeat(beatNow).catch(() => undefined)
   }
 
   /**
    * Half of the time after which other consumers take over this consumer's entries. After it (this process was frozen, or cut off
    * from Redis) the reader checks which entries it still owns; that check also renews its heartbeat.
    */
-  #countsAsAlive(): boolean {
-    const isAlive = this.#clock.monotonic() - this.#aliveAt < this.#patience.deadAfterMs / 2
-    this.#sure &&= isAlive
+  function countsAsAlive(): boolean {
+    const isAlive = clock.monotonic() - aliveAt < patience.deadAfterMs / 2
+    isSure &&= isAlive
     return isAlive
   }
 }

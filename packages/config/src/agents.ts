@@ -4,7 +4,6 @@ import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { readingSettings } from './read-settings.ts'
-import { wrongValues } from './wrong-value.ts'
 
 /**
  * A lane whose agent a process does not know is deferred for this long: long enough that such lanes cost little, short enough that they
@@ -84,33 +83,24 @@ const AgentEntry = z
 
 /** The content of DECORUM_AGENTS. */
 export const AgentsFile = z.array(AgentEntry).min(1).max(64)
-const MEMBERS = [...Object.keys(AgentEntry.shape), ...Object.keys(AdaptiveDelayEntry.shape)]
+const members = [...Object.keys(AgentEntry.shape), ...Object.keys(AdaptiveDelayEntry.shape)]
+const FORM = { name: 'DECORUM_AGENTS', opens: '[', schema: AgentsFile, members } as const
 
 /**
  * A proportional delay: after an exchange of t ms the delay is at least factor × t, within [floorMs, capMs]. It only lengthens the delay.
  */
 export type AdaptiveDelay = { factor: number; floorMs: number; capMs: number }
 
-export type Agent = {
-  /** product token as written: matched in robots.txt */
-  name: string
-  /** lower case: used in lane names */
+type Entry = z.output<typeof AgentEntry>
+type Decided<T> = { [K in keyof T]-?: Exclude<T[K], undefined> }
+
+/** An entry of DECORUM_AGENTS with its defaults, and what follows from it. */
+export type Agent = Decided<Omit<Entry, 'adaptiveDelay' | 'pool'>> & {
+  /** the name in lower case: used in lane names */
   key: string
-  fallbacks: string[]
-  userAgent: string
-  profile: ProfileName
-  /** least and longest delay, ms */
-  minDelayMs: number
-  maxDelayMs: number
   adaptiveDelay?: AdaptiveDelay
-  honourCrawlDelay: boolean
   /** the pool whose workers fetch its pages; absent: the fetchers of the fleet */
   pool?: string
-  honourVisitTime: boolean
-  /** whether pages with `noarchive` are left out of the archive */
-  honourNoarchive: boolean
-  /** whether HTTP/2 is used with sites that offer it (over TLS) */
-  http2: boolean
   /** false: a site owner would have no contact, so only addresses of DECORUM_ALLOW_ADDRESSES are requested */
   hasContact: boolean
 }
@@ -135,17 +125,19 @@ type AgentVariables = {
   MAX_DELAY_MS: number
 }
 
-/**
- * Applies the new delays and `honour…` settings of known agents to a running process; everything else of an agent waits for the next start.
- */
+/** Members that a running process applies; every other member of an agent waits for the next start. */
+export const LIVE_MEMBERS = [
+  ...(['minDelayMs', 'maxDelayMs', 'adaptiveDelay'] as const),
+  ...(['honourCrawlDelay', 'honourVisitTime', 'honourNoarchive'] as const),
+]
+
+/** Applies the live members of known agents to a running process. */
 export function takeOverDelays(agents: Agents, next: Agents): void {
   for (const agent of agents.list) {
     const found = next.list.find(({ key }) => key === agent.key)
     if (found === undefined) continue
-    const { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, honourNoarchive, adaptiveDelay } = found
-    Object.assign(agent, { minDelayMs, maxDelayMs, honourCrawlDelay, honourVisitTime, honourNoarchive })
-    if (adaptiveDelay === undefined) delete agent.adaptiveDelay
-    else agent.adaptiveDelay = adaptiveDelay
+    delete agent.adaptiveDelay
+    for (const name of LIVE_MEMBERS) if (found[name] !== undefined) Object.assign(agent, { [name]: found[name] })
   }
 }
 
@@ -162,7 +154,8 @@ export const agentsOf = (c: AgentVariables): Agents =>
 
 /** @throws Error with a message for people when the file cannot be read or is invalid */
 export function loadAgents(settings: AgentSettings): Agents {
-  const list = settings.agents ? fromText(settings.agents, settings) : [builtIn(settings)]
+  const entries = settings.agents ? agentEntries(settings.agents) : [builtIn(settings.contact)]
+  const list = entries.map((entry) => agentOf(entry, settings))
   const byKey = new Map(list.map((agent) => [agent.key, agent]))
   if (byKey.size !== list.length) throw new Error('DECORUM_AGENTS: two agents have the same name (case does not count)')
   const [first] = list
@@ -174,47 +167,32 @@ export function loadAgents(settings: AgentSettings): Agents {
  * The content of DECORUM_AGENTS, with its members unchanged.
  * @throws Error with a message for people when the file cannot be read or is invalid
  */
-export function agentEntries(text: string): z.output<typeof AgentsFile> {
-  const json = readJsonSetting('DECORUM_AGENTS', '[', text)
-  const parsed = AgentsFile.safeParse(json)
-  if (!parsed.success) throw new Error(wrongValues(parsed.error, json, 'DECORUM_AGENTS', MEMBERS).join('\n  '))
-  return parsed.data
+export const agentEntries = (text: string): Entry[] => readJsonSetting(FORM, text)
+
+function agentOf(entry: Entry, settings: AgentSettings): Agent {
+  const { adaptiveDelay, pool, ...own } = entry
+  const minDelayMs = own.minDelayMs ?? settings.defaultDelayMs
+  const maxDelayMs = own.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
+  if (minDelayMs > maxDelayMs)
+    throw new Error(
+      `DECORUM_AGENTS: ${own.name}: the minimum delay (${minDelayMs} ms) is above the maximum (${maxDelayMs} ms)`,
+    )
+  return {
+    ...own,
+    key: own.name.toLowerCase(),
+    minDelayMs,
+    maxDelayMs,
+    honourCrawlDelay: own.honourCrawlDelay ?? policies[own.profile].crawlDelay,
+    honourVisitTime: own.honourVisitTime ?? false,
+    honourNoarchive: own.honourNoarchive ?? false,
+    hasContact: CONTACT.test(own.userAgent),
+    ...(adaptiveDelay === undefined ? {} : { adaptiveDelay: adaptiveDelayOf(own.name, adaptiveDelay, maxDelayMs) }),
+    ...(pool === undefined ? {} : { pool }),
+  }
 }
 
-function fromText(text: string, settings: AgentSettings): Agent[] {
-  return agentEntries(text).map((entry) => {
-    const minDelayMs = entry.minDelayMs ?? settings.defaultDelayMs
-    const maxDelayMs = entry.maxDelayMs ?? Math.max(settings.maxDelayMs, minDelayMs)
-    if (minDelayMs > maxDelayMs)
-      throw new Error(
-        `DECORUM_AGENTS: ${entry.name}: the minimum delay (${minDelayMs} ms) is above the maximum (${maxDelayMs} ms)`,
-      )
-    const adaptiveDelay = adaptiveDelayOf(entry, maxDelayMs)
-    return {
-      name: entry.name,
-      key: entry.name.toLowerCase(),
-      fallbacks: entry.fallbacks,
-      userAgent: entry.userAgent,
-      profile: entry.profile,
-      minDelayMs,
-      maxDelayMs,
-      ...(adaptiveDelay === undefined ? {} : { adaptiveDelay }),
-      honourCrawlDelay: entry.honourCrawlDelay ?? policies[entry.profile].crawlDelay,
-      honourVisitTime: entry.honourVisitTime ?? false,
-      honourNoarchive: entry.honourNoarchive ?? false,
-      http2: entry.http2,
-      hasContact: true,
-      ...(entry.pool === undefined ? {} : { pool: entry.pool }),
-    }
-  })
-}
-
-function adaptiveDelayOf(
-  { name, adaptiveDelay }: z.infer<typeof AgentEntry>,
-  maxDelayMs: number,
-): AdaptiveDelay | undefined {
-  if (adaptiveDelay === undefined) return undefined
-  const { factor, floorMs = 0, capMs = maxDelayMs } = adaptiveDelay
+function adaptiveDelayOf(name: string, given: z.output<typeof AdaptiveDelayEntry>, most: number): AdaptiveDelay {
+  const { factor, floorMs = 0, capMs = most } = given
   if (floorMs > capMs)
     throw new Error(
       `DECORUM_AGENTS: ${name}: the minimum of the adaptive delay (${floorMs} ms) is above its maximum (${capMs} ms)`,
@@ -222,22 +200,10 @@ function adaptiveDelayOf(
   return { factor, floorMs, capMs }
 }
 
-function builtIn({ contact, defaultDelayMs, maxDelayMs }: AgentSettings): Agent {
+function builtIn(contact: string | undefined): Entry {
   if (contact && (!CONTACT.test(contact) || !/^[\x21-\x7e]+$/.test(contact))) {
     throw new Error(`DECORUM_CONTACT: a URL (https://…) or an e-mail address is needed, not '${contact}'`)
   }
-  return {
-    name: 'decorum',
-    key: 'decorum',
-    fallbacks: [],
-    userAgent: contact ? `Mozilla/5.0 (compatible; decorum/0.2; +${contact})` : 'decorum/0.2 (no contact given)',
-    profile: 'decorum',
-    minDelayMs: defaultDelayMs,
-    maxDelayMs,
-    honourCrawlDelay: true,
-    honourVisitTime: false,
-    honourNoarchive: false,
-    http2: true,
-    hasContact: Boolean(contact),
-  }
+  const userAgent = contact ? `Mozilla/5.0 (compatible; decorum/0.2; +${contact})` : 'decorum/0.2 (no contact given)'
+  return { name: 'decorum', fallbacks: [], userAgent, profile: 'decorum', http2: true }
 }

@@ -2,7 +2,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { wrongValues } from './wrong-value.ts'
 
 /** With neither member: the default route of this machine. */
 export type Egress = {
@@ -47,7 +46,13 @@ const Entry = z
     'either localAddress or proxy is needed',
   )
 export const EgressFile = z.record(z.string(), Entry)
-const MEMBERS = Object.keys(Entry.shape)
+const FORM = {
+  name: 'EGRESS',
+  opens: '{',
+  schema: EgressFile,
+  members: Object.keys(Entry.shape),
+  isSecret: true,
+} as const
 
 /** How an agent's requests leave this machine. @param agent  its `key` */
 export type EgressOf = (agent: string) => Egress
@@ -59,11 +64,8 @@ export type EgressOf = (agent: string) => Egress
  */
 export function readEgress(text: string, agents: readonly string[]): EgressOf {
   if (text === '') return () => ({})
-  const given = readJsonSetting('EGRESS', '{', text, true)
-  const parsed = EgressFile.safeParse(given)
-  if (!parsed.success) throw new Error(wrongValues(parsed.error, {}, 'EGRESS', MEMBERS).join('\n  '))
   const ways = new Map<string, Egress>()
-  for (const [name, entry] of Object.entries(parsed.data)) {
+  for (const [name, entry] of Object.entries(readJsonSetting(FORM, text))) {
     const key = name.toLowerCase()
     if (key !== OTHERS && !agents.includes(key))
       throw new Error(`EGRESS: there is no agent '${name}'; there are ${[...agents, OTHERS].join(', ')}`)

@@ -15,14 +15,5 @@ export function settingsHelp(role: Role): string {
   return ['Settings, from the environment (docs/settings.md has the reasons of the defaults):', ...lines].join('\n')
 }
 
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line)
-      line = word
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return [...lines, line]
-}
+const wrapped = (text: string, width: number): string[] =>
+  (text.match(new RegExp(`.{1,${width}}(?: |$)|\\S+`, 'g')) ?? []).map((line) => line.trimEnd())

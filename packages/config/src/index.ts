@@ -3,7 +3,6 @@
  * agree on it. Start at `readSettings`: environment → values, or one message that lists all errors. Agents, pace groups and permit tokens
  * are too large for a line; agents.ts, pace-groups.ts and permit-tokens.ts read them. fleet-config/ keeps the fleet's document in Redis,
  * and has its own entry.
- * fleet-config/ keeps the fleet's document in Redis, and has an entry of its own.
  */
 export {
   type AdaptiveDelay,
@@ -26,7 +25,7 @@ export {
   portNumber,
 } from './allow-lists.ts'
 export { type Egress, type EgressOf, type ForwardProxy, readEgress } from './egress.ts'
-export { type Change, type Difference, differenceLine, differences, isSame, shown } from './fleet/differences.ts'
+export { type Difference, differenceLine, differences, isSame, shown } from './fleet/differences.ts'
 export { checkDocument, readDocument } from './fleet/document.ts'
 export { fleetJsonSchema } from './fleet/schema.ts'
 export { contradictions, environmentOf, settled, valuesOfEnvironment } from './fleet/settle.ts'
@@ -49,4 +48,4 @@ export { brokenRelations } from './relations.ts'
 export { AUDIENCES, audienceOf, isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf } from './settings.ts'
 export { type Hours, readHours, readSitePolicies, type SitePolicies, type SitePolicy } from './site-policies.ts'
 export { type StoreOptions, type StoreSettings, storeOptions, storeSettings } from './store.ts'
-export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'
+export { type Change, defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

@@ -1,17 +1,34 @@
 /** Reads a setting that is too large for a line: a file of JSON, or inline JSON in the environment. */
 import { readFileSync } from 'node:fs'
+import type { z } from 'zod'
+import { wrongValues } from './wrong-value.ts'
 
-/**
- * @param opens     the first character of inline JSON; any other text is the path of a file
- * @param isSecret  it may hold passwords, so no part of it is quoted
- * @throws          Error naming the setting, with a message for people, when it cannot be read
- */
-export function readJsonSetting(name: string, opens: '[' | '{', text: string, isSecret = false): unknown {
+type Form<T extends z.ZodType> = {
+  name: string
+  /** the first character of inline JSON; any other text is the path of a file */
+  opens: '[' | '{'
+  schema: T
+  /** the names of all members: for a misspelt one the nearest is suggested */
+  members: readonly string[]
+  /** it may hold passwords, so no part of it is quoted */
+  isSecret?: boolean
+  /** looks at the JSON before the schema does. @throws Error */
+  inspect?: (json: unknown) => void
+}
+
+/** @throws Error naming the setting, with a message for people, when it cannot be read or is invalid */
+export function readJsonSetting<T extends z.ZodType>(form: Form<T>, text: string): z.output<T> {
+  const { name, opens, schema, members, isSecret = false, inspect } = form
   const inline = text.trimStart().startsWith(opens)
+  let json: unknown
   try {
-    return JSON.parse(inline ? text : readFileSync(text, 'utf8'))
+    json = JSON.parse(inline ? text : readFileSync(text, 'utf8'))
   } catch (error) {
     const why = isSecret && error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
     throw new Error(`${name}: ${inline ? 'the inline JSON' : text} cannot be read: ${why}`)
   }
+  inspect?.(json)
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  throw new Error(wrongValues(parsed.error, isSecret ? {} : json, name, members).join('\n  '))
 }

@@ -1,7 +1,6 @@
 /** Parses PACE_GROUPS: which lanes share a delay or a limit of requests in flight. @decorum/politeness applies it. */
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { wrongValues } from './wrong-value.ts'
 
 const delayMs = z
   .int()
@@ -44,18 +43,17 @@ export const PaceGroupsFile = z.strictObject({
 })
 export type PaceGroupSettings = z.output<typeof PaceGroupsFile>
 
-const MEMBERS = [...Object.keys(PaceGroupsFile.shape), ...Object.keys(List.shape)]
+const members = [...Object.keys(PaceGroupsFile.shape), ...Object.keys(List.shape)]
+const FORM = { name: 'PACE_GROUPS', opens: '{', schema: PaceGroupsFile, members } as const
 
 /**
  * @param text  path of a JSON file, or inline JSON; empty: only hosts share a delay
  * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readPaceGroups(text: string | undefined): PaceGroupSettings {
-  const given = text ? readJsonSetting('PACE_GROUPS', '{', text) : {}
-  const parsed = PaceGroupsFile.safeParse(given)
-  if (!parsed.success) throw new Error(wrongValues(parsed.error, given, 'PACE_GROUPS', MEMBERS).join('\n  '))
-  const names = parsed.data.lists.map(({ name }) => name)
+  const read = readJsonSetting(FORM, text || '{}')
+  const names = read.lists.map(({ name }) => name)
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice !== undefined) throw new Error(`PACE_GROUPS: two lists have the name ${twice}`)
-  return parsed.data
+  return read
 }

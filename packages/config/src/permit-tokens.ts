@@ -1,7 +1,6 @@
 /** Parses DECORUM_PERMIT_TOKENS: who may ask for permits, for which agents and crawls. */
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { wrongValues } from './wrong-value.ts'
 
 const Entry = z.strictObject({
   name: z
@@ -32,18 +31,22 @@ const Entry = z.strictObject({
 export const PermitTokensFile = z.array(Entry).min(1).max(1_000)
 export type PermitToken = z.output<typeof Entry>
 
-const MEMBERS = Object.keys(Entry.shape)
+const FORM = {
+  name: 'DECORUM_PERMIT_TOKENS',
+  opens: '[',
+  schema: PermitTokensFile,
+  members: Object.keys(Entry.shape),
+  isSecret: true,
+} as const
 
 /**
  * @param text  path of a JSON file, or inline JSON
  * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readPermitTokens(text: string): PermitToken[] {
-  const given = readJsonSetting('DECORUM_PERMIT_TOKENS', '[', text, true)
-  const parsed = PermitTokensFile.safeParse(given)
-  if (!parsed.success) throw new Error(wrongValues(parsed.error, given, 'DECORUM_PERMIT_TOKENS', MEMBERS).join('\n  '))
+  const tokens = readJsonSetting(FORM, text)
   for (const member of ['name', 'token'] as const)
-    if (new Set(parsed.data.map((one) => one[member])).size !== parsed.data.length)
+    if (new Set(tokens.map((one) => one[member])).size !== tokens.length)
       throw new Error(`DECORUM_PERMIT_TOKENS: two entries have the same ${member}`)
-  return parsed.data
+  return tokens
 }

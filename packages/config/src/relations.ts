@@ -16,19 +16,17 @@ export type Related = {
  * @returns  one line each, which names both settings
  */
 export function brokenRelations(c: Partial<Related>): string[] {
+  const { LEASE_MS = Infinity, FETCH_DEADLINE_MS = 0, MAX_DELAY_MS = Infinity, DEFAULT_DELAY_MS = 0 } = c
   const wrong: string[] = []
-  if (isLess(c.LEASE_MS, c.FETCH_DEADLINE_MS) || isSame(c.LEASE_MS, c.FETCH_DEADLINE_MS))
+  if (LEASE_MS <= FETCH_DEADLINE_MS)
     wrong.push(
-      `FETCH_DEADLINE_MS: a fetch must end inside its lease, and ${c.FETCH_DEADLINE_MS} is not under LEASE_MS=${c.LEASE_MS}`,
+      `FETCH_DEADLINE_MS: a fetch must end inside its lease, and ${FETCH_DEADLINE_MS} is not under LEASE_MS=${LEASE_MS}`,
     )
-  if (isLess(c.MAX_DELAY_MS, c.DEFAULT_DELAY_MS))
+  if (MAX_DELAY_MS < DEFAULT_DELAY_MS)
     wrong.push(
-      `DEFAULT_DELAY_MS: the default delay must not exceed the maximum, and ${c.DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${c.MAX_DELAY_MS}`,
+      `DEFAULT_DELAY_MS: the default delay must not exceed the maximum, and ${DEFAULT_DELAY_MS} is above MAX_DELAY_MS=${MAX_DELAY_MS}`,
     )
   for (const name of ['S3_ENDPOINT', 'S3_BUCKET'] as const)
     if (c.PAGE_SINK === 's3' && name in c && (c[name] ?? '') === '') wrong.push(`${name}: PAGE_SINK=s3 needs it`)
   return wrong
 }
-
-const isLess = (a: number | undefined, b: number | undefined): boolean => a !== undefined && b !== undefined && a < b
-const isSame = (a: number | undefined, b: number | undefined): boolean => a !== undefined && a === b

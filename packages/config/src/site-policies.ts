@@ -5,7 +5,6 @@
 import { readUrl, registrableDomain } from '@decorum/protocol'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
-import { wrongValues } from './wrong-value.ts'
 
 const DAY_MS = 86_400_000
 const HOURS = /^([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24:00)$/
@@ -71,19 +70,25 @@ function isEmpty(text: string): boolean {
  * @throws      Error with a message for people when it cannot be read or is invalid
  */
 export function readSitePolicies(text: string | undefined): SitePolicies {
-  const given = text ? readJsonSetting('SITE_POLICIES', '{', text) : {}
-  // z.record would copy the object, and the copy would lose a member of this name
-  if (typeof given === 'object' && given !== null && Object.hasOwn(given, '__proto__'))
-    throw new Error(noSite('__proto__'))
-  const parsed = SitePoliciesFile.safeParse(given)
-  if (!parsed.success)
-    throw new Error(wrongValues(parsed.error, given, 'SITE_POLICIES', Object.keys(SitePolicyEntry.shape)).join('\n  '))
-  const sites = Object.keys(parsed.data)
+  const policies = readJsonSetting(FORM, text || '{}')
+  const sites = Object.keys(policies)
   if (sites.length > MOST) throw new Error(`SITE_POLICIES: at most ${MOST} policies are possible, not ${sites.length}`)
   const wrong = sites.flatMap((site) => wrongSite(site) ?? [])
   if (wrong.length > 0) throw new Error(wrong.join('\n  '))
-  return parsed.data
+  return policies
 }
+
+const FORM = {
+  name: 'SITE_POLICIES',
+  opens: '{',
+  schema: SitePoliciesFile,
+  members: Object.keys(SitePolicyEntry.shape),
+  inspect(json: unknown) {
+    // z.record would copy the object, and the copy would lose a member of this name
+    if (typeof json === 'object' && json !== null && Object.hasOwn(json, '__proto__'))
+      throw new Error(noSite('__proto__'))
+  },
+} as const
 
 function wrongSite(site: string): string | undefined {
   const [, kind = '', name = ''] = /^(domain:|\*\.)?(.*)$/s.exec(site) ?? []

@@ -1,5 +1,6 @@
 /** The settings of an S3-compatible store, which are checked together. */
 import { wrongSettings } from './read-settings.ts'
+import type { SettingsOf } from './settings.ts'
 
 export type StoreSettings = {
   endpoint: string
@@ -13,13 +14,8 @@ export type StoreSettings = {
 /** Options of a folder on its way to the store: the store, the size of one file, and of all waiting files. */
 export type StoreOptions = { settings: StoreSettings; fileBytes: number; maxBytes: number }
 
-type Given = {
-  S3_ENDPOINT: string
-  S3_BUCKET: string
-  S3_ACCESS_KEY_ID?: string | undefined
-  S3_SECRET_ACCESS_KEY?: string | undefined
-}
 const NEEDED = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'] as const
+type Given = Pick<SettingsOf<'fetcher'>, (typeof NEEDED)[number]>
 
 /**
  * A file of this size is complete and is uploaded; one that is ten minutes old is uploaded in any case. An interrupted upload starts again,

@@ -66,14 +66,11 @@ export class Content {
 
   /** The body without its content coding, piece by piece. Errors are ContentErrors of the stream. */
   stream(): Readable {
-    const record = (): Promise<PageRecord> => this.#record()
-    const pieces = (one: PageRecord): AsyncIterable<Uint8Array> => this.#pieces(one)
-    return Readable.from(
-      (async function* () {
-        yield* pieces(await record())
-      })(),
-      { objectMode: false },
-    )
+    return Readable.from(this.#all(), { objectMode: false })
+  }
+
+  async *#all(): AsyncGenerator<Uint8Array> {
+    yield* this.#pieces(await this.#record())
   }
 
   /**
@@ -92,7 +89,7 @@ export class Content {
 
   /** @param base  of the page, if an earlier reading found it behind links. @returns undefined: it is no HTML */
   async #readLinks(record: PageRecord, type: string | null, base?: string): Promise<LinkReader | undefined> {
-    const { encodingOf, LinkReader, seemsHtml, textOf } = await forReading()
+    const { encodingOf, linkReader, seemsHtml, textOf } = await forReading()
     const atOnce = this.#atOnce(record)
     let reader: LinkReader | undefined
     const begin = (sample: Uint8Array): string | undefined => {
@@ -101,7 +98,7 @@ export class Content {
       const encoding = encodingOf(sample, type)
       const tags = linesOf(this.#fields, 'x-robots-tag')
       const refresh = this.headers.get('refresh')
-      reader = new LinkReader(this.url, tags, { encoding, isXml: isXmlType(media), refresh, ...(base && { base }) })
+      reader = linkReader(this.url, tags, { encoding, isXml: isXmlType(media), refresh, ...(base && { base }) })
       return encoding
     }
     for await (const text of textOf(atOnce === undefined ? this.#pieces(record) : [atOnce], begin)) {

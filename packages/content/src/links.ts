@@ -2,7 +2,7 @@
 import { parseRobotsMeta } from '@decorum/robots/meta'
 import { absolute, baseOf } from './absolute.ts'
 import { refreshTarget } from './refresh.ts'
-import { TagReader } from './tags.ts'
+import { tagReader } from './tags.ts'
 
 export type Link = {
   /** http or https, without fragment */
@@ -32,79 +32,74 @@ export type LinkOptions = {
   base?: string
 }
 
-export class LinkReader {
-  readonly #found = new Map<string, boolean>()
-  readonly #tags: TagReader
-  readonly #url: string
-  readonly #encoding: string
-  #base: string
-  #hasBase: boolean
-  #lateBase: string | undefined
-  #allNofollow: boolean
-  #chars = 0
-
-  /** @param url  of the page. @param xRobotsTag  the values of that header */
-  constructor(url: string, xRobotsTag: readonly string[] = [], options: LinkOptions = {}) {
-    const { encoding = 'UTF-8', isXml = false, refresh, base } = options
-    this.#url = url
-    this.#encoding = encoding
-    this.#base = base ?? url
-    this.#hasBase = base !== undefined
-    this.#allNofollow = parseRobotsMeta([...xRobotsTag]).some(({ agent, nofollow }) => agent === '*' && nofollow)
-    const onTag = (element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): void => {
-      if (element === 'base') this.#setBase(attributes.get('href'))
-      else if (element === 'meta') this.#meta(attributes)
-      else this.#add(addressIn(element, attributes, isForeign), NOFOLLOW.test(attributes.get('rel') ?? ''))
-    }
-    this.#tags = new TagReader(WANTED, { onTag }, { isXml })
-    if (refresh) this.#add(refreshTarget(refresh), false)
-  }
-
-  write(text: string): void {
-    if (this.#lateBase === undefined && this.#hasRoom()) this.#tags.write(text)
-  }
-
+export type LinkReader = {
+  write(text: string): void
   /**
    * A base behind the first links applies to those links as well. Reading stops there: the page must be read again with the base,
    * because keeping the unresolved links would keep the page in memory.
    */
-  get lateBase(): string | undefined {
-    return this.#lateBase
-  }
+  readonly lateBase: string | undefined
+  end(): Link[]
+}
 
-  end(): Link[] {
-    this.#tags.end()
-    return [...this.#found].map(([url, nofollow]) => ({ url, nofollow: nofollow || this.#allNofollow }))
-  }
+/** @param url  of the page. @param xRobotsTag  the values of that header */
+export function linkReader(url: string, xRobotsTag: readonly string[] = [], options: LinkOptions = {}): LinkReader {
+  const { encoding = 'UTF-8', isXml = false, refresh } = options
+  const found = new Map<string, boolean>()
+  let base = options.base ?? url
+  let hasBase = options.base !== undefined
+  let lateBase: string | undefined
+  let allNofollow = isNofollow([...xRobotsTag])
+  let chars = 0
+  const hasRoom = (): boolean => found.size < MAX_LINKS && chars < MAX_LINK_CHARS
 
-  #hasRoom(): boolean {
-    return this.#found.size < MAX_LINKS && this.#chars < MAX_LINK_CHARS
+  function onTag(element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): void {
+    if (element === 'base') setBase(attributes.get('href'))
+    else if (element === 'meta') readMeta(attributes)
+    else add(addressIn(element, attributes, isForeign), NOFOLLOW.test(attributes.get('rel') ?? ''))
   }
 
   /** The first base that has an address counts. */
-  #setBase(href: string | undefined): void {
-    if (href === undefined || this.#hasBase) return
-    this.#hasBase = true
-    this.#base = baseOf(href, this.#url, this.#encoding)
-    if (this.#found.size > 0 && this.#base !== this.#url) this.#lateBase = this.#base
+  function setBase(href: string | undefined): void {
+    if (href === undefined || hasBase) return
+    hasBase = true
+    base = baseOf(href, url, encoding)
+    if (found.size > 0 && base !== url) lateBase = base
   }
 
-  #meta(attributes: ReadonlyMap<string, string>): void {
+  function readMeta(attributes: ReadonlyMap<string, string>): void {
     const content = attributes.get('content') ?? ''
-    if (attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh') this.#add(refreshTarget(content), false)
-    if (attributes.get('name')?.trim().toLowerCase() !== 'robots') return
-    this.#allNofollow ||= parseRobotsMeta(content).some(({ agent, nofollow }) => agent === '*' && nofollow)
+    if (attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh') add(refreshTarget(content), false)
+    if (attributes.get('name')?.trim().toLowerCase() === 'robots') allNofollow ||= isNofollow(content)
   }
 
-  #add(href: string | undefined, nofollow: boolean): void {
-    const url = href === undefined ? undefined : absolute(href, this.#base, this.#encoding)
-    if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:') || !this.#hasRoom()) return
-    if (url.hash !== '' || url.href.endsWith('#')) url.hash = ''
-    const before = this.#found.get(url.href)
-    if (before === undefined) this.#chars += url.href.length
-    this.#found.set(url.href, (before ?? true) && nofollow)
+  function add(href: string | undefined, nofollow: boolean): void {
+    const address = href === undefined ? undefined : absolute(href, base, encoding)
+    if (address === undefined || !/^https?:$/.test(address.protocol) || !hasRoom()) return
+    if (address.hash !== '' || address.href.endsWith('#')) address.hash = ''
+    const before = found.get(address.href)
+    if (before === undefined) chars += address.href.length
+    found.set(address.href, (before ?? true) && nofollow)
+  }
+
+  const tags = tagReader(WANTED, { onTag }, { isXml })
+  if (refresh) add(refreshTarget(refresh), false)
+  return {
+    write(text) {
+      if (lateBase === undefined && hasRoom()) tags.write(text)
+    },
+    get lateBase() {
+      return lateBase
+    },
+    end() {
+      tags.end()
+      return [...found].map(([address, nofollow]) => ({ url: address, nofollow: nofollow || allNofollow }))
+    },
   }
 }
+
+const isNofollow = (rules: string | string[]): boolean =>
+  parseRobotsMeta(rules).some(({ agent, nofollow }) => agent === '*' && nofollow)
 
 function addressIn(element: string, attributes: ReadonlyMap<string, string>, isForeign: boolean): string | undefined {
   const address = attributes.get(LINKING[element] as string)

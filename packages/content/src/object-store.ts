@@ -1,7 +1,7 @@
 /** Client of an S3-compatible store: writes whole objects, reads ranges. aws4fetch signs the requests; addresses are path-style. */
 import { type Clock, systemClock } from '@decorum/protocol/time'
 import { AwsClient } from 'aws4fetch'
-import { startOf } from './answer-start.ts'
+import { startOf, wholeBody } from './answer.ts'
 import { ContentError } from './errors.ts'
 
 export type StoreAccess = {
@@ -38,9 +38,6 @@ export type ObjectStore = {
   range(place: ObjectPlace, offset: number, length: number): AsyncGenerator<Uint8Array>
 }
 
-const ANSWER_WITHIN_MS = 10_000
-/** A store that sends nothing for this long counts as unreachable. */
-const SILENT_MS = 30_000
 const MAX_PROBLEM_BYTES = 4_096
 const MAX_PROBLEM_CHARS = 300
 
@@ -91,37 +88,18 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
       if (answer.status !== 200) throw new StoreError(`${base} answers ${answer.status}`, answer.status)
       return Number(answer.headers.get('content-length'))
     },
-    async *range(place, offset, length) {
-      const giveUp = new AbortController()
-      let timer = clock.timeout(() => giveUp.abort(new Error('no answer')), ANSWER_WITHIN_MS)
-      const unavailable = (error: unknown): ContentError =>
-        new ContentError('unavailable', `${place.bucket}/${place.key}: ${(error as Error).message}`, error)
-      try {
-        const headers = { range: `bytes=${offset}-${offset + length - 1}` }
-        const answer = await request(place, { headers, signal: giveUp.signal }).catch((error: unknown) => {
-          throw unavailable(error)
-        })
-        if (answer.status === 404) throw new ContentError('gone', `${place.bucket}/${place.key} is not in the store`)
-        if (answer.status === 416)
-          throw new ContentError('damaged', `${place.bucket}/${place.key} ends before the record`)
-        if (answer.status !== 206) throw unavailable(await refused(answer, base))
-        let received = 0
-        try {
-          for await (const piece of answer.body ?? []) {
-            clock.cancel(timer)
-            received += piece.length
-            if (received > length) throw new Error(`more than ${length} bytes came`)
-            yield piece
-            timer = clock.timeout(() => giveUp.abort(new Error('no more bytes came')), SILENT_MS)
-          }
-        } catch (error) {
-          throw unavailable(error)
-        }
-        if (received !== length) throw unavailable(new Error(`${received} of ${length} bytes came`))
-      } finally {
-        clock.cancel(timer)
-        giveUp.abort()
+    range(place, offset, length) {
+      const name = `${place.bucket}/${place.key}`
+      const headers = { range: `bytes=${offset}-${offset + length - 1}` }
+      const fetchRange = async (signal: AbortSignal): Promise<Response> => {
+        const answer = await request(place, { headers, signal })
+        if (answer.status === 404) throw new ContentError('gone', `${name} is not in the store`)
+        if (answer.status === 416) throw new ContentError('damaged', `${name} ends before the record`)
+        if (answer.status !== 206) throw await refused(answer, base)
+        return answer
       }
+      const failed = (error: Error): ContentError => new ContentError('unavailable', `${name}: ${error.message}`, error)
+      return wholeBody(fetchRange, length, clock, failed)
     },
   }
 }

@@ -33,8 +33,8 @@ const SMALL_BYTES = 256 * 1024
  */
 export async function openContent(reference: string, options: ContentOptions = {}): Promise<Content> {
   const record = await readRecord(reference, options)
-  if ('close' in record) record.close()
-  let first: PageRecord | undefined = 'close' in record ? undefined : record
+  record.close?.()
+  let first = record.close === undefined ? record : undefined
   const open = async (): Promise<PageRecord> => {
     const kept = first
     first = undefined
@@ -62,7 +62,7 @@ function keeperIn(text: string): string | undefined {
   }
 }
 
-async function readRecord(text: string, options: FleetOptions): Promise<PageRecord & { close?(): void }> {
+async function readRecord(text: string, options: FleetOptions): Promise<PageRecord> {
   const reference = readReference(text)
   const { via } = options
   const request = (keeper: Keeper): Promise<PageRecord> =>
@@ -80,17 +80,17 @@ async function readRecord(text: string, options: FleetOptions): Promise<PageReco
   return member === undefined ? request(consoleAt(via as string)) : readOpened(member)
 }
 
-async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): void }> {
+async function readOpened(member: OpenMember): Promise<PageRecord> {
   const { handle, offset, length } = member
   if (length > SMALL_BYTES) return readLarge(handle.createReadStream({ start: offset, end: offset + length - 1 }))
-  let bytes: Buffer
   try {
-    bytes = await readMember(member)
+    return await readBytes(await readMember(member))
   } finally {
     await handle.close()
   }
-  return readSmall(bytes) ?? readLarge(once(bytes))
 }
+
+const readBytes = async (bytes: Uint8Array): Promise<PageRecord> => readSmall(bytes) ?? readLarge([bytes])
 
 /**
  * Reads a record from a store. Until the object is complete the fetcher has the record, so the order is: the folder, if it is on this
@@ -99,12 +99,12 @@ async function readOpened(member: OpenMember): Promise<PageRecord & { close?(): 
 async function readStored(
   reference: Extract<Reference, { kind: 's3' }>,
   options: FleetOptions,
-  request: (keeper: Keeper) => Promise<PageRecord & { close?(): void }>,
-): Promise<PageRecord & { close?(): void }> {
+  request: (keeper: Keeper) => Promise<PageRecord>,
+): Promise<PageRecord> {
   const { via, s3, clock } = options
   const { bucket, prefix, name, offset, length, until } = reference
   const place = { bucket, key: prefix + name }
-  const ways: (() => Promise<PageRecord & { close?(): void }>)[] = []
+  const ways: (() => Promise<PageRecord>)[] = []
   if (until.kind === 'file')
     ways.push(async () => readOpened(await openMember(until.folder, { ...until, name, offset, length })))
   const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3, clock).range(place, offset, length), length)]
@@ -131,16 +131,11 @@ async function readStored(
   )
 }
 
-async function readFrom(source: AsyncGenerator<Uint8Array>, length: number): Promise<PageRecord & { close?(): void }> {
+async function readFrom(source: AsyncGenerator<Uint8Array>, length: number): Promise<PageRecord> {
   if (length > SMALL_BYTES) return readLarge(source)
   const pieces: Uint8Array[] = []
   for await (const piece of source) pieces.push(piece)
-  const bytes = Buffer.concat(pieces)
-  return readSmall(bytes) ?? readLarge(once(bytes))
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
+  return readBytes(Buffer.concat(pieces))
 }
 
 /**
@@ -148,7 +143,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
  * @throws ContentError
  */
 async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {
-  const isListed = fetchers.some((one) => originOf(one) === base)
+  const isListed = fetchers.some((one) => addressOf(one, FETCHER).origin === base)
   if (!isListed && isFetcher === undefined)
     throw new ContentError(
       'elsewhere',
@@ -163,17 +158,17 @@ const checkFailed = (error: unknown): never => {
   throw new ContentError('unavailable', 'Redis does not say which fetchers keep pages', error)
 }
 
-function originOf(address: string): string {
-  if (!/^https?:/.test(address) || !URL.canParse(address))
-    throw new TypeError('content: one of the fetchers is not an address such as http://crawler-1:9000')
-  return new URL(address).origin
+const FETCHER = 'one of the fetchers is not an address such as http://crawler-1:9000'
+const VIA = 'via is not an address such as http://127.0.0.1:7070'
+
+function addressOf(text: string, otherwise: string): URL {
+  if (!/^https?:/.test(text) || !URL.canParse(text)) throw new TypeError(`content: ${otherwise}`)
+  return new URL(text)
 }
 
 /** The token is for fetchers, the login in `via` for the console: neither is sent to the other. */
 function consoleAt(via: string): Keeper {
-  if (!/^https?:/.test(via) || !URL.canParse(via))
-    throw new TypeError('content: via is not an address such as http://127.0.0.1:7070')
-  const { origin, username, password } = new URL(via)
+  const { origin, username, password } = addressOf(via, VIA)
   const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
   return { base: origin, authorization: username === '' ? undefined : `Basic ${login}` }
 }

@@ -5,6 +5,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { trimmedPart } from '@decorum/protocol/headers'
+import type { Pieces } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'
 
 export type PageRecord = {
@@ -15,6 +16,8 @@ export type PageRecord = {
   /** why the fetcher stopped reading: `length`, `time`, `disconnect`; '': the body is whole */
   truncated: string
   body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
+  /** ends the reading of a body that is streamed */
+  close?(): void
 }
 
 /** Limit for each of the two heads: the fetcher reads at most 256 KiB of an answer's head, and may write longer field names. */
@@ -40,7 +43,7 @@ export function readSmall(member: Uint8Array): PageRecord | undefined {
 }
 
 /** @throws ContentError `damaged`, also while the body is read; any error of `member` */
-export async function readLarge(member: AsyncIterable<Uint8Array>): Promise<PageRecord & { close(): void }> {
+export async function readLarge(member: Pieces): Promise<PageRecord & { close(): void }> {
   let elsewhere: { error: unknown } | undefined
   const source = (async function* () {
     try {

@@ -10,7 +10,7 @@
  * of its records: a folder of the fetcher, or the fetcher's address.
  */
 import { hostname } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ContentError } from './errors.ts'
 
@@ -86,32 +86,21 @@ export function readReference(text: string): Reference {
   return reference
 }
 
+const FORM = /^warc\+((?:file|https?|s3):\/\/.*\/)([^/?]+)\?offset=(\d{1,16})&length=(\d{1,16})(?:&until=(.+))?$/
+
+/** Reads more than `format` writes: the caller compares. */
 function parse(text: string): Reference | undefined {
-  if (typeof text !== 'string' || text.length > MAX_REFERENCE_CHARS || !/^warc\+(file|https?|s3):/.test(text))
-    return undefined
+  if (typeof text !== 'string' || text.length > MAX_REFERENCE_CHARS) return undefined
+  const [, folder = '', name = '', from, bytes, until = ''] = FORM.exec(text) ?? []
+  const place = { name, offset: Number(from), length: Number(bytes) }
+  if (!NAME.test(name) || !Number.isSafeInteger(place.offset + place.length) || place.length < 1) return undefined
   try {
-    const url = new URL(text.slice('warc+'.length))
-    const [offset, length] = [Number(url.searchParams.get('offset')), Number(url.searchParams.get('length'))]
-    if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || !Number.isSafeInteger(offset + length))
-      return undefined
-    if (offset < 0 || length < 1) return undefined
-    const place = (name: string): Place | undefined => (NAME.test(name) ? { name, offset, length } : undefined)
-    if (url.protocol === 's3:') {
-      const slash = url.pathname.lastIndexOf('/')
-      const store = { bucket: url.host, prefix: url.pathname.slice(1, slash + 1) }
-      const until = parseKept(url.searchParams.get('until') ?? '')
-      const at = place(url.pathname.slice(slash + 1))
-      if (at === undefined || until === undefined || wrongBucket(store) !== undefined) return undefined
-      return { kind: 's3', ...store, until, ...at }
-    }
-    if (url.protocol !== 'file:') {
-      const at = place(url.pathname.slice(1))
-      return at === undefined ? undefined : { kind: 'http', base: url.origin, ...at }
-    }
-    const kept = parseKept(text.slice('warc+'.length).split('?', 1)[0] ?? '')
-    if (kept?.kind !== 'file') return undefined
-    const at = place(basename(kept.folder))
-    return at === undefined ? undefined : { ...kept, folder: dirname(kept.folder), ...at }
+    const isStored = folder.startsWith('s3:')
+    const kept = parseKept(isStored ? decodeURIComponent(until) : folder)
+    if (kept === undefined || !isStored) return kept && { ...kept, ...place }
+    const { host: bucket, pathname } = new URL(folder)
+    const store = { bucket, prefix: pathname.slice(1) }
+    return wrongBucket(store) === undefined ? { kind: 's3', ...store, until: kept, ...place } : undefined
   } catch {
     return undefined
   }
@@ -124,5 +113,5 @@ function parseKept(text: string): Kept | undefined {
   const host = /^file:\/\/([a-z0-9.-]*)\//.exec(text)?.[1]
   return host === undefined
     ? undefined
-    : { kind: 'file', host, folder: fileURLToPath(`file://${new URL(text).pathname}`) }
+    : { kind: 'file', host, folder: resolve(fileURLToPath(`file://${new URL(text).pathname}`)) }
 }

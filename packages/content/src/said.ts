@@ -37,7 +37,6 @@ export const isHtml = (headers: Fields): boolean | undefined => isHtmlType(media
 
 /**
  * @param headers  as received
- * @param start    first pieces of the body without its content coding; empty when it is no HTML
  * @param start    of the body without its content coding, in pieces; empty when it is no HTML
  */
 export function pageStatements(

@@ -41,8 +41,8 @@ const STATUS: Record<ContentErrorCode, number> = {
 export function contentServer({ folders, token }: ContentServerOptions) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const allowed = mayRead(request, token)
-      if (allowed !== true) return problem(response, allowed.status, allowed.type, allowed.detail)
+      const refusal = refusalOf(request, token)
+      if (refusal !== undefined) return problem(response, ...refusal)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem(response, 405, 'method', 'only GET and HEAD are answered')
       await sendMember(await findMember(referenceIn(request.url ?? ''), await folders()), request, response)
@@ -84,21 +84,23 @@ export async function sendMember(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const read = (from: number, to: number) =>
-      handle.createReadStream({ start: offset + from, end: offset + to, autoClose: false })
-    await sendBytes(length, read, request, response)
+    await sendBytes(length, (from, to) => rangeOf({ handle, offset }, from, to), request, response)
   } finally {
     await handle.close()
   }
 }
 
+/** The bytes of a member from one position to another, both included. */
+const rangeOf = ({ handle, offset }: Pick<OpenMember, 'handle' | 'offset'>, from: number, to: number) =>
+  handle.createReadStream({ start: offset + from, end: offset + to, autoClose: false })
+
 /** The bytes of a member that is found on the first read. @throws what `find` throws, before the first piece */
 export async function* readMemberPieces(find: () => Promise<OpenMember>): AsyncGenerator<Uint8Array> {
-  const { handle, offset, length } = await find()
+  const member = await find()
   try {
-    yield* handle.createReadStream({ start: offset, end: offset + length - 1, autoClose: false })
+    yield* rangeOf(member, 0, member.length - 1)
   } finally {
-    await handle.close()
+    await member.handle.close()
   }
 }
 
@@ -119,13 +121,11 @@ export async function sendBody(
       'content-type': 'application/octet-stream',
       'content-disposition': 'attachment',
       'content-security-policy': "sandbox; default-src 'none'",
-      'x-content-type-options': 'nosniff',
       'cache-control': IMMUTABLE,
+      ...NO_SNIFFING,
     })
     if (request.method === 'HEAD') return void response.end()
-    await pipeline(async function* () {
-      for (let next = first; next.done !== true; next = await pieces.next()) yield next.value
-    }, response)
+    await sendAll(first, pieces, response)
   } finally {
     record.close()
   }
@@ -133,6 +133,7 @@ export async function sendBody(
 
 /** A written record never changes. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
+const NO_SNIFFING = { 'x-content-type-options': 'nosniff' }
 
 /**
  * Answers in the same way with bytes from any source.
@@ -149,34 +150,36 @@ export async function sendBytes(
     .digest('base64url')
     .slice(0, 22)}"`
   const ifRange = request.headers['if-range']
-  const range = ifRange === undefined || ifRange === tag ? rangeOf(request.headers.range, length) : undefined
+  const range = ifRange === undefined || ifRange === tag ? requestedRange(request.headers.range, length) : undefined
   const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === tag) === true
   const [from, to] = range === undefined || range === 'outside' ? [0, length - 1] : range
   const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
   const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
   const first = await pieces?.next() // an error can be answered as such until the head is sent
-  response.setHeader('etag', tag)
-  response.setHeader('cache-control', IMMUTABLE)
-  response.setHeader('accept-ranges', 'bytes')
-  response.setHeader('x-content-type-options', 'nosniff')
-  if (isKnown) return void response.writeHead(304).end()
+  const headers = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes', ...NO_SNIFFING }
+  if (isKnown) return void response.writeHead(304, headers).end()
   if (range === 'outside') {
     response.setHeader('content-range', `bytes */${length}`)
     return problem(response, 416, 'range', `the record has ${length} bytes`)
   }
-  if (range !== undefined) response.setHeader('content-range', `bytes ${from}-${to}/${length}`)
   response.writeHead(range === undefined ? 200 : 206, {
+    ...headers,
     'content-type': 'application/gzip',
     'content-length': to - from + 1,
+    ...(range === undefined ? {} : { 'content-range': `bytes ${from}-${to}/${length}` }),
   })
   if (pieces === undefined || first === undefined) return void response.end()
-  await pipeline(async function* () {
-    for (let next = first; next.done !== true; next = await pieces.next()) yield next.value
-  }, response)
+  await sendAll(first, pieces, response)
 }
 
+/** Sends a first piece, which has been read already, and those that follow it. */
+const sendAll = (first: IteratorResult<Uint8Array>, rest: AsyncIterator<Uint8Array>, to: ServerResponse) =>
+  pipeline(async function* () {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value
+  }, to)
+
 /** Parses one range. Several ranges, or an unreadable header, are answered with the whole record (RFC 9110 §14.2). */
-function rangeOf(header: string | undefined, length: number): [number, number] | 'outside' | undefined {
+function requestedRange(header: string | undefined, length: number): [number, number] | 'outside' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
   if (first === '' && last === '') return undefined
   if (first === '') return Number(last) === 0 ? 'outside' : [Math.max(0, length - Number(last)), length - 1]
@@ -189,26 +192,18 @@ function rangeOf(header: string | undefined, length: number): [number, number] |
  * With a token, everybody who sends it may read. Without one, only programs on this machine that use a loopback name: a web page could
  * send requests too, but only under another name or with headers that reveal it.
  */
-function mayRead(
+function refusalOf(
   { headers, socket }: IncomingMessage,
   token: string | undefined,
-): true | { status: number; type: string; detail: string } {
+): [status: number, type: string, detail: string] | undefined {
   if (token !== undefined) {
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
-    if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
-    return {
-      status: 401,
-      type: 'token-needed',
-      detail: 'Authorization: Bearer with the CONTENT_TOKEN of the fleet is needed',
-    }
+    if (given !== undefined && timingSafeEqual(digest(given), digest(token))) return undefined
+    return [401, 'token-needed', 'Authorization: Bearer with the CONTENT_TOKEN of the fleet is needed']
   }
   const isPage = headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
-  if (isLoopback(socket.remoteAddress) && !isPage && isLoopback(hostnameOf(headers.host))) return true
-  return {
-    status: 403,
-    type: 'not-loopback',
-    detail: 'without CONTENT_TOKEN only programs of this machine are answered',
-  }
+  if (isLoopback(socket.remoteAddress) && !isPage && isLoopback(hostnameOf(headers.host))) return undefined
+  return [403, 'not-loopback', 'without CONTENT_TOKEN only programs of this machine are answered']
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -219,18 +214,12 @@ const hostnameOf = (header = ''): string =>
 /** Answers with the error that was thrown. An answer that has begun is cut off. */
 export function answerError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy()
-  const known = error instanceof ContentError
-  problem(
-    response,
-    known ? STATUS[error.code] : 500,
-    known ? error.code : 'internal',
-    known ? error.message : 'it could not be read',
-  )
+  if (error instanceof ContentError) problem(response, STATUS[error.code], error.code, error.message)
+  else problem(response, 500, 'internal', 'it could not be read')
 }
 
 function problem(response: ServerResponse, status: number, type: string, detail: string): void {
   const headers = { 'content-type': PROBLEM_TYPE, 'cache-control': 'no-store' }
-  for (const name of ['etag', 'accept-ranges', 'content-length']) response.removeHeader(name)
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="Decorum content"')
   response.writeHead(status, headers).end(`${JSON.stringify(problemBody(status, type, detail))}\n`)
 }

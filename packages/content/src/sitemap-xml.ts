@@ -5,7 +5,7 @@
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
 import { decodeXML } from 'entities/decode'
 import { absolute } from './absolute.ts'
-import { TagReader } from './tags.ts'
+import { tagReader } from './tags.ts'
 
 export type SitemapEntry = { kind: 'page' | 'sitemap'; url: string }
 
@@ -15,121 +15,119 @@ const ROOTS: ReadonlySet<string> = new Set(['urlset', 'sitemapindex', 'rss', 'rd
 const ENTRIES: Record<string, string> = { url: 'loc', sitemap: 'loc', item: 'link', entry: 'link' }
 const WANTED: ReadonlySet<string> = new Set([...ROOTS, ...Object.keys(ENTRIES), 'loc', 'link', 'guid', 'source'])
 
-export class XmlReader {
-  readonly #tags: TagReader
-  /** the URL of the file: addresses in a feed are relative to it */
-  readonly #url: string | undefined
-  #base: string | undefined
-  #found: SitemapEntry[] = []
+/** Reads a file piece by piece. `isKnown`: it is a sitemap or a feed, even one without URLs. */
+export type SitemapReader = { readonly isKnown: boolean; read(text: string): SitemapEntry[] }
+
+/** @param url  of the file: addresses in a feed are relative to it */
+export function xmlReader(url: string | undefined): SitemapReader {
+  let isKnown = false
+  let base = url
+  let found: SitemapEntry[] = []
   /** the open entry: its name, the prefix of its elements, whether its URL was found */
-  #entry = ''
-  #prefix = ''
-  #isNamed = false
+  let entry = ''
+  let entryPrefix = ''
+  let isNamed = false
   /** the id of an item, in case it has no link */
-  #guid = ''
+  let guid = ''
   /** an Atom entry may contain its source feed, which has links that are not the entry's */
-  #isInSource = false
+  let isInSource = false
   /** the element whose text is being read, and that text */
-  #field = ''
-  #text = ''
+  let field = ''
+  let content = ''
 
-  /** Whether the file is a sitemap or a feed, even one without URLs. */
-  isKnown = false
-
-  constructor(url: string | undefined) {
-    this.#url = url
-    this.#base = url
-    this.#tags = new TagReader(
-      WANTED,
-      {
-        onTag: (name, attributes) => this.#open(name, attributes),
-        onEnd: (name) => this.#close(name),
-        onText: (text) => {
-          if (this.#text.length <= MAX_URL_CHARS) this.#text += text
-        },
+  const tags = tagReader(
+    WANTED,
+    {
+      onTag: open,
+      onEnd: close,
+      onText: (text) => {
+        if (content.length <= MAX_URL_CHARS) content += text
       },
-      { isXml: true },
-    )
-  }
+    },
+    { isXml: true },
+  )
 
-  read(text: string): SitemapEntry[] {
-    this.#tags.write(text)
-    const found = this.#found
-    this.#found = []
-    return found
-  }
-
-  #open(element: string, attributes: ReadonlyMap<string, string>): void {
+  function open(element: string, attributes: ReadonlyMap<string, string>): void {
     const [prefix, name] = partsOf(element)
     if (ROOTS.has(name)) {
-      this.isKnown = true
-      this.#base = this.#baseOf(attributes, this.#url)
+      isKnown = true
+      base = baseIn(attributes, url)
     } else if (name in ENTRIES) {
-      this.#endEntry()
-      this.#entry = name
-      this.#prefix = prefix
-      if (name === 'entry') this.#base = this.#baseOf(attributes, this.#base)
-    } else if (name === 'source') this.#isInSource = this.#entry === 'entry'
-    else if (this.#entry === '' || this.#isInSource) return
-    else if (name === 'link' && this.#entry === 'entry') this.#link(attributes)
-    else if (prefix === this.#prefix && this.#isField(name, attributes)) {
-      this.#field = name
-      this.#text = ''
-      this.#tags.wantsText = true
+      endEntry()
+      entry = name
+      entryPrefix = prefix
+      if (name === 'entry') base = baseIn(attributes, base)
+    } else if (name === 'source') isInSource = entry === 'entry'
+    else if (entry === '' || isInSource) return
+    else if (name === 'link' && entry === 'entry') readLink(attributes)
+    else if (prefix === entryPrefix && isField(name, attributes)) {
+      field = name
+      content = ''
+      tags.wantsText = true
     }
   }
 
-  #isField(name: string, attributes: ReadonlyMap<string, string>): boolean {
-    const isGuid = name === 'guid' && this.#entry === 'item'
-    return isGuid ? attributes.get('ispermalink')?.toLowerCase() !== 'false' : ENTRIES[this.#entry] === name
+  function isField(name: string, attributes: ReadonlyMap<string, string>): boolean {
+    const isGuid = name === 'guid' && entry === 'item'
+    return isGuid ? attributes.get('ispermalink')?.toLowerCase() !== 'false' : ENTRIES[entry] === name
   }
 
-  #close(element: string): void {
+  function close(element: string): void {
     const [prefix, name] = partsOf(element)
-    if (name === 'source') this.#isInSource = false
-    if (name === this.#entry && prefix === this.#prefix) this.#endEntry()
-    if (name !== this.#field || prefix !== this.#prefix) return
-    this.#endField()
-    const text = decodeXML(this.#text)
-    if (name === 'guid') this.#guid = text
-    else this.#add(text)
+    if (name === 'source') isInSource = false
+    if (name === entry && prefix === entryPrefix) endEntry()
+    if (name !== field || prefix !== entryPrefix) return
+    endField()
+    const text = decodeXML(content)
+    if (name === 'guid') guid = text
+    else add(text)
   }
 
   /** Reads an Atom link. */
-  #link(attributes: ReadonlyMap<string, string>): void {
+  function readLink(attributes: ReadonlyMap<string, string>): void {
     const rel = attributes.get('rel')?.trim().toLowerCase() ?? 'alternate'
     const href = attributes.get('href')?.trim()
-    if (rel !== 'alternate' || !href || this.#isNamed) return
-    const url =
-      this.#base === undefined ? undefined : absolute(href, this.#baseOf(attributes, this.#base) ?? this.#base)
-    this.#add(url?.href ?? href)
+    if (rel !== 'alternate' || !href || isNamed) return
+    add((base === undefined ? undefined : absolute(href, baseIn(attributes, base) ?? base))?.href ?? href)
   }
 
-  #endEntry(): void {
-    if (this.#entry === 'item' && !this.#isNamed && this.#guid !== '') this.#add(this.#guid)
-    this.#entry = ''
-    this.#guid = ''
-    this.#isNamed = false
-    this.#isInSource = false
-    this.#endField()
+  function endEntry(): void {
+    if (entry === 'item' && !isNamed && guid !== '') add(guid)
+    entry = ''
+    guid = ''
+    isNamed = false
+    isInSource = false
+    endField()
   }
 
-  #endField(): void {
-    this.#field = ''
-    this.#tags.wantsText = false
+  function endField(): void {
+    field = ''
+    tags.wantsText = false
   }
 
-  #baseOf(attributes: ReadonlyMap<string, string>, base: string | undefined): string | undefined {
-    const own = attributes.get('xml:base')
-    return own === undefined || base === undefined ? base : (absolute(own, base)?.href ?? base)
+  function add(text: string): void {
+    const one = entryOf(entry === 'sitemap' ? 'sitemap' : 'page', text)
+    if (one === undefined) return
+    isNamed = true
+    found.push(one)
   }
 
-  #add(text: string): void {
-    const entry = entryOf(this.#entry === 'sitemap' ? 'sitemap' : 'page', text)
-    if (entry === undefined) return
-    this.#isNamed = true
-    this.#found.push(entry)
+  return {
+    get isKnown() {
+      return isKnown
+    },
+    read(text) {
+      tags.write(text)
+      const some = found
+      found = []
+      return some
+    },
   }
+}
+
+function baseIn(attributes: ReadonlyMap<string, string>, base: string | undefined): string | undefined {
+  const own = attributes.get('xml:base')
+  return own === undefined || base === undefined ? base : (absolute(own, base)?.href ?? base)
 }
 
 function partsOf(element: string): [prefix: string, name: string] {

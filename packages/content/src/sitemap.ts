@@ -8,7 +8,7 @@ import { encodingOf, latin1, textOf } from './charset.ts'
 import { ByteInput } from './coding/byte-input.ts'
 import { gunzip, isGzip } from './coding/decoders.ts'
 import { ContentError } from './errors.ts'
-import { entryOf, type SitemapEntry, XmlReader } from './sitemap-xml.ts'
+import { entryOf, type SitemapEntry, type SitemapReader, xmlReader } from './sitemap-xml.ts'
 
 export type SitemapSource = {
   /** Content-Type as received */
@@ -39,7 +39,7 @@ export async function* readSitemap(
   body: AsyncIterable<Uint8Array>,
   { type = null, url, isCut = false }: SitemapSource = {},
 ): AsyncGenerator<SitemapEntry> {
-  let reader: XmlReader | TextReader | undefined
+  let reader: SitemapReader | undefined
   let entries = 0
   let start = ''
   let pieces = body
@@ -49,7 +49,7 @@ export async function* readSitemap(
     if (reader === undefined && text.trim() === '') continue
     if (reader === undefined) {
       start = text.slice(0, 65_536)
-      reader = isMarkup(start) ? new XmlReader(url) : new TextReader()
+      reader = isMarkup(start) ? xmlReader(url) : textReader()
     }
     for (const entry of reader.read(text)) {
       yield entry
@@ -111,7 +111,7 @@ async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   const input = new ByteInput(body)
   try {
     if (isGzip(await input.peek(2))) yield* gunzip(input, () => undefined)
-    else for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
+    else yield* input
   } catch (error) {
     if (input.failure !== undefined) throw input.failure.error
     throw new ContentError('damaged', `the sitemap cannot be unpacked: ${(error as Error).message}`, error)
@@ -120,14 +120,15 @@ async function* unpacked(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-class TextReader {
-  isKnown = false
-  #rest = ''
-
-  read(text: string): SitemapEntry[] {
-    const lines = (this.#rest + text).split(/\r\n|\n|\r/)
-    this.#rest = (lines.pop() ?? '').slice(0, MAX_URL_CHARS + 1)
-    return lines.map((line) => entryOf('page', urlIn(line))).filter((entry) => entry !== undefined)
+function textReader(): SitemapReader {
+  let rest = ''
+  return {
+    isKnown: false,
+    read(text) {
+      const lines = (rest + text).split(/\r\n|\n|\r/)
+      rest = (lines.pop() ?? '').slice(0, MAX_URL_CHARS + 1)
+      return lines.map((line) => entryOf('page', urlIn(line))).filter((entry) => entry !== undefined)
+    },
   }
 }
 

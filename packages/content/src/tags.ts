@@ -24,114 +24,108 @@ export type TagOptions = {
   isXml?: boolean
 }
 
-export class TagReader {
-  wantsText = false
-  readonly #wanted: ReadonlySet<string>
-  readonly #events: TagEvents
-  readonly #isXml: boolean
-  readonly #foreign: ForeignElements | undefined
-  readonly #tokenizer: Tokenizer
+export type TagReader = {
+  /** whether `onText` is called */
+  wantsText: boolean
+  write(text: string): void
+  end(): void
+}
+
+/** @param wanted  names of elements, in lower case; in XML without their prefix */
+export function tagReader(
+  wanted: ReadonlySet<string>,
+  { onTag, onEnd, onText }: TagEvents,
+  { isXml = false }: TagOptions = {},
+): TagReader {
+  const foreign = isXml ? undefined : new ForeignElements()
   /** text not yet processed, and its position in the whole */
-  #window = ''
-  #windowAt = 0
-  #dealtWith = 0
-  #element = ''
-  #attribute = ''
-  #value = ''
-  #attributes = new Map<string, string>()
+  let window = ''
+  let windowAt = 0
+  let dealtWith = 0
+  let element = ''
+  let attribute = ''
+  let value = ''
+  const attributes = new Map<string, string>()
 
-  /** @param wanted  names of elements, in lower case; in XML without their prefix */
-  constructor(wanted: ReadonlySet<string>, events: TagEvents, { isXml = false }: TagOptions = {}) {
-    this.#wanted = wanted
-    this.#events = events
-    this.#isXml = isXml
-    this.#foreign = isXml ? undefined : new ForeignElements()
-    this.#tokenizer = new Tokenizer({ decodeEntities: false, xmlMode: isXml }, this.#callbacks())
+  const past = (_start: number, end: number): void => {
+    dealtWith = end
   }
-
-  write(text: string): void {
-    this.#window = this.#window.slice(this.#dealtWith - this.#windowAt) + text
-    this.#windowAt = this.#dealtWith
-    this.#tokenizer.write(text)
+  const text = (start: number, end: number): string => {
+    dealtWith = end
+    return window.slice(start - windowAt, end - windowAt)
   }
-
-  end(): void {
-    this.#tokenizer.end()
+  const elementName = (start: number, end: number): string =>
+    end - start > MAX_ELEMENT_CHARS ? '' : text(start, end).toLowerCase()
+  const isWanted = (name: string): boolean => wanted.has(isXml ? name.slice(name.indexOf(':') + 1) : name)
+  const endTag = (): void => {
+    const name = element
+    element = ''
+    if (name !== '') onTag(name, attributes, foreign?.isInside === true)
   }
-
-  #callbacks(): ConstructorParameters<typeof Tokenizer>[1] {
-    const past = (_start: number, end: number): void => {
-      this.#dealtWith = end
-    }
-    const text = (start: number, end: number): string => {
-      this.#dealtWith = end
-      return this.#window.slice(start - this.#windowAt, end - this.#windowAt)
-    }
-    const elementName = (start: number, end: number): string =>
-      end - start > MAX_ELEMENT_CHARS ? '' : text(start, end).toLowerCase()
-    const isWanted = (name: string): boolean => this.#wanted.has(this.#isXml ? name.slice(name.indexOf(':') + 1) : name)
-    return {
-      isInForeignContext: () => this.#foreign?.isInside === true,
+  const tokenizer = new Tokenizer(
+    { decodeEntities: false, xmlMode: isXml },
+    {
+      isInForeignContext: () => foreign?.isInside === true,
       onopentagname: (start, end) => {
         const name = elementName(start, end)
-        this.#foreign?.open(name)
-        this.#element = isWanted(name) ? name : ''
-        this.#attributes.clear()
+        foreign?.open(name)
+        element = isWanted(name) ? name : ''
+        attributes.clear()
       },
       onattribname: (start, end) => {
-        const isRead = this.#element !== '' && end - start <= MAX_ATTRIBUTE_CHARS
-        this.#attribute = isRead ? text(start, end).toLowerCase() : ''
-        this.#value = ''
+        attribute = element !== '' && end - start <= MAX_ATTRIBUTE_CHARS ? text(start, end).toLowerCase() : ''
+        value = ''
       },
       onattribdata: (start, end) => {
-        const part = this.#attribute === '' ? '' : text(start, end)
-        this.#dealtWith = end
-        if (this.#value.length <= MAX_VALUE_CHARS) this.#value += part
+        const part = attribute === '' ? '' : text(start, end)
+        dealtWith = end
+        if (value.length <= MAX_VALUE_CHARS) value += part
       },
       onattribentity: () => undefined, // the tokenizer takes twice as long when it decodes entities itself
       onattribend: (_quote, end) => {
-        this.#dealtWith = end
-        if (this.#attribute !== '' && !this.#attributes.has(this.#attribute))
-          this.#attributes.set(
-            this.#attribute,
-            this.#value.includes('&') ? decodeHTMLAttribute(this.#value) : this.#value,
-          )
-        this.#attribute = ''
+        dealtWith = end
+        if (attribute !== '' && !attributes.has(attribute))
+          attributes.set(attribute, value.includes('&') ? decodeHTMLAttribute(value) : value)
+        attribute = ''
       },
-      onopentagend: () => this.#tagEnds(),
+      onopentagend: endTag,
       onselfclosingtag: () => {
-        const element = this.#element
-        const isClosed = this.#isXml || this.#foreign?.isInside === true
-        this.#tagEnds()
-        this.#foreign?.closeItself()
-        if (isClosed && element !== '') this.#events.onEnd?.(element)
+        const name = element
+        const isClosed = isXml || foreign?.isInside === true
+        endTag()
+        foreign?.closeItself()
+        if (isClosed && name !== '') onEnd?.(name)
       },
       onclosetag: (start, end) => {
-        if (this.#foreign?.isEmpty === true && this.#events.onEnd === undefined) return past(start, end)
+        if (foreign?.isEmpty === true && onEnd === undefined) return past(start, end)
         const name = elementName(start, end)
-        this.#dealtWith = end
-        this.#foreign?.close(name)
-        if (isWanted(name)) this.#events.onEnd?.(name)
+        dealtWith = end
+        foreign?.close(name)
+        if (isWanted(name)) onEnd?.(name)
       },
       ontext: (start, end) => {
-        if (this.wantsText) this.#events.onText?.(text(start, end))
-        this.#dealtWith = end
+        if (reader.wantsText) onText?.(text(start, end))
+        dealtWith = end
       },
       oncdata: (start, end, endOffset) => {
-        if (this.wantsText) this.#events.onText?.(text(start, end - endOffset).replaceAll('&', '&amp;'))
-        this.#dealtWith = end
+        if (reader.wantsText) onText?.(text(start, end - endOffset).replaceAll('&', '&amp;'))
+        dealtWith = end
       },
       oncomment: past,
       ondeclaration: past,
       onprocessinginstruction: past,
       ontextentity: past,
       onend: () => undefined,
-    }
+    },
+  )
+  const reader: TagReader = {
+    wantsText: false,
+    write(more) {
+      window = window.slice(dealtWith - windowAt) + more
+      windowAt = dealtWith
+      tokenizer.write(more)
+    },
+    end: () => tokenizer.end(),
   }
-
-  #tagEnds(): void {
-    const element = this.#element
-    this.#element = ''
-    if (element !== '') this.#events.onTag(element, this.#attributes, this.#foreign?.isInside === true)
-  }
+  return reader
 }

@@ -17,7 +17,7 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { OutcomeFile, type OutFolderRequest, openOutFolder, outcomesIn } from '@decorum/cli/testing'
+import { AppendFile, type OutFolderRequest, openOutFolder, outcomeLines, outcomesIn } from '@decorum/cli/testing'
 import type { Outcome } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -48,7 +48,7 @@ test('a folder that was only opened is not started; a started one is unfinished 
   const started = await openOutFolder(ask())
   await started.start()
   await expect(openOutFolder(ask())).rejects.toThrow(
-    /holds an unfinished crawl of .*urls\.txt: go on with it by --resume/,
+    /holds an unfinished crawl of .*urls\.txt: continue it with --resume/,
   )
   const resumed = await openOutFolder(ask(RESUME))
   expect([resumed.resumed, resumed.note]).toEqual([true, started.note])
@@ -142,14 +142,14 @@ async function read(path: string): Promise<Outcome[]> {
 test('outcomes are written with their line; a line that a crash has cut is cut off', async () => {
   const { dir } = await place()
   const path = join(dir, 'outcomes.ndjson')
-  const file = await OutcomeFile.open(path)
-  await file.append([outcome('1')], () => 7)
+  const file = await AppendFile.open(path)
+  await file.append(outcomeLines([outcome('1')], () => 7))
   expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } })])
   await file.close()
   await appendFile(path, `{"id":"2","long":"${'x'.repeat(200_000)}`)
 
-  const again = await OutcomeFile.open(path)
-  await again.append([outcome('3')], () => undefined)
+  const again = await AppendFile.open(path)
+  await again.append(outcomeLines([outcome('3')], () => undefined))
   await again.close()
   expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } }), outcome('3')])
 })
@@ -157,9 +157,9 @@ test('outcomes are written with their line; a line that a crash has cut is cut o
 test('line ends that JSON may hold as they are end no line: U+2028, U+2029, NEL', async () => {
   const { dir } = await place()
   const path = join(dir, 'outcomes.ndjson')
-  const file = await OutcomeFile.open(path)
+  const file = await AppendFile.open(path)
   const odd = outcome('1', { reason: 'a\u2028b\u2029c\u0085d\re' })
-  await file.append([odd, outcome('2')], () => undefined)
+  await file.append(outcomeLines([odd, outcome('2')], () => undefined))
   await file.close()
   expect(await read(path)).toEqual([odd, outcome('2')])
 })

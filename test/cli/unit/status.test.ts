@@ -16,7 +16,6 @@ const seen = (over: Partial<Extract<CrawlView, { kind: 'seen' }>> = {}): CrawlVi
   inFlight: 0,
   heldForMs: 0,
   sites: [site()],
-  complete: true,
   ...over,
 })
 const at = (view: CrawlView, done = 10, total = 20, donePerMinute?: number) =>
@@ -53,7 +52,7 @@ test.for([
   [seen({ sites: [site({ state: 'no-robots' })] }), 'its robots.txt is unreachable'],
   [seen({ sites: [site({ state: 'paused' })] }), 'paused by the operator'],
   [seen({ heldForMs: 55_000 }), 'holding all lanes for 55 s: Redis was restarted'],
-  [{ kind: 'unavailable', why: 'gone' }, 'Redis does not answer; nothing new is sent until it does'],
+  [{ kind: 'unavailable' }, 'Redis does not answer; nothing new is sent until it does'],
 ] as const)('%o is said', ([view, words]) => {
   expect(at(view).note).toContain(words)
 })

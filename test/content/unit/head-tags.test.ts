@@ -1,5 +1,5 @@
 /** The tags at the start of a page, held against the tokenizer of htmlparser2, which reads every character by itself. */
-import { type HeadTag, readTags, TagReader } from '@decorum/content/testing'
+import { type HeadTag, readTags, tagReader } from '@decorum/content/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -28,7 +28,7 @@ const comparable = (all: Told[]): Told[] =>
 
 function theirs(text: string): Told[] {
   const all: Told[] = []
-  const reader = new TagReader(NAMES, { onTag: (name, attributes) => all.push([name, false, [...attributes]]) })
+  const reader = tagReader(NAMES, { onTag: (name, attributes) => all.push([name, false, [...attributes]]) })
   reader.write(text)
   reader.end()
   return all

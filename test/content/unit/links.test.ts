@@ -1,11 +1,11 @@
-import { type Link, type LinkOptions, LinkReader, MAX_LINKS } from '@decorum/content/testing'
+import { type Link, type LinkOptions, linkReader, MAX_LINKS } from '@decorum/content/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
 const BASE = 'https://site.test/dir/page?q=1'
 /** Reads again with a base that stands behind links, as Content does. */
 function linksOf(html: string, xRobotsTag: string[] = [], pieces = [html.length], options: LinkOptions = {}): Link[] {
-  const reader = new LinkReader(BASE, xRobotsTag, options)
+  const reader = linkReader(BASE, xRobotsTag, options)
   let at = 0
   for (const piece of pieces) {
     reader.write(html.slice(at, at + piece))

@@ -16,19 +16,19 @@ import {
 import { loadAgents } from '@decorum/config'
 import { loadPaceGroups, type PaceGroups, policyHistory } from '@decorum/politeness'
 import { printable } from '@decorum/protocol'
-import { type ProfileName, policies } from '@decorum/robots'
+import type { ProfileName } from '@decorum/robots'
+import { defined } from '@decorum/runtime/defined'
 import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { readPoliciesFile } from '../policies-file.ts'
 import { writeLines } from '../terminal.ts'
 
-/** As commander passes them: strings, or numbers already. */
 export type AuditOptions = {
   /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
   robots?: string
   /** minimum delay owed after each request, ms (1000) */
-  delayMs?: string | number
+  delayMs?: number
   /** maximum delay that a crawl-delay can request, ms (10000) */
-  maxDelayMs?: string | number
+  maxDelayMs?: number
   /** agents of one fleet, which shares its robots rules: path or inline JSON, as DECORUM_AGENTS; others are left out */
   agents?: string
   /** all lines are of this one agent, whatever their User-Agent */
@@ -36,13 +36,13 @@ export type AuditOptions = {
   /** the one crawler to judge, by a name in its User-Agent; others are left out */
   only?: string
   /** how rules are read (decorum) */
-  profile?: string
+  profile?: ProfileName
   /** the host of the access log, when its lines do not name it */
   origin?: string
   /** the logs continue older ones: rules from there may be known for a day */
   continues?: boolean
   /** first retry of an unreachable robots.txt, ms, if it differs from the profile's */
-  robotsRetryMs?: string | number
+  robotsRetryMs?: number
   /** PACE_GROUPS of the fleet, path or inline JSON: delays that several lanes share; absent: none */
   paceGroups?: string
   /** emergency stops of the fleet: output of `decorum stop list --ended --json`; absent: none */
@@ -50,7 +50,7 @@ export type AuditOptions = {
   /** policies of sites: output of `decorum config policies --json`; absent: none */
   sitePolicies?: string
   /** how many lanes are listed (10) and drawn (20) */
-  lanes?: string | number
+  lanes?: number
   /** file for the report as an HTML page; '-': standard output */
   html?: string
   /** the whole report as JSON */
@@ -78,23 +78,22 @@ export async function auditCommand(
   if (files.length === 0)
     throw new UsageError('audit: no log to judge; name at least one file, or - for standard input')
   const agents = readAgents(options)
-  const lanes = number('--lanes', options.lanes, 10)
-  const retryMs =
-    options.robotsRetryMs === undefined ? undefined : number('--robots-retry-ms', options.robotsRetryMs, 0)
+  const { robots, origin, html, stops, sitePolicies, robotsRetryMs, lanes = 10, continues = false } = options
   const paceGroups = options.paceGroups === undefined ? undefined : readPaceGroups(options.paceGroups)
-  const { robots, origin, html, stops, sitePolicies, continues = false } = options
   const policies = sitePolicies === undefined ? undefined : policyHistory(await readPoliciesFile(sitePolicies))
   const report = await readable(async () =>
     auditLogs(files, {
       agents,
       continues,
-      ...(origin === undefined ? {} : { origin }),
-      ...(robots === undefined ? {} : { robotsByOrigin: await readRobotsFolder(robots) }),
-      ...(retryMs === undefined ? {} : { robotsRetryMs: retryMs }),
-      ...(paceGroups === undefined ? {} : { paceGroups }),
-      ...(stops === undefined ? {} : { stops: await readStopsFile(stops) }),
-      ...(policies === undefined ? {} : { sitePolicies: policies }),
-      ...(html === undefined ? {} : { timelines: LANES_DRAWN }),
+      ...defined({
+        origin,
+        robotsRetryMs,
+        paceGroups,
+        robotsByOrigin: robots === undefined ? undefined : await readRobotsFolder(robots),
+        stops: stops === undefined ? undefined : await readStopsFile(stops),
+        sitePolicies: policies,
+        timelines: html === undefined ? undefined : LANES_DRAWN,
+      }),
     }),
   )
   if (report.requests === 0) {
@@ -123,43 +122,22 @@ async function readable<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-function readAgents(options: AuditOptions): AgentFinder {
-  const minDelayMs = number('--delay-ms', options.delayMs, 1_000)
-  const maxDelayMs = number('--max-delay-ms', options.maxDelayMs, 10_000)
-  const { agent, only } = options
-  if ([options.agents, agent, only].filter((one) => one !== undefined).length > 1)
-    throw new UsageError('audit: --agents, --agent or --only: each says whose requests are judged')
-  const settings = { profile: profileOf(options.profile), minDelayMs, maxDelayMs }
-  if (options.agents === undefined)
-    return agentsOf({
-      ...settings,
-      ...(agent === undefined ? {} : { agent }),
-      ...(only === undefined ? {} : { only }),
-    })
+function readAgents({ agents, agent, only, profile = 'decorum', ...delays }: AuditOptions): AgentFinder {
+  const { delayMs: minDelayMs = 1_000, maxDelayMs = 10_000 } = delays
+  if ([agents, agent, only].filter((one) => one !== undefined).length > 1)
+    throw new UsageError('audit: --agents, --agent or --only: only one of them can be given')
+  const settings = { profile, minDelayMs, maxDelayMs }
+  if (agents === undefined) return agentsOf({ ...settings, ...defined({ agent, only }) })
+  const load = () => loadAgents({ agents, defaultDelayMs: minDelayMs, maxDelayMs })
+  return agentsOf({ ...settings, agents: readOption('--agents', load) })
+}
+
+const readPaceGroups = (text: string): PaceGroups => readOption('--pace-groups', () => loadPaceGroups(text))
+
+function readOption<T>(flag: string, read: () => T): T {
   try {
-    const agents = loadAgents({ agents: options.agents, defaultDelayMs: minDelayMs, maxDelayMs })
-    return agentsOf({ ...settings, agents })
+    return read()
   } catch (error) {
-    throw new UsageError(`audit: --agents: ${messageOf(error)}`)
+    throw new UsageError(`audit: ${flag}: ${messageOf(error)}`)
   }
-}
-
-function readPaceGroups(text: string): PaceGroups {
-  try {
-    return loadPaceGroups(text)
-  } catch (error) {
-    throw new UsageError(`audit: --pace-groups: ${messageOf(error)}`)
-  }
-}
-
-function number(flag: string, value: string | number | undefined, fallback: number): number {
-  const given = value === undefined || value === '' ? fallback : Number(value)
-  if (!Number.isFinite(given) || given < 0)
-    throw new UsageError(`audit: ${flag}: '${value}' is not a number of at least 0`)
-  return given
-}
-
-function profileOf(name = 'decorum'): ProfileName {
-  if (Object.hasOwn(policies, name)) return name as ProfileName
-  throw new UsageError(`audit: --profile: '${name}' is none of ${Object.keys(policies).join(', ')}`)
 }

@@ -1,34 +1,29 @@
 /** `decorum url why` and `decorum url cancel`: show where one candidate is, or end it before its request. */
-import type { Agents } from '@decorum/config'
 import { type CandidateStatus, cancelCandidate, candidateStatus, type WhichCandidate } from '@decorum/console/status'
-import { printable, readUrl } from '@decorum/protocol'
-import { agreedEnv } from '../agreed-settings.ts'
-import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { printable } from '@decorum/protocol'
+import { agreedSettings } from '../agreed-settings.ts'
+import { CommandError, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { readCliSettings } from '../settings.ts'
-import { printJson, printText } from '../terminal.ts'
-import { schemeHint } from '../without-scheme.ts'
-import { agentNamed } from './enqueue.ts'
+import { printResult } from '../terminal.ts'
+import { agentNamed, readTarget } from '../typed.ts'
 
 export type CandidateOptions = { json?: boolean; url?: string; agent?: string; crawl: string }
 
 /** @param text  a URL, or an id */
-export async function why(text: string, options: CandidateOptions): Promise<ExitCode> {
+export async function why(text: string, options: CandidateOptions): Promise<void> {
   const isUrl = /^https?:/i.test(text)
   if (isUrl && options.url !== undefined) throw new UsageError('the URL is given twice: leave out --url')
   const which = await whichOf(isUrl ? { ...options, url: text } : options)
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const { found, notKnown } = await candidateStatus(ledger, isUrl ? which : { ...which, id: text })
     if (found.length === 0) throw new CommandError(`'${printable(text)}' was not found; ${notKnown}`)
-    if (options.json) printJson({ candidates: found })
-    else printText(found.map(lineOf).join('\n'))
-    return DONE
+    printResult(options.json, { candidates: found }, found.map(lineOf).join('\n'))
   })
 }
 
-export async function cancel(id: string, options: CandidateOptions): Promise<ExitCode> {
+export async function cancel(id: string, options: CandidateOptions): Promise<void> {
   const which = await whichOf(options)
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const answer = await cancelCandidate(ledger, { ...which, id })
     const name = printable(id)
     if (answer.kind === 'in-flight')
@@ -41,23 +36,15 @@ export async function cancel(id: string, options: CandidateOptions): Promise<Exi
           ? `'${name}' was not found; ${answer.notKnown}`
           : `'${name}' was not cancelled: ${printable(answer.status.sentence)}`,
       )
-    if (options.json) printJson(answer.outcome)
-    else printText(`cancelled: ${printable(answer.outcome.url)}`)
-    return DONE
+    printResult(options.json, answer.outcome, `cancelled: ${printable(answer.outcome.url)}`)
   })
 }
 
 async function whichOf({ url, agent, crawl }: CandidateOptions): Promise<WhichCandidate> {
-  const { agents } = readCliSettings(await agreedEnv(process.env))
-  const at = url === undefined ? undefined : readUrl(url)
-  if (at !== undefined && 'refused' in at)
-    throw new UsageError(`'${printable(url ?? '')}' cannot be fetched at all: ${at.refused}${schemeHint(url ?? '')}`)
-  return { agents: keysOf(agents, agent), crawl, ...(at === undefined ? {} : { at }) }
-}
-
-function keysOf(agents: Agents, name: string | undefined): string[] {
-  const only = agentNamed(agents, name)
-  return only === undefined ? agents.list.map(({ key }) => key) : [agents.find(only)?.key ?? only]
+  const { agents } = await agreedSettings()
+  const only = agentNamed(agents, agent)
+  const keys = (only === undefined ? agents.list : [only]).map(({ key }) => key)
+  return { agents: keys, crawl, ...(url === undefined ? {} : { at: readTarget(url) }) }
 }
 
 const lineOf = ({ id = '', url = '', agent, sentence }: CandidateStatus): string =>

@@ -1,21 +1,21 @@
 /** `decorum check URL`: may it be fetched, and why; with a robots.txt from a file, from the running fleet, or from the site. */
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
 import type { Agent } from '@decorum/config'
 import { type LedgerWithViews, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
-import { printable, printableAll, readUrl } from '@decorum/protocol'
+import { printable, printableAll } from '@decorum/protocol'
 import { needsRules, type ProfileName, policies, ROBOTS_MAX_BYTES } from '@decorum/robots'
 import { type CheckExplanation, type CheckQuestion, explainCheck, printCheck } from '@decorum/robots/check'
+import { defined } from '@decorum/runtime/defined'
 import { agreedEnv } from '../agreed-settings.ts'
 import { requestRobotsOf, type RobotsAnswer } from '../ask-robots.ts'
 import { duration } from '../crawl/status.ts'
-import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
-import { dataFolder, fleetAt } from '../local-redis/index.ts'
+import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
+import { bytesOf } from '../lines.ts'
 import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
+import { knownRedis } from '../running-redis.ts'
 import { type CliSettings, readCliSettings } from '../settings.ts'
-import { printJson, printText } from '../terminal.ts'
-import { schemeHint } from '../without-scheme.ts'
+import { printResult } from '../terminal.ts'
+import { readTarget } from '../typed.ts'
 
 export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileName | 'all'; json?: boolean }
 
@@ -26,39 +26,34 @@ export type CheckOptions = { agent?: string; robots?: string; profile?: ProfileN
 export async function check(text: string, options: CheckOptions): Promise<ExitCode> {
   const env = options.robots === undefined ? await agreedEnv(process.env) : process.env
   const settings = readCliSettings(env)
-  const at = readUrl(text)
-  if ('refused' in at)
-    throw new UsageError(
-      `'${printable(text.slice(0, 200))}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`,
-    )
-  const agent = agentFor(settings, options.agent)
-  const profile = options.profile ?? agent.profile
+  const at = readTarget(text)
+  const { own, tokens } = agentFor(settings, options.agent)
+  const profile = options.profile ?? own.profile
   const profiles = profile === 'all' ? (Object.keys(policies) as ProfileName[]) : [profile]
   const explain = (robots: Uint8Array, truncated: boolean, under: ProfileName[], view?: OriginView): CheckExplanation =>
     explainCheck({
       url: at.origin + at.path,
       robots,
       truncated,
-      agent: agent.tokens,
+      agent: tokens,
       profiles: under,
-      floorMs: agent.minDelayMs,
-      capMs: agent.maxDelayMs,
-      honourCrawlDelay: agent.honourCrawlDelay,
-      ...(view === undefined ? {} : { inForce: inForce(view, agent.own) }),
+      floorMs: own.minDelayMs,
+      capMs: own.maxDelayMs,
+      honourCrawlDelay: own.honourCrawlDelay,
+      ...defined({ inForce: view && inForce(view, own) }),
     })
 
   if (options.robots !== undefined) {
-    const explained = explain(await readRobots(options.robots), false, profiles)
+    const explained = explain(await bytesOf(options.robots), false, profiles)
     printLine(options.json, explained)
     return isAllowed(explained) ? DONE : FAILED
   }
-  const found = await findRules(at.origin, profiles, agent.own, settings, env)
+  const found = await findRules(at.origin, profiles, own, settings, env)
   // Profiles differ on which answers contain rules: a 429, a 206, too many redirects.
   const obeying = found.meanings.filter(({ kind }) => kind === 'obey').map((one) => one.profile)
   const explained = obeying.length > 0 ? explain(found.body, found.cut, obeying, found.view) : undefined
-  const others = found.meanings.filter(({ kind }) => kind !== 'obey')
-  printLine(options.json, explained, { sentence: found.sentence, said: found.said, others, policy: found.view?.policy })
-  const isClosed = !found.isAnswered || others.some(({ kind }) => kind === 'closed')
+  printLine(options.json, explained, found)
+  const isClosed = !found.isAnswered || found.meanings.some(({ kind }) => kind === 'closed')
   return !isClosed && (explained === undefined || isAllowed(explained)) ? DONE : FAILED
 }
 
@@ -86,10 +81,9 @@ async function findRules(
   settings: CliSettings,
   env: NodeJS.ProcessEnv,
 ): Promise<Found> {
-  const redis = settings.redisUrl ?? (await fleetAt(dataFolder(env)))?.url
+  const redis = await knownRedis(env)
   if (redis === undefined) return asAnswered(await requestRobotsOf(origin, { agent, env, fleet: undefined }), true)
-  const { partitions, leaseMs, quarantineMs } = settings
-  const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
+  const ledger = await openLedgerWithViews({ ...settings, redis })
   try {
     for (let tries = 0; ; tries++) {
       const view = await ledger.viewOrigin(origin, [])
@@ -111,16 +105,9 @@ async function findRules(
     if (answer === undefined) throw new Error('nobody else could have asked')
     const isAnswered = answer.kind !== 'unanswered'
     const { body = new Uint8Array(), cut = false, event: _, ...said } = { body: undefined, cut: undefined, ...answer }
-    const explanation = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
+    const sentence = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
     const meanings = profiles.map((name) => meaningOf(answer, name))
-    return {
-      meanings,
-      body,
-      cut,
-      isAnswered,
-      sentence: explanation,
-      said: { ...said, by: isAlone ? 'alone' : 'fleet' },
-    }
+    return { meanings, body, cut, isAnswered, sentence, said: { ...said, by: isAlone ? 'alone' : 'fleet' } }
   }
 }
 
@@ -166,45 +153,20 @@ async function knownToFleet(
   }
 }
 
-type RobotsFound = { sentence: string; said: object; others: Meaning[]; policy: OriginView['policy'] }
-
-function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, asked?: RobotsFound): void {
-  if (json) {
-    const answer =
-      asked === undefined
-        ? {}
-        : {
-            asked: asked.said,
-            withoutRules: asked.others,
-            ...(asked.policy === undefined ? {} : { policy: asked.policy }),
-          }
-    printJson({ ...answer, ...explained })
-    return
-  }
-  const lines = asked === undefined ? [] : [printable(asked.sentence), ...asked.others.map(printMeaning)]
+function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, found?: Found): void {
+  const { said, meanings = [], sentence, view } = found ?? {}
+  const others = meanings.filter(({ kind }) => kind !== 'obey')
+  const policy = view?.policy
+  const answer = said && { asked: said, withoutRules: others, policy }
+  const lines = sentence === undefined ? [] : [printable(sentence), ...others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
-  if (asked?.policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(asked.policy), duration)}`)
-  printText(lines.join('\n'))
-}
-
-type RequestingAgent = Pick<Agent, 'profile' | 'minDelayMs' | 'maxDelayMs' | 'honourCrawlDelay'> & {
-  tokens: string | string[]
-  /** the agent that makes the request */
-  own: Agent
+  if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), duration)}`)
+  printResult(json, { ...answer, ...explained }, lines.join('\n'))
 }
 
 /** Finds a configured agent by name; any other product token or User-Agent is judged with the settings of the default agent. */
-function agentFor({ agents }: CliSettings, name: string | undefined): RequestingAgent {
+function agentFor({ agents }: CliSettings, name: string | undefined): { tokens: string | string[]; own: Agent } {
   const known = agents.find(name)
-  const { profile, minDelayMs, maxDelayMs, honourCrawlDelay } = known ?? agents.default
   const tokens = known === undefined ? (name ?? '') : [known.name, ...known.fallbacks]
-  return { profile, minDelayMs, maxDelayMs, honourCrawlDelay, tokens, own: known ?? agents.default }
-}
-
-async function readRobots(file: string): Promise<Uint8Array> {
-  try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file)
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${messageOf(error)}`)
-  }
+  return { tokens, own: known ?? agents.default }
 }

@@ -1,7 +1,5 @@
 /** `decorum config …`: shows, checks, changes and reverts the fleet's configuration. */
-import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
-import { buffer } from 'node:stream/consumers'
 import {
   checkDocument,
   type Difference,
@@ -13,84 +11,72 @@ import {
   readDocument,
   readSitePolicies,
 } from '@decorum/config'
-import {
-  connectForConfig,
-  OvertakenError,
-  readCurrent,
-  readHistory,
-  readLatest,
-  type Version,
-  write,
-} from '@decorum/config/fleet-config'
+import { OvertakenError, readCurrent, readHistory, readLatest, type Version, write } from '@decorum/config/fleet-config'
 import { type RedisLink, readTags } from '@decorum/ledger'
-import { openLedgerWithViews } from '@decorum/ledger/views'
 import { policySentence } from '@decorum/politeness'
 import { printable, printableAll } from '@decorum/protocol'
 import { stringify } from 'yaml'
-import { whoAmI } from '../agreed-settings.ts'
 import { readConfigFile } from '../config-file.ts'
 import { duration } from '../crawl/status.ts'
-import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
-import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
+import { bytesOf } from '../lines.ts'
+import { knownRedis } from '../running-redis.ts'
+import { printJson, printResult, printText, warn } from '../terminal.ts'
+import { type Accountable, recorded } from '../who.ts'
+import { withRedis } from '../with-redis.ts'
 
 export type ConfigOptions = { json?: boolean }
-export type ChangeOptions = ConfigOptions & { yes?: boolean; reason?: string; by?: string }
+export type ChangeOptions = ConfigOptions & Accountable & { yes?: boolean }
 
-export async function configShow({ json }: ConfigOptions): Promise<ExitCode> {
-  return withConfig<ExitCode>(async (redis) => {
+export function configShow({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const current = await readCurrent(redis)
-    if (current === undefined) {
-      if (json) printJson({ version: 0 })
-      else printText('there is no configuration yet: the first process of the fleet writes it from its environment')
-      return DONE
-    }
-    if (json) printJson({ ...current, at: new Date(current.at).toISOString() })
-    else printText(`# version ${current.version}, ${whoAndWhy(current)}\n${asYaml(current.values)}`)
-    return DONE
+    if (current === undefined) printResult(json, { version: 0 }, NONE_YET)
+    else printResult(json, dated(current), `# ${headOf(current)}\n${asYaml(current.values)}`)
   })
 }
 
-export async function configHistory({ json }: ConfigOptions): Promise<ExitCode> {
-  return withConfig<ExitCode>(async (redis) => {
+const NONE_YET = 'there is no configuration yet: the first process of the fleet writes it from its environment'
+
+export function configHistory({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const versions = await readHistory(redis)
     for (const [index, version] of versions.entries()) {
       const before = versions[index + 1]
       const changed = before === undefined ? [] : differences(before.values, version.values)
-      if (json) printJson({ ...version, at: new Date(version.at).toISOString(), changed })
-      else printText([`version ${version.version}, ${whoAndWhy(version)}`, ...linesOf(changed)].join('\n'))
+      printResult(json, { ...dated(version), changed }, [headOf(version), ...linesOf(changed)].join('\n'))
     }
-    if (versions.length === 0 && !json) printText('there is no configuration yet')
-    return DONE
+    if (versions.length === 0 && !json) printText(NONE_YET)
   })
 }
 
 /** Prints every error of a file, and the changes it would make where a fleet is known; writes nothing. */
-export async function configCheck(file: string, options: ConfigOptions): Promise<ExitCode> {
+export async function configCheck(file: string, options: ConfigOptions): Promise<void> {
   const given = await readFileOf(file)
-  const url = await runningRedis(readCliSettings(process.env), process.env).catch(() => undefined)
-  const current = url === undefined ? undefined : await withConfig(readCurrent)
+  const url = await knownRedis(process.env)
+  const current = url === undefined ? undefined : await withRedis(readCurrent, url)
   const values = readDocument(given, current?.values)
   const changed = current === undefined ? [] : differences(current.values, values)
-  if (options.json) printJson({ ok: true, version: current?.version ?? null, changed })
-  else if (current === undefined) printText(`${file} is well-formed; no fleet is running here to compare it with`)
-  else printText([`${file} is well-formed; compared with version ${current.version}:`, ...linesOf(changed)].join('\n'))
-  return DONE
+  const lines =
+    current === undefined
+      ? [`${file} is well-formed; no fleet is running here to compare it with`]
+      : [`${file} is well-formed; compared with version ${current.version}:`, ...linesOf(changed)]
+  printResult(options.json, { ok: true, version: current?.version ?? null, changed }, lines.join('\n'))
 }
 
 export async function configApply(file: string, options: ChangeOptions): Promise<ExitCode> {
   const given = await readFileOf(file)
-  return withConfig(async (redis, url) => {
+  return withRedis(async (redis) => {
     const current = await readLatest(redis)
     const values = readDocument(given, current?.values)
-    return change(redis, url, current, values, options, { via: 'apply', reason: options.reason ?? '' })
+    return change(redis, current, values, options, { via: 'apply', ...recorded(options) })
   })
 }
 
 /** Applies the values of an earlier version as a new version: history is never rewritten. */
 export async function configRollback(to: number | undefined, options: ChangeOptions): Promise<ExitCode> {
-  return withConfig(async (redis, url) => {
+  return withRedis(async (redis) => {
     const current = await readLatest(redis)
     const versions = await readHistory(redis)
     const wanted =
@@ -104,53 +90,46 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
           : `version ${to} is not kept; 'decorum config history' lists those that are`,
       )
     checkDocument(wanted.values)
-    const reason = [`back to version ${wanted.version}`, options.reason].filter(Boolean).join(': ')
-    return change(redis, url, current, wanted.values, options, { via: 'rollback', reason })
+    const { by, reason } = recorded(options)
+    const why = [`back to version ${wanted.version}`, reason].filter(Boolean).join(': ')
+    return change(redis, current, wanted.values, options, { via: 'rollback', by, reason: why })
   })
 }
 
 /** With --json the policies of every version that is kept: input of `decorum audit --site-policies`. */
-export async function configPolicies({ json }: ConfigOptions): Promise<ExitCode> {
-  return withConfig<ExitCode>(async (redis) => {
+export function configPolicies({ json }: ConfigOptions): Promise<void> {
+  return withRedis(async (redis) => {
     const versions = (await readHistory(redis)).map(({ version, at, by, reason, values }) => ({
       ...{ version, at, by, reason },
       policies: readSitePolicies(JSON.stringify(values.SITE_POLICIES ?? {})),
     }))
-    if (json) printJson({ versions })
-    else {
-      const lines = Object.entries(versions[0]?.policies ?? {}).map(([site, policy]) =>
-        printable(policySentence({ site, ...policy }, duration)),
-      )
-      printText(lines.length === 0 ? 'there are no policies' : lines.join('\n'))
-    }
-    return DONE
+    const lines = Object.entries(versions[0]?.policies ?? {}).map(([site, policy]) =>
+      printable(policySentence({ site, ...policy }, duration)),
+    )
+    printResult(json, { versions }, lines.join('\n') || 'there are no policies')
   })
 }
 
-export function configSchema(): ExitCode {
-  printJson(fleetJsonSchema(), 2)
-  return DONE
-}
+export const configSchema = (): void => printJson(fleetJsonSchema(), 2)
 
 async function change(
   redis: RedisLink,
-  url: string,
   current: Version | undefined,
   values: FleetValues,
-  { json, yes, by = whoAmI() }: ChangeOptions,
-  { via, reason }: Pick<Version, 'via' | 'reason'>,
+  { json, yes }: ChangeOptions,
+  origin: Pick<Version, 'via' | 'by' | 'reason'>,
 ): Promise<ExitCode> {
   const changed = differences(current?.values ?? {}, values)
   if (current !== undefined && changed.length === 0) {
-    if (json) printJson({ version: current.version, changed: [] })
-    else printText(`nothing changes: version ${current.version} says the same`)
+    const { version } = current
+    printResult(json, { version, changed: [] }, `nothing changes: version ${version} says the same`)
     return DONE
   }
   // no process uses a setting that is still undecided
   const identity = changed.filter(
     ({ change: needs, setting }) => needs === 'identity' && current?.values[setting] !== undefined,
   )
-  const running = identity.length > 0 ? await membersOf(redis, url, current?.values ?? {}) : 0
+  const running = identity.length > 0 ? await membersOf(redis) : 0
   if (running > 0)
     throw new CommandError(
       `${identity.map(({ path }) => path).join(', ')}: processes that differ in this cannot share lanes, and ${running} are running: stop the gateways and fetchers, apply this, and start them again`,
@@ -160,16 +139,14 @@ async function change(
     warn('nothing was changed')
     return FAILED
   }
-  const written = await write(redis, current?.version ?? 0, { values, by, reason, via }).catch((error: unknown) => {
+  const written = await write(redis, current?.version ?? 0, { values, ...origin }).catch((error: unknown) => {
     throw error instanceof OvertakenError ? new CommandError(error.message) : error
   })
   const waits = changed.filter((one) => one.change === 'restart' && current !== undefined)
-  if (json) printJson({ version: written.version, changed })
-  else {
-    printText(`version ${written.version} is in force; running processes follow within a second`)
-    if (waits.length > 0)
-      printText(`these wait until each process is started again: ${waits.map(({ path }) => path).join(', ')}`)
-  }
+  const lines = [`version ${written.version} is in force; running processes follow within a second`]
+  if (waits.length > 0)
+    lines.push(`these settings apply when each process is restarted: ${waits.map(({ path }) => path).join(', ')}`)
+  printResult(json, { version: written.version, changed }, lines.join('\n'))
   return DONE
 }
 
@@ -186,34 +163,13 @@ async function isWanted(json: boolean | undefined): Promise<boolean> {
 }
 
 /** @throws UsageError when it cannot be read · SettingsError naming what is wrong in it */
-async function readFileOf(file: string): Promise<unknown> {
-  const bytes = await (file === '-' ? buffer(process.stdin) : readFile(file)).catch((error: unknown) => {
-    throw new UsageError(`${file} cannot be read: ${messageOf(error)}`)
-  })
-  return readConfigFile(file, bytes)
-}
-
-async function withConfig<T>(work: (redis: RedisLink, url: string) => Promise<T>): Promise<T> {
-  const url = await runningRedis(readCliSettings(process.env), process.env)
-  const redis = await connectForConfig(url)
-  try {
-    return await work(redis, url)
-  } finally {
-    redis.disconnect()
-  }
-}
+const readFileOf = async (file: string): Promise<unknown> => readConfigFile(file, await bytesOf(file))
 
 /** Counts the gateways and fetchers that run now. */
-async function membersOf(redis: RedisLink, url: string, values: FleetValues): Promise<number> {
+async function membersOf(redis: RedisLink): Promise<number> {
   const { tags } = await readTags(redis)
   if (tags.length === 0) return 0
-  const times = { leaseMs: Number(values.LEASE_MS), quarantineMs: Number(values.QUARANTINE_MS) }
-  const ledger = await openLedgerWithViews({ redis: url, partitions: tags.length, ...times })
-  try {
-    return (await ledger.members()).filter(({ role }) => role !== 'console').length
-  } finally {
-    await ledger.close()
-  }
+  return withFleetLedger(async ({ ledger }) => (await ledger.members()).filter(({ role }) => role !== 'console').length)
 }
 
 /** The configuration as a file for `apply`: all settings in the order of the table. */
@@ -225,7 +181,11 @@ const asYaml = (values: FleetValues): string =>
 const linesOf = (changed: Difference[]): string[] =>
   changed.length === 0 ? ['  nothing changes'] : changed.map((one) => `  ${printable(differenceLine(one))}`)
 
-function whoAndWhy(version: Version): string {
-  const { by, reason } = printableAll({ by: version.by, reason: version.reason })
-  return `${new Date(version.at).toISOString()}, by ${by}${reason === '' ? '' : `: ${reason}`}`
+const dated = (version: Version) => ({ ...version, at: new Date(version.at).toISOString() })
+
+/** Which version, when, by whom and why. */
+function headOf(one: Version): string {
+  const { version, at } = dated(one)
+  const { by, reason } = printableAll({ by: one.by, reason: one.reason })
+  return `version ${version}, ${at}, by ${by}${reason === '' ? '' : `: ${reason}`}`
 }

@@ -1,36 +1,26 @@
 /** `decorum crawls`: lists the crawls of the fleet with their counts; pauses, weights, limits, cancels and deletes one. */
 import { type Crawl, type CrawlChange, CrawlError, type CrawlRecord } from '@decorum/ledger'
-import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
-import { whoAmI } from '../agreed-settings.ts'
+import { defined } from '@decorum/runtime/defined'
 import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { columns, printResult, warn } from '../terminal.ts'
+import { type Accountable, recorded } from '../who.ts'
 
-type Named = { json?: boolean; reason?: string; by?: string }
-export type SetOptions = Named & {
+type Named = Accountable & { json?: boolean }
+type Limit = 'for' | 'stored' | 'perDay' | 'perHost' | 'perDomain' | 'bytes' | 'maxBytes' | 'deadlineMs' | 'attempts'
+export type SetOptions = Named & { [L in Limit]?: number | 'none' } & {
   weight?: number
-  for?: number | 'none'
-  stored?: number | 'none'
-  perDay?: number | 'none'
-  perHost?: number | 'none'
-  perDomain?: number | 'none'
-  bytes?: number | 'none'
   redirects?: 'follow' | 'report' | 'none'
   priority?: 'high' | 'normal' | 'none'
   accept?: string
-  maxBytes?: number | 'none'
-  deadlineMs?: number | 'none'
-  attempts?: number | 'none'
   pool?: string
 }
 
-export async function listCrawls({ json }: { json?: boolean }): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function listCrawls({ json }: { json?: boolean }): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const crawls = await ledger.crawls()
-    if (json) printJson({ crawls })
-    else printText(table(crawls))
-    return DONE
+    printResult(json, { crawls }, columns([HEAD, ...crawls.map(cellsOf)]).join('\n'))
   })
 }
 
@@ -39,29 +29,12 @@ export const setState = (name: string, state: 'running' | 'paused' | 'cancelled'
 
 /** @param options  'none' removes a limit or a setting */
 export async function setCrawl(name: string, options: SetOptions): Promise<ExitCode> {
-  const {
-    weight,
-    stored,
-    perDay,
-    perHost,
-    perDomain,
-    bytes,
-    redirects,
-    priority,
-    accept,
-    maxBytes,
-    deadlineMs,
-    attempts,
-    pool,
-  } = options
+  const { weight, stored, perDay, perHost, perDomain, bytes } = options
+  const { redirects, priority, accept, maxBytes, deadlineMs, attempts, pool } = options
   const limits = wanted({ stored, pagesPerDay: perDay, pagesPerHost: perHost, pagesPerDomain: perDomain, bytes })
   const types = accept === 'none' ? ('none' as const) : accept?.split(',').map((type) => type.trim())
   const settings = wanted({ redirects, priority, accept: types, maxBytes, deadlineMs, attempts, pool })
-  const made: CrawlChange = {
-    ...(weight === undefined ? {} : { weight }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(settings === undefined ? {} : { settings }),
-  }
+  const made: CrawlChange = defined({ weight, limits, settings })
   const isNothing = Object.keys(made).length === 0 && options.for === undefined
   if (isNothing) throw new UsageError('no setting was given: --help lists them')
   return change(name, made, options, options.for)
@@ -75,76 +48,45 @@ function wanted<T extends object>(typed: T): { [K in keyof T]?: Exclude<T[K], 'n
   return Object.fromEntries(values) as { [K in keyof T]?: Exclude<T[K], 'none'> | null }
 }
 
-async function change(
-  name: string,
-  wanted: CrawlChange,
-  { json, reason = '', by }: Named,
-  endsIn?: number | 'none',
-): Promise<ExitCode> {
+async function change(name: string, wanted: CrawlChange, options: Named, endsIn?: number | 'none'): Promise<ExitCode> {
   return withFleetLedger<ExitCode>(async ({ ledger }) => {
-    if (wanted.state !== undefined && !(await isNamed(ledger, name)))
-      throw new CommandError(`there is no crawl '${name}': 'decorum crawls' lists those that there are`)
+    // A crawl may be configured before any URL or reader names it.
+    if (wanted.state !== undefined) await ledger.crawlBook.refresh()
+    if (wanted.state !== undefined && !ledger.crawlBook.has(name)) throw noCrawl(name)
     const end = endsIn === undefined ? {} : { expiresAt: endsIn === 'none' ? null : Math.ceil(ledger.wall() + endsIn) }
-    const changing = { name, change: { ...wanted, ...end }, by: by?.trim() || whoAmI(), reason }
+    const changing = { name, change: { ...wanted, ...end }, ...recorded(options) }
     const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
       throw error instanceof CrawlError ? new UsageError(error.message) : error
     })
-    if (json) printJson({ name, record })
-    else printText(`${name}: ${wordsOf(record)}`)
+    printResult(options.json, { name, record }, `${name}: ${wordsOf(record)}`)
     if (unreached === 0) return DONE
     warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each gets the change as soon as it does`)
     return FAILED
   })
 }
 
-/** A crawl may be configured before any URL or reader names it. */
-async function isNamed(ledger: LedgerWithViews, name: string): Promise<boolean> {
-  await ledger.crawlBook.refresh()
-  return ledger.crawlBook.has(name)
-}
+const noCrawl = (name: string): CommandError =>
+  new CommandError(`there is no crawl '${name}': 'decorum crawls' lists those that there are`)
 
 /** @throws CommandError while it holds URLs, or has an active reader */
-export async function forgetCrawl(name: string, { json }: Named): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function forgetCrawl(name: string, { json }: Named): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const answer = await ledger.forgetCrawl(name)
-    if (answer === 'absent') throw new CommandError(`there is no crawl '${name}'`)
+    if (answer === 'absent') throw noCrawl(name)
     if (answer === 'stored') throw new CommandError(`the crawl '${name}' holds URLs: cancel it first`)
     if (answer === 'read')
       throw new CommandError(`groups read the crawl '${name}': see 'decorum status readers --crawl ${name}'`)
-    if (json) printJson({ name, forgotten: true })
-    else printText(`forgotten: ${name}`)
-    return DONE
+    printResult(json, { name, forgotten: true }, `forgotten: ${name}`)
   })
 }
 
 function wordsOf({ state, weight, expiresAt, limits = {}, settings = {} }: CrawlRecord): string {
-  const set = [...Object.entries(limits), ...Object.entries(settings)].map(
-    ([name, value]) => `${name} ${String(value)}`,
-  )
-  return printable(
-    [
-      state,
-      `weight ${weight}`,
-      ...(expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]),
-      ...set,
-    ].join(', '),
-  )
+  const until = expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]
+  const set = Object.entries({ ...limits, ...settings }).map(([name, value]) => `${name} ${String(value)}`)
+  return printable([state, `weight ${weight}`, ...until, ...set].join(', '))
 }
 
 const HEAD = ['crawl', 'state', 'weight', 'waiting', 'outcomes', 'fetched', 'unread', 'end, limits, settings']
-
-function table(crawls: readonly Crawl[]): string {
-  const rows = [HEAD, ...crawls.map(cellsOf)]
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
 
 function cellsOf({ name, record, waiting, counts, unread }: Crawl): string[] {
   const ended = Object.values(counts).reduce((sum, count) => sum + count, 0)

@@ -5,7 +5,6 @@ import { printable } from '@decorum/protocol'
 import { factsOf } from '../doctor/facts.ts'
 import { type Finding, judge } from '../doctor/findings.ts'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
-import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
 import { printJson, printStyled } from '../terminal.ts'
 
@@ -13,10 +12,9 @@ export type DoctorOptions = { json?: boolean; host: string[] }
 
 /** @returns  1 when something is bad */
 export async function doctor({ json, host }: DoctorOptions): Promise<ExitCode> {
-  const settings = readCliSettings(process.env)
+  readCliSettings(process.env) // wrong settings are reported first
   const findings = judge(
     await factsOf({
-      url: await runningRedis(settings, process.env),
       hosts: host,
       dnsServers: (process.env.DNS_SERVERS ?? '').split(/[\s,]+/).filter((one) => one !== ''),
       slots: Number(SETTINGS.FETCH_CONCURRENCY.schema.parse(process.env.FETCH_CONCURRENCY || undefined)),

@@ -1,13 +1,13 @@
 /** `decorum enqueue FILE|-`: adds candidates to a running fleet and returns. */
 import { type Candidate, openFrontier } from '@decorum/client'
-import type { Agents } from '@decorum/config'
 import { readUrl } from '@decorum/protocol'
-import { agreedEnv } from '../agreed-settings.ts'
-import { CommandError, DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
+import { defined } from '@decorum/runtime/defined'
+import { agreedSettings } from '../agreed-settings.ts'
+import { CommandError, messageOf } from '../exit.ts'
 import { emptyList, type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { printResult, warn } from '../terminal.ts'
+import { agentNamed } from '../typed.ts'
 import { LinesWithoutScheme } from '../without-scheme.ts'
 
 /**
@@ -23,23 +23,18 @@ export type EnqueueOptions = {
   json?: boolean
 }
 
-export async function enqueue(file: string, options: EnqueueOptions): Promise<ExitCode> {
-  const settings = readCliSettings(await agreedEnv(process.env))
-  const agent = agentNamed(settings.agents, options.agent)
+export async function enqueue(file: string, options: EnqueueOptions): Promise<void> {
+  const { agent, priority, crawl } = options
+  agentNamed((await agreedSettings()).agents, agent)
   const input = await openInput(file)
-  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env), crawl: options.crawl })
+  const frontier = await openFrontier({ redis: await runningRedis(), crawl })
   const withoutScheme = new LinesWithoutScheme()
   let count = 0
-  const { priority } = options
   async function* candidates(): AsyncGenerator<Candidate> {
     for await (const line of linesOf(input, MAX_LINE_CHARS)) {
       count++
       withoutScheme.add(line)
-      yield {
-        ...candidateOf(line),
-        ...(agent === undefined ? {} : { agent }),
-        ...(priority === undefined ? {} : { priority }),
-      }
+      yield { ...candidateOf(line), ...defined({ agent, priority }) }
     }
   }
   try {
@@ -53,17 +48,7 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<Ex
   if (count === 0) throw emptyList(file)
   const hint = withoutScheme.sentence()
   if (hint !== undefined) warn(hint)
-  if (options.json) printJson({ enqueued: count })
-  else printText(`${count} enqueued`)
-  return DONE
-}
-
-/** Finds the agent with that name. @throws UsageError that lists the known ones */
-export function agentNamed(agents: Agents, name: string | undefined): string | undefined {
-  if (name === undefined || agents.find(name) !== undefined) return name
-  throw new UsageError(
-    `no agent is called '${name}'; DECORUM_AGENTS has ${agents.list.map((one) => one.name).join(', ')}`,
-  )
+  printResult(options.json, { enqueued: count }, `${count} enqueued`)
 }
 
 /** A line is a URL, or a candidate as JSON. Any other line is still sent, and ends as `invalid` with its line number. */

@@ -1,11 +1,8 @@
 /** `decorum env`: prints the address of the running fleet's Redis for other programs: `eval "$(decorum env)"`. */
-import { DONE, type ExitCode } from '../exit.ts'
 import { runningRedis } from '../running-redis.ts'
-import { printJson, printText } from '../terminal.ts'
+import { printResult } from '../terminal.ts'
 
-export async function env({ json }: { json?: boolean }): Promise<ExitCode> {
-  const url = await runningRedis({ redisUrl: process.env.REDIS_URL?.trim() || undefined }, process.env)
-  if (json) printJson({ REDIS_URL: url })
-  else printText(`export REDIS_URL='${url.replaceAll("'", "'\\''")}'`)
-  return DONE
+export async function env({ json }: { json?: boolean }): Promise<void> {
+  const url = await runningRedis()
+  printResult(json, { REDIS_URL: url }, `export REDIS_URL='${url.replaceAll("'", "'\\''")}'`)
 }

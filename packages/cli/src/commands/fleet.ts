@@ -1,26 +1,24 @@
 /** `decorum status fleet`: which processes run, where, and with which version of the configuration. */
 import { type Member, passingText } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
-import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText } from '../terminal.ts'
+import { printResult } from '../terminal.ts'
 
-export async function fleet({ json }: { json?: boolean }): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger, version }) => {
+export function fleet({ json }: { json?: boolean }): Promise<void> {
+  return withFleetLedger(async ({ ledger, version }) => {
     const members = await ledger.members()
-    if (json) printJson({ config: version, members })
-    else printText([`configuration version ${version}`, ...members.map((member) => lineOf(member, version))].join('\n'))
-    return DONE
+    const lines = [`configuration version ${version}`, ...members.map((member) => lineOf(member, version))]
+    printResult(json, { config: version, members }, lines.join('\n'))
   })
 }
 
 function lineOf({ role, slots, about }: Member, version: number): string {
   const work = role === 'fetcher' ? `, ${slots} slots` : ''
-  if (about === undefined) return `${printable(role)}${work}: gives no details`
+  if (about === undefined) return `${printable(role)}${work}: no details`
   const { host, pid, config, pending, keepsPages, passing = [] } = about
   const behind = config === version ? '' : `, not version ${version} yet`
   const pages = keepsPages === undefined ? '' : keepsPages ? ', keeps pages' : ', keeps no pages'
-  const waits = pending.length === 0 ? '' : `; takes over when it is started again: ${pending.join(', ')}`
+  const waits = pending.length === 0 ? '' : `; applied at its next start: ${pending.join(', ')}`
   const through = passing.map((one) => `; ${passingText(one)}`).join('')
   return printable(
     `${role} ${pid} on ${host}, Decorum ${about.version} (commit ${about.commit ?? 'unknown'})${work}${pages}, configuration ${config}${behind}${waits}${through}`,

@@ -1,10 +1,12 @@
 /** `decorum origin ORIGIN --pause …`: an operator's action on one origin. The ledger carries it out and records who did it and why. */
-import { userInfo } from 'node:os'
 import type { Agents } from '@decorum/config'
 import type { LedgerWithViews, Operation } from '@decorum/ledger/views'
+import { defined } from '@decorum/runtime/defined'
 import { UsageError } from '../exit.ts'
+import { agentNamed } from '../typed.ts'
+import { type Accountable, recorded } from '../who.ts'
 
-export type ActionOptions = {
+export type ActionOptions = Accountable & {
   pause?: boolean
   resume?: boolean
   block?: boolean
@@ -16,8 +18,6 @@ export type ActionOptions = {
   drop?: boolean
   /** ms */
   for?: number
-  reason?: string
-  by?: string
   agent?: string
 }
 
@@ -47,15 +47,14 @@ export function readAction(options: ActionOptions): Action | undefined {
     if (stray === undefined) return undefined
     throw new UsageError(`--${stray} belongs to an action: --${KINDS.join(', --')}`)
   }
-  const reason = options.reason?.trim() ?? ''
-  if (reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is recorded`)
+  const base = recorded(options)
+  if (base.reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is recorded`)
   if (options.for !== undefined && !HAS_END.has(kind)) throw new UsageError(`--${kind} has no --for`)
   if (options.agent !== undefined && kind !== 'drop') throw new UsageError(`--${kind} applies to every agent`)
-  const base = { reason, by: options.by?.trim() || whoAmI() }
   switch (kind) {
     case 'pause':
     case 'block':
-      return { ...base, kind, ...(options.for === undefined ? {} : { forMs: options.for }) }
+      return { ...base, kind, ...defined({ forMs: options.for }) }
     case 'delay': {
       const delayMs = options.delay ?? 0
       if (delayMs > MAX_DELAY_MS) throw new UsageError('--delay: at most 7 days, in ms; a longer one is a --pause')
@@ -63,7 +62,7 @@ export function readAction(options: ActionOptions): Action | undefined {
       return { ...base, kind, delayMs, forMs: options.for }
     }
     case 'drop':
-      return { ...base, kind, ...(options.agent === undefined ? {} : { agent: options.agent }) }
+      return { ...base, kind, ...defined({ agent: options.agent }) }
     default:
       return { ...base, kind }
   }
@@ -78,23 +77,16 @@ export async function act(
   signal: AbortSignal,
 ): Promise<string> {
   const keys = agents.list.map((agent) => agent.key)
-  const base = { origin, by: action.by, reason: action.reason }
+  const { by, reason } = action
   if (action.kind === 'drop') {
-    const only = action.agent === undefined ? undefined : agents.find(action.agent)
-    if (action.agent !== undefined && only === undefined) {
-      const known = agents.list.map((agent) => agent.name).join(', ')
-      throw new UsageError(`no agent is called '${action.agent}'; DECORUM_AGENTS has ${known}`)
-    }
-    const dropped = await Promise.all(
-      (only === undefined ? keys : [only.key]).map((agent) =>
-        ledger.dropBacklog({ agent, origin }, action.by, action.reason, signal),
-      ),
-    )
+    const only = agentNamed(agents, action.agent)
+    const chosen = only === undefined ? keys : [only.key]
+    const dropped = await Promise.all(chosen.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
     const urls = dropped.reduce((sum, n) => sum + n, 0)
     return `dropped: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
   }
   const { now } = await ledger.viewOrigin(origin, []) // ends are measured on Redis's clock
-  await ledger.operate(operationOf(action, base, now), keys)
+  await ledger.operate(operationOf(action, { origin, by, reason }, now), keys)
   return DONE[action.kind]
 }
 
@@ -116,24 +108,12 @@ function operationOf(
   switch (action.kind) {
     case 'pause':
     case 'block':
-      return {
-        ...base,
-        action: action.kind,
-        ...(action.forMs === undefined ? {} : { until: now + action.forMs }),
-      }
+      return { ...base, action: action.kind, ...(action.forMs === undefined ? {} : { until: now + action.forMs }) }
     case 'delay':
       return { ...base, action: 'delay', delayMs: action.delayMs, until: now + action.forMs }
     case 'restore-delay':
       return { ...base, action: 'delay', delayMs: 0, until: now } // to the ledger this is a delay of 0 that has ended
     default:
       return { ...base, action: action.kind }
-  }
-}
-
-function whoAmI(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return 'unknown' // the user of a container may have no name
   }
 }

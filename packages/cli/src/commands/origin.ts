@@ -4,42 +4,38 @@ import type { Agent, Agents } from '@decorum/config'
 import { type Note, toleratedIn } from '@decorum/ledger'
 import { type LaneView, type OriginView, openLedgerWithViews } from '@decorum/ledger/views'
 import { delayOwed, delaySentence, policySentence } from '@decorum/politeness'
-import { isForever, printable, printableAll, readUrl } from '@decorum/protocol'
+import { isForever, printableAll } from '@decorum/protocol'
 import { type Judgement, judge, needsRules, parseRobots, policies, type RobotsState } from '@decorum/robots'
-import { agreedEnv } from '../agreed-settings.ts'
+import { agreedSettings } from '../agreed-settings.ts'
 import { duration } from '../crawl/status.ts'
-import { DONE, type ExitCode, STOPPED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, STOPPED } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { printResult, warn } from '../terminal.ts'
+import { readOrigin } from '../typed.ts'
 import { type ActionOptions, act, readAction } from './origin-action.ts'
 
 export type OriginOptions = ActionOptions & { json?: boolean }
 
 /** Runs the requested action, then shows the origin. */
 export async function origin(text: string, options: OriginOptions): Promise<ExitCode> {
-  const settings = readCliSettings(await agreedEnv(process.env))
-  const at = readUrl(text)
-  if ('refused' in at)
-    throw new UsageError(`'${printable(text)}' is no origin: ${at.refused}; write http(s)://host[:port]`)
+  const settings = await agreedSettings()
+  const site = readOrigin(text)
   const action = readAction(options)
-  const { partitions, leaseMs, quarantineMs, agents } = settings
-  const redis = await runningRedis(settings, process.env)
-  const ledger = await openLedgerWithViews({ redis, partitions, leaseMs, quarantineMs })
+  const { agents } = settings
+  const ledger = await openLedgerWithViews({ ...settings, redis: await runningRedis() })
   const interrupt = catchInterrupt(() => process.exit(1))
   try {
-    const done = action === undefined ? undefined : await act(ledger, at.origin, action, agents, interrupt.signal)
+    const done = action === undefined ? '' : `${await act(ledger, site, action, agents, interrupt.signal)}\n`
     const keys = agents.list.map((agent) => agent.key)
-    const view = await ledger.viewOrigin(at.origin, keys)
-    const notes = await ledger.notesOf(at.origin)
-    const lines = [...(done === undefined ? [] : [done]), printOrigin(view, agents, notes)]
-    if (options.json) printJson({ ...view, tolerated: Object.fromEntries(toleratedIn(notes)) })
-    else printText(lines.join('\n'))
+    const view = await ledger.viewOrigin(site, keys)
+    const notes = await ledger.notesOf(site)
+    const tolerated = Object.fromEntries(toleratedIn(notes))
+    printResult(options.json, { ...view, tolerated }, done + printOrigin(view, agents, notes))
     return DONE
   } catch (error) {
     if (!interrupt.signal.aborted) throw error
-    warn('stopped half way: what was dropped has its outcomes, the rest waits')
+    warn('stopped: each URL that was dropped has its outcome, the others wait')
     return STOPPED
   } finally {
     interrupt.release()

@@ -2,10 +2,9 @@
 import { openFrontier } from '@decorum/client'
 import { aborted } from '@decorum/protocol'
 import { collect } from '../collect.ts'
-import { DONE, type ExitCode, UsageError } from '../exit.ts'
+import { UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
 import { standardOutput } from '../standard-output.ts'
 import { jsonLine } from '../terminal.ts'
 import { type ForgetOptions, forgetReader } from './readers.ts'
@@ -16,12 +15,11 @@ export type OutcomesCommandOptions = ForgetOptions & { follow?: boolean; forget?
  * A line is acknowledged when it is on the disk, or when the pipe or terminal at stdout has accepted it; a reader that stops in between
  * receives it again.
  */
-export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCode> {
+export async function outcomes(options: OutcomesCommandOptions): Promise<void> {
   if (options.forget) return forgetReader(options)
   const stray = (['force', 'reason', 'by'] as const).find((one) => options[one] !== undefined)
   if (stray !== undefined) throw new UsageError(`--${stray} belongs to --forget`)
-  const settings = readCliSettings(process.env)
-  const frontier = await openFrontier({ redis: await runningRedis(settings, process.env) })
+  const frontier = await openFrontier({ redis: await runningRedis() })
   const interrupt = catchInterrupt(() => process.exit(1))
   const ending = aborted(interrupt.signal).then(() => frontier.close())
   try {
@@ -38,7 +36,6 @@ export async function outcomes(options: OutcomesCommandOptions): Promise<ExitCod
       (some) => output(some.map(jsonLine).join('')),
       () => void frontier.close(),
     )
-    return DONE
   } finally {
     interrupt.release()
     if (interrupt.signal.aborted) await ending

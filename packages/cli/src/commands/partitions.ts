@@ -1,57 +1,47 @@
 /** `decorum ledger partitions [NUMBER]`: shows the number of partitions, or changes it for a ledger in use. */
-import { announceNew, type RedisLink, readTags } from '@decorum/ledger'
+import { announceNew, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger/move'
-import { CommandError, DONE, type ExitCode, UsageError } from '../exit.ts'
+import { CommandError, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { runningRedis } from '../running-redis.ts'
 import { readCliSettings } from '../settings.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { onceASecond, printResult } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
-
-const REPORT_MS = 1_000
 
 export type PartitionsOptions = { json?: boolean; new?: boolean; restart?: boolean }
 
 /** @param number  undefined: only shows */
-export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<ExitCode> {
-  if (options.restart) return printRestart(options)
-  const settings = readCliSettings(process.env)
-  return withRedis(await runningRedis(settings, process.env), async (redis) => {
-    if (options.new) return await printNew(redis, options)
-    if (number === undefined) {
-      const { tags, retired } = await readTags(redis)
-      printLine(
-        options,
-        { partitions: tags.length, tags, retired },
-        tags.length === 0 ? 'none yet' : list(tags, retired),
-      )
-      return DONE
+export async function partitions(number: number | undefined, options: PartitionsOptions): Promise<void> {
+  const { json } = options
+  if (options.restart) return announceStop(json)
+  const { leaseMs, quarantineMs } = readCliSettings(process.env)
+  return withRedis(async (redis) => {
+    const { tags, retired } = await readTags(redis)
+    if (options.new) {
+      // It becomes void as soon as a fleet has run there.
+      if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
+      await announceNew(redis)
+      printResult(json, { new: true }, 'the next fleet that starts here within an hour does not wait')
+      return
     }
-    const { leaseMs, quarantineMs } = settings
-    const onProgress = options.json ? () => undefined : progress()
+    if (number === undefined) {
+      const text = tags.length === 0 ? 'none yet' : list(tags, retired)
+      printResult(json, { partitions: tags.length, tags, retired }, text)
+      return
+    }
+    const onProgress = json ? () => undefined : onceASecond(progressLine)
     const done = await repartition({ redis, to: number, leaseMs, quarantineMs, onProgress })
     const moved = `${done.urls} URLs in ${done.lanes} lanes and what is known of ${done.origins} origins have moved`
     const text =
       done.from === done.to
         ? `there are ${done.to} partitions; nothing was left to do`
         : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
-    printLine(options, done, text)
-    return DONE
+    printResult(json, done, text)
   })
 }
 
-/** Records an operator's statement that no request can be in flight; it becomes void as soon as a fleet has run there. */
-async function printNew(redis: RedisLink, options: PartitionsOptions): Promise<ExitCode> {
-  const { tags } = await readTags(redis)
-  if (tags.length > 0) throw new UsageError(`this Redis is not new: it holds ${list(tags, [])}`)
-  await announceNew(redis)
-  printLine(options, { new: true }, 'the next fleet that starts here within an hour does not wait')
-  return DONE
-}
-
 /** A lease that starts afterwards, in any process, withdraws the announcement. */
-async function printRestart(options: PartitionsOptions): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+async function announceStop(json: boolean | undefined): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const views = await Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition)))
     const inFlight = views.reduce((sum, view) => sum + view.inFlight, 0)
     const running = (await ledger.members()).filter(({ role }) => role !== 'console')
@@ -62,35 +52,18 @@ async function printRestart(options: PartitionsOptions): Promise<ExitCode> {
       )
     }
     await ledger.announceRestart()
-    printLine(
-      options,
-      { restart: true },
-      'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before',
-    )
-    return DONE
+    const text = 'nothing is in flight: after the restart of Redis nothing waits, unless a request is sent before'
+    printResult(json, { restart: true }, text)
   })
 }
-
-const printLine = ({ json }: { json?: boolean }, value: object, text: string): void =>
-  json ? printJson(value) : printText(text)
 
 const list = (tags: string[], retired: string[]): string =>
   [...tags, ...retired.map((tag) => `${tag}  retired: only what lies there is still read`)].join('\n')
 
-/** One line a second, on stderr. */
-function progress(): (now: RepartitionProgress) => void {
-  let printedAt = 0
-  return (now) => {
-    if (performance.now() - printedAt < REPORT_MS && printedAt > 0) return
-    printedAt = performance.now()
-    warn(
-      now.kind === 'ending'
-        ? `waiting until the ledger has forgotten ${now.processes} processes that ended without announcing it`
-        : now.kind === 'waiting'
-          ? now.leases > 0
-            ? `waiting for ${now.leases} leases to end`
-            : `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
-          : `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`,
-    )
-  }
+function progressLine(now: RepartitionProgress): string {
+  if (now.kind === 'ending')
+    return `waiting until the ledger has forgotten ${now.processes} processes that ended without announcing it`
+  if (now.kind !== 'waiting') return `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`
+  if (now.leases > 0) return `waiting for ${now.leases} leases to end`
+  return `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
 }

@@ -3,12 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { entriesOf } from '@decorum/config'
 import { CA_FILES, makeAuthority } from '@decorum/proxy/authority'
-import { CommandError, DONE, type ExitCode, messageOf } from '../exit.ts'
+import { CommandError, messageOf } from '../exit.ts'
 import { printJson, printText } from '../terminal.ts'
 
 export type ProxyCaOptions = { hosts?: string; days: number; json?: boolean }
 
-export async function proxyCa(dir: string, { hosts = '', days, json }: ProxyCaOptions): Promise<ExitCode> {
+export async function proxyCa(dir: string, { hosts = '', days, json }: ProxyCaOptions): Promise<void> {
   const folder = resolve(dir)
   const names = entriesOf(hosts).map((host) => host.toLowerCase())
   const { certificate, key } = makeAuthority({ hosts: names, days })
@@ -29,5 +29,4 @@ export async function proxyCa(dir: string, { hosts = '', days, json }: ProxyCaOp
         `PROXY_CA=${folder} decorum proxy`,
       ].join('\n'),
     )
-  return DONE
 }

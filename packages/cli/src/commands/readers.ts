@@ -1,55 +1,46 @@
 /** `decorum status readers`: lists the readers of outcomes, and the unacknowledged outcomes of each group. `decorum outcomes --forget` deletes a group. */
 import { isRead, READER_DEAD_AFTER_MS, type Reader } from '@decorum/ledger'
 import { printable } from '@decorum/protocol'
-import { whoAmI } from '../agreed-settings.ts'
 import { duration } from '../crawl/status.ts'
-import { CommandError, DONE, type ExitCode } from '../exit.ts'
+import { CommandError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText } from '../terminal.ts'
+import { columns, printResult } from '../terminal.ts'
+import { type Accountable, recorded } from '../who.ts'
 
 export type ReadersOptions = { json?: boolean; crawl: string }
-export type ForgetOptions = ReadersOptions & { group: string; reason?: string; by?: string; force?: boolean }
+export type ForgetOptions = ReadersOptions & Accountable & { group: string; force?: boolean }
 
-export async function readers({ crawl, json }: ReadersOptions): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+export function readers({ crawl, json }: ReadersOptions): Promise<void> {
+  return withFleetLedger(async ({ ledger }) => {
     const list = await ledger.readers(crawl)
-    if (json) printJson({ crawl, readers: list })
-    else printText(list.length === 0 ? `no group reads the outcomes of the crawl '${crawl}'` : table(list))
-    return DONE
+    const lines = list.length === 0 ? [`no group reads the outcomes of the crawl '${crawl}'`] : table(list)
+    printResult(json, { crawl, readers: list }, lines.join('\n'))
   })
 }
 
 /** @throws CommandError when there is no such group, or a reader is active in it */
-export async function forgetReader(options: ForgetOptions): Promise<ExitCode> {
+export function forgetReader(options: ForgetOptions): Promise<void> {
   const { crawl, group } = options
-  const by = options.by?.trim() || whoAmI()
-  const reason = options.reason?.trim() ?? ''
-  return withFleetLedger<ExitCode>(async ({ ledger }) => {
+  return withFleetLedger(async ({ ledger }) => {
     const silentForMs = options.force ? 0 : READER_DEAD_AFTER_MS
-    const answer = await ledger.forgetReader({ crawl, group, by, reason, silentForMs })
+    const answer = await ledger.forgetReader({ crawl, group, ...recorded(options), silentForMs })
     const name = printable(group)
     if (answer.kind === 'absent')
       throw new CommandError(`no group '${name}' reads the outcomes of the crawl '${crawl}'`)
     if (answer.kind === 'still-read')
       throw new CommandError(`a reader of '${name}' was active within the last minute: stop it first, or give --force`)
-    if (options.json) printJson({ crawl, group, unread: answer.unread })
-    else printText(`forgotten: '${name}', which had not acknowledged ${answer.unread} outcomes`)
-    return DONE
+    const { unread } = answer
+    const text = `forgotten: '${name}', which had not acknowledged ${unread} outcomes`
+    printResult(options.json, { crawl, group, unread }, text)
   })
 }
 
 const HEAD = ['group', 'state', 'not handed out', 'not acknowledged', 'oldest', 'id', 'consumers', 'last seen']
 
 /** One row for each group, followed by its consumers with unacknowledged outcomes. */
-function table(list: readonly Reader[]): string {
-  const rows = [HEAD, ...list.map(cellsOf)]
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)))
-  const line = (row: string[]): string =>
-    row
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return rows.flatMap((row, n) => [line(row), ...(n === 0 ? [] : consumersOf(list[n - 1]))]).join('\n')
+function table(list: readonly Reader[]): string[] {
+  const lines = columns([HEAD, ...list.map(cellsOf)])
+  return lines.flatMap((line, n) => [line, ...consumersOf(list[n - 1])])
 }
 
 function cellsOf(reader: Reader): string[] {

@@ -1,6 +1,7 @@
 /** `decorum gateway|fetcher|console|permits|proxy`: runs one role in this process, until a signal or until its parent has ended. */
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RunningService } from '@decorum/runtime'
 import { ownEnvironment } from '@decorum/runtime/early-process'
 import { giveMemoryBack } from '@decorum/runtime/idle-memory'
 import { DONE, type ExitCode, FAILED } from '../exit.ts'
@@ -11,9 +12,6 @@ import type { Role } from '../roles.ts'
 const CLOSE_MS = 10_000
 /** How long a stop waits for a start in progress, which may itself be waiting for Redis. */
 const START_GRACE_MS = 2_000
-
-/** The result of a service's main(). */
-type RunningService = { port: number; stop(): Promise<void>; drainMs?: number }
 
 /**
  * Resolves when the service has drained and stopped. A second signal ends it at once: leases in flight then expire, as after a
@@ -77,11 +75,11 @@ async function start(role: Role, env: Promise<NodeJS.ProcessEnv>): Promise<Runni
   env.catch(() => undefined) // awaited below
   switch (role) {
     case 'gateway':
-      return import('@decorum/gateway').then(async ({ main }) => main(await env))
+      return (await import('@decorum/gateway')).main(await env)
     case 'fetcher':
-      return import('@decorum/fetcher').then(({ main }) => main(env))
+      return (await import('@decorum/fetcher')).main(env)
     case 'console':
-      return import('@decorum/console').then(async ({ main }) => main(await env))
+      return (await import('@decorum/console')).main(await env)
     case 'permits':
       // Services do not import each other, so the sink for the pages of orders is passed in.
       return (await import('@decorum/permits')).main(await env, async (which, options) =>

@@ -1,23 +1,18 @@
 /** `decorum status`: prints the state of the fleet, as the sentence at the top of the console, and the readers that lag. */
 import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
-import { DONE, type ExitCode } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
-import { printJson, printText } from '../terminal.ts'
+import { printResult } from '../terminal.ts'
 
-export async function status({ json }: { json?: boolean }): Promise<ExitCode> {
-  return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit }) => {
+export function status({ json }: { json?: boolean }): Promise<void> {
+  return withFleetLedger(async ({ ledger, outcomesLimit }) => {
     const { headline, totals, readers } = await fleetStatus(ledger, outcomesLimit)
-    if (json) {
-      printJson({ ...headline, ...totals, readers })
-      return DONE
-    }
     const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
     const lines = behind.map(
       ({ crawl, group, lag, pending }) =>
         `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${lag + pending} outcomes not acknowledged`,
     )
-    printText([headline.title, headline.sentence, ...lines].join('\n'))
-    return DONE
+    const text = [headline.title, headline.sentence, ...lines].join('\n')
+    printResult(json, { ...headline, ...totals, readers }, text)
   })
 }

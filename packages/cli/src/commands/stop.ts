@@ -1,58 +1,53 @@
 /** `decorum stop`: emergency stops for everything or for named targets; lists and lifts them. User documentation: docs/stops.md. */
-import { connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import {
   EVERYTHING,
   isInForce,
   nameForPeople,
   readStopName,
-  readTags,
   type Stop,
   StopError,
   type StopRecord,
 } from '@decorum/ledger'
-import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
+import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
-import { whoAmI } from '../agreed-settings.ts'
-import { CommandError, DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, UsageError } from '../exit.ts'
+import { withFleetLedger } from '../fleet-ledger.ts'
 import { emptyList, linesOf, openInput } from '../lines.ts'
-import { runningRedis } from '../running-redis.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { printResult, warn } from '../terminal.ts'
+import { type Accountable, recorded } from '../who.ts'
 
-type Named = { all?: boolean; file?: string; reason?: string; by?: string; json?: boolean }
+type Named = Accountable & { all?: boolean; file?: string; json?: boolean }
 export type StopOptions = Named & { until?: string /** ms */; for?: number }
 
 export async function stop(names: string[], options: StopOptions): Promise<ExitCode> {
-  const reason = options.reason?.trim() ?? ''
-  if (reason === '') throw new UsageError('a stop needs --reason: it is recorded')
+  const who = recorded(options)
+  if (who.reason === '') throw new UsageError('a stop needs --reason: it is recorded')
   if (options.until !== undefined && options.for !== undefined)
     throw new UsageError('--until or --for, not both: they could disagree')
   const untilAt = options.until === undefined ? undefined : readInstant(options.until)
   const wanted = await namesOf(names, options)
-  return withLedger((ledger) => {
+  return withFleetLedger(({ ledger }) => {
     const until = options.for === undefined ? untilAt : ledger.wall() + options.for
     const end = until === undefined ? {} : { until }
-    return changed(() => ledger.stop({ names: wanted, by: options.by ?? whoAmI(), reason, ...end }), ledger, options)
+    return changed(() => ledger.stop({ names: wanted, ...who, ...end }), ledger, options)
   })
 }
 
 export async function lift(names: string[], options: Named): Promise<ExitCode> {
   const wanted = await namesOf(names, options)
-  const who = { by: options.by ?? whoAmI(), reason: options.reason ?? '' }
-  return withLedger((ledger) => changed(() => ledger.lift({ names: wanted, ...who }), ledger, options))
+  return withFleetLedger(({ ledger }) =>
+    changed(() => ledger.lift({ names: wanted, ...recorded(options) }), ledger, options),
+  )
 }
 
 /** @param options.ended  include ended stops: with --json, input of `decorum audit --stops` */
-export async function listStops(options: { ended?: boolean; json?: boolean }): Promise<ExitCode> {
-  return withLedger(async (ledger) => {
-    show(await ledger.stops.latest(), ledger.wall(), options)
-    return DONE
-  })
-}
+export const listStops = (options: { ended?: boolean; json?: boolean }): Promise<void> =>
+  withFleetLedger(async ({ ledger }) => show(await ledger.stops.latest(), ledger.wall(), options))
 
 type Change = () => Promise<{ record: StopRecord; unreached: number }>
 
 async function changed(change: Change, ledger: LedgerWithViews, options: Named): Promise<ExitCode> {
-  const { record, unreached } = await reported(change)
+  const { record, unreached } = await change().catch(refused())
   show(record, ledger.wall(), options)
   if (unreached === 0) return DONE
   warn(
@@ -61,22 +56,14 @@ async function changed(change: Change, ledger: LedgerWithViews, options: Named):
   return FAILED
 }
 
-async function reported<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof StopError ? new UsageError(error.message) : error
-  }
-}
-
 function show(
   record: StopRecord,
   now: number,
   { ended = false, json = false }: { ended?: boolean; json?: boolean },
 ): void {
   const stops = record.stops.filter((one) => ended || isInForce(one, now))
-  if (json) printJson({ version: record.version, stops })
-  else printText(stops.length === 0 ? 'nothing is stopped' : stops.map((one) => lineOf(one, now)).join('\n'))
+  const lines = stops.length === 0 ? ['nothing is stopped'] : stops.map((one) => lineOf(one, now))
+  printResult(json, { version: record.version, stops }, lines.join('\n'))
 }
 
 function lineOf(stop: Stop, now: number): string {
@@ -119,27 +106,12 @@ function readName(text: string, where: string): string {
   try {
     return readStopName(text)
   } catch (error) {
-    throw error instanceof StopError ? new UsageError(where + error.message) : error
+    return refused(where)(error)
   }
 }
 
-/** Only REDIS_URL is read from the environment: a stop must not fail because another setting is wrong. */
-async function withLedger(use: (ledger: LedgerWithViews) => Promise<ExitCode>): Promise<ExitCode> {
-  const redisUrl = process.env.REDIS_URL?.trim() || undefined
-  const redis = await connectForConfig(await runningRedis({ redisUrl }, process.env))
-  try {
-    const { tags } = await readTags(redis)
-    if (tags.length === 0) throw new CommandError('no fleet has ever run on this Redis')
-    const values = (await readCurrent(redis))?.values
-    const leaseMs = Number(values?.LEASE_MS ?? 45_000)
-    const quarantineMs = Number(values?.QUARANTINE_MS ?? 10_000)
-    const ledger = await openLedgerWithViews({ redis, partitions: tags.length, leaseMs, quarantineMs })
-    try {
-      return await use(ledger)
-    } finally {
-      await ledger.close()
-    }
-  } finally {
-    redis.disconnect()
+const refused =
+  (where = '') =>
+  (error: unknown): never => {
+    throw error instanceof StopError ? new UsageError(where + error.message) : error
   }
-}

@@ -5,7 +5,7 @@ import { type TerminalView, terminalView } from '@decorum/console/status'
 import type { Member } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
-import { DONE, type ExitCode, messageOf } from '../exit.ts'
+import { DONE, messageOf } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
@@ -14,14 +14,13 @@ export type TopOptions = { json?: boolean; every: number }
 
 const USUAL = { columns: 80, rows: 24 }
 
-export async function top({ json, every }: TopOptions): Promise<ExitCode> {
+export function top({ json, every }: TopOptions): Promise<void> {
   const out = process.stdout
-  return withFleetLedger<ExitCode>(async ({ ledger, outcomesLimit, version }) => {
+  return withFleetLedger(async ({ ledger, outcomesLimit, version }) => {
     const view = viewOf(ledger, outcomesLimit)
     if (json) printJson(await view())
     else if (!out.isTTY) printText(linesOf(await view(), version, { ...USUAL, rows: 200 }).join('\n'))
     else await follow(view, version, every)
-    return DONE
   })
 }
 
@@ -45,9 +44,7 @@ async function follow(view: Viewing, version: number, every: number): Promise<vo
   const out = process.stdout
   const interrupt = catchInterrupt(() => process.exit(DONE))
   const ended = new AbortController()
-  const { signal } = ended
-  interrupt.signal.addEventListener('abort', () => ended.abort(), { once: true })
-  if (interrupt.signal.aborted) ended.abort()
+  const signal = AbortSignal.any([interrupt.signal, ended.signal])
   const onKey = (key: Buffer): void => {
     if (key.some((byte) => ENDING_KEYS.has(byte))) ended.abort()
   }

@@ -24,7 +24,7 @@ const PERMITS_PORT = 7_071
 export async function up(options: UpOptions): Promise<ExitCode> {
   const { env } = process
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
-  const printer = printerOf(options.json === true)
+  const printer = printerOf(options.json)
   const dataDir = resolve(options.data ?? dataFolder(env))
   let fleet: EarlyFleet | undefined
   let local: LocalFleet | undefined
@@ -58,13 +58,8 @@ export async function up(options: UpOptions): Promise<ExitCode> {
     printer.printLine('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await local.finish()
     await local.close()
-    printer.printLine(
-      'stopped',
-      local.redis.kind === 'embedded' ? `stopped; what waits is stored in ${dataDir}` : 'stopped',
-      {
-        dataDir,
-      },
-    )
+    const stored = local.redis.kind === 'embedded' ? `; what waits is stored in ${dataDir}` : ''
+    printer.printLine('stopped', `stopped${stored}`, { dataDir })
     return DONE
   } finally {
     fleet?.cancel()
@@ -87,8 +82,8 @@ const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
 function listener(printer: Printer): (event: RoleEvent) => void {
   const reportTrouble = troubleReporter(printer)
   return (event) => {
-    if (event.kind === 'ready')
-      printer.printLine('ready', undefined, { name: event.name, pid: event.pid, port: event.port })
+    const { kind, ...data } = event
+    if (kind === 'ready') printer.printLine(kind, undefined, data)
     else reportTrouble(event)
   }
 }
@@ -134,15 +129,16 @@ function introduce(
     ...whatIsOpened(settings).map((line) => `  ${line}`),
     'Ctrl-C drains and stops; what waits stays stored.',
   ]
-  printer.printLine('up', lines.join('\n'), {
+  const facts = {
     console: consoleUrl,
-    ...(permitsUrl === undefined ? {} : { permits: permitsUrl }),
+    permits: permitsUrl,
     consoleUser: user,
-    ...(file === undefined ? {} : { consolePasswordFile: file }),
+    consolePasswordFile: file,
     redis: redis.place,
-    ...(redis.dir === undefined ? {} : { redisDir: redis.dir }),
+    redisDir: redis.dir,
     dataDir,
-  })
+  }
+  printer.printLine('up', lines.join('\n'), facts)
 }
 
 /**

@@ -1,29 +1,22 @@
 /** `decorum ledger upgrade`: converts the stored form of an earlier version's ledger to this version's, while URLs wait there. */
 import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger/move'
-import { DONE, type ExitCode } from '../exit.ts'
-import { runningRedis } from '../running-redis.ts'
-import { readCliSettings } from '../settings.ts'
-import { printJson, printText, warn } from '../terminal.ts'
+import { onceASecond, printResult } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
-
-const REPORT_MS = 1_000
 
 export type UpgradeCommandOptions = { json?: boolean; back?: boolean; show?: boolean }
 
-export async function upgrade(options: UpgradeCommandOptions): Promise<ExitCode> {
-  return withRedis(await runningRedis(readCliSettings(process.env), process.env), async (redis): Promise<ExitCode> => {
-    const back = options.back === true
-    if (options.show) {
+export function upgrade(options: UpgradeCommandOptions): Promise<void> {
+  const { json, show, back = false } = options
+  return withRedis(async (redis) => {
+    if (show) {
       const layouts = await layoutsOf(redis)
-      if (options.json) printJson({ layouts })
-      else printText(layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
-      return DONE
+      printResult(json, { layouts }, layouts.length === 0 ? 'no ledger yet' : `layout ${layouts.join(', ')}`)
+      return
     }
-    const onProgress = options.json ? () => undefined : progress()
+    const onProgress = json ? () => undefined : onceASecond(progressLine)
     const done = await upgradeLedger({ redis, back, onProgress })
-    if (options.json) printJson({ ...done, back })
-    else printText(back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done))
-    return DONE
+    const text = back ? `layout ${done.from} again: the earlier version may go on` : upgradeSentence(done)
+    printResult(json, { ...done, back }, text)
   })
 }
 
@@ -37,12 +30,5 @@ export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgra
   return `layout ${from} became ${to}: ${took}. Processes of this version may run.${others}`
 }
 
-/** One line a second, on stderr. */
-function progress(): (now: Upgraded) => void {
-  let printedAt = performance.now()
-  return ({ leases, lanes }) => {
-    if (performance.now() - printedAt < REPORT_MS) return
-    printedAt = performance.now()
-    warn(`written anew: ${leases} leases; held by a pause: ${lanes} lanes`)
-  }
-}
+const progressLine = ({ leases, lanes }: Upgraded): string =>
+  `written anew: ${leases} leases; held by a pause: ${lanes} lanes`

@@ -24,7 +24,7 @@ export async function conform(
   command: string[],
   { only, json }: ConformOptions,
 ): Promise<typeof DONE | typeof FAILED | typeof STOPPED> {
-  if (command.length === 0) throw new UsageError('conform: the command of a worker is needed, behind --')
+  if (command.length === 0) throw new UsageError('conform: the command of a worker is needed after --')
   const unknown = only?.find((name) => SITUATIONS.every((one) => one.name !== name))
   if (unknown !== undefined)
     throw new UsageError(`conform: --only ${unknown}: there are ${SITUATIONS.map(({ name }) => name).join(', ')}`)

@@ -1,14 +1,14 @@
 /** Situations that interrupt the worker while it has an order: its site is stopped, or the worker is frozen, left waiting or ended. */
 
 import { CONFORM } from './settings.ts'
-import { at, isKind, RULES, type Situation, SLACK_MS } from './situation.ts'
+import { at, isKind, type Situation, SLACK_MS } from './situation.ts'
 
 /** Run one after the other. */
 export const INTERRUPTIONS: Situation[] = [
   {
     name: 'stop',
     means: 'hangs up when the answer to an extension says stop, or when its lease is over',
-    sites: { site: { announce: true, robots: RULES, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
+    sites: { site: { announce: true, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
     urls: at('/stopped'),
     most: 2,
     async act({ pause, began, now }) {
@@ -23,7 +23,7 @@ export const INTERRUPTIONS: Situation[] = [
   {
     name: 'dead-lease',
     means: 'goes on when its permit is gone: it was frozen for longer than its lease',
-    sites: { site: { announce: true, robots: RULES, pages: [{ delayMs: 2_000 }, {}] } },
+    sites: { site: { announce: true, pages: [{ delayMs: 2_000 }, {}] } },
     urls: at('/frozen'),
     most: 2,
     async act({ began, worker, pauseFor }) {
@@ -38,7 +38,7 @@ export const INTERRUPTIONS: Situation[] = [
   {
     name: 'service-away',
     means: 'asks again after the permits service was killed and has come back',
-    sites: { site: { robots: RULES } },
+    sites: { site: {} },
     urls: at('/after'),
     most: 2, // the worker may have the order when the service is killed, and cannot complete it before its lease ends
     async act({ killPermits }) {
@@ -50,7 +50,7 @@ export const INTERRUPTIONS: Situation[] = [
   {
     name: 'terminated',
     means: 'ends within ten seconds of SIGTERM, and holds no order any more',
-    sites: { site: { announce: true, robots: RULES, pages: { delayMs: 1_000 } } },
+    sites: { site: { announce: true, pages: { delayMs: 1_000 } } },
     urls: at('/last'),
     async act({ began, worker, isHeld }) {
       await began('terminated-site')

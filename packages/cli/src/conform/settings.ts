@@ -1,5 +1,5 @@
 /** Settings of the fleet for conform: short times, so that a lost lease is reassigned within seconds, and small pages. */
-import { isSetting } from '@decorum/config'
+import { isolatedEnv } from '../isolated-env.ts'
 
 export const CONFORM = {
   pool: 'conform',
@@ -20,25 +20,21 @@ export const CONFORM = {
   },
 } as const
 
-/** The user's settings of a real fleet have no effect here. */
-export function conformEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
-  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)))
-  return {
-    ...clean,
+export const conformEnv = (env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv =>
+  isolatedEnv(env, {
     REDIS_URL: redisUrl,
     DECORUM_AGENTS: JSON.stringify([CONFORM.agent]),
     DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-    DEFAULT_DELAY_MS: String(CONFORM.delayMs),
-    MAX_DELAY_MS: String(CONFORM.capMs),
-    FETCH_DEADLINE_MS: String(CONFORM.deadlineMs),
-    LEASE_MS: String(CONFORM.leaseMs),
-    QUARANTINE_MS: String(CONFORM.quarantineMs),
-    ROBOTS_RETRY_MS: String(CONFORM.robotsRetryMs),
-    BACK_OFF_MS: String(CONFORM.backOffMs),
-    PAGE_MAX_BYTES: String(CONFORM.pageMaxBytes),
-    PERMIT_MAX_MS: String(CONFORM.permitMaxMs),
-    MAX_ATTEMPTS: String(CONFORM.maxAttempts),
-    FETCH_PROCESSES: '0', // supervision has no effect on a worker
+    DEFAULT_DELAY_MS: CONFORM.delayMs,
+    MAX_DELAY_MS: CONFORM.capMs,
+    FETCH_DEADLINE_MS: CONFORM.deadlineMs,
+    LEASE_MS: CONFORM.leaseMs,
+    QUARANTINE_MS: CONFORM.quarantineMs,
+    ROBOTS_RETRY_MS: CONFORM.robotsRetryMs,
+    BACK_OFF_MS: CONFORM.backOffMs,
+    PAGE_MAX_BYTES: CONFORM.pageMaxBytes,
+    PERMIT_MAX_MS: CONFORM.permitMaxMs,
+    MAX_ATTEMPTS: CONFORM.maxAttempts,
+    FETCH_PROCESSES: 0, // supervision has no effect on a worker
     LOG_LEVEL: 'warn',
-  }
-}
+  })

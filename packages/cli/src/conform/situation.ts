@@ -19,8 +19,9 @@ export type Situation = {
   name: string
   /** the correct behaviour, in words */
   means: string
-  /** `page`, or `name.page` of another site of the situation, → its URL; sites are called `<situation>-<name>` */
+  /** sites without robots.txt have an empty one; they are called `<situation>-<name>` */
   sites?: Record<string, Omit<Site, 'name'>>
+  /** id → its URL, or the whole candidate */
   urls: (origins: Record<string, string>) => Record<string, string | Omit<Candidate, 'id'>>
   /** most requests to its sites; default: the number of URLs */
   most?: number
@@ -30,7 +31,6 @@ export type Situation = {
   act?: (world: World) => Promise<(string | false | undefined)[]>
 }
 
-export const RULES = { body: '' }
 export const of = (seen: Seen, id: string): Outcome | undefined => seen.outcomes.get(id)
 /** @returns  the fault, when it ended as none of these kinds */
 export const isKind = (seen: Seen, id: string, ...kinds: Outcome['kind'][]): string | false => {

@@ -5,13 +5,13 @@
 import { CUT_BYTES, PLAIN } from './header-site.ts'
 import { INTERRUPTIONS } from './interruptions.ts'
 import { CONFORM } from './settings.ts'
-import { at, isEarly, isFetched, isKind, leastOpenMs, of, RULES, type Situation, SLACK_MS } from './situation.ts'
+import { at, isEarly, isFetched, isKind, leastOpenMs, of, type Situation, SLACK_MS } from './situation.ts'
 
 export const SITUATIONS: Situation[] = [
   {
     name: 'page',
     means: 'fetches it once and says what came',
-    sites: { site: { robots: RULES } },
+    sites: { site: {} },
     urls: at('/page'),
     judge: (seen) => isFetched(seen, 'page', { status: 200, bytes: 1_024, truncated: '', attempts: 1 }),
   },
@@ -48,14 +48,14 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'not-found',
     means: 'says 404, which is an answer like any other',
-    sites: { site: { robots: RULES, paths: { '/gone': { status: 404 } } } },
+    sites: { site: { paths: { '/gone': { status: 404 } } } },
     urls: at('/gone'),
     judge: (seen) => isFetched(seen, 'page', { status: 404, attempts: 1 }),
   },
   {
     name: 'empty',
     means: 'completes an answer without a body',
-    sites: { site: { robots: RULES, paths: { '/none': { status: 204, body: '' } } } },
+    sites: { site: { paths: { '/none': { status: 204, body: '' } } } },
     urls: at('/none'),
     judge: (seen) => isFetched(seen, 'page', { status: 204, bytes: 0 }),
   },
@@ -64,7 +64,6 @@ export const SITUATIONS: Situation[] = [
     means: 'reports a redirect and does not follow it: the target is an order of its own, if the rules allow it',
     sites: {
       site: {
-        robots: RULES,
         paths: {
           '/a': { status: 302, location: '{origin:redirect-other}/yes' },
           '/b': { status: 301, location: '{origin:redirect-other}/no' },
@@ -79,7 +78,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'redirect-here',
     means: 'leaves the delay of the lane between a redirect and its target',
-    sites: { site: { robots: RULES, paths: { '/a': { status: 307, location: '/b' } } } },
+    sites: { site: { paths: { '/a': { status: 307, location: '/b' } } } },
     urls: at('/a'),
     most: 2,
     judge: (seen) => [isKind(seen, 'page', 'redirected')],
@@ -87,7 +86,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'too-many',
     means: 'says 429 with its Retry-After, and leaves the next try to an order',
-    sites: { site: { robots: RULES, pages: [{ status: 429, retryAfter: '2' }, {}] } },
+    sites: { site: { pages: [{ status: 429, retryAfter: '2' }, {}] } },
     urls: at('/busy'),
     most: 2,
     judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
@@ -95,7 +94,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'unavailable',
     means: 'says 503, and leaves the next try to an order',
-    sites: { site: { robots: RULES, pages: [{ status: 503 }, {}] } },
+    sites: { site: { pages: [{ status: 503 }, {}] } },
     urls: at('/busy'),
     most: 2,
     judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
@@ -103,7 +102,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'slow',
     means: 'waits for a slow answer, and says that it has ended when it has',
-    sites: { site: { robots: RULES, pages: { delayMs: 1_500 } } },
+    sites: { site: { pages: { delayMs: 1_500 } } },
     urls: ({ site }) => ({ page: `${site}/slow`, next: `${site}/next` }),
     judge: (seen) => [
       ...isFetched(seen, 'page', { status: 200, attempts: 1 }),
@@ -114,7 +113,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'long',
     means: 'extends its permit while an answer takes longer than the lease, or gives up before that',
-    sites: { site: { robots: RULES, pages: [{ dribbleMs: CONFORM.leaseMs + 4_000 }, {}] } },
+    sites: { site: { pages: [{ dribbleMs: CONFORM.leaseMs + 4_000 }, {}] } },
     urls: at('/long'),
     most: 2,
     judge: (seen) => [isKind(seen, 'page', 'fetched', 'failed')],
@@ -122,7 +121,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'deadline',
     means: 'hangs up when the deadline of the order is over',
-    sites: { site: { robots: RULES, pages: [{ instead: 'never' }, {}] } },
+    sites: { site: { pages: [{ instead: 'never' }, {}] } },
     urls: ({ site }) => ({ page: { url: `${site}/never`, deadlineMs: 1_500 } }),
     most: 2,
     judge: (seen) =>
@@ -134,7 +133,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'reset',
     means: 'says that no answer came, and leaves the next try to an order',
-    sites: { site: { robots: RULES, pages: [{ instead: 'reset' }, {}] } },
+    sites: { site: { pages: [{ instead: 'reset' }, {}] } },
     urls: at('/reset'),
     most: 2,
     judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
@@ -142,7 +141,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'big',
     means: 'reads no more than maxBytes and says that it cut the body',
-    sites: { site: { robots: RULES, pages: { bytes: 4 * CONFORM.pageMaxBytes } } },
+    sites: { site: { pages: { bytes: 4 * CONFORM.pageMaxBytes } } },
     urls: at('/big'),
     judge: (seen) => {
       const outcome = of(seen, 'page')

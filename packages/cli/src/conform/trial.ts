@@ -1,6 +1,7 @@
 /** Runs a worker through all situations and collects its faults. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agentsOf, judgeRecord, readRecord } from '@decorum/audit'
+import { aborted } from '@decorum/protocol'
 import type { Site } from '../synthetic-web/index.ts'
 import { complaintsOf, type Evidence } from './judge.ts'
 import { withOwner } from './own-failure.ts'
@@ -86,11 +87,10 @@ async function act({ name, act }: Situation, world: World): Promise<string[]> {
 
 /** @throws the reason of the signal, as soon as it aborts */
 function unless<T>(over: AbortSignal, work: Promise<T>): Promise<T> {
-  const aborted = Promise.withResolvers<never>()
-  const abort = (): void => aborted.reject(over.reason)
-  if (over.aborted) abort()
-  else over.addEventListener('abort', abort, { once: true })
-  return Promise.race([work, aborted.promise]).finally(() => over.removeEventListener('abort', abort))
+  const ended = aborted(over).then(() => {
+    throw over.reason
+  })
+  return Promise.race([work, ended])
 }
 
 function lastOf({ gone, lastWords }: Worker): string[] {
@@ -100,7 +100,7 @@ function lastOf({ gone, lastWords }: Worker): string[] {
 }
 
 const sitesOf = ({ name, sites = {} }: Situation): Site[] =>
-  Object.entries(sites).map(([own, site]) => ({ ...site, name: `${name}-${own}` }))
+  Object.entries(sites).map(([own, site]) => ({ robots: { body: '' }, ...site, name: `${name}-${own}` }))
 
 async function enqueue(situation: Situation, { frontier, web, headers }: World): Promise<void> {
   const { name, sites = {} } = situation

@@ -36,6 +36,7 @@ export async function startWorker(command: string[], url: string): Promise<Worke
       if (line.trim() !== '' && lastWords.push(line) > LAST_WORDS) lastWords.shift()
     })
   const closed = once(child, 'close')
+  const ended = once(child, 'exit').then(() => true)
   const gone = new AbortController()
   let isStopping = false
   child.once('exit', (code, signal) => {
@@ -61,16 +62,7 @@ export async function startWorker(command: string[], url: string): Promise<Worke
       isStopping ||= signal === 'SIGTERM' || signal === 'SIGKILL'
       sendSignal(signal)
     },
-    async endsWithin(ms) {
-      if (!isRunning()) return true
-      const late = new AbortController()
-      const ended = once(child, 'exit', { signal: late.signal }).then(
-        () => true,
-        () => false,
-      )
-      const timer = setTimeout(() => late.abort(), ms)
-      return ended.finally(() => clearTimeout(timer))
-    },
+    endsWithin: (ms) => Promise.race([ended, sleep(ms, false, { ref: false })]),
     async end() {
       worker.signal('SIGCONT')
       worker.signal('SIGTERM')

@@ -2,8 +2,8 @@
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
-import { agreedEnv } from '../agreed-settings.ts'
-import { agentNamed } from '../commands/enqueue.ts'
+import { AppendFile } from '../append-file.ts'
+import { agreedSettings } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
 import type { RoleEvent } from '../fleet.ts'
@@ -12,11 +12,12 @@ import { emptyList, nameOf, openInput } from '../lines.ts'
 import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
 import { holdName } from '../local-redis/index.ts'
 import { called, troubleReporter, printerOf } from '../say.ts'
-import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
-import { printJson, printText } from '../terminal.ts'
+import { type CliSettings, whatIsOpened } from '../settings.ts'
+import { printResult } from '../terminal.ts'
+import { agentNamed } from '../typed.ts'
 import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
-import { OutcomeFile, outcomesIn } from './outcome-file.ts'
+import { outcomesIn } from './outcome-file.ts'
 import { runCrawl } from './run.ts'
 import { type Ending, isAllRefused, NO_PAGES, placeOfPages, printSummary, summaryOf } from './summary.ts'
 import { type Counts, Tally } from './tally.ts'
@@ -44,17 +45,19 @@ export async function crawlCommand(
   options: CrawlOptions,
   fleet: EarlyFleet,
 ): Promise<ExitCode> {
-  const settings = readCliSettings(await agreedEnv(process.env))
+  const settings = await agreedSettings()
   const { folder, input } = await prepare(file, options, settings)
+  // Where this crawl's fetchers keep pages; '': they keep none.
+  const pages = options.archive ? (settings.archiveDir ?? folder.pages) : ''
   const tally = new Tally(folder.note.run)
-  const display = displayOn(process.stderr, options.json === true, printerOf(options.json === true))
+  const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
   let local: LocalFleet | undefined
-  let outcomes: OutcomeFile | undefined
+  let outcomes: AppendFile | undefined
   const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
   try {
-    local = await start(fleet, folder, options, settings, display)
+    local = await start(fleet, folder, pages, settings, display)
     await folder.start(local.redis.dir)
-    outcomes = await OutcomeFile.open(folder.outcomes)
+    outcomes = await AppendFile.open(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
       display.printer.printLine('list-cut-off', LIST_CUT_OFF)
@@ -72,7 +75,7 @@ export async function crawlCommand(
       display,
       local,
       agent,
-      keptIn: keptIn(pagesFolder(folder, options, local.settings), local),
+      keptIn: keptIn(pages, local),
       limits,
       interrupt: interrupt.signal,
     })
@@ -82,8 +85,7 @@ export async function crawlCommand(
     }
     display.stop()
     const ms = performance.now() - started
-    const isShared = local.redis.dir !== undefined && (await local.redis.isShared())
-    summarize(ending, { folder, tally, local, options, ms, fetched: tally.fetched - before, isShared }, display)
+    await summarize({ ending, folder, pages, tally, local, options, ms, fetched: tally.fetched - before }, display)
     if (ending !== 'finished') return STOPPED
     const { counts } = tally
     const list = file ?? folder.list
@@ -106,12 +108,7 @@ const whatToDo = ({ byReason }: Counts): string =>
     .map((reason) => `${reason}: ${REFUSALS[reason].means} ${REFUSALS[reason].todo}`)
     .join(' ')
 
-const LIST_CUT_OFF =
-  'the list from standard input was cut off when the crawl was: this goes on with what had been read of it'
-
-/** Where this crawl's fetchers keep pages; '': they keep none. */
-const pagesFolder = ({ pages }: OutFolder, { archive }: CrawlOptions, { archiveDir }: CliSettings): string =>
-  archive ? (archiveDir ?? pages) : ''
+const LIST_CUT_OFF = 'standard input was cut off when the crawl stopped: it continues with the URLs that had been read'
 
 /** In a shared Redis another command's fetchers may serve this crawl, and keep pages elsewhere or not at all; the same holds for a sink module. */
 function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefined {
@@ -120,8 +117,8 @@ function keptIn(pages: string, { redis, settings }: LocalFleet): string | undefi
 
 /** Validates all arguments before Redis is started and the processes begin. */
 async function prepare(file: string | undefined, options: CrawlOptions, settings: CliSettings) {
-  const { gateways, fetchers, out, resume = false } = options
-  const agent = agentNamed(settings.agents, options.agent)
+  const { gateways, fetchers, out, resume = false, agent } = options
+  agentNamed(settings.agents, agent)
   const redis = settings.redisUrl
   if (redis === undefined && (gateways === 0 || fetchers === 0)) {
     throw new UsageError('a Redis of its own has no other fleet: --gateways 0 and --fetchers 0 need REDIS_URL')
@@ -137,14 +134,13 @@ async function prepare(file: string | undefined, options: CrawlOptions, settings
 async function start(
   fleet: EarlyFleet,
   folder: OutFolder,
-  options: CrawlOptions,
+  pages: string,
   settings: CliSettings,
   { printer }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
   // The log is only for reading: a failure to write it must not end the crawl.
   log.on('error', (error) => printer.printLine('log', `${folder.log} cannot be written: ${messageOf(error)}`))
-  const pages = pagesFolder(folder, options, settings)
   const reportTrouble = troubleReporter(printer)
   const local = await openLocalFleet({
     settings,
@@ -162,43 +158,43 @@ async function start(
     },
   })
   if (local.redis.kind === 'joined')
-    printer.printLine('joined', `works together with the fleet that runs already, on its Redis in ${local.redis.dir}`)
+    printer.printLine('joined', `joins the fleet that is running already, on its Redis in ${local.redis.dir}`)
   for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
   return local
 }
 
 type Finished = {
+  ending: Ending
   folder: OutFolder
+  pages: string
   tally: Tally
   local: LocalFleet
   options: CrawlOptions
   ms: number
   fetched: number
-  /** whether other commands use the same embedded Redis */
-  isShared: boolean
 }
 
-function summarize(
-  ending: Ending,
-  { folder, tally, local, options, ms, fetched, isShared }: Finished,
+async function summarize(
+  { ending, folder, pages, tally, local, options, ms, fetched }: Finished,
   { printer }: Display,
-): void {
-  const goesOn = isShared ? '; the fleet that runs there goes on with it' : ''
-  const place = (path: string): string => relative('', path) || '.'
+): Promise<void> {
   const { kind, dir } = local.redis
+  // whether other commands use the same embedded Redis
+  const isShared = dir !== undefined && (await local.redis.isShared())
+  const goesOn = isShared ? '; the running fleet continues it' : ''
+  const place = (path: string): string => relative('', path) || '.'
   const summary = summaryOf({
     ending,
     counts: tally.counts,
     fetched,
     ms,
     outcomes: place(folder.outcomes),
-    ...(options.archive ? placeOfPages(local.settings, place(pagesFolder(folder, options, local.settings))) : NO_PAGES),
+    ...(options.archive ? placeOfPages(local.settings, place(pages)) : NO_PAGES),
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,
     goOn: `${called(process.env)} crawl --resume --out ${place(folder.dir)}`,
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
     printer.printLine('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
-  if (options.json) printJson({ event: 'summary', ...summary })
-  else printText(printSummary(printableAll(summary)))
+  printResult(options.json, { event: 'summary', ...summary }, printSummary(printableAll(summary)))
 }

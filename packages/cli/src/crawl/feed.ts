@@ -1,6 +1,7 @@
 /** Turns the list of a crawl into candidates: every line without an outcome, under an id that contains its line number. */
 import { createReadStream } from 'node:fs'
 import type { Candidate } from '@decorum/client'
+import { defined } from '@decorum/runtime/defined'
 import { AppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
 import type { LinesWithoutScheme } from '../without-scheme.ts'
@@ -23,10 +24,8 @@ export async function* candidatesOf(
   withoutScheme: LinesWithoutScheme,
 ): AsyncGenerator<Candidate> {
   const { agent } = folder.note
-  const wanted = (): Pick<Candidate, 'agent' | 'expiresAt'> => ({
-    ...(agent === undefined ? {} : { agent }),
-    ...(expireMinutes === undefined ? {} : { expiresAt: Date.now() + expireMinutes * 60_000 }),
-  })
+  const wanted = (): Pick<Candidate, 'agent' | 'expiresAt'> =>
+    defined({ agent, expiresAt: expireMinutes && Date.now() + expireMinutes * 60_000 })
   for (const target of leftovers.targets) {
     if (stop.aborted) return
     if (tally.judge(target.id) === 'new' && !leftovers.has(target.id)) yield { ...target, ...wanted() }

@@ -7,6 +7,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { CrawlName, DEFAULT_CRAWL, withoutLogin } from '@decorum/protocol'
+import { defined } from '@decorum/runtime/defined'
 import { z } from 'zod'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { OF_ONE_PROCESS } from '../lines.ts'
@@ -84,7 +85,7 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
   if (request.file === undefined) throw new UsageError('which URLs? name a file, or - for standard input')
   if (unfinished) {
     throw new UsageError(
-      `${dir} holds an unfinished crawl of ${before.file}: go on with it by --resume, or give another --out`,
+      `${dir} holds an unfinished crawl of ${before.file}: continue it with --resume, or give another --out`,
     )
   }
   try {
@@ -131,8 +132,7 @@ function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed'
       const elsewhere = redisDir === undefined || isSameFolder(redisDir, state) ? undefined : redisDir
       if (before === 'resumed' && elsewhere === stored) return
       if (before !== 'resumed' && before !== undefined) await setAside(dir, before)
-      note = { ...rest, ...(elsewhere === undefined ? {} : { stored: elsewhere }) }
-      await write(note)
+      await write({ ...rest, ...defined({ stored: elsewhere }) })
     },
     listIsWhole: () => write({ ...note, whole: true }),
     finish: () => write({ ...note, finishedAt: new Date().toISOString() }),
@@ -164,9 +164,7 @@ async function started(request: OutFolderRequest, file: string): Promise<CrawlNo
     run,
     crawl: crawl ?? run,
     file: seen === undefined ? '-' : resolve(file),
-    ...(seen === undefined ? {} : { bytes: seen.size, changedAt: seen.mtimeMs }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(redis === undefined ? {} : { redis }),
+    ...defined({ agent, redis, bytes: seen?.size, changedAt: seen?.mtimeMs }),
     startedAt: new Date().toISOString(),
   }
 }
@@ -179,8 +177,8 @@ async function continued(note: CrawlNote, request: OutFolderRequest): Promise<Cr
   if (note.redis !== request.redis) {
     throw new UsageError(
       note.redis === undefined
-        ? 'what is left is stored in the folder itself: unset REDIS_URL to go on'
-        : `what is left is stored at ${note.redis}: set REDIS_URL to that address to go on`,
+        ? 'the remaining URLs are stored in the folder itself: unset REDIS_URL to continue'
+        : `the remaining URLs are stored at ${note.redis}: set REDIS_URL to that address to continue`,
     )
   }
   if (note.file === '-') return note

@@ -1,38 +1,19 @@
 /** outcomes.ndjson: one line per outcome, on the disk before the outcome is acknowledged. */
 import { createReadStream } from 'node:fs'
 import { type Outcome, readOutcome } from '@decorum/protocol'
-import { AppendFile } from '../append-file.ts'
 import { CommandError } from '../exit.ts'
 
-export class OutcomeFile {
-  readonly #file: AppendFile
-
-  private constructor(file: AppendFile) {
-    this.#file = file
-  }
-
-  /** Opens or creates the file. A line cut by a crash is removed: its outcome was not acknowledged and will be redelivered. */
-  static async open(path: string): Promise<OutcomeFile> {
-    return new OutcomeFile(await AppendFile.open(path))
-  }
-
-  /**
-   * Appends all outcomes or none; calls must not overlap.
-   * @param lineOf  the line of the list that an outcome belongs to, for its meta
-   * @throws CommandError with the error of the file system
-   */
-  append(outcomes: Outcome[], lineOf: (id: string) => number | undefined): Promise<void> {
-    const lines = outcomes.map((outcome) => {
+/**
+ * The lines of outcomes. A line that a crash cuts is removed when the file is opened again: its outcome was not acknowledged and is redelivered.
+ * @param lineOf  the line of the list that an outcome belongs to, for its meta
+ */
+export const outcomeLines = (outcomes: Outcome[], lineOf: (id: string) => number | undefined): string =>
+  outcomes
+    .map((outcome) => {
       const line = lineOf(outcome.id)
       return `${JSON.stringify(line === undefined ? outcome : { ...outcome, meta: { ...outcome.meta, line } })}\n`
     })
-    return this.#file.append(lines.join(''))
-  }
-
-  close(): Promise<void> {
-    return this.#file.close()
-  }
-}
+    .join('')
 
 /**
  * Reads the outcomes of earlier runs.

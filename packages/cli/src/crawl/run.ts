@@ -8,6 +8,7 @@ import type { Agent } from '@decorum/config'
 import { LedgerUnavailableError } from '@decorum/ledger'
 import type { Outcome } from '@decorum/protocol'
 import { aborted } from '@decorum/protocol'
+import type { AppendFile } from '../append-file.ts'
 import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
 import { linesOf } from '../lines.ts'
@@ -17,7 +18,7 @@ import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
 import type { OutFolder } from './out-folder.ts'
-import type { OutcomeFile } from './outcome-file.ts'
+import { outcomeLines } from './outcome-file.ts'
 import { Pace } from './pace.ts'
 import { statusOf } from './status.ts'
 import type { Ending } from './summary.ts'
@@ -29,7 +30,7 @@ export type Crawl = {
   /** the list, open; undefined: the folder names it */
   input: Readable | undefined
   tally: Tally
-  outcomes: OutcomeFile
+  outcomes: AppendFile
   display: Display
   local: LocalFleet
   agent: Agent
@@ -126,7 +127,7 @@ function writer(
   return async (outcomes) => {
     const fresh = tally.newOf(outcomes)
     const kept = fresh.filter((one) => !isLost(one))
-    await file.append(kept, (id) => tally.lineOf(id))
+    await file.append(outcomeLines(kept, (id) => tally.lineOf(id)))
     for (const outcome of kept) tally.record(outcome)
     for (const { url } of fresh.filter(isLost))
       onLost(new Error(`${url} was fetched, but could not be kept in ${keptIn} (${folder.log} says why)`))

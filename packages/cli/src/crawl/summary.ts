@@ -39,18 +39,13 @@ export type SummaryInput = Pick<Summary, 'ending' | 'ms' | 'outcomes' | 'pages' 
 }
 
 export function summaryOf({ counts, fetched, stored, goOn, giveUp, ...rest }: SummaryInput): Summary {
-  const finished = rest.ending === 'finished'
+  const nothing = { stored: undefined, goOn: undefined, giveUp: undefined }
   return {
     ...rest,
-    total: counts.total,
-    done: counts.done,
+    ...counts,
     left: Math.max(0, counts.total - counts.done),
-    byKind: counts.byKind,
-    byReason: counts.byReason,
     pagesPerMinute: rest.ms > 0 ? Math.round((fetched / rest.ms) * 60_000) : 0,
-    stored: finished ? undefined : stored,
-    goOn: finished ? undefined : goOn,
-    giveUp: finished ? undefined : giveUp,
+    ...(rest.ending === 'finished' ? nothing : { stored, goOn, giveUp }),
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Agent } from '@decorum/config'
 import type { LedgerWithViews, OriginView, PartitionView } from '@decorum/ledger/views'
 import { delayOwed } from '@decorum/politeness'
-import { messageOf } from '../exit.ts'
+import { defined } from '@decorum/runtime/defined'
 
 export type Site = {
   origin: string
@@ -25,11 +25,10 @@ export type CrawlView =
       inFlight: number
       /** startup hold: nothing is reserved for this long, ms, because Redis was restarted */
       heldForMs: number
-      /** the sites that were checked: those with most URLs left; all of them when `complete` */
+      /** the sites that were checked: those with most URLs left */
       sites: Site[]
-      complete: boolean
     }
-  | { kind: 'unavailable'; why: string }
+  | { kind: 'unavailable' }
 
 /** Most sites that are checked. */
 const MOST_SITES = 40
@@ -55,22 +54,21 @@ export async function viewCrawl(
       inFlight: parts.reduce((sum, part) => sum + part.inFlight, 0),
       heldForMs,
       sites: views.map((view, index) => siteOf(view, agent, chosen[index]?.[1] ?? 0)),
-      complete: chosen.length === pending.size,
     }
-  } catch (error) {
-    return { kind: 'unavailable', why: messageOf(error) }
+  } catch {
+    return { kind: 'unavailable' }
   }
 }
 
 function siteOf(view: OriginView, agent: Agent, waiting: number): Site {
   const [lane] = view.lanes
-  const delay = delayOwed(view, agent)
+  const { delayMs, clampedFrom } = delayOwed(view, agent)
   const opensAt = Math.max(lane?.due ?? 0, view.backOff?.until ?? 0, view.paused?.until ?? 0)
   return {
     origin: view.origin,
     waiting,
-    delayMs: delay.delayMs,
-    ...(delay.clampedFrom === undefined ? {} : { clampedFrom: delay.clampedFrom }),
+    delayMs,
+    ...defined({ clampedFrom }),
     state: stateOf(view),
     failures: view.failures ?? 0,
     opensInMs: Math.max(0, opensAt - view.now),

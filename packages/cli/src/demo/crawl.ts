@@ -1,6 +1,7 @@
 /** The demo's frontier: sends its URLs, collects the outcomes, and resolves when each URL has one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
+import { defined } from '@decorum/runtime/defined'
 import type { DemoUrl } from './sites.ts'
 import { demoTally, idOf, type Tally } from './tally.ts'
 
@@ -17,7 +18,6 @@ export type CrawlEnd = {
   tally: Tally
   /** URLs without an outcome when the time was over */
   unanswered: string[]
-  ms: number
 }
 
 const PROGRESS_MS = 250
@@ -25,7 +25,6 @@ const PROGRESS_MS = 250
 /** @throws FrontierUnavailableError when Redis is away */
 export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const { redisUrl, urls, limitMs, signal, onProgress } = options
-  const began = performance.now()
   const state = demoTally(urls)
   const frontier = await openFrontier({ redis: redisUrl })
   const end = new AbortController()
@@ -46,7 +45,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
         id: idOf(n),
         url,
         agent,
-        ...(lifeMs === undefined ? {} : { expiresAt: Date.now() + lifeMs }),
+        ...defined({ expiresAt: lifeMs && Date.now() + lifeMs }),
       })),
     )
     await sleep(limitMs, undefined, { signal: AbortSignal.any([end.signal, signal]) }).catch(() => undefined)
@@ -56,7 +55,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
     await frontier.close()
   }
   await collecting
-  return { tally: state.tally, unanswered: state.waiting(), ms: performance.now() - began }
+  return { tally: state.tally, unanswered: state.waiting() }
 }
 
 /** Outcomes that came after the end: a second one for any URL would be a broken promise. */

@@ -11,22 +11,20 @@ export function kindTable(report: Report, origins: Record<string, string>): stri
     const requests = lanes.reduce((sum, lane) => sum + lane.requests, 0)
     const slacks = lanes.flatMap(({ smallestSlackMs }) => (smallestSlackMs === undefined ? [] : [smallestSlackMs]))
     const owed = lanes.length === 0 ? 0 : Math.max(...lanes.map((lane) => lane.delayMs.most))
-    return [
-      title.padEnd(36),
-      String(count).padStart(5),
-      String(robots).padStart(11),
-      String(requests - robots).padStart(6),
-      (requests === 0 ? '–' : `${owed} ms`).padStart(9),
-      (slacks.length === 0 ? '–' : `${Math.min(...slacks).toFixed(1)} ms`).padStart(9),
-    ].join('  ')
+    return line([
+      title,
+      String(count),
+      String(robots),
+      String(requests - robots),
+      requests === 0 ? '–' : `${owed} ms`,
+      slacks.length === 0 ? '–' : `${Math.min(...slacks).toFixed(1)} ms`,
+    ])
   })
-  const head = [
-    'what a site does'.padEnd(36),
-    'sites',
-    'robots.txt'.padStart(11),
-    'pages'.padStart(6),
-    'delay'.padStart(9),
-    'slack'.padStart(9),
-  ]
-  return `${[styleText('bold', head.join('  ')), ...rows].join('\n')}\n`
+  const head = line(['what a site does', 'sites', 'robots.txt', 'pages', 'delay', 'slack'])
+  return `${[styleText('bold', head), ...rows].join('\n')}\n`
 }
+
+const WIDTHS = [36, 5, 11, 6, 9, 9]
+/** The first column is text, the others are numbers. */
+const line = (cells: string[]): string =>
+  cells.map((cell, n) => (n === 0 ? cell.padEnd(WIDTHS[n] ?? 0) : cell.padStart(WIDTHS[n] ?? 0))).join('  ')

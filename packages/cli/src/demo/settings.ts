@@ -1,5 +1,5 @@
 /** The demo's settings: those of a real fleet, with its times scaled so that an outage fits into half a minute. */
-import { isSetting } from '@decorum/config'
+import { isolatedEnv } from '../isolated-env.ts'
 import { DEMO_AGENTS } from './sites.ts'
 
 export const DEMO = {
@@ -18,20 +18,16 @@ export const DEMO = {
   limitMs: 75_000,
 }
 
-/** The environment of the demo's processes: the user's own settings of a real fleet take no part. */
-export function demoEnv(env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv {
-  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !isSetting(name)))
-  return {
-    ...clean,
+export const demoEnv = (env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv =>
+  isolatedEnv(env, {
     REDIS_URL: redisUrl,
     DECORUM_AGENTS: JSON.stringify(DEMO_AGENTS),
     DECORUM_ALLOW_ADDRESSES: DEMO.addresses,
-    DEFAULT_DELAY_MS: String(DEMO.delayMs),
-    MAX_DELAY_MS: String(DEMO.capMs),
-    FETCH_DEADLINE_MS: String(DEMO.fetchDeadlineMs),
-    LEASE_MS: String(DEMO.leaseMs),
-    QUARANTINE_MS: String(DEMO.quarantineMs),
-    ROBOTS_RETRY_MS: String(DEMO.robotsRetryMs),
+    DEFAULT_DELAY_MS: DEMO.delayMs,
+    MAX_DELAY_MS: DEMO.capMs,
+    FETCH_DEADLINE_MS: DEMO.fetchDeadlineMs,
+    LEASE_MS: DEMO.leaseMs,
+    QUARANTINE_MS: DEMO.quarantineMs,
+    ROBOTS_RETRY_MS: DEMO.robotsRetryMs,
     LOG_LEVEL: 'warn',
-  }
-}
+  })

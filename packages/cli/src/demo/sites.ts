@@ -3,6 +3,7 @@
  * machine. `expect` is what a newcomer may check the outcome against; the audit does not read it.
  */
 import { MAX_PATH_BYTES, type OutcomeKind } from '@decorum/protocol'
+import { defined } from '@decorum/runtime/defined'
 import type { Script, Site } from '../synthetic-web/index.ts'
 
 /** One URL for the crawl. `lifeMs`: it gives up waiting after so long. */
@@ -242,8 +243,8 @@ export function demoUrls(origins: Record<string, string>): DemoUrl[] {
   const bySite = KINDS.flatMap((kind) =>
     Array.from({ length: kind.count }, (_, n) =>
       kind.urls.map(([path, expect, agent = FIRST]) => {
-        const life = kind.lifeMs === undefined ? {} : { lifeMs: kind.lifeMs }
-        return { url: `${origins[nameOf(kind, n + 1)]}${path}`, agent, expect, ...life }
+        const url = `${origins[nameOf(kind, n + 1)]}${path}`
+        return { url, agent, expect, ...defined({ lifeMs: kind.lifeMs }) }
       }),
     ),
   )

@@ -7,13 +7,13 @@ import { type FleetStatus, fleetStatus } from '@decorum/console/status'
 import { LAYOUT_VERSION, type Member, mastersOf, type RedisLink, readTags } from '@decorum/ledger'
 import { layoutsOf } from '@decorum/ledger/move'
 import { openLedgerWithViews } from '@decorum/ledger/views'
+import { defined } from '@decorum/runtime/defined'
 import { withRedis } from '../with-redis.ts'
 import type { Facts, ServerFacts } from './findings.ts'
 
 const SETTINGS = ['appendfsync', 'hash-max-listpack-value', 'set-max-intset-entries']
 
 export type DoctorRequest = {
-  url: string
   hosts: string[]
   dnsServers: string[]
   slots: number
@@ -22,8 +22,8 @@ export type DoctorRequest = {
 }
 
 /** @throws LedgerUnavailableError when Redis does not answer, with its reason */
-export const factsOf = ({ url, hosts, dnsServers, slots, haveContacts }: DoctorRequest): Promise<Facts> =>
-  withRedis(url, async (redis) => {
+export const factsOf = ({ hosts, dnsServers, slots, haveContacts }: DoctorRequest): Promise<Facts> =>
+  withRedis(async (redis) => {
     const servers = await Promise.all(mastersOf(redis).map((server) => serverFacts(server, redis.isCluster)))
     const layouts = await layoutsOf(redis)
     const current = await readCurrent(redis)
@@ -64,7 +64,7 @@ async function serverFacts(server: Server, isCluster: boolean): Promise<ServerFa
     name,
     ...(info instanceof Error ? { info: '', infoRefused: info.message } : { info }),
     config,
-    ...(configRefused === undefined ? {} : { configRefused }),
+    ...defined({ configRefused }),
     aheadMs: time - (before + after) / 2,
     uncertainMs: (after - before) / 2,
   }

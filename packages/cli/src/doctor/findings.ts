@@ -49,22 +49,26 @@ const SLOW_NAME_MS = 1_000
 /** File descriptors besides one connection per slot: Redis, the archive, the log, modules. */
 const OTHER_FILES = 256
 
-export function judge(facts: Facts): Finding[] {
-  return [
-    ...facts.servers.flatMap((server) => ofServer(server)),
-    ofLayout(facts),
-    ...ofState(facts),
-    ...ofFleet(facts),
-    ...ofThisMachine(facts),
-  ]
-}
+type Add = (check: string, state: Finding['state'], says: string, mend?: string) => void
 
-function ofServer(server: ServerFacts): Finding[] {
-  const { name, info, infoRefused, config, configRefused, aheadMs, uncertainMs } = server
-  const at = name === '' ? 'Redis' : `Redis ${name}`
+export function judge(facts: Facts): Finding[] {
   const found: Finding[] = []
   const add: Add = (check, state, says, mend) =>
-    void found.push({ check, state, says: `${at}: ${says}`, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
+    void found.push({ check, state, says, ...(mend === undefined || state === 'ok' ? {} : { mend }) })
+  for (const server of facts.servers) ofServer(server, add)
+  ofLayout(facts, add)
+  if (facts.state !== undefined) ofState(facts.state, add)
+  ofFleet(facts, add)
+  ofThisMachine(facts, add)
+  return found
+}
+
+function ofServer(
+  { name, info, infoRefused, config, configRefused, aheadMs, uncertainMs }: ServerFacts,
+  all: Add,
+): void {
+  const at = name === '' ? 'Redis' : `Redis ${name}`
+  const add: Add = (check, state, says, mend) => all(check, state, `${at}: ${says}`, mend)
 
   if (infoRefused === undefined) ofInfo(info, add)
   else
@@ -92,10 +96,7 @@ function ofServer(server: ServerFacts): Finding[] {
       : "its clock agrees with this machine's",
     'run an NTP client (chrony) on both; delays go by the clock of Redis alone, expiries do not',
   )
-  return found
 }
-
-type Add = (check: string, state: Finding['state'], says: string, mend?: string) => void
 
 function ofInfo(info: string, add: Add): void {
   const field = (key: string): string => infoField(info, key)
@@ -183,119 +184,83 @@ function ofConfig(config: ServerFacts['config'], add: Add): void {
       )
 }
 
-function ofLayout({ layouts, layout }: Facts): Finding {
-  const check = 'layout'
+function ofLayout({ layouts, layout }: Facts, add: Add): void {
   const others = layouts.filter((one) => one !== layout)
-  if (layouts.length === 0) return { check, state: 'warn', says: 'no fleet has run on this Redis', mend: 'start one' }
-  if (others.length === 0) return { check, state: 'ok', says: `the ledger has layout ${layout}` }
+  if (layouts.length === 0) return add('layout', 'warn', 'no fleet has run on this Redis', 'start one')
+  if (others.length === 0) return add('layout', 'ok', `the ledger has layout ${layout}`)
   const isLater = others.some((one) => Number.parseInt(one, 10) > Number(layout))
   const mend = isLater ? 'use that version' : 'decorum ledger upgrade (docs/operating.md)'
-  return { check, state: 'bad', says: `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend }
+  add('layout', 'bad', `the ledger has layout ${others.join(', ')}, this version ${layout}`, mend)
 }
 
 /** The sentence contains the fix. */
-const ofState = ({ state }: Facts): Finding[] =>
-  state === undefined
-    ? []
-    : [{ check: 'crawl', state: state.tone === 'trouble' ? 'bad' : 'ok', says: `${state.title}. ${state.sentence}` }]
+const ofState = ({ tone, title, sentence }: NonNullable<Facts['state']>, add: Add): void =>
+  add('crawl', tone === 'trouble' ? 'bad' : 'ok', `${title}. ${sentence}`)
 
 const buildOf = ({ version, commit = 'unknown' }: About): string => `${version} (commit ${commit})`
 
-function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts): Finding[] {
+function ofFleet({ members, fleetRefused, configVersion, layouts }: Facts, add: Add): void {
   if (fleetRefused !== undefined)
-    return [
-      {
-        check: 'permissions',
-        state: 'bad',
-        says: `the ledger refuses to be read (${fleetRefused}): which processes run and how the crawl is could not be judged`,
-        mend: 'ACL SETUSER <user> ~* &* +@all (docs/cluster.md)',
-      },
-    ]
-  if (layouts.length === 0 || members === undefined) return []
-  const found: Finding[] = []
+    return add(
+      'permissions',
+      'bad',
+      `the ledger refuses to be read (${fleetRefused}): which processes run and how the crawl is could not be judged`,
+      'ACL SETUSER <user> ~* &* +@all (docs/cluster.md)',
+    )
+  if (layouts.length === 0 || members === undefined) return
   for (const role of ['gateway', 'fetcher']) {
     const count = members.filter((member) => member.role === role).length
-    found.push(
-      count > 0
-        ? { check: 'fleet', state: 'ok', says: `${role}s that run: ${count}` }
-        : { check: 'fleet', state: 'bad', says: `no ${role} runs`, mend: `decorum ${role}` },
-    )
+    if (count > 0) add('fleet', 'ok', `running ${role}s: ${count}`)
+    else add('fleet', 'bad', `no ${role} runs`, `decorum ${role}`)
   }
-  const versions = new Set(members.flatMap(({ about }) => (about === undefined ? [] : [buildOf(about)])))
-  if (versions.size > 1)
-    found.push({
-      check: 'versions',
-      state: 'warn',
-      says: `several builds run: ${[...versions].join(', ')}`,
-      mend: 'finish the rolling restart',
-    })
-  else if (versions.size === 1)
-    found.push({ check: 'versions', state: 'ok', says: `every process runs version ${[...versions].join()}` })
+  const versions = [...new Set(members.flatMap(({ about }) => (about === undefined ? [] : [buildOf(about)])))]
+  if (versions.length > 1)
+    add('versions', 'warn', `several builds run: ${versions.join(', ')}`, 'finish the rolling restart')
+  else if (versions.length === 1) add('versions', 'ok', `every process runs version ${versions.join()}`)
+  let isCurrent = true
   for (const { role, about } of members) {
     if (about === undefined) continue
+    const { config, pending } = about
     const who = `${role} ${about.pid} on ${about.host}`
-    if (about.config !== configVersion)
-      found.push({
-        check: 'configuration',
-        state: 'warn',
-        says: `${who} uses version ${about.config}, the fleet's is ${configVersion}`,
-        mend: 'look at its log: it cannot read the newer one; start it again',
-      })
-    if (about.pending.length > 0)
-      found.push({
-        check: 'configuration',
-        state: 'warn',
-        says: `${who} has not taken over ${about.pending.join(', ')}`,
-        mend: 'start it again',
-      })
+    isCurrent &&= config === configVersion && pending.length === 0
+    if (config !== configVersion)
+      add(
+        'configuration',
+        'warn',
+        `${who} uses version ${config}, the fleet's is ${configVersion}`,
+        'look at its log: it cannot read the newer one; start it again',
+      )
+    if (pending.length > 0)
+      add('configuration', 'warn', `${who} does not apply ${pending.join(', ')} yet`, 'start it again')
   }
-  if (!found.some(({ check }) => check === 'configuration'))
-    found.push({
-      check: 'configuration',
-      state: 'ok',
-      says: configVersion === 0 ? 'no configuration is written yet' : `all use version ${configVersion}`,
-    })
-  return found
+  if (isCurrent)
+    add(
+      'configuration',
+      'ok',
+      configVersion === 0 ? 'no configuration is written yet' : `all use version ${configVersion}`,
+    )
 }
 
-function ofThisMachine({ openFiles, slots, names, hasContact }: Facts): Finding[] {
-  const found: Finding[] = []
+function ofThisMachine({ openFiles, slots, names, hasContact }: Facts, add: Add): void {
   const needed = slots + OTHER_FILES
   if (openFiles !== undefined)
-    found.push({
-      check: 'open files',
-      state: openFiles < needed ? 'bad' : 'ok',
-      says: `a process here may open ${openFiles} files; ${slots} slots need ${needed}`,
-      ...(openFiles < needed
-        ? { mend: `ulimit -n ${needed * 2}, LimitNOFILE= of systemd, or --ulimit nofile of the container` }
-        : {}),
-    })
+    add(
+      'open files',
+      openFiles < needed ? 'bad' : 'ok',
+      `a process here may open ${openFiles} files; ${slots} slots need ${needed}`,
+      `ulimit -n ${needed * 2}, LimitNOFILE= of systemd, or --ulimit nofile of the container`,
+    )
   for (const { host, ms, error } of names) {
     if (error !== undefined)
-      found.push({
-        check: 'DNS',
-        state: 'bad',
-        says: `${host} could not be looked up: ${error}`,
-        mend: 'look at /etc/resolv.conf, or set DNS_SERVERS',
-      })
-    else if (ms > SLOW_NAME_MS)
-      found.push({
-        check: 'DNS',
-        state: 'warn',
-        says: `${host} took ${Math.round(ms)} ms`,
-        mend: 'run a caching resolver near the fetchers, and name it in DNS_SERVERS',
-      })
-    else found.push({ check: 'DNS', state: 'ok', says: `${host} took ${Math.round(ms)} ms` })
+      add('DNS', 'bad', `${host} could not be looked up: ${error}`, 'look at /etc/resolv.conf, or set DNS_SERVERS')
+    else {
+      const mend = 'run a caching resolver near the fetchers, and name it in DNS_SERVERS'
+      add('DNS', ms > SLOW_NAME_MS ? 'warn' : 'ok', `${host} took ${Math.round(ms)} ms`, mend)
+    }
   }
-  found.push(
-    hasContact
-      ? { check: 'contact', state: 'ok', says: 'every agent says how it can be reached' }
-      : {
-          check: 'contact',
-          state: 'warn',
-          says: 'no contact is set: no public site is visited',
-          mend: 'DECORUM_CONTACT=https://… or an e-mail address',
-        },
-  )
-  return found
+  if (hasContact) add('contact', 'ok', 'every agent names a contact')
+  else {
+    const mend = 'DECORUM_CONTACT=https://… or an e-mail address'
+    add('contact', 'warn', 'no contact is set: no public site is visited', mend)
+  }
 }

@@ -8,14 +8,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { http } from '@decorum/runtime/node-http'
 import { agreedEnv } from '../agreed-settings.ts'
-import { agentNamed } from '../commands/enqueue.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { openLocalFleet } from '../local-fleet.ts'
 import { dataFolder } from '../local-redis/index.ts'
-import { troubleReporter, type Printer } from '../say.ts'
+import { printerOf, troubleReporter } from '../say.ts'
 import { readCliSettings, whatIsOpened } from '../settings.ts'
 import { jsonLine, warn } from '../terminal.ts'
+import { agentNamed } from '../typed.ts'
 import { guardedEnv, loginOf } from './environment.ts'
 import { runGuarded } from './run.ts'
 import { guardSummary, type ProxyCounts } from './summary.ts'
@@ -33,13 +33,14 @@ export type GuardOptions = {
 const ANSWER_MS = 5_000
 
 export async function guardCommand(command: string[], options: GuardOptions, fleet: EarlyFleet): Promise<number> {
-  if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed, behind --')
+  if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed after --')
   const { env } = process
   const umask = process.umask(0o077)
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
   agentNamed(settings.agents, options.agent) // throws if the agent is unknown
   const inspects = options.inspect !== false && !options.tunnels
-  const printer = onStderr(options.json === true)
+  // With --json, each message is a line of JSON, also on stderr.
+  const printer = printerOf(options.json, (value) => warn(jsonLine(value).trimEnd()), 'decorum: ')
   const local = await openLocalFleet({
     settings,
     env: {
@@ -84,14 +85,4 @@ async function textOf(port: number, path: string): Promise<string> {
   const answered = await text(answer)
   if (answer.statusCode === 200) return answered
   throw new CommandError(`the proxy answers ${path} with ${answer.statusCode}`)
-}
-
-/** With --json, each message is a line of JSON, also on stderr. */
-function onStderr(asJson: boolean): Printer {
-  return {
-    printLine(event, sentence, data = {}) {
-      if (asJson) warn(jsonLine({ event, ...data, ...(sentence === undefined ? {} : { text: sentence }) }).trimEnd())
-      else if (sentence !== undefined) warn(sentence.replace(/^/gm, 'decorum: '))
-    },
-  }
 }

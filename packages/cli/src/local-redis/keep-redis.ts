@@ -8,8 +8,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { redisUrl } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
+import { defined } from '@decorum/runtime/defined'
+import { CommandError, messageOf } from '../exit.ts'
 import { canHoldNames, holdName } from './kernel-name.ts'
-import { DataFolderTakenError, EmbeddedRedisError } from './redis-errors.ts'
 import type { Report, Task } from './redis-guardian.ts'
 import { type Hold, holdRedis, usersOfRedis } from './redis-line.ts'
 import type { RunningRedis } from './running-redis.ts'
@@ -27,7 +28,7 @@ type Guardian = {
 
 /**
  * @param running  it runs already; absent: it is started
- * @throws DataFolderTakenError, EmbeddedRedisError
+ * @throws CommandError when it cannot be started, or a fleet runs on its folder
  */
 export async function keepRedis(
   task: Task,
@@ -36,17 +37,17 @@ export async function keepRedis(
 ): Promise<RunningRedis & { dir: string }> {
   const guardians: Guardian[] = []
   const start = async (again?: Task['again']): Promise<Guardian> => {
-    const guardian = await guard({ ...task, ...(again === undefined ? {} : { again }) }, log)
+    const guardian = await guard({ ...task, ...defined({ again }) }, log)
     guardians.push(guardian)
     return guardian
   }
   const first = running === undefined ? (await start()).first : undefined
-  if (first?.kind === 'folder-in-use') throw new DataFolderTakenError(task.dir, first.place)
-  if (first?.kind === 'failed') throw new EmbeddedRedisError(first.why)
+  if (first?.kind === 'folder-in-use') throw folderTaken(task.dir, first.place)
+  if (first?.kind === 'failed') throw new CommandError(first.why)
   const address = running ?? (first as Extract<Report, { kind: 'ready' }>)
 
   let hold: Hold | undefined = await holdRedis(address)
-  if (hold === undefined) throw new EmbeddedRedisError('the embedded Redis has started, but does not answer')
+  if (hold === undefined) throw new CommandError('the embedded Redis has started, but does not answer')
   let checking: Promise<void> | undefined
   let failures = 0
   const check = async (): Promise<void> => {
@@ -54,13 +55,13 @@ export async function keepRedis(
     const { first } = await start({ port: address.port, password: address.password })
     if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
     if (first.kind !== 'failed') failures = 0
-    else if (++failures === FAILURES) throw new EmbeddedRedisError(`it cannot be started again: ${first.why}`)
+    else if (++failures === FAILURES) throw new CommandError(`it cannot be started again: ${first.why}`)
   }
   const watch = setInterval(() => {
     checking ??= check()
       .catch((error: unknown) => {
         clearInterval(watch)
-        log(`Redis: ${error instanceof Error ? error.message : String(error)}`)
+        log(`Redis: ${messageOf(error)}`)
       })
       .finally(() => {
         checking = undefined
@@ -88,6 +89,13 @@ export async function keepRedis(
     },
   }
 }
+
+/** Two fleets of one user would be two crawlers to every site. @param place  the address of its Redis, without password */
+export const folderTaken = (dir: string, place: string): CommandError =>
+  new CommandError(
+    `a fleet runs here already, its Redis on ${dir}, at ${place}: 'crawl', 'enqueue' and 'check' use it as it is; ` +
+      'stop it before another one is started',
+  )
 
 async function isUnguarded(dir: string, guardians: Guardian[]): Promise<boolean> {
   if (!canHoldNames) return guardians.length > 0 && !guardians.some((guardian) => guardian.isAlive())

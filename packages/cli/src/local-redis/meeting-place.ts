@@ -2,12 +2,12 @@
  * Where the commands of one user meet: a private folder that says which fleet runs for that user, and a lock under which
  * one is found or started. Two fleets of one user would be two crawlers to every site.
  */
-import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { FLEET_FILE, type FleetNote } from '@decorum/client/fleet-here'
+import { FLEET_FILE, type FleetNote, replaceFile } from '@decorum/client/fleet-here'
+import { CommandError } from '../exit.ts'
 import { LOCK_PATIENCE_MS, lockPlace } from './kernel-name.ts'
 import { privateFolder } from './make-folder.ts'
-import { EmbeddedRedisError } from './redis-errors.ts'
 
 /** Makes the folder if need be. @returns its real path; undefined when this user can have none there */
 export async function openMeetingPlace(folder: string): Promise<string | undefined> {
@@ -20,11 +20,11 @@ export async function openMeetingPlace(folder: string): Promise<string | undefin
   }
 }
 
-/** @throws EmbeddedRedisError when another process does not release the lock */
+/** @throws CommandError when another process does not release the lock */
 export async function underLock<T>(place: string, work: () => Promise<T>): Promise<T> {
   const release = await lockPlace(place)
   if (release === undefined)
-    throw new EmbeddedRedisError(
+    throw new CommandError(
       `another start has been at work in ${place} for ${LOCK_PATIENCE_MS / 1_000} s: try again later`,
     )
   try {
@@ -35,9 +35,4 @@ export async function underLock<T>(place: string, work: () => Promise<T>): Promi
 }
 
 /** To be called under the lock. */
-export async function writeFleet(place: string, note: FleetNote): Promise<void> {
-  const draft = join(place, `${FLEET_FILE}.${process.pid}`)
-  await rm(draft, { force: true })
-  await writeFile(draft, JSON.stringify(note), { mode: 0o600, flag: 'wx' })
-  await rename(draft, join(place, FLEET_FILE))
-}
+export const writeFleet = (place: string, note: FleetNote): Promise<void> => replaceFile(join(place, FLEET_FILE), note)

@@ -9,6 +9,7 @@ import { access } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { OLDEST_REDIS } from '@decorum/ledger'
+import { CommandError } from '../exit.ts'
 import { redisEnvironment } from './redis-environment.ts'
 import { fetchedRedis, installRedis } from './redis-package.ts'
 
@@ -21,25 +22,12 @@ export type RedisBinary = {
   libraries?: string
 }
 
-/** No Redis was given and none could be had; the message names what the reader can do. */
-export class NoRedisError extends Error {
-  override readonly name = 'NoRedisError'
-  readonly code = 'NO_REDIS'
-  constructor(tried: string[]) {
-    super(
-      `no Redis could be had (${tried.join('; ')}). Do one of these: set REDIS_URL to a Redis ${OLDEST_REDIS}.0 or newer, ` +
-        'install redis-server or valkey-server so that it is on PATH, ' +
-        'or use Debian 12, Ubuntu 24.04 or later with a reachable package mirror, where it is fetched without root',
-    )
-  }
-}
-
 const run = promisify(execFile)
 
 /**
  * Finds a server program, fetching one if necessary.
  * @param log  told in one line when something is downloaded; silent otherwise
- * @throws     NoRedisError with the reason of every way that failed
+ * @throws     CommandError with the reason of every way that failed, and what the reader can do
  */
 export async function findRedis(log: (line: string) => void): Promise<RedisBinary> {
   const tried: string[] = []
@@ -52,7 +40,11 @@ export async function findRedis(log: (line: string) => void): Promise<RedisBinar
     const found = await way()
     if (found) return found
   }
-  throw new NoRedisError(tried)
+  throw new CommandError(
+    `no Redis could be had (${tried.join('; ')}). Do one of these: set REDIS_URL to a Redis ${OLDEST_REDIS}.0 or newer, ` +
+      'install redis-server or valkey-server so that it is on PATH, ' +
+      'or use Debian 12, Ubuntu 24.04 or later with a reachable package mirror, where it is fetched without root',
+  )
 }
 
 async function redisOnPath(tried: string[]): Promise<RedisBinary | undefined> {

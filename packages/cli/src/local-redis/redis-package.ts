@@ -3,7 +3,8 @@
  * cache folder, nothing installed. About 4 MB and 3 s, once per user.
  */
 import { execFile } from 'node:child_process'
-import { lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder } from './cache-folder.ts'
@@ -110,7 +111,7 @@ async function packageNames(own: string[], cwd: string): Promise<string[]> {
 
 async function unpacked(home: string): Promise<UnpackedRedis | undefined> {
   const path = join(home, SERVER)
-  if (!(await exists(path))) return undefined
+  if (!existsSync(path)) return undefined
   // The folder is named by architecture (x86_64-linux-gnu, aarch64-linux-gnu …): take what is there.
   const folders: string[] = []
   for (const above of [join(home, 'usr', 'lib'), join(home, 'lib')]) {
@@ -124,12 +125,6 @@ function apt(command: string, args: string[], options: { cwd?: string }) {
   const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
   return run(command, args, { ...options, env, timeout: 120_000, maxBuffer: 16 << 20 })
 }
-
-const exists = (path: string) =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  )
 
 /** What went wrong, in one line: the tool's own first error line if there is one. */
 function firstLine(error: unknown): string {

@@ -6,11 +6,12 @@ import { join, resolve } from 'node:path'
 import { fleetAt } from '@decorum/client/fleet-here'
 import { announceNew, linkTo } from '@decorum/ledger'
 import { placeName, type RedisPlace, readRedisAddress, redisPlaces, withoutLogin } from '@decorum/protocol'
-import { keepRedis } from './keep-redis.ts'
+import { defined } from '@decorum/runtime/defined'
+import { CommandError, messageOf } from '../exit.ts'
+import { folderTaken, keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
 import { underLock, writeFleet } from './meeting-place.ts'
 import { findRedis } from './redis-binary.ts'
-import { DataFolderTakenError, EmbeddedRedisError, RedisUrlError } from './redis-errors.ts'
 import type { RunningRedis } from './running-redis.ts'
 
 export type EnsureRedisOptions = {
@@ -36,7 +37,7 @@ const CONNECT_MS = 5_000
 /**
  * A Redis that answers: the given URL; else the one of the fleet that runs for this user; else a server from PATH, from the
  * cache folder, from the distribution's package (see `findRedis`), listening on loopback only, with a password.
- * @throws  RedisUrlError, NoRedisError, DataFolderTakenError, EmbeddedRedisError; each message can be shown as it is
+ * @throws  CommandError
  */
 export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningRedis> {
   const { url, meeting, log } = options
@@ -49,10 +50,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
     const temporary = options.dataDir === undefined
     const dir = await dataFolder(options.dataDir)
     const isNew = (await readdir(dir)).length === 0
-    const redis = await keepRedis(
-      { binary, dir, temporary, ...(meeting === undefined ? {} : { place: meeting.place }) },
-      log,
-    )
+    const redis = await keepRedis({ binary, dir, temporary, ...defined({ place: meeting?.place }) }, log)
     if (isNew) await announceNewLedger(redis)
     return redis
   }
@@ -65,7 +63,7 @@ export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningR
       await writeFleet(place, { dir: redis.dir })
       return redis
     }
-    if (whenTaken === 'refuse') throw new DataFolderTakenError(running.dir, withoutLogin(running.url))
+    if (whenTaken === 'refuse') throw folderTaken(running.dir, withoutLogin(running.url))
     return keepRedis({ binary, dir: running.dir, temporary: false, place }, log, running)
   })
 }
@@ -83,8 +81,7 @@ async function dataFolder(kept: string | undefined): Promise<string> {
     await privateFolder(resolve(kept))
     return await realpath(kept)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new EmbeddedRedisError(`the data folder of the embedded Redis cannot be made: ${why}`, { cause: error })
+    throw new CommandError(`the data folder of the embedded Redis cannot be made: ${messageOf(error)}`)
   }
 }
 
@@ -96,17 +93,14 @@ async function answers(url: string): Promise<void> {
     if (why === undefined) return
     refusals.push(`${placeName(place)}, where no Redis answers (${why})`)
   }
-  throw new RedisUrlError(
-    `REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`,
-  )
+  throw new CommandError(`REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`)
 }
 
 function placesOf(url: string): RedisPlace[] {
   try {
     return redisPlaces(readRedisAddress(url))
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new RedisUrlError(`REDIS_URL is not of the form redis://host:6379 (or rediss:// for TLS): ${why}`)
+    throw new CommandError(`REDIS_URL is not of the form redis://host:6379 (or rediss:// for TLS): ${messageOf(error)}`)
   }
 }
 

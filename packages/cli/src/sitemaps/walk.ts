@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import type { Delivery, Frontier } from '@decorum/client'
 import { readSitemap } from '@decorum/content/sitemap'
 import { hostOf, type Outcome, readUrl } from '@decorum/protocol'
+import { defined } from '@decorum/runtime/defined'
 
 export type WalkOptions = {
   /** scheme://host[:port] */
@@ -54,7 +55,7 @@ export async function* walkSitemaps(
     for (const url of room) seen.add(url)
     open += room.length
     const meta = { sitemaps: run, depth }
-    await frontier.enqueue(room.map((url) => ({ url, meta, ...(agent === undefined ? {} : { agent }) })))
+    await frontier.enqueue(room.map((url) => ({ url, meta, ...defined({ agent }) })))
   }
 
   /** The URLs in one fetched sitemap. */

@@ -1,6 +1,7 @@
 /** One exchange on the site's side: sends the scripted answer and records the exchange in one line. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestLine } from '@decorum/audit'
+import { defined } from '@decorum/runtime/defined'
 import type { Answer } from './behaviour.ts'
 import { now } from './clock.ts'
 
@@ -93,11 +94,9 @@ export function serve(
       start: received.start,
       end, // right before the last byte is written: a client cannot have it sooner
       status: response.headersSent || !cut ? status : 0,
-      ...(received.address === undefined ? {} : { address: received.address }),
+      ...defined({ address: received.address, retryAfter: answer.retryAfter, location: answer.location }),
       ...(received.resolution > 0 ? { resolution: received.resolution } : {}),
       ...(cut ? { cut, late: Math.max(end - pulse.before, receivedLate()) } : {}),
-      ...(answer.retryAfter === undefined ? {} : { retryAfter: answer.retryAfter }),
-      ...(answer.location === undefined ? {} : { location: answer.location }),
       ...(robots === undefined || (cut && !response.headersSent) ? {} : { robots }),
     })
   }

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
+import { defined } from '@decorum/runtime/defined'
 import { receivedLate, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { now } from './clock.ts'
@@ -106,7 +107,7 @@ export async function startWeb(
     serve(
       {
         origin: origins[site.name] ?? '',
-        ...(address === undefined ? {} : { address }),
+        ...defined({ address }),
         start,
         resolution: receivedAt - start,
         request,

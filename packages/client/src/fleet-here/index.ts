@@ -4,4 +4,4 @@
  */
 export { dataFolder, FLEET_FILE, type FleetNote, fleetAt } from './fleet-here.ts'
 export { ANSWER_MS, commandOf, openLine, type RedisAddress } from './redis-line.ts'
-export { redisRunningOn, redisUrl, removeNote, writeNote } from './redis-note.ts'
+export { redisRunningOn, redisUrl, removeNote, replaceFile, writeNote } from './redis-note.ts'

@@ -16,13 +16,18 @@ export type RunningHere = {
   url: string
 }
 
-/** Notes which server runs on `dir`; never seen half written. */
+/** Notes which server runs on `dir`. */
 export async function writeNote(dir: string, redis: { port: number; pid: number; password: string }): Promise<void> {
-  const draft = join(dir, `${NAME}.${process.pid}`)
   const { port, pid, password } = redis
+  await replaceFile(join(dir, NAME), { port, pid, password })
+}
+
+/** Writes a file of JSON for its owner alone, as a whole: no reader finds a half of it. */
+export async function replaceFile(path: string, content: object): Promise<void> {
+  const draft = `${path}.${process.pid}`
   await rm(draft, { force: true })
-  await writeFile(draft, JSON.stringify({ port, pid, password }), { mode: 0o600, flag: 'wx' })
-  await rename(draft, join(dir, NAME))
+  await writeFile(draft, JSON.stringify(content), { mode: 0o600, flag: 'wx' })
+  await rename(draft, path)
 }
 
 export async function removeNote(dir: string): Promise<void> {

@@ -1,9 +1,9 @@
 /** The differences between two documents, or a document and an environment: member by member, with what each change requires. */
+import { LIVE_MEMBERS } from '../agents.ts'
 import { SETTINGS, type SettingName } from '../settings.ts'
-import type { Setting } from '../table/setting.ts'
+import type { Change, Setting } from '../table/setting.ts'
 import { FLEET_SETTINGS, type FleetValues, type Json } from './values.ts'
 
-export type Change = Setting['change']
 export type Difference = {
   setting: SettingName
   /** the setting, or a member of it: `DECORUM_AGENTS.examplebot.minDelayMs` */
@@ -66,7 +66,7 @@ function named(setting: SettingName, value: Json | undefined): Json | undefined 
   return { ...byName, 'the default': agents[0]?.name.toLowerCase() ?? '' }
 }
 
-const DELAYS = /\.(minDelayMs|maxDelayMs|adaptiveDelay|honourCrawlDelay|honourVisitTime|honourNoarchive)(\.|$)/
+const LIVE = new RegExp(`\\.(${LIVE_MEMBERS.join('|')})(\\.|$)`)
 /** Members that decide how an agent's lanes are named and its rules are read. */
 const IDENTITY = /\.(name|fallbacks|profile)$/
 
@@ -75,7 +75,7 @@ const IDENTITY = /\.(name|fallbacks|profile)$/
  * processes that read the rules of one agent differently are not.
  */
 function changeOf(setting: SettingName, path: string): Change {
-  if (setting !== 'DECORUM_AGENTS') return (SETTINGS[setting] as Setting).change
-  if (DELAYS.test(path)) return 'live'
+  if (setting !== 'DECORUM_AGENTS') return (SETTINGS[setting] as Setting).fleet ?? 'restart'
+  if (LIVE.test(path)) return 'live'
   return IDENTITY.test(path) ? 'identity' : 'restart'
 }

@@ -15,7 +15,7 @@ export type FleetValues = { [N in SettingName]?: Json }
 
 /** The number of partitions is in a separate list: `decorum ledger partitions` changes it. */
 const ELSEWHERE: ReadonlySet<SettingName> = new Set(['DECORUM_PARTITIONS'])
-const isOfFleet = (name: SettingName): boolean => SETTINGS[name].scope === 'fleet' && !ELSEWHERE.has(name)
+const isOfFleet = (name: SettingName): boolean => 'fleet' in SETTINGS[name] && !ELSEWHERE.has(name)
 
 /** Every setting that the document may hold, in the order of the table. */
 export const FLEET_SETTINGS = (Object.keys(SETTINGS) as SettingName[]).filter(isOfFleet)
@@ -65,10 +65,10 @@ export function readJsonValue(name: SettingName, json: unknown): Json {
   if (json === null || json === '') return defaultValueOf(name)
   const isObject = OBJECTS.has(name)
   if (name === 'DECORUM_AGENTS' || isObject) {
-    if (typeof json !== 'object')
-      throw new Error(`${name}: ${isObject ? 'an object' : 'a list of agents'} is needed, not ${JSON.stringify(json)}`)
-    if (!isObject && !Array.isArray(json)) throw new Error(`${name}: a list of agents is needed, not an object`)
-    if (isObject && Array.isArray(json)) throw new Error(`${name}: an object is needed, not a list`)
+    const isList = Array.isArray(json)
+    const shown = typeof json !== 'object' ? JSON.stringify(json) : isList ? 'a list' : 'an object'
+    if (typeof json !== 'object' || isList === isObject)
+      throw new Error(`${name}: ${isObject ? 'an object' : 'a list of agents'} is needed, not ${shown}`)
     return readValue(name, JSON.stringify(json))
   }
   if (Array.isArray(json) && LISTS.has(name))

@@ -16,8 +16,6 @@ export const fetching = {
     means: 'Requests in flight at once, the sum over the fetching processes of one fetcher.',
     reason: 'A hundred slow sites at once keep one core busy without filling its memory.',
     roles: ['fetcher'],
-    scope: 'process',
-    change: 'restart',
   },
   FETCH_PROCESSES: {
     schema: wholeNumber(0, 64).default(1),
@@ -25,8 +23,6 @@ export const fetching = {
     means: 'Fetching processes under a supervisor that kills a frozen one; 0: one process without a supervisor.',
     reason: 'More than one per core does not help, and most containers have one core.',
     roles: ['fetcher'],
-    scope: 'process',
-    change: 'restart',
   },
   PAGE_MAX_BYTES: {
     schema: wholeNumber(1).default(10 * 1024 * 1024),
@@ -34,8 +30,7 @@ export const fetching = {
     means: 'Bytes of a body on the wire; a longer one is cut and marked `truncated: length`.',
     reason: 'Web pages are smaller; what is larger is mostly media.',
     roles: ['fetcher', 'permits'],
-    scope: 'fleet',
-    change: 'live',
+    fleet: 'live',
   },
   PAGE_SINK: {
     schema: z.string().default('warc'),
@@ -43,8 +38,7 @@ export const fetching = {
       'Whether and how the fleet keeps pages: `warc`, `s3` (WARC files in an S3-compatible store), `folder`, `none`, or the path of a module (services/fetcher/README.md). Where each fetcher puts them is its own ARCHIVE_DIR.',
     reason: 'WARC is what archives and their tools read.',
     roles: ['fetcher', 'permits', 'command'],
-    scope: 'fleet',
-    change: 'restart',
+    fleet: 'restart',
   },
   ARCHIVE_DIR: {
     schema: z.string().default(''),
@@ -52,8 +46,6 @@ export const fetching = {
       'Folder in which this fetcher keeps pages, and a permits process those that workers of pools hand over, in the form that the fleet has agreed on (PAGE_SINK); empty: `warc` keeps nothing here, and `folder` does not start. A console on the same machine answers pages from it.',
     reason: 'Nothing is written to a folder that was not named; `decorum up` names a folder in its data folder.',
     roles: ['fetcher', 'console', 'permits', 'command'],
-    scope: 'process',
-    change: 'restart',
   },
   ARCHIVE_MAX_BYTES: {
     schema: wholeNumber(0).default(0),
@@ -62,8 +54,6 @@ export const fetching = {
       'Bound of ARCHIVE_DIR; beyond it the oldest files are removed, but none that an unacknowledged outcome names (docs/content.md). 0: no bound. With PAGE_SINK=s3 nothing is removed: beyond the bound (0: 10 GB) this fetcher starts no more requests, and this permits process hands out no more orders of pools, until the store has taken some.',
     reason: 'Nothing is removed unless a bound is set; `decorum up` sets 20 GB.',
     roles: ['fetcher', 'permits'],
-    scope: 'process',
-    change: 'restart',
   },
   CONTENT_URL: {
     schema: textThat(contentAddress).default(''),
@@ -71,8 +61,6 @@ export const fetching = {
       'Address at which other machines reach the pages that this fetcher keeps, such as http://crawler-1:9000; empty: its host name and PORT, if it listens beyond loopback and has a CONTENT_TOKEN. A permits process serves no pages: for it, name a fetcher that has the same ARCHIVE_DIR.',
     reason: 'Most machines are known to the others by their host name.',
     roles: ['fetcher', 'permits'],
-    scope: 'process',
-    change: 'restart',
   },
   CONTENT_TOKEN: {
     schema: z
@@ -84,8 +72,6 @@ export const fetching = {
     reason:
       'Pages should be read only by those who had them fetched. A secret is not kept in the shared configuration, which every console shows.',
     roles: ['fetcher', 'console'],
-    scope: 'process',
-    change: 'restart',
   },
   EGRESS: {
     schema: z.string().default(''),
@@ -94,8 +80,6 @@ export const fetching = {
     reason:
       'Most machines have one way out. It is not in the shared configuration, because it may hold a login and differs by machine.',
     roles: ['fetcher', 'proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   DNS_SERVERS: {
     schema: textThat(dnsServers).default(''),
@@ -103,7 +87,5 @@ export const fetching = {
     reason:
       "The system's resolver knows the local network; it answers four queries at a time, so name servers help with many slow names.",
     roles: ['fetcher', 'proxy'],
-    scope: 'process',
-    change: 'restart',
   },
 } as const satisfies Record<string, Setting>

@@ -1,6 +1,6 @@
 /** Limits of the data in Redis, and how often it may be requested: the same for the whole fleet. */
 import { MAX_PARTITIONS } from '@decorum/protocol'
-import { type Setting, wholeNumber } from './setting.ts'
+import { ROLES, type Setting, wholeNumber } from './setting.ts'
 
 export const limits = {
   DECORUM_PARTITIONS: {
@@ -8,9 +8,8 @@ export const limits = {
     unit: 'partitions',
     means: 'Slices of all hosts, each in a hash slot of its own (docs/cluster.md).',
     reason: 'A single Redis needs no more; a cluster needs several per master.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
-    scope: 'fleet',
-    change: 'identity',
+    roles: ROLES,
+    fleet: 'identity',
   },
   LANE_LIMIT: {
     schema: wholeNumber(1).default(100_000),
@@ -18,8 +17,7 @@ export const limits = {
     means: 'URLs that may be pending in one lane; beyond it they end as `refused: lane-full`.',
     reason: 'At one request a second that is more than a day of work, and a URL is kept for a day.',
     roles: ['gateway'],
-    scope: 'fleet',
-    change: 'live',
+    fleet: 'live',
   },
   OUTCOMES_LIMIT: {
     schema: wholeNumber(1).default(1_000_000),
@@ -28,8 +26,7 @@ export const limits = {
       'Unread outcomes of a partition beyond which nothing more is dispatched, and intake gives no more outcomes, until a reader acknowledges some.',
     reason: 'A reader may be away for hours, and Redis does not fill up: waiting is better than losing outcomes.',
     roles: ['gateway', 'console'],
-    scope: 'fleet',
-    change: 'live',
+    fleet: 'live',
   },
   RESERVE_MS: {
     schema: wholeNumber(1_000).default(30_000),
@@ -37,8 +34,7 @@ export const limits = {
     means: 'How long a reserved lane waits for a fetcher to start its order; then it is due again.',
     reason: 'Longer than orders wait in a busy fleet, but short enough that a lost order costs little time.',
     roles: ['gateway', 'permits', 'proxy'],
-    scope: 'fleet',
-    change: 'restart',
+    fleet: 'restart',
   },
   INTAKE_LOCK_MS: {
     schema: wholeNumber(1_000).default(30_000),
@@ -46,7 +42,6 @@ export const limits = {
     means: 'A job of candidates whose gateway died is delivered again after this, at the latest after twice this.',
     reason: 'A thousand candidates are stored well within it, also on a busy machine.',
     roles: ['gateway'],
-    scope: 'fleet',
-    change: 'restart',
+    fleet: 'restart',
   },
 } as const satisfies Record<string, Setting>

@@ -2,7 +2,7 @@
 import { readRedisAddress } from '@decorum/protocol'
 import { z } from 'zod'
 import { addressRange, entriesOf } from '../allow-lists.ts'
-import { type Setting, textThat, wholeNumber } from './setting.ts'
+import { PROCESSES, ROLES, type Setting, textThat, wholeNumber } from './setting.ts'
 
 export const processes = {
   REDIS_URL: {
@@ -10,33 +10,25 @@ export const processes = {
     means:
       "The fleet's Redis: redis://, rediss:// for TLS, sentinel:// or unix://; several nodes of a cluster separated by commas, or ?cluster behind one name ([all forms](cluster.md)).",
     reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role needs it.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
-    scope: 'process',
-    change: 'restart',
+    roles: ROLES,
   },
   HOST: {
     schema: z.string().default('127.0.0.1'),
     means: 'The address that the process listens on: its health server, the console, permits, or the proxy.',
     reason: 'The console shows every URL and accepts new ones, so other machines must be let in explicitly.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy'],
-    scope: 'process',
-    change: 'restart',
+    roles: PROCESSES,
   },
   PORT: {
     schema: wholeNumber(0, 65_535).default(0),
     means: 'The port that the process listens on; 0: any free one, which its first log line names.',
     reason: 'Several processes of a role run on one machine.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'],
-    scope: 'process',
-    change: 'restart',
+    roles: ROLES,
   },
   LOG_LEVEL: {
     schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
     means: 'What the process logs, as JSON lines on standard output.',
     reason: 'A line per start, stop and notable event, none per request.',
-    roles: ['gateway', 'fetcher', 'console', 'permits', 'proxy'],
-    scope: 'process',
-    change: 'restart',
+    roles: PROCESSES,
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: textThat((text) => {
@@ -47,24 +39,18 @@ export const processes = {
       'Base address of an OpenTelemetry collector (OTLP over HTTP, JSON) that receives the spans of traced URLs; empty: no traces. Its other variables (`OTEL_EXPORTER_OTLP_HEADERS` …) count as well.',
     reason: 'Without it nothing of OpenTelemetry is loaded.',
     roles: ['gateway', 'fetcher', 'permits', 'proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   CONSOLE_PASSWORD: {
     schema: z.string().min(8, 'at least 8 characters are needed').optional(),
     means: 'Password of the console login, at least 8 characters; required when HOST is not a loopback address.',
     reason: 'On loopback only this machine can reach the console.',
     roles: ['console'],
-    scope: 'process',
-    change: 'restart',
   },
   CONSOLE_READ_PASSWORD: {
     schema: z.string().min(8, 'at least 8 characters are needed').optional(),
     means: 'Their password, at least 8 characters; only beside CONSOLE_PASSWORD. Without it there is no such login.',
     reason: 'People who only watch should not be able to stop the fleet.',
     roles: ['console'],
-    scope: 'process',
-    change: 'restart',
   },
   CONSOLE_TRUSTED_PROXIES: {
     schema: textThat((text) => entriesOf(text).map(addressRange)).default(''),
@@ -72,7 +58,5 @@ export const processes = {
       'Addresses and ranges of proxies in front of the console, separated by commas: their X-Forwarded-For says who asks.',
     reason: 'Anybody can send such a header, so it counts from no address that is not named.',
     roles: ['console'],
-    scope: 'process',
-    change: 'restart',
   },
 } as const satisfies Record<string, Setting>

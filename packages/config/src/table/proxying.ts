@@ -10,8 +10,6 @@ export const proxying = {
     reason:
       'A site addresses rules and complaints to the User-Agent that it sees, so it is the one whose rules are obeyed.',
     roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   PROXY_MAX_WAIT_MS: {
     schema: wholeNumber(0).default(0),
@@ -20,8 +18,6 @@ export const proxying = {
       'How long a request is held before it is answered with 503, Retry-After and the gate that holds it; 0: as long as its client stays connected.',
     reason: 'Hardly any crawler retries after a 503, and each has a time-out.',
     roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   PROXY_TUNNELS: {
     schema: z.enum(['yes', 'no']).default('no'),
@@ -29,8 +25,6 @@ export const proxying = {
       'Whether CONNECT is answered with a tunnel, one of a lane at a time; what is asked for within it is not seen and not judged.',
     reason: 'A tunnel hides paths and answers, so it promises less than every other way of Decorum.',
     roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   PROXY_CA: {
     schema: z.string().default(''),
@@ -38,8 +32,6 @@ export const proxying = {
       'Authority by which HTTPS is looked into: the folder that `decorum proxy ca` made, or `memory` for one that lasts as long as the process; empty: HTTPS is not looked into.',
     reason: 'Every client has to be told to trust it, so it is made by whoever runs the crawler.',
     roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
   },
   PROXY_HOSTS: {
     schema: z.string().default(''),
@@ -47,7 +39,5 @@ export const proxying = {
       'Hosts that may be asked for, with all names below them, separated by commas; empty: all. Everything else is refused.',
     reason: 'Browsers ask their makers for updates through any proxy.',
     roles: ['proxy'],
-    scope: 'process',
-    change: 'restart',
   },
 } as const satisfies Record<string, Setting>

@@ -1,8 +1,9 @@
 /** The properties of one setting, and the kinds of values. */
 import { z } from 'zod'
 
+export const PROCESSES = ['gateway', 'fetcher', 'console', 'permits', 'proxy'] as const
 /** The readers of a setting: the five kinds of process, and the command line (`decorum up`, `crawl`, `check` …). */
-export const ROLES = ['gateway', 'fetcher', 'console', 'permits', 'proxy', 'command'] as const
+export const ROLES = [...PROCESSES, 'command'] as const
 export type Role = (typeof ROLES)[number]
 
 export type Setting = {
@@ -14,14 +15,15 @@ export type Setting = {
   /** the reason for the default, in one sentence */
   reason: string
   roles: readonly Role[]
-  /** `fleet`: one value for all processes, from the fleet's document; `process`: each process has its own */
-  scope: 'fleet' | 'process'
-  /**
-   * How a running fleet applies another value. `live`: it affects only decisions from then on. `restart`: each process applies it when it
-   * starts. `identity`: processes that differ in it cannot share lanes, so all stop before it changes.
-   */
-  change: 'live' | 'restart' | 'identity'
+  /** how a running fleet applies another value, if all processes have one value, from the fleet's document; absent: each has its own */
+  fleet?: Change
 }
+
+/**
+ * `live`: it affects only decisions from then on. `restart`: each process applies it when it starts. `identity`: processes that differ in it
+ * cannot share lanes, so all stop before it changes.
+ */
+export type Change = 'live' | 'restart' | 'identity'
 
 /** A whole number within bounds. Every numeric setting uses this, so all of them describe a wrong value alike. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER) {

@@ -27,6 +27,10 @@ export class ByteInput {
     }
   }
 
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (let piece = await this.next(); piece !== undefined; piece = await this.next()) yield piece
+  }
+
   /** The first bytes, without consuming them: at least as many as requested, or all there are. */
   async peek(bytes: number): Promise<Buffer> {
     const pieces: Uint8Array[] = []

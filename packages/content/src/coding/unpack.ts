@@ -116,29 +116,31 @@ async function isPlain(coding: string, input: ByteInput): Promise<boolean> {
   if (!isReadable(sample)) return false
   if (coding === 'gzip' || coding === 'zstd') return true
   try {
-    if (coding === 'br') zlib.brotliDecompressSync(sample, { ...LITTLE, finishFlush: BROTLI_OPERATION_FLUSH })
-    else zlib.inflateRawSync(sample.subarray(isZlib(sample) ? 2 : 0), { ...LITTLE, finishFlush: Z_SYNC_FLUSH })
+    decodeStart(coding, sample, coding === 'br' ? BROTLI_OPERATION_FLUSH : Z_SYNC_FLUSH)
     return sample.length < SHORT_BYTES && isUtf8(sample) && !isEnded(coding, sample)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE'
   }
 }
-const LITTLE = { maxOutputLength: 64 * 1024 }
 const SHORT_BYTES = 64
+
+/** Decodes the first 64 KiB of brotli or deflate. @param finishFlush  that of zlib for a body that may be cut */
+function decodeStart(coding: string, body: Buffer, finishFlush?: number): void {
+  const options = { maxOutputLength: 64 * 1024, ...(finishFlush === undefined ? {} : { finishFlush }) }
+  if (coding === 'br') zlib.brotliDecompressSync(body, options)
+  else zlib.inflateRawSync(body.subarray(isZlib(body) ? 2 : 0), options)
+}
 
 function isEnded(coding: string, body: Buffer): boolean {
   try {
-    if (coding === 'br') zlib.brotliDecompressSync(body, LITTLE)
-    else zlib.inflateRawSync(body.subarray(isZlib(body) ? 2 : 0), LITTLE)
+    decodeStart(coding, body)
     return true
   } catch {
     return false
   }
 }
 
-const plain: Decoder = async function* (input) {
-  for (let piece = await input.next(); piece !== undefined; piece = await input.next()) yield piece
-}
+const plain: Decoder = (input) => input[Symbol.asyncIterator]()
 
 /** Unknown coding names are ignored if the body is readable without them. */
 async function* readable(
@@ -153,7 +155,7 @@ async function* readable(
       throw new ContentError('undecodable', `the content coding '${word.slice(0, 64)}' is not known`)
     }
     overlooked('coding-unknown')
-    yield* plain(input, overlooked)
+    yield* input
   } finally {
     await input.close()
   }

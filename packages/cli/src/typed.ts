@@ -1,0 +1,27 @@
+/** What is named on the command line: a URL, an origin, an agent. */
+import type { Agent, Agents } from '@decorum/config'
+import { type CrawlUrl, printable, readUrl } from '@decorum/protocol'
+import { UsageError } from './exit.ts'
+import { schemeHint } from './without-scheme.ts'
+
+/** @throws UsageError when it cannot be fetched, with the reason */
+export function readTarget(text: string): CrawlUrl {
+  const at = readUrl(text)
+  if (!('refused' in at)) return at
+  const shown = printable(text.slice(0, 200))
+  throw new UsageError(`'${shown}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`)
+}
+
+/** @param text  an origin, or any URL of it. @throws UsageError */
+export function readOrigin(text: string): string {
+  const at = readUrl(text)
+  if (!('refused' in at)) return at.origin
+  throw new UsageError(`'${printable(text)}' is no origin: ${at.refused}; write http(s)://host[:port]`)
+}
+
+/** @returns undefined when none is named. @throws UsageError that lists the known ones */
+export function agentNamed({ list, find }: Agents, name: string | undefined): Agent | undefined {
+  const found = name === undefined ? undefined : find(name)
+  if (found !== undefined || name === undefined) return found
+  throw new UsageError(`no agent is called '${name}'; DECORUM_AGENTS has ${list.map((one) => one.name).join(', ')}`)
+}

@@ -1,0 +1,19 @@
+/** Who makes a change, and why: recorded with it. */
+import { hostname, userInfo } from 'node:os'
+
+/** The options of every command that changes something for the fleet. */
+export type Accountable = { reason?: string; by?: string }
+
+/** The name recorded with a change unless another one is given: the user and the machine. */
+export function whoAmI(): string {
+  try {
+    return `${userInfo().username} on ${hostname()}`
+  } catch {
+    return `somebody on ${hostname()}` // the user of a container may have no name
+  }
+}
+
+export const recorded = ({ reason = '', by = '' }: Accountable): { by: string; reason: string } => ({
+  by: by.trim() || whoAmI(),
+  reason: reason.trim(),
+})
