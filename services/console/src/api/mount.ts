@@ -18,6 +18,7 @@ import { addIntake } from './mount-intake.ts'
 import { addOutcomes } from './mount-outcomes.ts'
 import { describeApi } from './openapi.ts'
 import type { ApiParts } from './parts.ts'
+import { changePolicy } from './policies.ts'
 import { forget, listReaders } from './readers.ts'
 import { changeStops, listStops } from './stops.ts'
 
@@ -41,7 +42,7 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 }
 
 /** The operator if the request names none: the login. */
-export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
+export const defaultBy = ({ who }: Pick<FastifyRequest, 'who'>): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   const api = scope.withTypeProvider<ByZod>()
@@ -103,10 +104,15 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({
     ...routes.forgetReader,
-    handler(request) {
-      const { params, query } = request
-      return forget(ledger, { ...query, ...params, by: query.by ?? defaultBy(request) })
-    },
+    handler: (request) => forget(ledger, request.params.group, request.query, defaultBy(request)),
+  })
+  api.route({
+    ...routes.setPolicy,
+    handler: (request) => changePolicy(parts, request.params.site, request.body, defaultBy(request)),
+  })
+  api.route({
+    ...routes.removePolicy,
+    handler: (request) => changePolicy(parts, request.params.site, request.query, defaultBy(request)),
   })
   api.route({
     ...routes.check,

@@ -32,10 +32,10 @@ const CHARTS = {
 let drawn = []
 let latest
 
-// The colours are in the style sheet: by name, or as the colour of a class.
+// A colour of the style sheet, as the canvas understands it.
 function colourOf(name) {
   const probe = document.createElement('i')
-  probe.className = `probe ${name}`
+  probe.style.color = `var(--${name})`
   root.append(probe)
   const { color } = getComputedStyle(probe)
   probe.remove()
@@ -80,9 +80,10 @@ function draw() {
 /** Puts new values into the charts that are drawn; an enlarged part stays enlarged. */
 function update() {
   for (const chart of drawn) {
-    const [first] = chart.data[0]
-    const isWhole = chart.scales.x.min <= first
+    const { min, max } = chart.scales.x
+    const isWhole = min <= chart.data[0][0] && max >= chart.data[0].at(-1)
     chart.setData(dataOf(chart.root.parentElement.dataset.chart), isWhole)
+    if (!isWhole) chart.redraw()
   }
 }
 
