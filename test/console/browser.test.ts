@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await ledger.announce({ id: 'g1', role: 'gateway', slots: 0 }, 60_000)
     await ledger.announce({ id: 'f1', role: 'fetcher', slots: 100 }, 60_000)
     await page.getByRole('heading', { name: 'Stalled' }).waitFor() // nobody takes the open lane
-    await page.locator('.chip.late').waitFor()
+    await page.locator('.chip.trouble', { hasText: 'late' }).waitFor()
     await page.getByRole('cell', { name: 'f1' }).waitFor()
     expect(chrome.complaints).toEqual([])
   })

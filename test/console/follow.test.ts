@@ -17,6 +17,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     for (let n = 0; n < 20; n += 1) await fleet.store(`http://${n}.example`, ['a'])
     await fleet.store(SITE, ['a'])
     await fleet.outcomes(['one'])
+    await fleet.ledger.changeCrawl({ name: 'news', change: { weight: 3 }, by: 'ann', reason: 'night' })
     await fleet.get('/v1/outcomes?group=g&waitMs=0') // makes a reader
     await fleet.ledger.announce({ id: 'f1', role: 'fetcher', slots: 100 }, 600_000)
     chrome = await browserForTest(Number(new URL(fleet.base).port))
@@ -35,7 +36,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   /** Resolves when the page has been brought up to date so many times from now on. */
   async function followed(page: Page, times = 2): Promise<void> {
     for (let n = 0; n < times; n += 1) {
-      const answer = await page.waitForResponse((one) => /\/(facts|overview)$/.test(one.url()))
+      const answer = await page.waitForResponse((one) => one.request().resourceType() === 'fetch')
       await answer.finished()
     }
     await page.evaluate('new Promise((resolve) => setTimeout(resolve, 50))')
@@ -45,6 +46,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   test.each([
     ['/', 'main a', 15],
     [`/origins/${encodeURIComponent(SITE)}`, '#content summary', 0],
+    ['/crawls/news', 'main button', 0],
   ])('%s: focus and scroll stay', async (path, selector, nth) => {
     const page = await open(path)
     const element = page.locator(selector).nth(nth)
@@ -78,6 +80,42 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await fleet.patch(SITE, { action: 'pause', reason: 'test' })
     await page.getByRole('heading', { name: 'Paused' }).waitFor()
     expect(await page.locator('.hand input[name=reason]').isVisible()).toBe(true)
+    expect(await page.locator('.hand input[name=reason]').inputValue()).toBe('half a sentence')
+    await page.close()
+  })
+
+  test('the actions of a crawl stand above its facts on a telephone, and follow its state while what is typed stays', async () => {
+    const page = await open('/crawls/news')
+    await page.setViewportSize({ width: 390, height: 800 })
+    for (const name of ['Pause', 'Set the weight', 'Cancel the crawl', 'Remove it from the list']) {
+      const box = await page.getByRole('button', { name }).boundingBox()
+      expect((box?.y ?? 800) + (box?.height ?? 0), name).toBeLessThan(800)
+    }
+    await page.getByLabel('Reason').fill('half a sentence')
+    await page.getByLabel('Weight').fill('7')
+    await page.getByLabel('Yes, cancel it').check()
+    await page.getByRole('button', { name: 'Pause' }).focus()
+    const change = { state: 'paused' as const }
+    await fleet.ledger.changeCrawl({ name: 'news', change, by: 'ben', reason: 'noise' })
+    await page.getByRole('heading', { name: 'Paused' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0)
+    expect(await focused(page)).toBe('Resume')
+    expect(await page.getByLabel('Reason').inputValue()).toBe('half a sentence')
+    expect(await page.getByLabel('Weight').inputValue()).toBe('7')
+    expect(await page.getByLabel('Yes, cancel it').isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Resume' }).click()
+    await page.getByText('Done: resume.').waitFor()
+    await followed(page)
+    expect(await page.getByText('Done: resume.').isVisible()).toBe(true)
+    await page.close()
+  })
+
+  test('a pause by somebody else brings the button that ends it', async () => {
+    const page = await open(`/origins/${encodeURIComponent('http://3.example')}`)
+    await page.getByText('Act on this origin').click()
+    await page.locator('.hand input[name=reason]').fill('half a sentence')
+    await fleet.patch('http://3.example', { action: 'pause', reason: 'they wrote' })
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
     expect(await page.locator('.hand input[name=reason]').inputValue()).toBe('half a sentence')
     await page.close()
   })

@@ -47,6 +47,13 @@ export { type PermitToken, readPermitTokens } from './permit-tokens.ts'
 export { readingSettings, readSettings, SettingsError, wrongSettings } from './read-settings.ts'
 export { brokenRelations } from './relations.ts'
 export { AUDIENCES, audienceOf, isSetting, SETTINGS, type SettingName, type SettingsOf, schemaOf } from './settings.ts'
-export { type Hours, readHours, readSitePolicies, type SitePolicies, type SitePolicy } from './site-policies.ts'
+export {
+  type Hours,
+  readHours,
+  readSitePolicies,
+  type SitePolicies,
+  type SitePolicy,
+  SitePolicyEntry,
+} from './site-policies.ts'
 export { type StoreOptions, type StoreSettings, storeOptions, storeSettings } from './store.ts'
 export { defaultOf, ROLES, type Role, type Setting, wholeNumber } from './table/setting.ts'

@@ -6,6 +6,7 @@ import { FastifyAdapter } from '@bull-board/fastify'
 import type { Queue } from '@decorum/protocol/bullmq'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_POLICY } from './access/guard.ts'
+import { totalsOf } from './pages/headline.ts'
 import { type Html, html } from './pages/html.ts'
 import type { FleetView } from './watch/fleet-view.ts'
 import { some } from './words.ts'
@@ -22,17 +23,11 @@ const BAR =
 
 /** An empty queue does not show how many URLs wait: the backlog is in lanes, and BullMQ carries batches before and after them. */
 function whereTheBacklogIs(view: FleetView): Html {
+  const { waiting, lanes, candidates, candidatesAreEstimated } = totalsOf(view)
   const sums =
     view.kind === 'unavailable'
       ? 'Redis does not answer.'
-      : `${some(
-          view.partitions.reduce((n, { waiting }) => n + waiting, 0),
-          'URL waits',
-          'URLs wait',
-        )} in ${some(
-          view.partitions.reduce((n, { lanes }) => n + lanes, 0),
-          'lane',
-        )}, ${view.intake.isEstimate ? 'about ' : ''}${some(view.intake.urls, 'URL')} in candidates.`
+      : `${some(waiting, 'URL waits', 'URLs wait')} in ${some(lanes, 'lane')}, ${candidatesAreEstimated ? 'about ' : ''}${some(candidates, 'URL')} in candidates.`
   return html`<p role="note" style="${BAR}">The backlog is in lanes, not in these queues, which carry batches to and from them. ${sums} <a href="/" style="color:inherit">Overview</a></p>`
 }
 

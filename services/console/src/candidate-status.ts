@@ -13,6 +13,7 @@ import {
   SEARCHED_URLS,
 } from '@decorum/ledger/views'
 import { type CrawlUrl, DEFAULT_CRAWL, type Outcome, outcomeOf } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { type Why, whyItWaits } from './why.ts'
 import { clock, count, day, length, some } from './words.ts'
 
@@ -54,55 +55,47 @@ export async function candidateStatus(ledger: LedgerWithViews, which: WhichCandi
   const lanes = await searchLanes(ledger, which)
   if (lanes.found.length > 0) return lanes
   const { id, at, crawl } = which
+  const url = at && at.origin + at.path
   const partitions = at === undefined ? [...ledger.tags.keys()] : [ledger.partitionOf(at.origin)]
-  const wanted = { ...(id === undefined ? {} : { id }), ...(at === undefined ? {} : { url: at.origin + at.path }) }
-  const storedIn = id === undefined ? [] : await ledger.storedIn(id, crawl)
-  if (id !== undefined && storedIn.length > 0)
-    return { found: [storedSomewhere(id, which, lanes.notKnown)], notKnown: '' }
-  const ended = await Promise.all(partitions.map((partition) => ledger.findOutcome(partition, crawl, wanted)))
-  const outcome = ended.find((one) => one !== undefined)
-  if (outcome !== undefined) return { found: [endedStatus(outcome)], notKnown: '' }
-  const note = at === undefined ? undefined : notedOutcome(await ledger.notesOf(at.origin), at.origin + at.path, id)
-  if (note !== undefined) return { found: [notedStatus(note)], notKnown: '' }
+  if (id !== undefined && (await ledger.storedIn(id, crawl)).length > 0)
+    return only({ state: 'stored', ...defined({ id, url }), sentence: storedWhere(at, lanes.notKnown) })
+  const outcomes = await Promise.all(
+    partitions.map((partition) => ledger.findOutcome(partition, crawl, defined({ id, url }))),
+  )
+  const ended = outcomes.find((outcome) => outcome !== undefined)
+  if (ended !== undefined) return only(endedStatus(ended))
+  const note = at && notedOutcome(await ledger.notesOf(at.origin), at.origin + at.path, id)
+  if (note !== undefined) return only(notedStatus(note))
   // For a search by id alone: there the URL is stored as the frontier wrote it
   const jobs =
     id === undefined
-      ? []
+      ? [{ found: false, complete: false }]
       : await Promise.all(partitions.map((partition) => ledger.findInJobs(partition, { id, crawl })))
   if (id !== undefined && jobs.some(({ found }) => found))
-    return {
-      found: [{ state: 'not-taken-in', id, sentence: 'in a job that no gateway has taken in yet' }],
-      notKnown: '',
-    }
+    return only({ state: 'not-taken-in', id, sentence: 'in a job that no gateway has taken in yet' })
   const notKnown = [
     lanes.notKnown,
-    jobs.some(({ complete }) => !complete) || id === undefined
-      ? 'jobs behind the first of those that wait for a gateway'
-      : '',
+    jobs.every(({ complete }) => complete) ? '' : 'jobs behind the first of those that wait for a gateway',
     `outcomes before the latest ${count(SEARCHED_OUTCOMES)} that are stored${at === undefined ? ', because its URL was not given' : ' and the latest notes of its origin'}`,
-  ].filter((part) => part !== '')
-  return { found: [], notKnown: `not looked at: ${notKnown.join(', ')}` }
+  ]
+  return { found: [], notKnown: `not looked at: ${notKnown.filter(Boolean).join(', ')}` }
 }
 
+const only = (status: CandidateStatus): Searched => ({ found: [status], notKnown: '' })
+
 async function searchLanes(ledger: LedgerWithViews, which: WhichCandidate): Promise<Searched> {
-  const { id, at, crawl } = which
+  const { id, at, crawl, agents } = which
   if (at === undefined) return id === undefined ? { found: [], notKnown: '' } : searchHeads(ledger, id, crawl)
-  const partition = ledger.partitionOf(at.origin)
-  const wanted = { path: at.path, crawl, ...(id === undefined ? {} : { id }) }
-  const passes = await Promise.all(
-    which.agents.map((agent) => ledger.findPending({ agent, origin: at.origin }, wanted)),
-  )
+  const { origin, path } = at
+  const wanted = { path, crawl, ...defined({ id }) }
+  const passes = await Promise.all(agents.map((agent) => ledger.findPending({ agent, origin }, wanted)))
   const found = passes.flatMap((pass) => pass.found)
-  const notKnown = passes.every(({ complete }) => complete)
-    ? ''
-    : `URLs behind the first ${count(SEARCHED_URLS)} of its lane`
+  const isComplete = passes.every(({ complete }) => complete)
+  const notKnown = isComplete ? '' : `URLs behind the first ${count(SEARCHED_URLS)} of its lane`
   if (found.length === 0) return { found: [], notKnown }
-  const [view, part, notes] = await Promise.all([
-    ledger.viewOrigin(at.origin, [...which.agents]),
-    ledger.viewPartition(partition),
-    ledger.notesOf(at.origin),
-  ])
-  return { found: found.map((one) => pendingStatus(one, view, part, notes)), notKnown }
+  const view = await ledger.viewOrigin(origin, [...agents])
+  const statuses = await pendingStatuses(ledger, found, view)
+  return { found: statuses, notKnown }
 }
 
 /** Without the lane of an id, the lanes that are in flight or due next are searched. */
@@ -115,19 +108,30 @@ async function searchHeads(ledger: LedgerWithViews, id: string, crawl: string): 
     const at = lists.flat().find(({ lane: { head } }) => head?.id === id && (head.crawl ?? DEFAULT_CRAWL) === crawl)
     if (at?.lane.head === undefined) continue
     const { lane, origin } = at
-    const [part, notes] = await Promise.all([ledger.viewPartition(partition), ledger.notesOf(lane.origin)])
-    const list = listOf(at.lane.head.priority, crawl)
     const head: PendingUrl = {
       agent: lane.agent,
       origin: lane.origin,
-      list,
+      list: listOf(at.lane.head.priority, crawl),
       entry: '',
       place: 0,
       pending: at.lane.head,
     }
-    return { found: [pendingStatus(head, origin, part, notes)], notKnown: '' }
+    return { found: await pendingStatuses(ledger, [head], origin), notKnown: '' }
   }
   return { found: [], notKnown }
+}
+
+/** @param found  pending URLs of one origin */
+async function pendingStatuses(
+  ledger: LedgerWithViews,
+  found: readonly PendingUrl[],
+  view: OriginView,
+): Promise<CandidateStatus[]> {
+  const [part, notes] = await Promise.all([
+    ledger.viewPartition(ledger.partitionOf(view.origin)),
+    ledger.notesOf(view.origin),
+  ])
+  return found.map((one) => pendingStatus(one, view, part, notes))
 }
 
 function pendingStatus(
@@ -137,26 +141,19 @@ function pendingStatus(
   notes: readonly Note[],
 ): CandidateStatus {
   const lane = view.lanes.find((one) => one.agent === agent)
-  const isHead = lane?.head?.id === pending.id && lane.head.crawl === pending.crawl
   const { id, path, priority, expiresAt } = pending
   const about = { id, url: origin + path, agent, priority, expiresAt }
   if (lane === undefined) return { ...about, state: 'pending', sentence: 'in its lane' }
-  const attempts = isHead ? lane.tries : (pending.attempts ?? 0)
-  if (isHead && lane.state === 'in-flight')
-    return { ...about, state: 'in-flight', before: 0, attempts, sentence: 'at a fetcher: its request is being made' }
-  if (isHead && lane.state === 'reserved')
-    return { ...about, state: 'reserved', before: 0, attempts, sentence: 'its order is on its way to a fetcher' }
-  const why = whyItWaits(lane, view, { ...part, now: view.now }, notes)
+  const isHead = lane.head?.id === pending.id && lane.head.crawl === pending.crawl
   const before = isHead ? 0 : Math.max(1, place)
-  const where = before === 0 ? 'next in its lane' : `in its lane behind ${some(before, 'URL')}`
-  return {
-    ...about,
-    state: 'pending',
-    before,
-    attempts,
-    why,
-    sentence: `${where}; the lane: ${why.sentence}${goesOn(why, view.now)}`,
-  }
+  const where = { ...about, before, attempts: isHead ? lane.tries : (pending.attempts ?? 0) }
+  if (isHead && lane.state === 'in-flight')
+    return { ...where, state: 'in-flight', sentence: 'at a fetcher: its request is being made' }
+  if (isHead && lane.state === 'reserved')
+    return { ...where, state: 'reserved', sentence: 'its order is on its way to a fetcher' }
+  const why = whyItWaits(lane, view, { ...part, now: view.now }, notes)
+  const inLane = isHead ? 'next in its lane' : `in its lane behind ${some(before, 'URL')}`
+  return { ...where, state: 'pending', why, sentence: `${inLane}; the lane: ${why.sentence}${goesOn(why, view.now)}` }
 }
 
 /** When its lane goes on, at the earliest; '' when nothing holds it, or only an operator can end the wait. */
@@ -165,23 +162,27 @@ function goesOn({ until }: Why, now: number): string {
   return `; it goes on in ${length(until - now)} at the earliest, ${until - now < AN_HOUR_MS ? clock(until) : day(until, now)}`
 }
 
-function storedSomewhere(id: string, { at }: WhichCandidate, notSearched: string): CandidateStatus {
-  const url = at === undefined ? {} : { url: at.origin + at.path }
-  const where =
-    at === undefined
-      ? 'in which lane is not known: give its URL'
-      : notSearched === ''
-        ? 'but not in the lane of this URL'
-        : `in its lane behind at least ${count(SEARCHED_URLS)} others`
-  return { state: 'stored', id, ...url, sentence: `it is stored, ${where}` }
+function storedWhere(at: CrawlUrl | undefined, notSearched: string): string {
+  if (at === undefined) return 'it is stored, in which lane is not known: give its URL'
+  if (notSearched === '') return 'it is stored, but not in the lane of this URL'
+  return `it is stored, in its lane behind at least ${count(SEARCHED_URLS)} others`
 }
 
 function endedStatus(outcome: Outcome): CandidateStatus {
-  const { id, url, agent, attempts, kind } = outcome
-  const reason = 'reason' in outcome ? ` (${outcome.reason})` : 'status' in outcome ? ` (${outcome.status})` : ''
-  const sentence = `it has ended: ${kind}${reason}, ${day(outcome.at)}`
-  return { state: 'ended', id, url, agent, attempts, outcome, sentence }
+  const { id, url, agent, attempts, kind, at } = outcome
+  const how = 'reason' in outcome ? outcome.reason : 'status' in outcome ? outcome.status : undefined
+  return {
+    state: 'ended',
+    id,
+    url,
+    agent,
+    attempts,
+    outcome,
+    sentence: `it has ended: ${kind}${asCause(how)}, ${day(at)}`,
+  }
 }
+
+const asCause = (how: string | number | undefined): string => (how === undefined ? '' : ` (${how})`)
 
 type OutcomeNote = Extract<Note, { what: 'outcome' }>
 
@@ -192,11 +193,13 @@ const notedOutcome = (notes: readonly Note[], url: string, id: string | undefine
       note.what === 'outcome' && note.url === url.slice(0, NOTED_CHARS) && (id ?? note.id) === note.id,
   )
 
-function notedStatus({ id, url, agent, kind, reason, status, at }: OutcomeNote): CandidateStatus {
-  const how = reason ?? status
-  const sentence = `it has ended: ${kind}${how === undefined ? '' : ` (${how})`}, noted on ${day(at)}`
-  return { state: 'ended', id, url, agent, sentence }
-}
+const notedStatus = ({ id, url, agent, kind, reason, status, at }: OutcomeNote): CandidateStatus => ({
+  state: 'ended',
+  id,
+  url,
+  agent,
+  sentence: `it has ended: ${kind}${asCause(reason ?? status)}, noted on ${day(at)}`,
+})
 
 export type CancelAnswer =
   | { kind: 'cancelled'; outcome: Outcome }
@@ -217,15 +220,8 @@ export async function cancelCandidate(
     const one = await findOne(ledger, which)
     if (one === undefined) continue
     const { id, path, attempts = 0, crawl, meta } = one.pending
-    const about = {
-      id,
-      url: one.origin + path,
-      agent: one.agent,
-      at: ledger.wall(ledger.partitionOf(one.origin)),
-      attempts,
-      crawl,
-      meta,
-    }
+    const at = ledger.wall(ledger.partitionOf(one.origin))
+    const about = { id, url: one.origin + path, agent: one.agent, at, attempts, crawl, meta }
     const outcome = outcomeOf(about, { kind: 'refused', reason: 'cancelled' })
     const answer = await ledger.cancel(one, outcome)
     if (answer === 'cancelled') return { kind: answer, outcome }
@@ -242,19 +238,14 @@ async function findOne(
   const lanes =
     at === undefined ? await lanesOf(ledger, id, crawl) : agents.map((agent) => ({ agent, origin: at.origin }))
   for (const lane of lanes) {
-    const wanted = { id, crawl, ...(at === undefined ? {} : { path: at.path }) }
-    const { found } = await ledger.findPending(lane, wanted, WHOLE_LANE)
+    const { found } = await ledger.findPending(lane, { id, crawl, ...defined({ path: at?.path }) }, WHOLE_LANE)
     if (found[0] !== undefined) return found[0]
   }
   return undefined
 }
 
 /** The lane of an id without a known URL, if it is next there. */
-async function lanesOf(
-  ledger: LedgerWithViews,
-  id: string,
-  crawl: string,
-): Promise<{ agent: string; origin: string }[]> {
+async function lanesOf(ledger: LedgerWithViews, id: string, crawl: string) {
   const { found } = await searchHeads(ledger, id, crawl)
   return found.flatMap(({ agent, url }) =>
     agent === undefined || url === undefined ? [] : [{ agent, origin: new URL(url).origin }],

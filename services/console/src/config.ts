@@ -1,13 +1,11 @@
 /** The settings of the console, read once from its environment. The settings themselves are in @decorum/config. */
 import {
-  type Agents,
   agentsOf,
   entriesOf,
   inheritedCrawls,
   isLoopback,
   readSettings,
   type SettingsOf,
-  type StoreSettings,
   schemaOf,
   storeSettings,
   wrongSettings,
@@ -31,27 +29,10 @@ export type Times = {
 /** Proxies cut streams that are silent for 30 to 60 s; the largest body arrives within a minute over 2 Mbit/s. */
 export const TIMES: Times = { heartbeatMs: 15_000, requestDeadlineMs: 60_000 }
 
-export type ConsoleConfig = Times & {
-  redisUrl: string
-  partitions: number
-  agents: Agents
-  /** the contact of the crawler's operator; '' when it is not set */
-  contact: string
-  outcomesLimit: number
-  leaseMs: number
-  quarantineMs: number
-  host: string
-  port: number
-  logLevel: 'silent' | 'error' | 'warn' | 'info' | 'debug'
-  content: { archiveDir: string; crawls: string; contentToken: string | undefined; store: StoreSettings | undefined }
-  /** proxies whose X-Forwarded-For counts */
-  trustedProxies: string[]
-  /** undefined: no password is needed, and only loopback names are answered */
-  login: Login | undefined
-}
+export type ConsoleConfig = ReturnType<typeof readConfig>
 
 /** @throws SettingsError naming each wrong variable and what is expected. */
-export function readConfig(env: Record<string, string | undefined>): ConsoleConfig {
+export function readConfig(env: Record<string, string | undefined>) {
   const c = readSettings(Settings, env)
   if (!isLoopback(c.HOST) && c.CONSOLE_PASSWORD === undefined) {
     throw wrongSettings(`CONSOLE_PASSWORD: is needed when the console listens beyond loopback (HOST=${c.HOST})`)
@@ -60,6 +41,7 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
     redisUrl: c.REDIS_URL,
     partitions: c.DECORUM_PARTITIONS,
     agents: agentsOf(c),
+    /** the contact of the crawler's operator; '' when it is not set */
     contact: c.DECORUM_CONTACT ?? '',
     outcomesLimit: c.OUTCOMES_LIMIT,
     leaseMs: c.LEASE_MS,
@@ -74,7 +56,9 @@ export function readConfig(env: Record<string, string | undefined>): ConsoleConf
       contentToken: c.CONTENT_TOKEN,
       store: c.S3_ENDPOINT === '' || c.S3_ACCESS_KEY_ID === undefined ? undefined : storeSettings(c),
     },
+    /** proxies whose X-Forwarded-For counts */
     trustedProxies: entriesOf(c.CONSOLE_TRUSTED_PROXIES),
+    /** undefined: no password is needed, and only loopback names are answered */
     login: loginOf(c),
   }
 }

@@ -9,7 +9,7 @@ import { takeOverDelays } from '@decorum/config'
 import { aboutThisProcess, BUILD, type Joined, startJoined, VERSION } from '@decorum/config/fleet-config'
 import { connectLink, linkTo, type RedisLink } from '@decorum/ledger'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
-import { CANDIDATES, ORDERS, OUTCOME_KINDS, queueOptions, systemClock } from '@decorum/protocol'
+import { CANDIDATES, ORDERS, queueOptions, systemClock } from '@decorum/protocol'
 import { Queue } from '@decorum/protocol/bullmq'
 import {
   endIfUnfit,
@@ -137,7 +137,7 @@ async function sample(ledger: LedgerWithViews, view: () => Promise<FleetView>, p
   // For the last hours: gateways do the same, and the first process takes the sample
   await Promise.allSettled(ledger.tags.map((_, partition) => ledger.sample(partition)))
   if (seen.away > 0) return
-  const { outcomes } = totalsOf(seen.partitions, OUTCOME_KINDS)
+  const { outcomes } = totalsOf(seen)
   const at = systemClock.monotonic()
   pace.add(outcomes, at)
   pace.addCrawls(seen.crawls, at)

@@ -10,7 +10,7 @@ import { addApi } from './api/mount.ts'
 import { BODY_MAX_BYTES } from './api/mount-intake.ts'
 import { type ApiParts, unavailable } from './api/parts.ts'
 import { addBoard } from './board.ts'
-import { headlineOf } from './pages/headline.ts'
+import { headline } from './pages/headline.ts'
 import { addPages } from './pages/pages.ts'
 import type { FleetView } from './watch/fleet-view.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
@@ -67,7 +67,7 @@ function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, view
     const message = 'candidates wait, and no gateway has announced itself within the last 5 s'
     return reply.code(503).send({ status: 'waiting', message, candidates })
   })
-  const judge = async () => headlineOf(await view(), config.outcomesLimit)
+  const judge = async () => headline(await view(), config.outcomesLimit)
   const metrics = addFleetMetrics(registry ?? new Registry(), ledger, judge)
   server.get('/metrics', { config: { access: 'read' } }, async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.metrics()),

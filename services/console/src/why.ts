@@ -56,19 +56,17 @@ export function whyItWaits(
     closed.push({ gate: heldBy, until: due })
   const [last] = closed
   if (last !== undefined) {
-    const sentences = closed.map(({ gate }) => WORDS[gate](origin, part.stopped, notes))
-    return { state: STATES[last.gate], sentence: sentences.join('; and '), ...byItself(last) }
+    const sentences = closed.map(({ gate }) => GATES[gate][1](origin, part.stopped, notes))
+    return { state: GATES[last.gate][0], sentence: sentences.join('; and '), ...byItself(last) }
   }
-  if (lane.state === 'idle') {
-    return due > now
-      ? { state: 'idle', sentence: 'no URL waits; a new one would wait for the rest of the delay', until: due }
-      : { state: 'idle', sentence: 'no URL waits' }
-  }
+  if (lane.state === 'idle' && due <= now) return { state: 'idle', sentence: 'no URL waits' }
+  if (lane.state === 'idle')
+    return { state: 'idle', sentence: 'no URL waits; a new one would wait for the rest of the delay', until: due }
   return due <= now ? isDue(now - due) : { ...delayed(lane, origin), until: due }
 }
 
 /** When a lane is due, in a word or two for a narrow column. */
-export function dueIn(lane: LaneView, why: Why, now: Instant): string {
+export function dueIn(lane: { due?: Instant | undefined }, why: Why, now: Instant): string {
   if (why.state === 'in flight') return '–'
   if (why.until === undefined && BY_HAND.has(why.state)) return 'by hand'
   if (why.until === undefined && why.state === 'robots') return 'not known'
@@ -82,55 +80,39 @@ const CHECKED_AGAIN: ReadonlySet<Gate | LedgerGate> = new Set(['crawl-held', 'ro
 const byItself = ({ gate, until }: { gate: Gate | LedgerGate; until: Instant }): { until?: Instant } =>
   isForever(until) || CHECKED_AGAIN.has(gate) ? {} : { until }
 
-const STATES: Record<Gate | LedgerGate, WaitState> = {
-  'startup-hold': 'startup-hold',
-  stopped: 'stopped',
-  paused: 'paused',
-  'back-off': 'back-off',
-  'visiting-hours': 'visiting hours',
-  budget: 'budget',
-  'crawl-held': 'paused',
-  blocked: 'blocked',
-  'robots-in-flight': 'robots',
-  'robots-unreachable': 'robots',
-  'rules-changed': 'robots',
-  refetch: 'robots',
-  'lane-busy': 'delay',
-  'pace-group': 'delay',
-  pool: 'due',
-  share: 'due',
-  'unknown-agent': 'startup-hold',
-  egress: 'startup-hold',
-}
-
 type Words = (origin: OriginView, allStopped: string | undefined, notes: readonly Note[]) => string
 
-const WORDS: Record<Gate | LedgerGate, Words> = {
-  'startup-hold': () => 'all is held: leases from before the restart of Redis may still be out',
-  stopped: (_, why) => `an emergency stop is in force${why === undefined ? '' : `: ${why}`}`,
-  paused: ({ paused }) => `paused by the operator${paused === undefined ? '' : `: ${paused.reason}`}`,
-  'back-off': (origin, _, notes) => `backing off: ${causeOf(origin, notes)}`,
-  'visiting-hours': ({ policy }) => waitsForHours(policy),
-  budget: ({ policy }) => waitsForBudget(policy),
-  'crawl-held': () => 'its crawl is paused, or nobody reads the outcomes of its crawl',
-  blocked: ({ blocked }) => `blocked by the operator: ${blocked?.reason ?? ''}; its URLs end as refused`,
-  'robots-in-flight': () => 'its robots.txt is being fetched',
-  'robots-unreachable': () => 'waits: its robots.txt is unreachable, and will be fetched again',
-  'rules-changed': () => 'its robots.txt has changed: the next URL is judged again',
-  refetch: () => 'its robots.txt is fetched again first',
-  'lane-busy': () => 'waits for its turn',
-  'pace-group': () => 'waits for its turn in its pace group',
-  share: () => 'waits for a slot: its crawl or its domain has its share of them, and others need the rest',
-  pool: () => 'waits for a worker of its pool to ask for orders',
-  'unknown-agent': () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
-  egress: () => 'waits for egress: the proxy or the local address of its agent failed (EGRESS)',
+/** The state of a lane that a gate holds, and why. */
+const GATES: Record<Gate | LedgerGate, readonly [WaitState, Words]> = {
+  'startup-hold': ['startup-hold', () => 'all is held: leases from before the restart of Redis may still be out'],
+  stopped: ['stopped', (_, why) => `an emergency stop is in force${why === undefined ? '' : `: ${why}`}`],
+  paused: ['paused', ({ paused }) => `paused by the operator${paused === undefined ? '' : `: ${paused.reason}`}`],
+  'back-off': ['back-off', (origin, _, notes) => `backing off: the site ${causeOf(origin, notes)}`],
+  'visiting-hours': ['visiting hours', ({ policy }) => waitsForHours(policy)],
+  budget: ['budget', ({ policy }) => waitsForBudget(policy)],
+  'crawl-held': ['paused', () => 'its crawl is paused, or nobody reads the outcomes of its crawl'],
+  blocked: ['blocked', ({ blocked }) => `blocked by the operator: ${blocked?.reason ?? ''}; its URLs end as refused`],
+  'robots-in-flight': ['robots', () => 'its robots.txt is being fetched'],
+  'robots-unreachable': ['robots', () => 'waits: its robots.txt is unreachable, and will be fetched again'],
+  'rules-changed': ['robots', () => 'its robots.txt has changed: the next URL is judged again'],
+  refetch: ['robots', () => 'its robots.txt is fetched again first'],
+  'lane-busy': ['delay', () => 'waits for its turn'],
+  'pace-group': ['delay', () => 'waits for its turn in its pace group'],
+  share: ['due', () => 'waits for a slot: its crawl or its domain has its share of them, and others need the rest'],
+  pool: ['due', () => 'waits for a worker of its pool to ask for orders'],
+  'unknown-agent': [
+    'startup-hold',
+    () => 'waits for a process that knows its agent: DECORUM_AGENTS differs within the fleet',
+  ],
+  egress: ['startup-hold', () => 'waits for egress: the proxy or the local address of its agent failed (EGRESS)'],
 }
 
-const CAUSES = {
-  'asked-for-less': 'the site asked for less (429 or 503)',
-  'asked-to-wait': 'the site asked to wait (Retry-After)',
-  'turned-away': 'the site turned requests away (403)',
-  'no-answer': 'the site did not answer',
+/** What the site did, for sentences that begin with it. */
+export const BACK_OFF_CAUSES: Record<Extract<Note, { what: 'back-off' }>['cause'], string> = {
+  'asked-for-less': 'asked for less (429 or 503)',
+  'asked-to-wait': 'asked to wait (Retry-After)',
+  'turned-away': 'turned requests away (403)',
+  'no-answer': 'did not answer',
 }
 
 /** Failures count from the latest answer that asked for less; without a note the two kinds of failure are indistinguishable. */
@@ -138,8 +120,9 @@ function causeOf({ backOff, failures = 0 }: OriginView, notes: readonly Note[]):
   const note = notes.find((one) => one.what === 'back-off')
   const inARow = failures > 0 ? failures : (backOff?.incidents ?? 0)
   const times = inARow > 1 ? `, ${count(inARow)} times in a row` : ''
-  if (note !== undefined) return CAUSES[note.cause] + (note.cause === 'asked-to-wait' ? '' : times)
-  return (failures > 0 ? 'the site turned requests away (403) or did not answer' : CAUSES['asked-for-less']) + times
+  if (note !== undefined) return BACK_OFF_CAUSES[note.cause] + (note.cause === 'asked-to-wait' ? '' : times)
+  const causes = failures > 0 ? (['turned-away', 'no-answer'] as const) : (['asked-for-less'] as const)
+  return causes.map((cause) => BACK_OFF_CAUSES[cause]).join(' or ') + times
 }
 
 function waitsForHours(policy: OriginView['policy']): string {

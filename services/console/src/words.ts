@@ -15,15 +15,18 @@ export function length(ms: number): string {
   return pair(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
-/** 1 234 567, with thin spaces, and never with many decimals. */
+/** 1 234 567, with narrow spaces at which no line breaks, and never with many decimals. */
 export function count(n: number): string {
-  return String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u2009')
+  return String(Math.round(n)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
 }
 
 /** '1 URL', '2 URLs' */
 export function some(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${Math.round(n) === 1 ? one : many}`
 }
+
+/** With a capital letter. */
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** 14:03:22 UTC */
 export const clock = (at: number): string => `${new Date(at).toISOString().slice(11, 19)} UTC`

@@ -5,7 +5,6 @@ import type { FleetView } from '@decorum/console/inside'
 import { headline, recentOf, TROUBLES, totalsOf } from '@decorum/console/inside'
 import { type Crawl, type Member, type Reader, USUAL } from '@decorum/ledger'
 import type { Intake, PartitionView, Sample } from '@decorum/ledger/views'
-import { OUTCOME_KINDS } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
 const now = 1_800_000_000_000
@@ -18,48 +17,26 @@ function part(over: Partial<PartitionView> = {}): PartitionView {
   return { tag: '{decorum:0}', now, lanes: 0, due: 0, inFlight: 0, waiting: 0, unread: 0, counts: {}, ...over }
 }
 
-function at(
+const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
+type Seen = Extract<FleetView, { kind: 'seen' }>
+const viewOf = (partitions: PartitionView[], over: Partial<Seen> = {}): Seen => ({
+  ...{ kind: 'seen', at: now, partitions, away: 0, lanes: [], members: fleet, readers: [], otherReaders: [] },
+  ...{ crawls: [], intake: NONE, recent: {} },
+  ...over,
+})
+
+const at = (
   partitions: PartitionView[],
   members = fleet,
   perMinute?: number,
   limit = 1_000_000,
   away = 0,
   readers: Reader[] = [],
-) {
-  const look: FleetView = {
-    kind: 'seen',
-    at: now,
-    partitions,
-    away,
-    lanes: [],
-    members,
-    readers,
-    otherReaders: [],
-    crawls: [],
-    intake: NONE,
-    recent: { perMinute },
-  }
-  return headline(look, totalsOf(partitions, OUTCOME_KINDS), limit)
-}
-const NONE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
+) => headline(viewOf(partitions, { away, members, readers, recent: { perMinute } }), limit)
 
 /** The same with candidates that no gateway has taken in. */
-function withQueue(partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) {
-  const look: FleetView = {
-    kind: 'seen',
-    at: now,
-    partitions,
-    away: 0,
-    lanes: [],
-    members,
-    readers: [],
-    otherReaders: [],
-    crawls: [],
-    intake,
-    recent: { takenIn },
-  }
-  return headline(look, totalsOf(partitions, OUTCOME_KINDS, intake), 1_000_000)
-}
+const withQueue = (partitions: PartitionView[], intake: Intake, takenIn?: number, members = fleet) =>
+  headline(viewOf(partitions, { members, intake, recent: { takenIn } }), 1_000_000)
 
 test('candidates that no gateway has taken in are counted, and nobody says that there is nothing to do', () => {
   const intake = { jobs: 57, urls: 57, isEstimate: false, paused: [], oldestMs: 500 }
@@ -84,7 +61,7 @@ test('candidates that have waited for ten seconds while none is taken in are tro
     code: 'not-taken-in',
     title: 'Nothing is taken in',
     sentence:
-      '3 URLs wait in 2 lanes, about 5\u2009700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
+      '3 URLs wait in 2 lanes, about 5\u202f700 URLs in the queue of candidates. The oldest candidate was added 12 s ago, and no gateway takes any in.',
   })
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake, 400).tone).toBe('polite')
   expect(withQueue([part({ waiting: 3, lanes: 2 })], intake).tone).toBe('polite')
@@ -98,6 +75,23 @@ test('when every lane waits for its delay it reads "polite, not stalled", with t
     title: 'Polite, not stalled',
     sentence: '312 URLs wait in 40 lanes, each until its lane is due. The next lane is due in 0.8 s.',
   })
+})
+
+test('lanes that wait for somebody are not said to be due', () => {
+  const lane = {
+    agent: 'bot',
+    origin: 'http://a.example',
+    waiting: 3,
+    state: 'waiting' as const,
+    tries: 0,
+    due: now + 9,
+  }
+  const closed = [{ gate: 'crawl-held' as const, until: now + 60_000 }]
+  const origin = { origin: 'http://a.example', version: 1, state: {}, delays: [], lanes: [], now }
+  const lanes = [{ partition: 0, lane: { ...lane, closed }, origin }]
+  expect(headline(viewOf([part({ waiting: 3, lanes: 1, nextDue: now + 9 })], { lanes }), 10).sentence).toBe(
+    '3 URLs wait in 1 lane. The next lane: its crawl is paused, or nobody reads the outcomes of its crawl.',
+  )
 })
 
 test('a master that is away is trouble, and the sentence says whose', () => {
@@ -209,15 +203,10 @@ test('another crawl that waits for its reader is named, and is no trouble while 
   })
   const say = (crawls: Crawl[], otherReaders: Reader[] = []) => {
     const partitions = [part({ waiting: 9, lanes: 9, nextDue: now + 10 })]
-    const look: FleetView = {
-      ...{ kind: 'seen', at: now, partitions, away: 0, lanes: [], members: fleet, readers: [], otherReaders, crawls },
-      intake: NONE,
-      recent: {},
-    }
-    return headline(look, totalsOf(partitions, OUTCOME_KINDS), 10)
+    return headline(viewOf(partitions, { otherReaders, crawls }), 10)
   }
   const text =
-    "The crawl 'news' has paused until its reader 'old' has worked through 10 outcomes that it has not acknowledged."
+    "The crawl 'news' has paused until the reader 'old' has worked through 10 outcomes that it has not acknowledged."
   expect(say([crawl('news')], [reader])).toEqual({
     tone: 'trouble',
     code: 'crawl-waits',
@@ -228,7 +217,7 @@ test('another crawl that waits for its reader is named, and is no trouble while 
     "The reader 'old' was last seen 2 h ago, and the crawl 'news' has paused because of 10 outcomes that it has not acknowledged. Start it again, or forget it: decorum outcomes --forget --group old --crawl news.",
   )
   expect(say([crawl('news'), crawl('more')], [{ ...reader, crawl: 'more' }]).sentence).toBe(
-    "10 outcomes of the crawl 'news' lie unread, so it has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",
+    "10 outcomes lie unread, and the crawl 'news' has paused: a consumer group must read and acknowledge them. So do 1 other crawl.",
   )
   for (const fine of [{ waiting: 0 }, { unreadInOne: 9, unread: 12 }])
     expect(say([crawl('default'), crawl('news', fine)], [reader]).title).toBe('Polite, not stalled')
@@ -271,7 +260,7 @@ test('what happened lately is read from the samples of the ledger', () => {
 
 test('a Redis that does not answer is trouble, in its own words', () => {
   const look: FleetView = { kind: 'unavailable', at: now, why: 'connect ECONNREFUSED' }
-  expect(headline(look, totalsOf([], OUTCOME_KINDS), 1)).toEqual({
+  expect(headline(look, 1)).toEqual({
     tone: 'trouble',
     code: 'redis-away',
     title: 'Redis does not answer',
@@ -280,10 +269,8 @@ test('a Redis that does not answer is trouble, in its own words', () => {
 })
 
 test('outcomes are summed over kinds and partitions; other counts are left out', () => {
-  const totals = totalsOf(
-    [part({ counts: { fetched: 3, parked: 100 } }), part({ counts: { failed: 2, disallowed: 1 } })],
-    OUTCOME_KINDS,
-  )
+  const partitions = [part({ counts: { fetched: 3, parked: 100 } }), part({ counts: { failed: 2, disallowed: 1 } })]
+  const totals = totalsOf(viewOf(partitions))
   expect(totals.outcomes).toBe(6)
 })
 

@@ -42,6 +42,18 @@ test('what opens by hand alone says so', () => {
   )
 })
 
+test.each([
+  ['visiting hours', 'Outside its visiting hours'],
+  ['budget', 'Its requests for today are spent'],
+] as const)('an origin that waits for its %s is not said to have nothing to do', (state, title) => {
+  const waiting = lane({ state, sentence: 'waits', until: now + 60_000 })
+  expect(originHeadline(origin(waiting))).toEqual({
+    tone: 'halted',
+    title,
+    sentence: 'Waits; for another 1 min. 1 URL waits.',
+  })
+})
+
 test('an origin with nothing to do is calm', () => {
   const idle = lane({ state: 'idle', sentence: 'no URL waits' }, 0)
   expect(originHeadline(origin(idle))).toEqual({ tone: 'calm', title: 'Nothing waits', sentence: 'No URL waits.' })

@@ -34,7 +34,7 @@ test('lengths of time read as a person says them', () => {
 })
 
 test('counts are grouped by three and agree with their noun', () => {
-  expect(count(1_234_567)).toBe('1\u2009234\u2009567')
+  expect(count(1_234_567)).toBe('1\u202f234\u202f567')
   expect([some(1, 'URL'), some(0, 'URL'), some(2, 'lane')]).toEqual(['1 URL', '0 URLs', '2 lanes'])
 })
 

@@ -1,7 +1,7 @@
 /** `decorum status top`: the state of the fleet, redrawn every second on a terminal; on a pipe, printed once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import { type TerminalView, terminalView } from '@decorum/console/status'
+import { type FleetStatus, fleetStatus } from '@decorum/console/status'
 import type { Member } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { printable } from '@decorum/protocol'
@@ -25,13 +25,13 @@ export async function top({ json, every }: TopOptions): Promise<ExitCode> {
   })
 }
 
-type Viewing = () => Promise<TerminalView & { perSecond: number | undefined }>
+type Viewing = () => Promise<FleetStatus & { perSecond: number | undefined }>
 
 /** A view of the fleet, and the outcomes per second since the previous one. */
 function viewOf(ledger: LedgerWithViews, outcomesLimit: number): Viewing {
   let before: { at: number; outcomes: number } | undefined
   return async () => {
-    const seen = await terminalView(ledger, outcomesLimit)
+    const seen = await fleetStatus(ledger, outcomesLimit)
     const now = { at: performance.now(), outcomes: seen.totals.outcomes }
     const elapsed = before === undefined ? 0 : (now.at - before.at) / 1_000
     const perSecond =

@@ -4,6 +4,7 @@ import type { Agents } from '@decorum/config'
 import { thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, OperationRecord } from '@decorum/ledger/views'
 import { abortAfter, isForever, systemClock } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { Problem } from '@decorum/runtime/http-api'
 import { OPERATIONS, type Operation } from './answers.ts'
 import type { Action } from './questions.ts'
@@ -22,7 +23,8 @@ export async function act(
   action: Action,
   by: string,
 ): Promise<{ dropped?: number } | Problem> {
-  const keys = agents.list.map((agent) => agent.key)
+  const keys = keysOf(agents, 'agent' in action ? action.agent : undefined)
+  if (keys instanceof Problem) return keys
   const base = { origin, by: action.by ?? by, reason: action.reason }
   switch (action.action) {
     case 'pause':
@@ -31,11 +33,10 @@ export async function act(
       const { now } = await ledger.viewOrigin(origin, [])
       const until = endOf(action, now)
       if (until instanceof Problem) return until
-      if (action.action !== 'delay') {
-        await ledger.operate({ ...base, action: action.action, ...(until === undefined ? {} : { until }) }, keys)
-      } else if (until !== undefined) {
+      if (action.action !== 'delay')
+        await ledger.operate({ ...base, action: action.action, ...defined({ until }) }, keys)
+      else if (until !== undefined)
         await ledger.operate({ ...base, action: 'delay', delayMs: action.delayMs, until }, keys)
-      }
       return {}
     }
     case 'restore-delay':
@@ -50,11 +51,8 @@ export async function act(
     case 'refetch':
       await ledger.operate({ ...base, action: action.action }, keys)
       return {}
-    case 'drop': {
-      const only = action.agent === undefined ? undefined : agents.find(action.agent)
-      if (action.agent !== undefined && only === undefined) return unknownAgent(agents)
-      return drop(ledger, only === undefined ? keys : [only.key], base)
-    }
+    case 'drop':
+      return drop(ledger, keys, base)
     default:
       return action satisfies never
   }
@@ -82,8 +80,15 @@ function endOf({ until, forMs }: { until?: number | undefined; forMs?: number | 
   return new Problem(400, 'bad-request', 'until: has passed already')
 }
 
-export function unknownAgent(agents: Agents): Problem {
-  const known = agents.list.map((agent) => agent.name).join(', ')
+/** Keys of the agent with this name, or of all. */
+export function keysOf(agents: Agents, name: string | undefined): string[] | Problem {
+  if (name === undefined) return agents.list.map(({ key }) => key)
+  const agent = agents.find(name)
+  return agent === undefined ? unknownAgent(agents) : [agent.key]
+}
+
+export function unknownAgent({ list }: Pick<Agents, 'list'>): Problem {
+  const known = list.map((agent) => agent.name).join(', ')
   return new Problem(400, 'unknown-agent', `agent: there is ${known}`)
 }
 
@@ -122,14 +127,18 @@ function operationsOf({
   return [
     {
       at,
-      ...(origin === '' ? {} : { origin }),
       action,
       by,
       reason,
-      ...(ENDS.has(action) && !isForever(until) ? { until } : {}),
-      ...(action === 'delay' ? { delayMs: Number(value) } : {}),
-      ...(action === 'drop' ? { dropped: Number(value) } : {}),
-      ...(crawl === undefined || group === undefined ? {} : { crawl, group, unread: Number(value) }),
+      ...defined({
+        origin: origin || undefined,
+        until: ENDS.has(action) && !isForever(until) ? until : undefined,
+        delayMs: action === 'delay' ? Number(value) : undefined,
+        dropped: action === 'drop' ? Number(value) : undefined,
+        unread: action === 'forget-reader' ? Number(value) : undefined,
+        crawl,
+        group,
+      }),
     },
   ]
 }

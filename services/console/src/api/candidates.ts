@@ -2,17 +2,16 @@
 import type { Agents } from '@decorum/config'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import type { CrawlUrl, Outcome } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { Problem } from '@decorum/runtime/http-api'
 import { type CandidateStatus, cancelCandidate, candidateStatus } from '../candidate-status.ts'
-import { unknownAgent } from './act.ts'
+import { keysOf } from './act.ts'
 
 export type CandidateRequest = { id: string; url?: CrawlUrl | undefined; agent?: string | undefined; crawl: string }
 
 function whichOf(agents: Agents, { id, url, agent, crawl }: CandidateRequest) {
-  const only = agent === undefined ? undefined : agents.find(agent)
-  if (agent !== undefined && only === undefined) return unknownAgent(agents)
-  const keys = only === undefined ? agents.list.map(({ key }) => key) : [only.key]
-  return { id, agents: keys, crawl, ...(url === undefined ? {} : { at: url }) }
+  const keys = keysOf(agents, agent)
+  return keys instanceof Problem ? keys : { id, agents: keys, crawl, ...defined({ at: url }) }
 }
 
 export async function reportCandidate(

@@ -5,6 +5,7 @@ import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
 import { delayOwed, tokensOf } from '@decorum/politeness'
 import type { CrawlUrl } from '@decorum/protocol'
 import { type Copy, type Judgement, judge, needsRules, parseRobots, policies, type RobotsTxt } from '@decorum/robots'
+import { defined } from '@decorum/runtime'
 import { robotsWord, whyItWaits } from '../why.ts'
 import { length } from '../words.ts'
 import type { CheckAnswer } from './answers.ts'
@@ -39,7 +40,7 @@ export async function check(ledger: LedgerWithViews, agent: Agent, { origin, pat
       ...siteDelay(rules, agent),
     },
     lane: { ...lane, why: whyItWaits(lane, view, { ...part, now }), delay: delayOwed(view, agent) },
-    ...(view.policy === undefined ? {} : { policy: view.policy }),
+    ...defined({ policy: view.policy }),
     robots: robotsWord(state),
     state,
     now,
@@ -87,13 +88,8 @@ const ALLOWED: Record<Extract<Judgement, { kind: 'allowed' }>['why'], string> = 
 function explained(rules: RobotsTxt | undefined, url: string, agent: Agent): Partial<CheckAnswer> {
   if (rules === undefined) return {}
   const { path, rule, group, token, losers } = rules.explain(url, tokensOf(agent))
-  return {
-    path,
-    ...(rule === undefined ? {} : { rule: { ...rule } }),
-    ...(group === undefined ? {} : { group: { line: group.line, agents: [...group.agents] } }),
-    ...(token === undefined ? {} : { token }),
-    losers: losers.map((loser) => ({ ...loser })),
-  }
+  const named = group && { line: group.line, agents: [...group.agents] }
+  return { path, losers: [...losers], ...defined({ rule, group: named, token }) }
 }
 
 /** The copy behind the verdict. */

@@ -2,6 +2,7 @@
 import { CrawlError, type CrawlRecord } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { defined } from '@decorum/runtime'
 import { Problem } from '@decorum/runtime/http-api'
 import type { z } from 'zod'
 import type { CrawlBody } from './questions.ts'
@@ -15,13 +16,7 @@ export async function changeCrawl(
   { action, weight, expiresAt, limits, settings, reason, by }: z.output<typeof CrawlBody>,
   login: string,
 ): Promise<{ name: string; record: CrawlRecord; unreached: number } | Problem> {
-  const change = {
-    ...(action === undefined ? {} : { state: STATES[action] }),
-    ...(weight === undefined ? {} : { weight }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(settings === undefined ? {} : { settings }),
-  }
+  const change = defined({ state: action && STATES[action], weight, expiresAt, limits, settings })
   if (Object.keys(change).length === 0) return new Problem(400, 'nothing-to-do', 'the body changes nothing')
   try {
     return { name, ...(await ledger.changeCrawl({ name, change, by: by ?? login, reason })) }
@@ -30,6 +25,8 @@ export async function changeCrawl(
     throw error
   }
 }
+
+export const noSuchCrawl = (name: string): Problem => new Problem(404, 'no-such-crawl', `there is no crawl '${name}'`)
 
 export async function forgetCrawl(
   ledger: LedgerWithViews,
@@ -40,7 +37,7 @@ export async function forgetCrawl(
     case 'forgotten':
       return { name, forgotten: true }
     case 'absent':
-      return new Problem(404, 'no-such-crawl', `there is no crawl '${name}'`)
+      return noSuchCrawl(name)
     case 'stored':
       if (name === DEFAULT_CRAWL)
         return new Problem(409, 'not-done', `'${DEFAULT_CRAWL}' is the crawl of candidates that name none: it stays`)

@@ -49,26 +49,31 @@ export function readBody(
   const body = shape === 'json' ? readJson(text, crawl) : { members: linesOf(text, shape), crawl }
   if (body instanceof Problem) return body
   const usual = Object.entries({ agent, crawl: body.crawl }).filter(([, value]) => value !== undefined)
+  const wrong = (line: number | undefined, type: string, message: string): Problem =>
+    line === undefined
+      ? new Problem(400, type, message)
+      : new Problem(400, type, `${shape === 'json' ? 'candidate' : 'line'} ${line}: ${message}`, { line })
   for (const { line, data, broken } of body.members) {
-    if (broken !== undefined) return new Problem(400, 'bad-json', place(shape, line, broken), at(line))
+    if (broken !== undefined) return wrong(line, 'bad-json', broken)
     // The parameters of the query have been checked with the first line
     const read =
       shape === 'text' && candidates.length > 0
         ? readLine(data as Line, candidates[0])
         : readCandidate(withUsual(data, usual))
     if (!read.ok) {
-      const why = read.refusal.detail ?? read.refusal.reason
-      return new Problem(400, read.refusal.reason, place(shape, line, `${why}${quote(read.url)}`), at(line))
+      const { reason, detail = reason } = read.refusal
+      return wrong(line, reason, detail + quote(read.url))
     }
     if (agents.find(read.candidate.agent) === undefined) {
-      const known = agents.list.map((one) => one.name).join(', ')
-      const message = `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`
-      return new Problem(400, 'unknown-agent', place(shape, line, message), at(line))
+      const known = agents.list.map(({ name }) => name).join(', ')
+      return wrong(
+        line,
+        'unknown-agent',
+        `no agent is called '${printableUrl(read.candidate.agent ?? '', 64)}' (there is ${known})`,
+      )
     }
-    if (read.candidate.hops !== undefined) {
-      const message = 'hops: only the fleet itself counts redirects; leave it out'
-      return new Problem(400, 'bad-candidate', place(shape, line, message), at(line))
-    }
+    if (read.candidate.hops !== undefined)
+      return wrong(line, 'bad-candidate', 'hops: only the fleet itself counts redirects; leave it out')
     candidates.push({ candidate: read.candidate, host: read.at.host })
   }
   if (candidates.length === 0) return new Problem(400, 'nothing-to-do', 'the body holds no candidate')
@@ -169,7 +174,4 @@ export async function store(
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const at = (line: number | undefined): { line?: number } => (line === undefined ? {} : { line })
-const place = (shape: Shape, line: number | undefined, message: string): string =>
-  line === undefined ? message : `${shape === 'json' ? 'candidate' : 'line'} ${line}: ${message}`
 const quote = (url: string): string => (url === '' ? '' : `: ${printableUrl(url, Math.min(200, MAX_URL_CHARS))}`)

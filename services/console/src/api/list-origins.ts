@@ -3,23 +3,12 @@
  * one domain. The cost of each page is bounded, however many lanes there are; `next` continues where it ended.
  */
 import type { Agents } from '@decorum/config'
-import { INDEXED_GATES, type IndexedGate, type LaneList, type LedgerWithViews } from '@decorum/ledger/views'
-import { type Gate, readUrl } from '@decorum/protocol'
+import { INDEXED_GATES, type IndexedGate, type LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
 import type { WaitState } from '../why.ts'
 import { type DescribedLane, type DescribedOrigin, describeOrigin } from './describe-origin.ts'
+import type { ListQuery } from './questions.ts'
 
-export type ListWish = {
-  sort?: LaneList['order'] | undefined
-  limit: number
-  state?: WaitState | undefined
-  /** the gate that holds the lane, or its origin */
-  reason?: Gate | 'blocked' | undefined
-  /** a host, including names below it */
-  domain?: string | undefined
-  /** `next` of the previous page */
-  after?: string | undefined
-}
 export type OriginList = {
   origins: DescribedOrigin[]
   /** number of lanes that were checked */
@@ -29,8 +18,8 @@ export type OriginList = {
   next?: string
 }
 
-/** Lanes checked per partition and page while searching: five calls of about 1 ms of Redis. */
-const LANES_READ = 1_000
+/** Lanes checked per partition and page while searching: five calls of about 1 ms of Redis, of this many lanes. */
+const BATCHES = 5
 const AT_ONCE = 200
 /** Calls of about five thousand lanes each that search for a domain, over all partitions and for one page. */
 const SCANS = 3
@@ -39,6 +28,7 @@ const SCANS = 3
 type Found = { origin: DescribedOrigin; rank: number; at: string }
 /** `next`: where the list continues behind these; undefined: it ends */
 type Part = { found: Found[]; looked: number; next: string | undefined }
+/** Reads one batch of a list. */
 type Source = (partition: number, from: string) => Promise<Part>
 
 const END = 'e'
@@ -47,23 +37,32 @@ const END = 'e'
 export async function listOrigins(
   ledger: LedgerWithViews,
   agents: Agents,
-  wish: ListWish,
+  wish: ListQuery,
 ): Promise<OriginList | Problem> {
   const places = wish.after?.split('.') ?? ledger.tags.map(() => '0')
   if (places.length !== ledger.tags.length) return new Problem(400, 'bad-place', 'after: is no place of this list')
-  const source = sourceOf(ledger, agents, wish)
-  const answers = await Promise.allSettled(
-    places.map(async (place, partition) =>
-      place === END ? { found: [], looked: 0, next: undefined } : source(partition, place),
-    ),
-  )
+  const { source, batches } = sourceOf(ledger, agents, wish)
+  const answers = await Promise.allSettled(places.map(gather))
   if (answers.every(({ status }) => status === 'rejected')) throw (answers[0] as PromiseRejectedResult).reason
   const parts = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : undefined))
   return merged(parts, wish)
+
+  async function gather(place: string, partition: number): Promise<Part> {
+    const all: Part = { found: [], looked: 0, next: place === END ? undefined : place }
+    const origins = new Set<string>()
+    for (let n = 0; n < batches && all.next !== undefined && origins.size <= wish.limit; n += 1) {
+      const { found, looked, next } = await source(partition, all.next)
+      for (const { origin } of found) origins.add(origin.origin)
+      all.found.push(...found)
+      all.looked += looked
+      all.next = next
+    }
+    return all
+  }
 }
 
 /** The first `limit` origins over all partitions, and where each partition continues. */
-function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginList {
+function merged(parts: (Part | undefined)[], { limit, sort }: ListQuery): OriginList {
   const all = parts.flatMap((part, partition) => part?.found.map((one) => ({ ...one, partition })) ?? [])
   all.sort((a, b) => (sort === 'latest' ? b.rank - a.rank : a.rank - b.rank))
   const origins = new Map<string, DescribedOrigin>()
@@ -88,12 +87,12 @@ function merged(parts: (Part | undefined)[], { limit, sort }: ListWish): OriginL
   }
 }
 
-function sourceOf(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
+function sourceOf(ledger: LedgerWithViews, agents: Agents, wish: ListQuery): { source: Source; batches: number } {
   const { sort, state, reason, domain } = wish
   const gate = sort === undefined ? indexed(reason ?? STATE_GATES[state ?? 'idle']) : undefined
-  if (gate !== undefined) return closedBy(ledger, agents, gate, wish)
-  if (domain !== undefined) return named(ledger, agents, domain, wish)
-  return ordered(ledger, agents, wish)
+  if (gate !== undefined) return { source: closedBy(ledger, agents, gate, wish), batches: BATCHES }
+  if (domain === undefined) return { source: ordered(ledger, agents, wish), batches: BATCHES }
+  return { source: named(ledger, agents, domain, wish), batches: Math.max(1, Math.ceil(SCANS / ledger.tags.length)) }
 }
 
 /** The gate whose index lists origins with lanes in this state. */
@@ -109,30 +108,26 @@ const STATE_GATES: { [state in WaitState]?: IndexedGate } = {
 const indexed = (reason: string | undefined): IndexedGate | undefined => INDEXED_GATES.find((gate) => gate === reason)
 
 /** Lanes in the order of the sets that contain them. */
-function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListWish): Source {
+function ordered(ledger: LedgerWithViews, agents: Agents, wish: ListQuery): Source {
   const order = wish.sort ?? (wish.state === 'in flight' ? 'in-flight' : 'soonest')
   return async (partition, from) => {
-    const found: Found[] = []
-    const seen = new Set<string>()
-    const first = Number(from)
-    let looked = 0
-    while (looked < LANES_READ && seen.size <= wish.limit) {
-      const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip: first + looked })
-      for (const [n, { lane, origin }] of rows.entries()) {
-        const described = describeOrigin(origin, agents, [lane])
-        if (!described.lanes.some((one) => isWanted(one, described, wish))) continue
-        const place = first + looked + n
-        found.push({ origin: described, rank: order === 'in-flight' ? place : (lane.due ?? 0), at: String(place) })
-        seen.add(origin.origin)
-      }
-      looked += rows.length
-      if (rows.length < AT_ONCE) return { found, looked, next: undefined }
-    }
-    return { found, looked, next: String(first + looked) }
+    const skip = Number(from)
+    const rows = await ledger.viewLanes(partition, { order, limit: AT_ONCE, skip })
+    const found = rows.flatMap(({ lane, origin }, n): Found[] => {
+      const rank = order === 'in-flight' ? skip + n : (lane.due ?? 0)
+      return wanted(describeOrigin(origin, agents, [lane]), wish, rank, skip + n)
+    })
+    return { found, looked: rows.length, next: behind(skip, rows.length) }
   }
 }
 
-function isWanted(lane: DescribedLane, origin: DescribedOrigin, { state, reason }: ListWish): boolean {
+const behind = (skip: number, looked: number): string | undefined =>
+  looked < AT_ONCE ? undefined : String(skip + looked)
+
+const wanted = (origin: DescribedOrigin, wish: ListQuery, rank: number, at: number | string): Found[] =>
+  origin.lanes.some((lane) => isWanted(lane, origin, wish)) ? [{ origin, rank, at: String(at) }] : []
+
+function isWanted(lane: DescribedLane, origin: DescribedOrigin, { state, reason }: ListQuery): boolean {
   if (state === undefined ? lane.state === 'idle' : lane.why.state !== state) return false
   return reason === undefined || (reason === 'blocked' ? origin.blocked !== undefined : lane.heldBy === reason)
 }
@@ -142,28 +137,23 @@ function closedBy(
   ledger: LedgerWithViews,
   agents: Agents,
   gate: IndexedGate,
-  { limit, domain = '', state, reason }: ListWish,
+  { domain = '', state, reason }: ListQuery,
 ): Source {
   const keys = agents.list.map(({ key }) => key)
   return async (partition, from) => {
-    const found: Found[] = []
-    const first = Number(from)
-    let looked = 0
-    while (looked < LANES_READ && found.length <= limit) {
-      const list = await ledger.viewClosed(partition, { gate, skip: first + looked, limit: AT_ONCE, domain }, keys)
-      for (const { place, ...view } of list.origins) {
-        const described = describeOrigin(view, agents)
-        const lanes = described.lanes.filter((lane) => lane.state !== 'idle')
-        // The index lags behind a gate that was opened by hand
-        const isHeld = isStillClosed(gate, described) || lanes.some(({ heldBy }) => heldBy === gate)
-        const fits = state === undefined || reason !== undefined || lanes.every(({ why }) => why.state === state)
-        if (isHeld && (fits || lanes.some(({ why }) => why.state === state)))
-          found.push({ origin: { ...described, lanes }, rank: place, at: String(place) })
-      }
-      looked += list.looked
-      if (list.looked < AT_ONCE) return { found, looked, next: undefined }
-    }
-    return { found, looked, next: String(first + looked) }
+    const skip = Number(from)
+    const { origins, looked } = await ledger.viewClosed(partition, { gate, skip, limit: AT_ONCE, domain }, keys)
+    const found = origins.flatMap(({ place, ...view }): Found[] => {
+      const described = describeOrigin(view, agents)
+      const lanes = described.lanes.filter((lane) => lane.state !== 'idle')
+      // The index lags behind a gate that was opened by hand
+      const isHeld = isStillClosed(gate, described) || lanes.some(({ heldBy }) => heldBy === gate)
+      const isInState = lanes.some(({ why }) => why.state === state)
+      // An origin without URLs is in the state of its gate
+      const fits = state === undefined || reason !== undefined || lanes.length === 0 || isInState
+      return isHeld && fits ? [{ origin: { ...described, lanes }, rank: place, at: String(place) }] : []
+    })
+    return { found, looked, next: behind(skip, looked) }
   }
 }
 
@@ -174,38 +164,18 @@ function isStillClosed(gate: IndexedGate, { backOff, paused, blocked }: Describe
 }
 
 /** Lanes of a domain: those of its host directly, those of names below it by searching a part of all lanes for each page. */
-function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: ListWish): Source {
-  const scans = Math.max(1, Math.ceil(SCANS / ledger.tags.length))
+function named(ledger: LedgerWithViews, agents: Agents, domain: string, wish: ListQuery): Source {
+  const seen = new Set<string>() // a search may come to a lane twice
   return async (partition, from) => {
-    const found: Found[] = []
-    const seen = new Set<string>()
-    let [cursor, skip] = placeOf(from)
-    let looked = 0
-    for (let n = 0; n < scans && seen.size <= wish.limit; n += 1) {
-      const page = await ledger.scanLanes(partition, { cursor, skip, domain, limit: AT_ONCE })
-      for (const { lane, origin, place } of page.lanes) {
-        const described = describeOrigin(origin, agents, [lane])
-        const name = `${lane.agent} ${lane.origin}`
-        if (seen.has(name) || !described.lanes.some((one) => isWanted(one, described, wish))) continue
-        seen.add(name)
-        found.push({ origin: described, rank: 0, at: place })
-      }
-      looked += page.looked
-      cursor = page.cursor
-      skip = page.skip
-      if (cursor === '0' && skip === 0) return { found, looked, next: undefined }
-    }
-    return { found, looked, next: `${cursor}_${skip}` }
+    const [cursor = '0', skip = '0'] = from.split('_')
+    const page = await ledger.scanLanes(partition, { cursor, skip: Number(skip), domain, limit: AT_ONCE })
+    const found = page.lanes.flatMap(({ lane, origin, place }): Found[] => {
+      const name = `${lane.agent} ${lane.origin}`
+      if (seen.has(name)) return []
+      seen.add(name)
+      return wanted(describeOrigin(origin, agents, [lane]), wish, 0, place)
+    })
+    const isOver = page.cursor === '0' && page.skip === 0
+    return { found, looked: page.looked, next: isOver ? undefined : `${page.cursor}_${page.skip}` }
   }
-}
-
-function placeOf(text: string): [cursor: string, skip: number] {
-  const [cursor = '0', skip = '0'] = text.split('_')
-  return [cursor, Number(skip)]
-}
-
-/** A domain as typed: a host, or any URL of it. */
-export function domainOf(text: string): string | undefined {
-  const at = readUrl(text.includes('://') ? text : `http://${text}`)
-  return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname
 }

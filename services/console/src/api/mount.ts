@@ -41,7 +41,7 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 }
 
 /** The operator if the request names none: the login. */
-export const defaultBy = ({ who }: FastifyRequest): string => who?.user ?? 'console'
+export const defaultBy = ({ who }: Pick<FastifyRequest, 'who'>): string => who?.user ?? 'console'
 
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   const api = scope.withTypeProvider<ByZod>()
@@ -103,10 +103,7 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   })
   api.route({
     ...routes.forgetReader,
-    handler(request) {
-      const { params, query } = request
-      return forget(ledger, { ...query, ...params, by: query.by ?? defaultBy(request) })
-    },
+    handler: (request) => forget(ledger, request.params.group, request.query, defaultBy(request)),
   })
   api.route({
     ...routes.check,

@@ -4,7 +4,7 @@ import { fastifySwagger } from '@fastify/swagger'
 import { fastifySwaggerUi } from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_POLICY } from '../access/guard.ts'
-import { routes } from './contract.ts'
+import { operations } from './contract.ts'
 
 export const REFERENCE_PATH = '/reference'
 /** The page draws its icons from data: URLs. */
@@ -12,7 +12,7 @@ const REFERENCE_POLICY = `${PAGE_POLICY}; img-src 'self' data:`
 
 export async function describeApi(scope: FastifyInstance, version: string): Promise<void> {
   const document = openApi(
-    Object.values(routes),
+    operations,
     {
       title: 'Decorum',
       version,

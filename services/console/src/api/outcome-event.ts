@@ -11,41 +11,40 @@ import {
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
-import { instant, meta, Why } from './answers.ts'
+import { instant, meta, named, text, Why, whole } from './answers.ts'
 
 /** Numbers are integers, and each key has one type, so that programs that read tables can infer the types from the first lines. */
-const whole = z.number().int()
-const moment = whole.meta({ description: 'ms since 1970 UTC' })
+const moment = whole.describe('ms since 1970 UTC')
 
 const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.strictObject({
-    id: z.string(),
-    url: z.string(),
-    agent: z.string(),
+    id: text,
+    url: text,
+    agent: text,
     kind: z.literal(kind),
     at: moment,
     attempts: whole,
-    crawl: z.string().optional().meta({ description: 'absent: of the crawl `default`' }),
+    crawl: text.optional().describe('absent: of the crawl `default`'),
     meta: meta.optional(),
     ...shape,
   })
 const tolerated = z
   .array(z.enum(Object.keys(TOLERATED) as Tolerated[]))
   .optional()
-  .meta({ description: 'faults of the answer that were overlooked, as browsers do' })
+  .describe('faults of the answer that were overlooked, as browsers do')
 
 export const OutcomeEvent = z
   .discriminatedUnion('kind', [
     outcome('fetched', {
       status: whole,
-      headers: z.array(z.tuple([z.string(), z.string()])),
+      headers: z.array(z.tuple([text, text])),
       bytes: whole,
       decodedBytes: whole.optional(),
-      truncated: z.enum(TRUNCATED).meta({ description: "why the body is not whole; '': it is" }),
-      digest: z.string(),
+      truncated: z.enum(TRUNCATED).describe("why the body is not whole; '': it is"),
+      digest: text,
       startedAt: moment,
       ms: whole,
-      address: z.string(),
+      address: text,
       timing: z
         .strictObject({
           dnsMs: whole.optional(),
@@ -55,64 +54,61 @@ export const OutcomeEvent = z
           totalMs: whole,
         })
         .optional(),
-      protocol: z.string().optional(),
-      tls: z.string().optional(),
+      protocol: text.optional(),
+      tls: text.optional(),
       archive: z
         .strictObject({
-          file: z.string(),
+          file: text,
           offset: whole,
           length: whole,
-          ref: z.string().optional().meta({ description: 'for GET /v1/content?ref=' }),
+          ref: text.optional().describe('for GET /v1/content?ref='),
         })
         .optional(),
       says: z
         .strictObject({
-          robots: z.array(z.string()).optional(),
-          canonical: z.string().optional(),
-          language: z.string().optional(),
-          charset: z.string().optional(),
+          robots: z.array(text).optional(),
+          canonical: text.optional(),
+          language: text.optional(),
+          charset: text.optional(),
         })
         .optional()
-        .meta({ description: 'what the site says about the page, in headers and in the head of HTML' }),
+        .describe('what the site says about the page, in headers and in the head of HTML'),
       tolerated,
-      unchanged: z.literal(true).optional().meta({ description: '304 to the validators of the candidate' }),
-      to: z.string().optional().meta({ description: 'target of a redirect that was to be reported' }),
+      unchanged: z.literal(true).optional().describe('304 to the validators of the candidate'),
+      to: text.optional().describe('target of a redirect that was to be reported'),
     }),
-    outcome('redirected', { status: whole, to: z.string(), candidate: z.string(), tolerated }),
-    outcome('disallowed', { rule: z.string(), line: whole, group: z.array(z.string()) }),
-    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: whole.optional(), detail: z.string(), tolerated }),
+    outcome('redirected', { status: whole, to: text, candidate: text, tolerated }),
+    outcome('disallowed', { rule: text, line: whole, group: z.array(text) }),
+    outcome('failed', { reason: z.enum(FAILURE_REASONS), status: whole.optional(), detail: text, tolerated }),
     outcome('expired', { reason: z.enum(GATES) }),
-    outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: z.string().optional() }),
+    outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: text.optional() }),
     outcome('refused', { reason: z.enum(REFUSED_REASONS) }),
   ])
   .meta({ id: 'Outcome' })
 
 /** Several outcomes in one answer. */
 export const OutcomesAnswer = z.strictObject({
-  outcomes: z.array(
-    z.strictObject({ id: z.string().meta({ description: 'for POST /v1/outcomes/ack' }), outcome: OutcomeEvent }),
-  ),
+  outcomes: z.array(z.strictObject({ id: text.describe('for POST /v1/outcomes/ack'), outcome: OutcomeEvent })),
 })
 
-export const CandidateAnswer = z
-  .strictObject({
-    state: z.enum(CANDIDATE_STATES).meta({
-      description:
-        'not-taken-in: in a job that no gateway has read; reserved: its order is on its way to a fetcher; in-flight: at a ' +
+export const CandidateAnswer = named('CandidateStatus', {
+  state: z
+    .enum(CANDIDATE_STATES)
+    .describe(
+      'not-taken-in: in a job that no gateway has read; reserved: its order is on its way to a fetcher; in-flight: at a ' +
         'fetcher; stored: in a lane, but where is not known',
-    }),
-    sentence: z.string(),
-    id: z.string().optional(),
-    url: z.string().optional(),
-    agent: z.string().optional(),
-    priority: z.enum(['high', 'normal']).optional(),
-    expiresAt: instant.optional(),
-    before: z.number().int().optional().meta({ description: 'URLs of its lane that come before it' }),
-    attempts: z.number().int().optional(),
-    why: Why.optional(),
-    outcome: OutcomeEvent.optional(),
-  })
-  .meta({ id: 'CandidateStatus' })
+    ),
+  sentence: text,
+  id: text.optional(),
+  url: text.optional(),
+  agent: text.optional(),
+  priority: z.enum(['high', 'normal']).optional(),
+  expiresAt: instant.optional(),
+  before: whole.optional().describe('URLs of its lane that come before it'),
+  attempts: whole.optional(),
+  why: Why.optional(),
+  outcome: OutcomeEvent.optional(),
+})
 export const CancelledAnswer = z.strictObject({ outcome: OutcomeEvent })
 
 type Keys<T> = T extends unknown ? keyof T : never

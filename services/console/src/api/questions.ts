@@ -1,4 +1,5 @@
 /** Requests of the API: path, query and body of each operation. Routes validate with these, OpenAPI prints them. */
+import { SitePolicyEntry } from '@decorum/config'
 import { readReference } from '@decorum/content/server'
 import { MOST_STOPS, MOST_WEIGHT, readStopName } from '@decorum/ledger'
 import {
@@ -16,9 +17,13 @@ import {
 import { complain } from '@decorum/runtime/http-api'
 import { z } from 'zod'
 import { WAIT_STATES } from '../why.ts'
-import { domainOf } from './list-origins.ts'
 
-const DAY = 86_400_000
+/** Who does something and why; `reasoned` where the reason may not be left out. */
+const text = z.string().trim().max(512)
+const By = text.min(1).optional().describe('who; default: the login, else "console"')
+const Why = text.describe('why; written down')
+const signed = { reason: Why.default(''), by: By }
+const reasoned = { reason: Why.min(1, 'a reason is needed: it is written down'), by: By }
 
 const Origin = z
   .string()
@@ -43,45 +48,47 @@ export const OriginPath = z.strictObject({ origin: Origin })
 
 const CrawlUrl = z
   .string()
-  .meta({ description: 'an absolute http or https URL' })
+  .describe('an absolute http or https URL')
   .transform((text, context) => {
     const at = readUrl(text)
     if (!('refused' in at)) return at
     return complain(context, at.refused, `this cannot be fetched at all (${at.refused}): ${printableUrl(text, 200)}`)
   })
-const AgentName = z.string().max(64).meta({ description: 'one of DECORUM_AGENTS; default: the first' })
+const AgentName = z.string().max(64).describe('one of DECORUM_AGENTS; default: the first')
 export const CheckQuery = z.strictObject({ url: CrawlUrl, agent: AgentName.optional() })
+
+/** A domain as typed: a host, or any URL of it. */
+function domainOf(text: string): string | undefined {
+  const at = readUrl(text.includes('://') ? text : `http://${text}`)
+  return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname
+}
 
 const limit = (most: number, fallback: number) => z.coerce.number().int().min(1).max(most).default(fallback)
 export const ListQuery = z.strictObject({
   sort: z
     .enum(['soonest', 'latest', 'in-flight'])
     .optional()
-    .meta({
-      description:
-        'by the instant at which the lane is due, earliest or latest first; or by the end of its lease. ' +
+    .describe(
+      'by the instant at which the lane is due, earliest or latest first; or by the end of its lease. ' +
         'Default: by the end of the gate that holds them, where one is asked for; else soonest',
-    }),
-  limit: limit(200, 50).meta({ description: 'most origins answered' }),
-  state: z
-    .enum(WAIT_STATES)
-    .optional()
-    .meta({ description: 'only lanes that wait for this; without it, all that have work' }),
+    ),
+  limit: limit(200, 50).describe('most origins answered'),
+  state: z.enum(WAIT_STATES).optional().describe('only lanes that wait for this; without it, all that have work'),
   reason: z
     .enum([...GATES, 'blocked'])
     .optional()
-    .meta({ description: 'only what is held by this' }),
+    .describe('only what is held by this'),
   domain: z
     .string()
     .max(MAX_URL_CHARS)
     .transform((text, context) => domainOf(text) ?? complain(context, 'bad-domain', 'this is no host'))
     .optional()
-    .meta({ description: 'only this host and those below it: example.com; in no order' }),
+    .describe('only this host and those below it: example.com; in no order'),
   after: z
     .string()
     .regex(/^(\d{1,20}(_\d{1,9})?|e)(\.(\d{1,20}(_\d{1,9})?|e)){0,1023}$/, 'is no place of a list')
     .optional()
-    .meta({ description: '`next` of the page before, with the same questions' }),
+    .describe('`next` of the page before, with the same questions'),
 })
 export type ListQuery = z.output<typeof ListQuery>
 /** The number of minutes that the ring holds. */
@@ -90,59 +97,58 @@ export const HistoryQuery = z.strictObject({ minutes: limit(HISTORY_MINUTES, HIS
 export const OperationsQuery = z.strictObject({ limit: limit(1_000, 50), origin: Origin.optional() })
 
 const streamName = z.string().regex(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable characters without blanks')
-const Crawl = CrawlName.default(DEFAULT_CRAWL).meta({ description: 'name of the crawl whose outcomes are read' })
-const Group = streamName.meta({
-  description: 'the group that reads: each group receives every outcome, and continues where it stopped',
-})
+const Crawl = CrawlName.default(DEFAULT_CRAWL).describe('name of the crawl whose outcomes are read')
+const Group = streamName.describe(
+  'the group that reads: each group receives every outcome, and continues where it stopped',
+)
 export const OutcomesQuery = z.strictObject({
   crawl: Crawl,
   group: Group,
   consumer: streamName
     .default('http')
-    .meta({ description: 'a reader of that group; a second request under the same name ends the first' }),
-  from: z.enum(['start', 'now']).default('start').meta({ description: 'where a new group begins' }),
-  max: z.coerce.number().int().min(1).max(1_000).optional().meta({
-    description:
-      'most outcomes of one answer (default 100); of a stream, most that are not acknowledged (default 1,000)',
-  }),
+    .describe('a reader of that group; a second request under the same name ends the first'),
+  from: z.enum(['start', 'now']).default('start').describe('where a new group begins'),
+  max: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('most outcomes of one answer (default 100); of a stream, most that are not acknowledged (default 1,000)'),
   waitMs: z.coerce
     .number()
     .int()
     .min(0)
     .max(30_000)
     .optional()
-    .meta({ description: 'one answer: how long it may wait for the first outcome' }),
-  follow: z
-    .stringbool()
-    .default(true)
-    .meta({ description: 'a stream; false: it ends when nothing is left to read, or at `max`' }),
+    .describe('one answer: how long it may wait for the first outcome'),
+  follow: z.stringbool().default(true).describe('a stream; false: it ends when nothing is left to read, or at `max`'),
   ack: z
     .enum(['explicit', 'sent'])
     .default('explicit')
-    .meta({ description: 'a stream; sent: outcomes count as acknowledged once they are written to the connection' }),
+    .describe('a stream; sent: outcomes count as acknowledged once they are written to the connection'),
 })
 export const AcknowledgeBody = z.strictObject({
   crawl: Crawl,
   group: Group,
-  consumer: streamName.optional().meta({ description: 'consumer whose heartbeat this also renews' }),
+  consumer: streamName.optional().describe('consumer whose heartbeat this also renews'),
   ids: z
     .array(z.string().regex(/^\d{1,20}-\d{1,20}@\d{1,4}(-\d{1,9})?$/, 'an id that came with an outcome is needed'))
     .max(1_000)
-    .meta({ description: 'that came with the outcomes; none: only a sign of life' }),
+    .describe('that came with the outcomes; none: only a sign of life'),
 })
 export const ReadersQuery = z.strictObject({ crawl: Crawl })
 export const ReaderPath = z.strictObject({ group: z.string().min(1).max(512) })
 export const ForgetQuery = z.strictObject({
   crawl: Crawl,
-  reason: z.string().trim().max(512).default('').meta({ description: 'why; written down' }),
-  by: z.string().trim().min(1).max(512).optional().meta({ description: 'who; default: the login, else "console"' }),
-  force: z.stringbool().default(false).meta({ description: 'also a group that somebody reads at present' }),
+  ...signed,
+  force: z.stringbool().default(false).describe('also a group that somebody reads at present'),
 })
 
 export const ContentQuery = z.strictObject({
   ref: z
     .string()
-    .meta({ description: '`archive.ref` of an outcome, percent-encoded' })
+    .describe('`archive.ref` of an outcome, percent-encoded')
     .transform((text, context) => {
       try {
         return { ref: text, reference: readReference(text) }
@@ -153,19 +159,19 @@ export const ContentQuery = z.strictObject({
   as: z
     .enum(['record', 'body'])
     .default('record')
-    .meta({ description: 'record: the WARC record; body: of the page, without its content coding (no ranges)' }),
+    .describe('record: the WARC record; body: of the page, without its content coding (no ranges)'),
 })
 
 export const CandidatePath = z.strictObject({ id: z.string().min(1).max(MAX_ID_CHARS) })
 export const CandidateQuery = z.strictObject({
-  url: CrawlUrl.optional().meta({ description: 'its URL: without it the lane of an id is not known' }),
-  agent: AgentName.optional().meta({ description: 'only the lane of this agent; default: all' }),
+  url: CrawlUrl.optional().describe('its URL: without it the lane of an id is not known'),
+  agent: AgentName.optional().describe('only the lane of this agent; default: all'),
   crawl: Crawl,
 })
 
 export const IntakeQuery = z.strictObject({
   agent: AgentName.optional(),
-  crawl: CrawlName.optional().meta({ description: 'the crawl of candidates that name none; default: `default`' }),
+  crawl: CrawlName.optional().describe('the crawl of candidates that name none; default: `default`'),
 })
 /** In the form of `readCandidate`, which also checks the size of meta and the URL. */
 const OneCandidate = Candidate.omit({ hops: true }).meta({ id: 'Candidate' })
@@ -175,76 +181,72 @@ export const IntakeBody = z.union([
   z.object({ candidates: z.array(OneCandidate).min(1) }),
 ])
 
-const text = z.string().trim().max(512)
-const Reason = text.min(1, 'a reason is needed: it is written down').meta({ description: 'why; written down' })
-const By = text.min(1).optional().meta({ description: 'who; default: the login, else "console"' })
-const Until = z.number().max(FOREVER).meta({ description: 'ms since 1970 UTC' })
-const For = z
-  .number()
-  .int()
-  .min(1)
-  .max(3_650 * DAY)
-  .meta({ description: 'from now, ms' })
-
-const closing = <T extends 'pause' | 'block'>(action: T) =>
-  z.strictObject({ action: z.literal(action), until: Until.optional(), forMs: For.optional(), reason: Reason, by: By })
-const lift = <T extends 'resume' | 'unblock' | 'restore-delay' | 'refetch'>(action: T) =>
-  z.strictObject({ action: z.literal(action), reason: text.default(''), by: By })
+const DAY = 86_400_000
+const Until = z.number().max(FOREVER).describe('ms since 1970 UTC')
+const end = {
+  until: Until.optional(),
+  forMs: z
+    .int()
+    .min(1)
+    .max(3_650 * DAY)
+    .optional()
+    .describe('from now, ms'),
+}
+const twoEnds = ({ until, forMs }: { until?: number | undefined; forMs?: number | undefined }): string | undefined =>
+  until !== undefined && forMs !== undefined ? 'until or forMs, not both: they could disagree' : undefined
 
 /** Actions of an operator. Actions that restrict or delete need a reason; without an end they hold until somebody ends them. */
 export const ActionBody = z
   .discriminatedUnion('action', [
-    closing('pause'),
-    lift('resume'),
-    closing('block'),
-    lift('unblock'),
+    z.strictObject({ action: z.literal(['pause', 'block']), ...end, ...reasoned }),
     z.strictObject({
       action: z.literal('delay'),
       delayMs: z
-        .number()
         .int()
         .min(1)
         .max(7 * DAY)
-        .meta({
-          description: 'least delay, ms; never less than the rules ask, beyond the cap if need be',
-        }),
-      until: Until.optional(),
-      forMs: For.optional(),
-      reason: Reason,
-      by: By,
+        .describe('least delay, ms; never less than the rules ask, beyond the cap if need be'),
+      ...end,
+      ...reasoned,
     }),
-    lift('restore-delay'),
-    lift('refetch'),
+    z.strictObject({ action: z.literal(['resume', 'unblock', 'restore-delay', 'refetch']), ...signed }),
     z.strictObject({
       action: z.literal('drop'),
-      agent: z.string().max(64).optional().meta({ description: 'only the lane of this agent; default: all' }),
-      reason: Reason,
-      by: By,
+      agent: AgentName.optional().describe('only the lane of this agent; default: all'),
+      ...reasoned,
     }),
   ])
   .superRefine((action, context) => {
-    const { until, forMs } = { until: undefined, forMs: undefined, ...action }
-    if (until !== undefined && forMs !== undefined)
-      complain(context, 'bad-request', 'until or forMs, not both: they could disagree')
-    if (action.action === 'delay' && until === undefined && forMs === undefined)
-      complain(context, 'bad-request', 'a delay by hand needs its end: forMs or until')
+    const isEndless = action.action === 'delay' && action.until === undefined && action.forMs === undefined
+    const wrong = isEndless
+      ? 'a delay by hand needs its end: forMs or until'
+      : 'until' in action || 'forMs' in action
+        ? twoEnds(action)
+        : undefined
+    if (wrong !== undefined) complain(context, 'bad-request', wrong)
   })
 export type Action = z.output<typeof ActionBody>
 
-const CrawlLimit = z.number().int().min(1).nullish()
+export const SitePath = z.strictObject({
+  site: z.string().trim().min(1, 'a site is needed, such as www.example.com').max(260),
+})
+export const PolicyBody = z.strictObject({ policy: SitePolicyEntry, ...reasoned })
+export const RemovePolicyQuery = z.strictObject(reasoned)
+
+const CrawlLimit = z.int().min(1).nullish()
 const { redirects, accept, maxBytes, deadlineMs, priority } = Candidate.shape
 /** null removes a limit or a setting. */
 export const CrawlBody = z.strictObject({
-  action: z.enum(['pause', 'resume', 'cancel']).optional().meta({ description: 'cancel: for good' }),
-  weight: z.number().int().min(1).max(MOST_WEIGHT).optional().meta({ description: 'turns beside other crawls; 1' }),
-  expiresAt: Until.nullish().meta({ description: 'it ends then, ms since 1970 UTC' }),
+  action: z.enum(['pause', 'resume', 'cancel']).optional().describe('cancel: for good'),
+  weight: z.int().min(1).max(MOST_WEIGHT).optional().describe('turns beside other crawls; 1'),
+  expiresAt: Until.nullish().describe('it ends then, ms since 1970 UTC'),
   limits: z
     .strictObject({
-      stored: CrawlLimit.meta({ description: 'URLs stored at once' }),
-      pagesPerDay: CrawlLimit.meta({ description: 'URLs taken in on one day (UTC)' }),
-      pagesPerHost: CrawlLimit.meta({ description: 'URLs taken in of one host' }),
-      pagesPerDomain: CrawlLimit.meta({ description: 'URLs taken in of one registrable domain' }),
-      bytes: CrawlLimit.meta({ description: 'bytes of bodies in all' }),
+      stored: CrawlLimit.describe('URLs stored at once'),
+      pagesPerDay: CrawlLimit.describe('URLs taken in on one day (UTC)'),
+      pagesPerHost: CrawlLimit.describe('URLs taken in of one host'),
+      pagesPerDomain: CrawlLimit.describe('URLs taken in of one registrable domain'),
+      bytes: CrawlLimit.describe('bytes of bodies in all'),
     })
     .optional(),
   settings: z
@@ -254,21 +256,20 @@ export const CrawlBody = z.strictObject({
       maxBytes: maxBytes.nullable(),
       deadlineMs: deadlineMs.nullable(),
       priority: priority.nullable(),
-      attempts: z.number().int().min(1).nullable().meta({ description: 'requests for one URL' }),
-      pool: PoolName.nullable().meta({ description: 'its pages are fetched by the workers of this pool' }),
+      attempts: z.int().min(1).nullable().describe('requests for one URL'),
+      pool: PoolName.nullable().describe('its pages are fetched by the workers of this pool'),
     })
     .partial()
     .optional()
-    .meta({ description: 'of candidates that do not say so themselves' }),
-  reason: text.default(''),
-  by: By,
+    .describe('of candidates that do not say so themselves'),
+  ...signed,
 })
 export const CrawlPath = z.strictObject({ crawl: CrawlName })
 
 const StopName = z
   .string()
   .max(MAX_URL_CHARS)
-  .meta({ description: 'a domain or host, with all names below it; an address; or any URL of a host' })
+  .describe('a domain or host, with all names below it; an address; or any URL of a host')
   .transform((text, context) => {
     try {
       return readStopName(text)
@@ -281,24 +282,20 @@ const Stopped = {
   names: z.array(StopName).min(1).max(MOST_STOPS).optional(),
 }
 export const StopsQuery = z.strictObject({
-  ended: z.stringbool().default(false).meta({ description: 'those that have ended as well' }),
+  ended: z.stringbool().default(false).describe('those that have ended as well'),
 })
 export const StopBody = z
   .discriminatedUnion('action', [
-    z.strictObject({
-      action: z.literal('stop'),
-      ...Stopped,
-      until: Until.optional(),
-      forMs: For.optional(),
-      reason: Reason,
-      by: By,
-    }),
-    z.strictObject({ action: z.literal('lift'), ...Stopped, reason: text.default(''), by: By }),
+    z.strictObject({ action: z.literal('stop'), ...Stopped, ...end, ...reasoned }),
+    z.strictObject({ action: z.literal('lift'), ...Stopped, ...signed }),
   ])
   .superRefine((body, context) => {
-    if ((body.everything === undefined) === (body.names === undefined))
-      complain(context, 'bad-request', 'everything or names: one of them is needed')
-    if (body.action === 'stop' && body.until !== undefined && body.forMs !== undefined)
-      complain(context, 'bad-request', 'until or forMs, not both: they could disagree')
+    const isOne = (body.everything === undefined) !== (body.names === undefined)
+    const wrong = !isOne
+      ? 'everything or names: one of them is needed'
+      : body.action === 'stop'
+        ? twoEnds(body)
+        : undefined
+    if (wrong !== undefined) complain(context, 'bad-request', wrong)
   })
 export type StopRequest = z.output<typeof StopBody>

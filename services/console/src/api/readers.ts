@@ -1,8 +1,10 @@
 /** The readers of a crawl's outcomes, for the API; and the deletion of one. */
-import { isRead, READER_DEAD_AFTER_MS, type Reader, readerInTheWay } from '@decorum/ledger'
+import { isRead, READER_DEAD_AFTER_MS, readerInTheWay } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
 import { Problem } from '@decorum/runtime/http-api'
+import type { z } from 'zod'
 import type { ReaderAnswer } from './answers.ts'
+import type { ForgetQuery } from './questions.ts'
 
 export async function listReaders(
   ledger: LedgerWithViews,
@@ -11,22 +13,18 @@ export async function listReaders(
 ): Promise<ReaderAnswer[]> {
   const [readers, unread] = await Promise.all([ledger.readers(crawl), ledger.unread(crawl)])
   const inTheWay = readerInTheWay(readers, unread, outcomesLimit)
-  return readers.map((reader) => answerOf(reader, reader === inTheWay))
+  return readers.map((reader) => ({ ...reader, isRead: isRead(reader), pausesCrawl: reader === inTheWay }))
 }
 
-const answerOf = (reader: Reader, isInTheWay: boolean): ReaderAnswer => ({
-  ...reader,
-  isRead: isRead(reader),
-  pausesCrawl: isInTheWay,
-})
-
-/** @param force  delete it even while it is active */
+/** @param login  the operator, if the request does not name one */
 export async function forget(
   ledger: LedgerWithViews,
-  { crawl, group, by, reason, force }: { crawl: string; group: string; by: string; reason: string; force: boolean },
+  group: string,
+  { crawl, by, reason, force }: z.output<typeof ForgetQuery>,
+  login: string,
 ): Promise<{ crawl: string; group: string; unread: number } | Problem> {
   const silentForMs = force ? 0 : READER_DEAD_AFTER_MS
-  const answer = await ledger.forgetReader({ crawl, group, by, reason, silentForMs })
+  const answer = await ledger.forgetReader({ crawl, group, by: by ?? login, reason, silentForMs })
   switch (answer.kind) {
     case 'forgotten':
       return { crawl, group, unread: answer.unread }

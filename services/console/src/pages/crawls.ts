@@ -1,77 +1,49 @@
 /** The pages of crawls, and the actions of their forms. */
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem, read } from '@decorum/runtime/http-api'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { changeCrawl, forgetCrawl } from '../api/crawls.ts'
+import { z } from 'zod'
+import { changeCrawl, forgetCrawl, noSuchCrawl } from '../api/crawls.ts'
 import { defaultBy } from '../api/mount.ts'
 import { CrawlBody, CrawlPath } from '../api/questions.ts'
-import { frameOf, type PageParts, page } from './answer-page.ts'
-import {
-  type CrawlFacts,
-  type CrawlPageFacts,
-  crawlChangeOf,
-  crawlFacts,
-  crawlPage,
-  crawlsFacts,
-  crawlsPage,
-} from './crawls-page.ts'
-import type { FormFields } from './origin-forms.ts'
+import { Form, frameOf, type PageParts, type PageRequest, type PageScope, READ, WRITE } from './answer-page.ts'
+import { type CrawlPageFacts, crawlChangeOf, crawlPage, crawlsPage } from './crawls-page.ts'
+import { type Fields, notConfirmed } from './forms.ts'
 
-const READ = { config: { access: 'read' } } as const
-const WRITE = { config: { access: 'write' } } as const
 const SHOWN = 200
-const DONE = ['pause', 'resume', 'weight', 'cancel'] as const
+const PageQuery = z.object({
+  done: z.enum(['pause', 'resume', 'weight', 'cancel']).optional().catch(undefined),
+})
+const params = CrawlPath
 
-type PageRequest = FastifyRequest<{ Params: { crawl: string }; Querystring: Record<string, unknown> }>
-
-export function addCrawls(scope: FastifyInstance, parts: PageParts): void {
+export function addCrawls(scope: PageScope, parts: PageParts): void {
   const { ledger, pace } = parts
-  const list = async () => ({ crawls: (await ledger.crawls()).slice(0, SHOWN), pace })
-  scope.get('/crawls', READ, async (request, reply) =>
-    page(reply, crawlsPage({ ...(await list()), frame: frameOf(parts, request) })),
+  const find = async (name: string) => (await ledger.crawls()).find((crawl) => crawl.name === name)
+  const show = async (request: PageRequest, name: string, more: Partial<CrawlPageFacts>): Promise<string> => {
+    const [crawl, readers] = await Promise.all([find(name), ledger.readers(name)])
+    if (crawl === undefined) throw noSuchCrawl(name)
+    return crawlPage(frameOf(parts, request), { crawl, readers, pace, ...more })
+  }
+  scope.get('/crawls', READ, async (request) =>
+    crawlsPage(frameOf(parts, request), (await ledger.crawls()).slice(0, SHOWN), pace),
   )
-  scope.get('/crawls/facts', READ, async (_request, reply) => page(reply, crawlsFacts(await list()).text))
-
-  const factsOf = async (request: PageRequest): Promise<CrawlFacts | Problem> => {
-    const requested = read(CrawlPath, request.params)
-    if (requested instanceof Problem) return requested
-    const [all, readers] = await Promise.all([ledger.crawls(), ledger.readers(requested.crawl)])
-    const crawl = all.find(({ name }) => name === requested.crawl)
-    if (crawl === undefined) return new Problem(404, 'no-such-crawl', `there is no crawl '${requested.crawl}'`)
-    return { crawl, readers, pace }
-  }
-  const show = async (request: PageRequest, more: Partial<CrawlPageFacts> = {}): Promise<string | Problem> => {
-    const facts = await factsOf(request)
-    if (facts instanceof Problem) return facts
-    return crawlPage({ ...facts, frame: frameOf(parts, request), by: defaultBy(request), ...more })
-  }
-  scope.get('/crawls/:crawl', READ, async (request: PageRequest, reply) => {
-    const shown = await show(request, { done: DONE.find((one) => one === request.query.done) })
-    return shown instanceof Problem ? shown : page(reply, shown)
-  })
-  scope.get('/crawls/:crawl/facts', READ, async (request: PageRequest, reply) => {
-    const facts = await factsOf(request)
-    return facts instanceof Problem ? facts : page(reply, crawlFacts(facts).text)
-  })
-  scope.post('/crawls/:crawl', WRITE, async (request: PageRequest, reply) => {
-    const requested = read(CrawlPath, request.params)
-    if (requested instanceof Problem) return requested
-    const fields = (request.body ?? {}) as FormFields
-    const done = await changed(requested.crawl, fields, defaultBy(request))
+  scope.get('/crawls/:crawl', { ...READ, schema: { params, querystring: PageQuery } }, (request) =>
+    show(request, request.params.crawl, request.query),
+  )
+  scope.post('/crawls/:crawl', { ...WRITE, schema: { params, body: Form } }, async (request, reply) => {
+    const { crawl } = request.params
+    const fields = request.body
+    const done = await change(crawl, fields, defaultBy(request))
     if (done instanceof Problem) {
-      const shown = await show(request, { problem: { problem: done, fields } })
-      return shown instanceof Problem ? shown : page(reply.code(done.status), shown)
+      reply.code(done.status)
+      return show(request, crawl, { refused: { problem: done, fields } })
     }
-    if (fields.action === 'forget') return reply.redirect('/crawls', 303)
-    return reply.redirect(`/crawls/${requested.crawl}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
+    return reply.redirect(fields.action === 'forget' ? '/crawls' : `/crawls/${crawl}?done=${fields.action}`, 303)
   })
 
-  async function changed(crawl: string, fields: FormFields, by: string): Promise<unknown> {
+  async function change(crawl: string, fields: Fields, by: string): Promise<unknown> {
     if (fields.action === 'forget') return forgetCrawl(ledger, crawl)
-    if (fields.action === 'cancel' && fields.confirm !== 'yes')
-      return new Problem(400, 'not-confirmed', 'that it is cancelled for good has to be confirmed')
-    if (crawl !== DEFAULT_CRAWL && !(await ledger.crawls()).some(({ name }) => name === crawl))
-      return new Problem(404, 'no-such-crawl', `there is no crawl '${crawl}'`)
+    if (fields.action === 'cancel' && fields.confirm !== 'yes') return notConfirmed('this')
+    if (crawl !== DEFAULT_CRAWL && (await find(crawl)) === undefined) return noSuchCrawl(crawl)
     const body = read(CrawlBody, crawlChangeOf(fields))
     return body instanceof Problem ? body : changeCrawl(ledger, crawl, body, by)
   }

@@ -1,13 +1,13 @@
 /** The sentence at the top: is the fleet polite, or stalled? Pure; `test/console/unit` lists the cases. */
 import { HEADROOM, isRead, type Member, type Reader, readerInTheWay } from '@decorum/ledger'
-import type { Intake, PartitionView, QueueName } from '@decorum/ledger/views'
-import { DEFAULT_CRAWL, OUTCOME_KINDS, printable } from '@decorum/protocol'
+import type { Intake, PartitionView } from '@decorum/ledger/views'
+import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import type { FleetView } from '../watch/fleet-view.ts'
+import { outcomesOf } from '../watch/recent.ts'
 import { dueIn, LATE_MS, whyItWaits } from '../why.ts'
-import { length, some } from '../words.ts'
+import { capital, length, some } from '../words.ts'
+import type { Tone } from './parts.ts'
 
-/** 'calm': nothing to do · 'moving': pages are fetched · 'polite': all waiting is owed · 'trouble': an operator should act */
-export type Tone = 'calm' | 'moving' | 'polite' | 'trouble'
 /** The kind of trouble in one word: for programs, and for the label of a metric. docs/operating.md explains each. */
 export const TROUBLES = [
   'redis-away',
@@ -26,7 +26,7 @@ type Trouble = (typeof TROUBLES)[number]
 export type Code = Trouble | 'held' | 'idle' | 'crawling' | 'polite'
 export type Headline = { title: string; sentence: string } & (
   | { tone: 'trouble'; code: Trouble }
-  | { tone: Exclude<Tone, 'trouble'>; code: Exclude<Code, Trouble> }
+  | { tone: Exclude<Tone, 'trouble' | 'halted'>; code: Exclude<Code, Trouble> }
 )
 
 /** Sums over partitions, as the page shows them. */
@@ -51,11 +51,8 @@ export type Totals = {
 
 const NO_INTAKE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
 
-export function totalsOf(
-  partitions: PartitionView[],
-  outcomeKinds: readonly string[],
-  intake: Intake = NO_INTAKE,
-): Totals {
+export function totalsOf(view: FleetView): Totals {
+  const { partitions, intake } = view.kind === 'seen' ? view : { partitions: [], intake: NO_INTAKE }
   const sum = (of: (part: PartitionView) => number): number => partitions.reduce((total, part) => total + of(part), 0)
   const opens = partitions.flatMap((part) => (part.nextDue === undefined ? [] : [part.nextDue - part.now]))
   const soonest = opens.length === 0 ? undefined : Math.min(...opens)
@@ -68,173 +65,163 @@ export function totalsOf(
     due: sum((part) => part.due),
     inFlight: sum((part) => part.inFlight),
     unread: sum((part) => part.unread),
-    lagMs: soonest === undefined ? 0 : Math.max(0, -soonest),
-    opensInMs: soonest === undefined ? undefined : Math.max(0, soonest),
+    lagMs: Math.max(0, -(soonest ?? 0)),
+    opensInMs: soonest && Math.max(0, soonest),
     heldForMs: Math.max(0, ...partitions.map((part) => (part.holdUntil ?? 0) - part.now)),
-    outcomes: sum((part) => outcomeKinds.reduce((n, kind) => n + (part.counts[kind] ?? 0), 0)),
+    outcomes: sum((part) => outcomesOf(part.counts)),
   }
 }
 
-/** Judges a view of the fleet, using its sums. */
-export const headlineOf = (view: FleetView, outcomesLimit: number): Headline =>
-  headline(
-    view,
-    view.kind === 'seen' ? totalsOf(view.partitions, OUTCOME_KINDS, view.intake) : totalsOf([], OUTCOME_KINDS),
-    outcomesLimit,
-  )
-
-/** Little memory is left: intake waits until URLs leave. */
-function nearlyFull(share: number, totals: Totals): Headline {
-  const unread =
-    totals.unread === 0
-      ? ''
-      : `; ${some(totals.unread, 'outcome')} of the default crawl ${totals.unread === 1 ? 'is' : 'are'} stored, and read ones leave`
-  const sentence = `Redis uses ${Math.floor(share * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${unread}. Give Redis more memory, or enqueue less.`
-  return { tone: 'trouble', code: 'nearly-full', title: 'Redis is nearly full', sentence }
-}
+const trouble = (code: Trouble, title: string, sentence: string): Headline => ({
+  tone: 'trouble',
+  code,
+  title,
+  sentence,
+})
 
 /**
  * The one judgement of the fleet: for the first page, for `decorum status`, `top` and `doctor`, and for the metric `decorum_trouble`, on
  * which the alerts are based. It depends only on the view.
  * @param outcomesLimit  unread outcomes at which dispatch pauses, per partition
  */
-export function headline(view: FleetView, totals: Totals, outcomesLimit: number): Headline {
-  if (view.kind === 'unavailable') {
-    return {
-      tone: 'trouble',
-      code: 'redis-away',
-      title: 'Redis does not answer',
-      sentence: `Nothing new is sent until it does: ${view.why}.`,
-    }
+export function headline(view: FleetView, outcomesLimit: number): Headline {
+  if (view.kind === 'unavailable')
+    return trouble('redis-away', 'Redis does not answer', `Nothing new is sent until it does: ${view.why}.`)
+  const { partitions, away, intake } = view
+  if (away > 0) {
+    const title = `${away} of ${away + partitions.length} partitions ${away === 1 ? 'does' : 'do'} not answer`
+    const sentence =
+      'A master of the cluster does not answer: nothing new is sent to its hosts until it does. The others continue.'
+    return trouble('partitions-away', title, sentence)
   }
-  if (view.away > 0) {
-    return {
-      tone: 'trouble',
-      code: 'partitions-away',
-      title: `${view.away} of ${view.away + view.partitions.length} partitions ${view.away === 1 ? 'does' : 'do'} not answer`,
-      sentence:
-        'A master of the cluster does not answer: nothing new is sent to its hosts until it does. The others continue.',
-    }
-  }
-  const { perMinute: pagesPerMinute, takenIn } = view.recent
-  const stop = view.partitions.find((part) => part.stopped !== undefined)?.stopped
+  const totals = totalsOf(view)
+  const stop = partitions.find((part) => part.stopped !== undefined)?.stopped
   if (stop !== undefined) {
     const sentence = `An emergency stop is in force: ${stop}. Nothing is sent until it is lifted.`
-    return { tone: 'trouble', code: 'stopped', title: 'Everything is stopped', sentence }
+    return trouble('stopped', 'Everything is stopped', sentence)
   }
-  if (view.intake.paused.length > 0) return pausedHeadline(view.intake.paused, totals)
+  if (intake.paused.length > 0) return queuesPaused(intake.paused, totals)
   if (totals.heldForMs > 0) {
-    const held = view.partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
-    const all = view.partitions.length
+    const held = partitions.filter((part) => (part.holdUntil ?? 0) > part.now).length
     const [who, lanes] =
-      held === all
+      held === partitions.length
         ? ['Redis was restarted', 'Every lane']
-        : ['A master was restarted', `Every lane of its ${held} of ${all} partitions`]
+        : ['A master was restarted', `Every lane of its ${held} of ${partitions.length} partitions`]
     const sentence = `${who}. ${lanes} waits for another ${length(totals.heldForMs)}, so that no earlier request can overlap a new one.`
     return { tone: 'polite', code: 'held', title: 'Holding back', sentence }
   }
-  if ((view.memoryShare ?? 0) >= HEADROOM.intake) return nearlyFull(view.memoryShare ?? 0, totals)
-  if (view.partitions.some((part) => part.unread >= outcomesLimit)) return unreadHeadline(view, totals, outcomesLimit)
-  if (totals.waiting === 0 && totals.inFlight === 0 && totals.candidates === 0) {
+  return (
+    nearlyFull(view, totals) ??
+    unreadOutcomes(view, totals, outcomesLimit) ??
+    stuck(view, totals, outcomesLimit) ??
+    pace(view, totals)
+  )
+}
+
+/** Little memory is left: intake waits until URLs leave. */
+function nearlyFull({ memoryShare = 0 }: Seen, { unread }: Totals): Headline | undefined {
+  if (memoryShare < HEADROOM.intake) return undefined
+  const stored =
+    unread > 0 &&
+    `; ${some(unread, 'outcome of the default crawl is', 'outcomes of the default crawl are')} stored, and read ones leave`
+  const sentence = `Redis uses ${Math.floor(memoryShare * 100)} % of its maxmemory. URLs are taken in below ${HEADROOM.intake * 100} %: stored ones leave as they are fetched${stored || ''}. Give Redis more memory, or enqueue less.`
+  return trouble('nearly-full', 'Redis is nearly full', sentence)
+}
+
+/** Something does no work that has some to do. */
+function stuck(view: Seen, totals: Totals, outcomesLimit: number): Headline | undefined {
+  const { waiting, inFlight, candidates, candidatesForMs = 0, due, lagMs } = totals
+  if (waiting === 0 && inFlight === 0 && candidates === 0)
     return { tone: 'calm', code: 'idle', title: 'Nothing to do', sentence: 'No URL waits. Candidates are accepted.' }
-  }
+  const urls = capital(waits(totals))
   const missing = missingRole(view.members)
   if (missing !== undefined) {
-    const sentence = `${waits(totals)}, but no ${missing} has announced itself: start one with 'decorum ${missing}'.`
-    return { tone: 'trouble', code: `no-${missing}`, title: `No ${missing} is running`, sentence }
+    const sentence = `${urls}, but no ${missing} has announced itself: start one with 'decorum ${missing}'.`
+    return trouble(`no-${missing}`, `No ${missing} is running`, sentence)
   }
-  if (isIntakeStuck(totals, takenIn)) {
-    const since = length(totals.candidatesForMs ?? 0)
-    const sentence = `${waits(totals)}. The oldest candidate was added ${since} ago, and no gateway takes any in.`
-    return { tone: 'trouble', code: 'not-taken-in', title: 'Nothing is taken in', sentence }
+  if (candidates > 0 && candidatesForMs > STUCK_AFTER_MS && view.recent.takenIn === 0) {
+    const sentence = `${urls}. The oldest candidate was added ${length(candidatesForMs)} ago, and no gateway takes any in.`
+    return trouble('not-taken-in', 'Nothing is taken in', sentence)
   }
-  const waiting = crawlsInTheWay(view, outcomesLimit)
-  if (waiting !== undefined) return waiting
-  if (totals.lagMs > LATE_MS && totals.inFlight === 0) {
-    const sentence = `${some(totals.due, 'lane')} could be visited, the oldest for ${length(totals.lagMs)}, and nothing is in flight.`
-    return { tone: 'trouble', code: 'stalled', title: 'Stalled', sentence }
-  }
-  const rate = pagesPerMinute === undefined ? '' : ` The pace is ${some(pagesPerMinute, 'outcome')} a minute.`
-  const behind =
-    totals.lagMs > LATE_MS
-      ? ` The oldest due lane is ${length(totals.lagMs)} late: more slots would help.`
-      : ' No lane is late.'
-  if (totals.inFlight > 0 || (pagesPerMinute ?? 0) > 0) {
-    const flying = `${some(totals.inFlight, 'request')} in flight, ${waits(totals, false)}.`
-    return { tone: 'moving', code: 'crawling', title: 'Crawling', sentence: `${flying}${rate}${behind}` }
+  const waiter = crawlsInTheWay(view, outcomesLimit)
+  if (waiter !== undefined || lagMs <= LATE_MS || inFlight > 0) return waiter
+  const sentence = `${some(due, 'lane')} could be visited, the oldest for ${length(lagMs)}, and nothing is in flight.`
+  return trouble('stalled', 'Stalled', sentence)
+}
+
+function pace(view: Seen, totals: Totals): Headline {
+  const { waiting, inFlight, candidates, lagMs, opensInMs } = totals
+  const { perMinute } = view.recent
+  const rate = perMinute === undefined ? '' : ` The pace is ${some(perMinute, 'outcome')} a minute.`
+  if (inFlight > 0 || (perMinute ?? 0) > 0) {
+    const late =
+      lagMs > LATE_MS ? `The oldest due lane is ${length(lagMs)} late: more slots would help.` : 'No lane is late.'
+    const sentence = `${some(inFlight, 'request')} in flight, ${waits(totals)}.${rate} ${late}`
+    return { tone: 'moving', code: 'crawling', title: 'Crawling', sentence }
   }
   const nextLane = nextLaneOf(view)
   const next =
-    totals.opensInMs === undefined
+    opensInMs === undefined
       ? ''
-      : nextLane === undefined || nextLane.isKnown
-        ? ` The next lane is due in ${length(totals.opensInMs)}.`
-        : ` The next lane: ${nextLane.what}.`
+      : nextLane?.isKnown === false
+        ? ` The next lane: ${nextLane.what}.`
+        : ` The next lane is due in ${length(opensInMs)}.`
   const own =
-    totals.waiting === 0
+    waiting === 0 || nextLane?.isKnown === false
       ? ''
-      : totals.candidates === 0
+      : candidates === 0
         ? ', each until its lane is due'
         : '; those in lanes until their lane is due'
-  const sentence = `${waits(totals)}${own}.${next}${rate}`
+  const sentence = `${capital(waits(totals))}${own}.${next}${rate}`
   return { tone: 'polite', code: 'polite', title: 'Polite, not stalled', sentence }
 }
 
-function pausedHeadline(paused: QueueName[], totals: Totals): Headline {
+function queuesPaused(paused: Intake['paused'], totals: Totals): Headline {
   const names = paused.map((name) => `'${name}'`).join(' and ')
   const [queue, is] = paused.length > 1 ? ['queues', 'are'] : ['queue', 'is']
   const stops = paused.includes('candidates') ? 'no candidate is taken in' : 'no order reaches a fetcher'
-  const sentence = `Another tool has paused the ${queue} ${names} of BullMQ: ${stops}. ${waits(totals)}. Resume there (queue.resume()); to stop a fleet there is 'decorum stop'.`
-  return { tone: 'trouble', code: 'queue-paused', title: `The ${queue} ${names} ${is} paused`, sentence }
+  const sentence = `Another tool has paused the ${queue} ${names} of BullMQ: ${stops}. ${capital(waits(totals))}. Resume there (queue.resume()); to stop a fleet there is 'decorum stop'.`
+  return trouble('queue-paused', `The ${queue} ${names} ${is} paused`, sentence)
 }
 
 type Seen = Extract<FleetView, { kind: 'seen' }>
 
-function unreadHeadline({ readers, partitions }: Seen, totals: Totals, outcomesLimit: number): Headline {
+function unreadOutcomes({ readers, partitions }: Seen, totals: Totals, outcomesLimit: number): Headline | undefined {
   const unread = partitions.map((part) => part.unread)
+  if (unread.every((n) => n < outcomesLimit)) return undefined
   const reader = readerInTheWay(readers, unread, outcomesLimit)
-  if (reader === undefined) {
-    const sentence = `${some(totals.unread, 'outcome')} lie unread and dispatch has paused: a consumer group must read and acknowledge them.`
-    return { tone: 'trouble', code: 'unread', title: 'Nobody reads the outcomes', sentence }
-  }
-  const group = printable(reader.group)
-  const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
-  if (isRead(reader)) {
-    const sentence = `Dispatch has paused until the reader '${group}' has worked through ${left}.`
-    return { tone: 'trouble', code: 'unread', title: 'A reader is behind', sentence }
-  }
-  const sentence = `${silence(reader)}, and dispatch has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
-  return { tone: 'trouble', code: 'unread', title: `Nobody reads as '${group}' any more`, sentence }
+  const title =
+    reader === undefined
+      ? 'Nobody reads the outcomes'
+      : isRead(reader)
+        ? 'A reader is behind'
+        : `Nobody reads as '${printable(reader.group)}' any more`
+  return trouble('unread', title, pausedFor(reader, 'dispatch', totals.unread))
 }
 
 /** Only another crawl than the default one waits: the others continue. */
 function crawlsInTheWay({ crawls, otherReaders }: Seen, outcomesLimit: number): Headline | undefined {
-  const full = crawls.filter(
+  const [first, ...others] = crawls.filter(
     ({ name, waiting, unreadInOne }) => name !== DEFAULT_CRAWL && waiting > 0 && unreadInOne >= outcomesLimit,
   )
-  const [first] = full
   if (first === undefined) return undefined
-  const name = printable(first.name)
-  const more = full.length > 1 ? ` So do ${some(full.length - 1, 'other crawl')}.` : ''
+  const name = `the crawl '${printable(first.name)}'`
   const reader = otherReaders.find(({ crawl, lag, pending }) => crawl === first.name && lag + pending > 0)
-  const title = `The crawl '${name}' waits`
-  if (reader === undefined) {
-    const sentence = `${some(first.unread, 'outcome')} of the crawl '${name}' lie unread, so it has paused: a consumer group must read and acknowledge them.${more}`
-    return { tone: 'trouble', code: 'crawl-waits', title, sentence }
-  }
-  const left = `${some(reader.lag + reader.pending, 'outcome')} that it has not acknowledged`
-  const sentence = isRead(reader)
-    ? `The crawl '${name}' has paused until its reader '${printable(reader.group)}' has worked through ${left}.`
-    : `${silence(reader)}, and the crawl '${name}' has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
-  return { tone: 'trouble', code: 'crawl-waits', title, sentence: sentence + more }
+  const more = others.length > 0 ? ` So do ${some(others.length, 'other crawl')}.` : ''
+  return trouble('crawl-waits', `${capital(name)} waits`, pausedFor(reader, name, first.unread) + more)
 }
 
-function silence({ group, idleMs, oldest }: Reader): string {
-  const name = `The reader '${printable(group)}'`
-  if (idleMs !== undefined) return `${name} was last seen ${length(idleMs)} ago`
-  return oldest === undefined
-    ? `${name} has no consumer`
-    : `${name} has no consumer and is ${length(oldest.ageMs)} behind`
+/** Which reader something waits for, and what there is to do. @param what  has paused  @param unread  outcomes */
+function pausedFor(reader: Reader | undefined, what: string, unread: number): string {
+  if (reader === undefined)
+    return `${some(unread, 'outcome lies', 'outcomes lie')} unread, and ${what} has paused: a consumer group must read and acknowledge them.`
+  const { group, idleMs, oldest, lag, pending } = reader
+  const name = `the reader '${printable(group)}'`
+  const left = `${some(lag + pending, 'outcome')} that it has not acknowledged`
+  if (isRead(reader)) return `${capital(what)} has paused until ${name} has worked through ${left}.`
+  const behind = oldest === undefined ? '' : ` and is ${length(oldest.ageMs)} behind`
+  const silence = idleMs === undefined ? `has no consumer${behind}` : `was last seen ${length(idleMs)} ago`
+  return `${capital(name)} ${silence}, and ${what} has paused because of ${left}. Start it again, or forget it: ${forgetCommand(reader)}.`
 }
 
 /** Quotes a text for a shell. */
@@ -260,15 +247,11 @@ export function nextLaneOf({ lanes, partitions }: Pick<Seen, 'lanes' | 'partitio
 
 /** If candidates wait this long, ms, and none is stored meanwhile, they wait for a gateway that does nothing. */
 const STUCK_AFTER_MS = 10_000
-const isIntakeStuck = ({ candidates, candidatesForMs = 0 }: Totals, takenIn: number | undefined): boolean =>
-  candidates > 0 && candidatesForMs > STUCK_AFTER_MS && takenIn === 0
 
-function waits({ waiting, lanes, candidates, candidatesAreEstimated }: Totals, capital = true): string {
-  const verb = Math.round(waiting) === 1 ? 'waits' : 'wait'
-  const inLanes = `${some(waiting, 'URL')} ${verb} in ${some(lanes, 'lane')}`
+function waits({ waiting, lanes, candidates, candidatesAreEstimated }: Totals): string {
+  const inLanes = `${some(waiting, 'URL waits', 'URLs wait')} in ${some(lanes, 'lane')}`
   const inQueue = `${candidatesAreEstimated ? 'about ' : ''}${some(candidates, 'URL')} in the queue of candidates`
-  const text = candidates === 0 ? inLanes : waiting === 0 ? `${inQueue}, none in lanes` : `${inLanes}, ${inQueue}`
-  return capital ? text.charAt(0).toUpperCase() + text.slice(1) : text
+  return candidates === 0 ? inLanes : waiting === 0 ? `${inQueue}, none in lanes` : `${inLanes}, ${inQueue}`
 }
 
 /** Processes announce themselves every second; a role without an announcement does no work. */

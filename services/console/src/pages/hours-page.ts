@@ -6,31 +6,6 @@ import { count, length } from '../words.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 
-export type HoursPageFacts = { history: History; frame: Frame }
-
-export function hoursPage({ history, frame }: HoursPageFacts): string {
-  const all = history.at.map((_, n) => sumAt(history, n))
-  const minutes = history.at.length
-  const { statuses, tookMs } = history
-  const body = html`<main><h1>The last hours</h1>
-<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of a chart is enlarged by drawing the pointer over it, and a double click shows the whole again.</p>
-<nav aria-label="Range"><ul>${RANGES.map(
-    ([length, name]) =>
-      html`<li><a href="/hours?minutes=${length}"${length === minutes && html` aria-current="page"`}>${name}</a></li>`,
-  )}</ul></nav>
-<div class="charts" data-charts="/v1/history?minutes=${minutes}">
-${chart('outcomes', 'Outcomes a minute, by kind', inWords(all, count))}
-${chart('statuses', 'Answers a minute, by status code', statusesInWords(statuses))}
-${chart('took', 'How long exchanges took', `half at most: ${inWords(tookMs.half, length)}; 95 of 100 at most: ${inWords(tookMs.most, length)}`)}
-${chart('backlog', 'URLs in lanes', inWords(history.waiting, count))}
-${chart('flight', 'Leases out and lanes that are due', `out: ${inWords(history.inFlight, count)}; due: ${inWords(history.due, count)}`)}
-${chart('lag', 'How late the oldest due lane is', inWords(history.lagMs, length))}
-${chart('queues', 'Jobs that wait for a gateway', inWords(history.jobs, count))}
-${chart('unread', 'Unread outcomes', inWords(history.unread, count))}
-</div></main>`
-  return layout({ title: 'The last hours · Decorum', body, frame, place: '/hours', charts: true })
-}
-
 const RANGES = [
   [15, '15 minutes'],
   [60, '1 hour'],
@@ -38,13 +13,32 @@ const RANGES = [
   [HISTORY_MINUTES, '6 hours'],
 ] as const
 
+export function hoursPage(frame: Frame, { at, outcomes, statuses, tookMs, ...history }: History): string {
+  const ofAllKinds = at.map((_, n) => sum(OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)))
+  const body = html`<h1>The last hours</h1>
+<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of a chart is enlarged by drawing the pointer over it, and a double click shows the whole again.</p>
+<nav aria-label="Range"><ul>${RANGES.map(
+    ([minutes, name]) =>
+      html`<li><a href="/hours?minutes=${minutes}"${minutes === at.length && html` aria-current="page"`}>${name}</a></li>`,
+  )}</ul></nav>
+<div class="charts" data-charts="/v1/history?minutes=${at.length}">
+${chart('outcomes', 'Outcomes a minute, by kind', inWords(ofAllKinds, count))}
+${chart('statuses', 'Answers a minute, by status code', statusesInWords(statuses))}
+${chart('took', 'How long exchanges took', `half at most: ${inWords(tookMs.half, length)}; 95 of 100 at most: ${inWords(tookMs.most, length)}`)}
+${chart('backlog', 'URLs in lanes', inWords(history.waiting, count))}
+${chart('flight', 'Leases out and lanes that are due', `out: ${inWords(history.inFlight, count)}; due: ${inWords(history.due, count)}`)}
+${chart('lag', 'How late the oldest due lane is', inWords(history.lagMs, length))}
+${chart('queues', 'Jobs that wait for a gateway', inWords(history.jobs, count))}
+${chart('unread', 'Unread outcomes', inWords(history.unread, count))}
+</div>`
+  return layout(frame, 'The last hours', body, { place: '/hours', charts: true })
+}
+
 /** Number of answers by status code in the range, the most frequent first. */
 function statusesInWords(statuses: History['statuses']): string {
-  const sums = Object.entries(statuses).map(
-    ([code, column]) => [code, column.reduce<number>((sum, n) => sum + (n ?? 0), 0)] as const,
-  )
+  const sums = Object.entries(statuses).map(([code, column]) => [code, sum(column.map((n) => n ?? 0)) ?? 0] as const)
   const seen = sums.filter(([, n]) => n >= 0.5).sort((a, b) => b[1] - a[1])
-  return seen.length === 0 ? 'none yet' : seen.map(([code, n]) => `${code}: ${count(n)}`).join(' · ')
+  return seen.map(([code, n]) => `${code}: ${count(n)}`).join(' · ') || 'none yet'
 }
 
 const chart = (name: string, title: string, words: string): Html =>
@@ -57,7 +51,6 @@ function inWords(column: Column, word: (n: number) => string): string {
   return `now ${word(latest)}, least ${word(Math.min(...known))}, most ${word(Math.max(...known))}`
 }
 
-function sumAt({ outcomes }: History, n: number): number | null {
-  const values = OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)
-  return values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
-}
+/** null: one of them is not known */
+const sum = (numbers: Column): number | null =>
+  numbers.reduce((total, n) => (total === null || n === null ? null : total + n), 0)

@@ -5,53 +5,52 @@ import { type Html, html } from './html.ts'
 
 /** Parts of a page that depend on the visitor. */
 export type Frame = { version: string; who?: Who | undefined }
+export const mayAct = ({ who }: Frame): boolean => who?.role !== 'read'
 
 /** The pages in the order of the navigation. */
-const PAGES = [
-  ['/', 'Overview'],
-  ['/origins', 'Origins'],
-  ['/crawls', 'Crawls'],
-  ['/failures', 'Failures'],
-  ['/hours', 'Last hours'],
-  ['/readers', 'Readers'],
-  ['/fleet', 'Fleet'],
-  ['/configuration', 'Configuration'],
-  ['/stops', 'Emergency stop'],
-] as const
+const PAGES = {
+  '/': 'Overview',
+  '/origins': 'Origins',
+  '/crawls': 'Crawls',
+  '/failures': 'Failures',
+  '/hours': 'Last hours',
+  '/readers': 'Readers',
+  '/fleet': 'Fleet',
+  '/configuration': 'Configuration',
+  '/stops': 'Emergency stop',
+}
 /** Pages behind "More": made by libraries, for programs, or seldom needed. */
-const MORE = [
-  ['/queues', 'Queue board'],
-  ['/metrics', 'Metrics'],
-  ['/reference', 'API'],
-] as const
-type Place = (typeof PAGES)[number][0]
+const MORE = { '/queues': 'Queue board', '/metrics': 'Metrics', '/reference': 'API' }
 
 export type Layout = {
-  title: string
-  /** content of the page; `data-follow` marks the parts that are updated */
-  body: Html
-  frame: Frame
   /** the page of the navigation that it is, or belongs to */
-  place?: Place
+  place?: keyof typeof PAGES
+  /** about the action just done, or about nothing found */
+  notice?: Html | undefined
+  /** its address, if it is updated while open */
+  follow?: string
   /** the search text: it stays in the box */
   requested?: string
-  /** without JavaScript the whole page reloads; not while a person types */
-  reload?: boolean
   /** the page draws charts */
   charts?: boolean
 }
 
-export function layout({ title, body, frame, place, requested = '', reload = false, charts = false }: Layout): string {
-  const link = ([path, name]: readonly [string, string]) =>
-    html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`
-  const page = html`${headOf(title, { reload, charts })}
+/** @param body  content of the page; an element with `data-still` is not updated */
+export function layout(frame: Frame, title: string, body: Html, about: Layout = {}): string {
+  const { place, notice, follow, requested = '', charts = false } = about
+  const links = (pages: Record<string, string>) =>
+    Object.entries(pages).map(
+      ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
+    )
+  // Without JavaScript the overview reloads itself: a person types nothing there
+  const page = html`${headOf(`${title} · Decorum`, { reload: follow === '/', charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
 <form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${requested}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
 <span class="live" title="this page follows the fleet">live</span>${account(frame)}</header>
-<nav aria-label="Pages"><ul>${PAGES.map(link)}<li><details><summary>More</summary><ul>${MORE.map(link)}</ul></details></li></ul></nav>
-<div id="content" tabindex="-1">${body}</div>
+<nav aria-label="Pages"><ul>${links(PAGES)}<li><details><summary>More</summary><ul>${links(MORE)}</ul></details></li></ul></nav>
+<main id="content" tabindex="-1">${notice}<div${follow !== undefined && html` data-follow="${follow}"`}>${body}</div></main>
 <footer>Decorum ${frame.version} · every delay is counted by the clock of Redis</footer>
 </body>
 </html>
@@ -79,8 +78,6 @@ ${script && html`<script src="/static/idiomorph.js" defer></script><script src="
 </head>`
 }
 
-function account({ who }: Frame): Html | undefined {
-  if (who === undefined) return undefined
-  const may = who.role === 'read' ? ' (read only)' : ''
-  return html`<form class="account" method="post" action="/logout"><span>${who.user}${may}</span><button>Sign out</button></form>`
-}
+const account = ({ who }: Frame): Html | undefined =>
+  who &&
+  html`<form class="account" method="post" action="/logout"><span>${who.user}${who.role === 'read' && ' (read only)'}</span><button>Sign out</button></form>`

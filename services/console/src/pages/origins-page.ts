@@ -1,15 +1,17 @@
 /** The page at `/origins`: origins by state, reason and domain, page by page. Pure. */
 import { GATES } from '@decorum/protocol'
+import { Problem } from '@decorum/runtime/http-api'
 import type { OriginList } from '../api/list-origins.ts'
 import { dueIn, WAIT_STATES } from '../why.ts'
 import { count, length, some } from '../words.ts'
+import { select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
+import { originLink, stateChip } from './parts.ts'
 import { table } from './table.ts'
 
 /** The query of the address: text by name. */
-export type OriginsRequest = Partial<Record<'state' | 'reason' | 'domain' | 'sort' | 'after', string>>
-export type OriginsPageFacts = { requested: OriginsRequest; list?: OriginList; problem?: string; frame: Frame }
+export type OriginsRequest = Record<string, string>
 
 const SORTS = [
   ['', 'as it is found fastest'],
@@ -17,61 +19,47 @@ const SORTS = [
   ['latest', 'due latest'],
   ['in-flight', 'in flight'],
 ] as const
+const anyOf = (values: readonly string[]) => [['', 'any'] as const, ...values.map((value) => [value, value] as const)]
 
-export function originsPage({ requested, list, problem, frame }: OriginsPageFacts): string {
-  const body = html`<main><h1>Origins</h1>
+export function originsPage(frame: Frame, requested: OriginsRequest, list: OriginList | Problem): string {
+  const body = html`<h1>Origins</h1>
 <form class="card filter" method="get" action="/origins">
-${select('State', 'state', ['', ...WAIT_STATES], requested.state)}
-${select('Held by', 'reason', ['', ...GATES, 'blocked'], requested.reason)}
-<label>Order<select name="sort">${SORTS.map(
-    ([value, text]) =>
-      html`<option value="${value}"${value === (requested.sort ?? '') && html` selected`}>${text}</option>`,
-  )}</select></label>
+${select('State', 'state', anyOf(WAIT_STATES), requested.state)}
+${select('Held by', 'reason', anyOf([...GATES, 'blocked']), requested.reason)}
+${select('Order', 'sort', SORTS, requested.sort)}
 <label>Domain<input name="domain" type="text" maxlength="253" value="${requested.domain ?? ''}" placeholder="example.com"></label>
 <button>Show</button></form>
-${problem !== undefined && html`<p class="notice trouble" role="alert">${problem}</p>`}
-${list !== undefined && found(list, requested)}</main>`
-  return layout({ title: 'Origins · Decorum', body, frame, place: '/origins' })
+${list instanceof Problem ? html`<p class="notice trouble" role="alert">${list.message}</p>` : found(list, requested)}`
+  return layout(frame, 'Origins', body, { place: '/origins' })
 }
 
-const select = (label: string, name: string, values: readonly string[], chosen = ''): Html =>
-  html`<label>${label}<select name="${name}">${values.map(
-    (value) =>
-      html`<option value="${value}"${value === chosen && html` selected`}>${value === '' ? 'any' : value}</option>`,
-  )}</select></label>`
-
-function found(list: OriginList, requested: OriginsRequest): Html {
-  const rows = list.origins.map((origin) => {
-    const [first] = origin.lanes
-    const waiting = origin.lanes.reduce((n, lane) => n + lane.waiting, 0)
-    const until = origin.paused ?? origin.blocked
-    const state =
-      first?.why.state ?? (until === undefined ? 'idle' : origin.paused === undefined ? 'blocked' : 'paused')
+function found({ origins, looked, complete, next }: OriginList, requested: OriginsRequest): Html {
+  const rows = origins.map(({ origin, lanes, paused, blocked, robots, backOff, now }) => {
+    const [first] = lanes
+    const closed = paused ?? blocked
+    const state = first?.why.state ?? (paused ? 'paused' : blocked ? 'blocked' : 'idle')
     return [
-      html`<a href="/origins/${encodeURIComponent(origin.origin)}">${origin.origin}</a>`,
-      html`<span class="chip ${state.replace(' ', '-')}">${state}</span>`,
-      first?.why.sentence ?? (until === undefined ? 'no URL waits' : `no URL waits; ${until.reason}`),
-      origin.robots,
-      origin.backOff === undefined ? '–' : length(origin.backOff.until - origin.now),
-      first === undefined ? '–' : dueIn(first, first.why, origin.now),
-      count(waiting),
+      originLink(origin),
+      stateChip(state),
+      first?.why.sentence ?? (closed === undefined ? 'no URL waits' : `no URL waits; ${closed.reason}`),
+      robots,
+      backOff === undefined ? '–' : length(backOff.until - now),
+      first === undefined ? '–' : dueIn(first, first.why, now),
+      count(lanes.reduce((n, lane) => n + lane.waiting, 0)),
     ]
   })
-  const columns = [
-    ['Origin', 'name'],
-    'State',
-    ['Why', 'long'],
-    'robots.txt',
-    ['Back-off', 'number'],
-    ['Due in', 'number'],
-    ['URLs', 'number'],
-  ] as const
-  const nothing = list.complete ? 'No origin fits.' : 'None among those that were checked.'
+  const columns = {
+    Origin: 'name',
+    State: '',
+    Why: 'long',
+    'robots.txt': '',
+    'Back-off': 'number',
+    'Due in': 'number',
+    URLs: 'number',
+  } as const
+  const none = complete ? 'No origin fits.' : 'None among those that were checked.'
   return html`<section aria-label="Found">
-<p class="small" role="status">${some(rows.length, 'origin')} found, ${some(list.looked, 'lane')} looked at${list.complete ? '; these are all' : ''}.</p>
-${rows.length === 0 ? html`<p class="none">${nothing}</p>` : table('Origins', columns, rows)}
-${list.next !== undefined && html`<p class="more"><a class="button" rel="next" href="/origins?${address({ ...requested, after: list.next })}">Look on</a></p>`}</section>`
+<p class="small" role="status">${some(rows.length, 'origin')} found, ${some(looked, 'lane')} looked at${complete && '; these are all'}.</p>
+${table('Origins', columns, rows, { none })}
+${next !== undefined && html`<p class="more"><a class="button" rel="next" href="/origins?${String(new URLSearchParams({ ...requested, after: next }))}">Look on</a></p>`}</section>`
 }
-
-const address = (requested: OriginsRequest): string =>
-  new URLSearchParams(Object.entries(requested).filter(([, value]) => value !== undefined && value !== '')).toString()

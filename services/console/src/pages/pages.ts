@@ -1,65 +1,83 @@
-/** The pages: the overview, operators' forms, the page of each origin; read-only pages are in read-only.ts. */
+/** The pages, except for those with files of their own: origins, crawls, URLs, signing in. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { readUrl } from '@decorum/protocol'
-import { plainText } from '@decorum/robots'
-import { Problem, read } from '@decorum/runtime/http-api'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { act, listOperations, unknownAgent } from '../api/act.ts'
-import { OPERATIONS } from '../api/answers.ts'
-import { check } from '../api/check.ts'
-import { defaultBy, reportOrigin } from '../api/mount.ts'
-import { changePolicy } from '../api/policies.ts'
-import { ActionBody, OriginPath, StopBody } from '../api/questions.ts'
+import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { Problem, read, readBySchemas } from '@decorum/runtime/http-api'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { viewConfiguration, viewFleet } from '../api/fleet.ts'
+import { defaultBy } from '../api/mount.ts'
+import { ForgetQuery, HISTORY_MINUTES, HistoryQuery, StopBody } from '../api/questions.ts'
+import { forget } from '../api/readers.ts'
 import { changeStops, listStops } from '../api/stops.ts'
-import { frameOf, type PageParts, page } from './answer-page.ts'
+import { readersOfOthers } from '../watch/crawl-readers.ts'
+import { readHistory } from '../watch/history.ts'
+import { reasonsOf } from '../watch/reasons.ts'
+import { Form, frameOf, type PageParts, type PageRequest, type PageScope, READ, WRITE } from './answer-page.ts'
+import { configurationPage } from './configuration-page.ts'
 import { addCrawls } from './crawls.ts'
+import { failuresPage } from './failures-page.ts'
+import { fleetPage } from './fleet-page.ts'
+import { done, notConfirmed, notDone, readWhyAndWho } from './forms.ts'
+import { hoursPage } from './hours-page.ts'
+import type { Html } from './html.ts'
 import { addLogin } from './login.ts'
-import { actionOf, type FormFields } from './origin-forms.ts'
-import { type OriginFacts, type OriginPageFacts, originFacts, originPage } from './origin-page.ts'
-import { overviewMain, overviewPage } from './overview-page.ts'
-import { policyOf } from './policy-form.ts'
-import { addReadOnlyPages } from './read-only.ts'
+import { addOrigins } from './origins.ts'
+import { overviewPage } from './overview-page.ts'
+import { readerOf, readersPage } from './readers-page.ts'
 import { siteOwnersPage } from './site-owners-page.ts'
-import { type StopFields, type StopsPageFacts, stopRequestOf, stopsPage } from './stops-page.ts'
+import { stopRequestOf, stopsPage } from './stops-page.ts'
+import { addUrls } from './urls.ts'
 
-const OPERATIONS_SHOWN = 10
 const FORM_MAX_BYTES = 64 * 1024
+const VERSIONS_SHOWN = 50
 
-const READ = { config: { access: 'read' } } as const
-const WRITE = { config: { access: 'write' } } as const
-
-export function addPages(scope: FastifyInstance, parts: PageParts): void {
+export function addPages(server: FastifyInstance, parts: PageParts): void {
+  const scope = readBySchemas(server)
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
-    (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    (_request, body, parsed) => parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
   )
-  addOverview(scope, parts)
+  scope.addHook('preHandler', async (_request, reply) => void reply.type('text/html; charset=utf-8'))
   addStatic(scope)
   addLogin(scope, parts)
-  addReadOnlyPages(scope, parts)
-  addStops(scope, parts)
-  addOrigin(scope, parts)
+  addOrigins(scope, parts)
   addCrawls(scope, parts)
-  addSiteOwners(scope, parts)
-}
-
-function addOverview(scope: FastifyInstance, parts: PageParts): void {
-  const { view, pace, config } = parts
-  const facts = async () => ({ view: await view(), pace, outcomesLimit: config.outcomesLimit })
-  scope.get('/', READ, async (request, reply) =>
-    page(reply, overviewPage({ ...(await facts()), frame: frameOf(parts, request) })),
+  addUrls(scope, parts)
+  addReaders(scope, parts)
+  addStops(scope, parts)
+  const { view, pace, config, ledger } = parts
+  scope.get('/', READ, async (request) =>
+    overviewPage(frameOf(parts, request), await view(), pace, config.outcomesLimit),
   )
-  scope.get('/overview', READ, async (_request, reply) => page(reply, overviewMain(await facts()).text))
+  scope.get('/failures', READ, async (request) =>
+    failuresPage(frameOf(parts, request), await reasonsOf(ledger), ledger.wall()),
+  )
+  const HoursQuery = HistoryQuery.catch({ minutes: HISTORY_MINUTES })
+  scope.get('/hours', { ...READ, schema: { querystring: HoursQuery } }, async (request) =>
+    hoursPage(frameOf(parts, request), await readHistory(ledger, request.query.minutes)),
+  )
+  scope.get('/fleet', READ, async (request) => {
+    const { members, config: version } = await viewFleet(parts)
+    return fleetPage(frameOf(parts, request), members, version)
+  })
+  scope.get('/configuration', READ, async (request) => {
+    const { current, history } = await viewConfiguration(parts)
+    return configurationPage(frameOf(parts, request), current, history.slice(0, VERSIONS_SHOWN))
+  })
+  // Open: a User-Agent links to it
+  scope.get('/site-owners', { config: { access: 'open' } }, () =>
+    siteOwnersPage({ agents: config.agents.list, contact: config.contact }),
+  )
 }
 
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
 /** Files of the login page are open; they reveal nothing about the fleet. */
-function addStatic(scope: FastifyInstance): void {
+function addStatic(scope: PageScope): void {
   const { resolve } = createRequire(import.meta.url)
   const uplot = join(dirname(resolve('uplot/package.json')), 'dist')
   const own = join(import.meta.dirname, 'static')
@@ -77,131 +95,50 @@ function addStatic(scope: FastifyInstance): void {
   }
 }
 
-/** Open: a User-Agent links to it. */
-function addSiteOwners(scope: FastifyInstance, { config: { agents, contact } }: PageParts): void {
-  scope.get('/site-owners', { config: { access: 'open' } }, (_request, reply) =>
-    page(reply, siteOwnersPage({ agents: agents.list, contact })),
-  )
-}
-
-function addStops(scope: FastifyInstance, parts: PageParts): void {
-  const { ledger } = parts
-  const show = async (request: FastifyRequest, more: Partial<StopsPageFacts> = {}): Promise<string> => {
-    const answer = more.answer ?? (await listStops(ledger, false))
-    return stopsPage({ answer, by: defaultBy(request), frame: frameOf(parts, request), ...more })
-  }
-  scope.get('/stops', READ, async (request, reply) => page(reply, await show(request)))
-  scope.post('/stops', WRITE, async (request, reply) => {
-    const by = defaultBy(request)
-    const fields = (request.body ?? {}) as StopFields
-    const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
-    const requested = isConfirmed ? read(StopBody, stopRequestOf(fields)) : NOT_CONFIRMED
-    const answer = requested instanceof Problem ? requested : await changeStops(ledger, requested, by)
-    if (answer instanceof Problem)
-      return page(reply.code(answer.status), await show(request, { problem: { message: answer.message, fields } }))
-    return answer.unreached === undefined ? reply.redirect('/stops', 303) : page(reply, await show(request, { answer }))
-  })
-}
-const NOT_CONFIRMED = new Problem(400, 'not-confirmed', 'a stop has to be confirmed')
-
-type ShowOrigin = (request: FastifyRequest, origin: string, more: Partial<OriginPageFacts>) => Promise<string>
-type PageRequest = FastifyRequest<{ Params: { origin: string }; Querystring: Record<string, unknown> }>
-
-function addOrigin(scope: FastifyInstance, parts: PageParts): void {
+function addReaders(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
-  const { agents } = config
-  const factsOf = async (origin: string): Promise<OriginFacts> => {
-    const [stops, operations, notes] = await Promise.all([
-      reportOrigin(parts, origin),
-      listOperations(ledger, OPERATIONS_SHOWN, origin),
-      ledger.notesOf(origin),
+  const show = async (request: PageRequest, notice?: Html): Promise<string> => {
+    const [own, unread, crawls] = await Promise.all([
+      ledger.readers(DEFAULT_CRAWL),
+      ledger.unread(DEFAULT_CRAWL),
+      ledger.crawls(),
     ])
-    return { origin: stops, operations, notes }
-  }
-  const show: ShowOrigin = async (request, origin, more) => {
-    const facts = await factsOf(origin)
-    return originPage({
-      ...facts,
-      frame: frameOf(parts, request),
-      agents: agents.list,
-      by: defaultBy(request),
-      ...more,
+    return readersPage(frameOf(parts, request), {
+      readers: [...own, ...(await readersOfOthers(ledger, crawls))],
+      unread: unread.reduce((sum, n) => sum + n, 0),
+      limit: config.outcomesLimit,
+      notice,
     })
   }
-  /** returns the origin in the address, or sends the refusal */
-  const originOf = (request: PageRequest): string | Problem => {
-    const requested = read(OriginPath, request.params)
-    return requested instanceof Problem ? requested : requested.origin
-  }
-
-  scope.get('/origins/:origin', READ, async (request: PageRequest, reply) => {
-    const origin = originOf(request)
-    if (origin instanceof Problem) return origin
-    const { done } = request.query
-    const shown = {
-      done: ([...OPERATIONS, 'policy'] as const).find((one) => one === done),
-      requested: await checkedPath(parts, origin, request.query),
-    }
-    return page(reply, await show(request, origin, shown))
+  const querystring = z.object({ forgotten: z.string().optional() })
+  scope.get('/readers', { ...READ, schema: { querystring } }, (request) => {
+    const { forgotten } = request.query
+    return show(request, forgotten === undefined ? undefined : done(`Forgotten: ${forgotten}.`))
   })
-  scope.get('/origins/:origin/facts', READ, async (request: PageRequest, reply) => {
-    const origin = originOf(request)
-    if (origin instanceof Problem) return origin
-    return page(reply, originFacts(await factsOf(origin)).text)
-  })
-  scope.get('/origins/:origin/robots.txt', READ, async (request: PageRequest, reply) => {
-    const origin = originOf(request)
-    if (origin instanceof Problem) return origin
-    const { state } = await ledger.viewOrigin(origin, [])
-    const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
-    if (body === undefined) return new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
-    return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // untrusted text: browsers must not interpret it as anything else
-  })
-  scope.post('/origins/:origin', WRITE, async (request: PageRequest, reply) => {
-    const origin = originOf(request)
-    if (origin instanceof Problem) return origin
-    const fields = (request.body ?? {}) as FormFields
-    const action = read(ActionBody, actionOf(fields))
-    const done = action instanceof Problem ? action : await act(ledger, agents, origin, action, defaultBy(request))
-    if (done instanceof Problem) {
-      return page(reply.code(done.status), await show(request, origin, { problem: { problem: done, fields } }))
-    }
-    // A redirect to a separate request, so that reloading the page repeats nothing
-    return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=${encodeURIComponent(fields.action ?? '')}`, 303)
-  })
-  addPolicy(scope, parts, show)
-}
-
-/** The form of the policy: `FormFields` of policy-form.ts. */
-function addPolicy(scope: FastifyInstance, parts: PageParts, show: ShowOrigin): void {
-  scope.post('/origins/:origin/policy', WRITE, async (request: PageRequest, reply) => {
-    const requested = read(OriginPath, request.params)
-    if (requested instanceof Problem) return requested
-    const { origin } = requested
-    const fields = (request.body ?? {}) as FormFields
-    const { site = '', reason = '', by = '' } = fields
-    const done = await changePolicy(parts, {
-      site: site.trim(),
-      policy: policyOf(fields),
-      reason: reason.trim(),
-      by: by.trim() === '' ? defaultBy(request) : by.trim(),
-    })
-    if (done instanceof Problem)
-      return page(reply.code(done.status), await show(request, origin, { policyProblem: { problem: done, fields } }))
-    return reply.redirect(`/origins/${encodeURIComponent(origin)}?done=policy`, 303)
+  scope.post('/readers', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
+    const { reader, confirm, ...fields } = request.body
+    const { crawl, group } = readerOf(reader)
+    const wish = confirm === 'yes' ? read(ForgetQuery, { crawl, ...readWhyAndWho(fields) }) : notConfirmed('this')
+    const answer = wish instanceof Problem ? wish : await forget(ledger, group, wish, defaultBy(request))
+    if (!(answer instanceof Problem)) return reply.redirect(`/readers?forgotten=${encodeURIComponent(group)}`, 303)
+    reply.code(answer.status)
+    return show(request, notDone(answer))
   })
 }
 
-async function checkedPath(
-  { ledger, config: { agents } }: PageParts,
-  origin: string,
-  { path, agent: name }: Record<string, unknown>,
-): Promise<OriginPageFacts['requested']> {
-  if (typeof path !== 'string') return undefined
-  const agent = agents.find(typeof name === 'string' && name !== '' ? name : undefined)
-  const requested = { path, agent: agent?.key ?? '' }
-  if (agent === undefined) return { ...requested, problem: unknownAgent(agents) }
-  const at = readUrl(origin + (path.startsWith('/') ? path : `/${path}`))
-  if ('refused' in at) return { ...requested, problem: new Problem(400, at.refused, `this is no path: ${at.refused}`) }
-  return { ...requested, answer: await check(ledger, agent, at) }
+function addStops(scope: PageScope, parts: PageParts): void {
+  const { ledger } = parts
+  scope.get('/stops', READ, async (request) => stopsPage(frameOf(parts, request), await listStops(ledger, false)))
+  scope.post('/stops', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
+    const fields = request.body
+    const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
+    const wish = isConfirmed ? read(StopBody, stopRequestOf(fields)) : notConfirmed('a stop')
+    const answer = wish instanceof Problem ? wish : await changeStops(ledger, wish, defaultBy(request))
+    const frame = frameOf(parts, request)
+    if (answer instanceof Problem) {
+      reply.code(answer.status)
+      return stopsPage(frame, await listStops(ledger, false), { problem: answer, fields })
+    }
+    return answer.unreached === undefined ? reply.redirect('/stops', 303) : stopsPage(frame, answer)
+  })
 }

@@ -5,26 +5,26 @@
 import { type Html, html, type Piece } from './html.ts'
 
 /** `number`: right-aligned, unbroken. `long`: may break anywhere. `name`: identifies the row, without its name on a card. */
-export type Column = string | readonly [head: string, kind: 'number' | 'long' | 'name']
+export type Columns = Record<string, '' | 'number' | 'long' | 'name'>
 
-/** @param names  of the rows, unique on the page: updates use them to find rows that have moved */
+/**
+ * @param names  of the rows, unique on the page: updates use them to find rows that have moved
+ * @param none   in place of a table without rows
+ */
 export function table(
   label: string,
-  columns: readonly Column[],
+  columns: Columns,
   rows: readonly (readonly Piece[])[],
-  names: readonly string[] = [],
+  { names = [], none }: { names?: readonly string[]; none?: string } = {},
 ): Html {
-  const heads = columns.map((column) => (typeof column === 'string' ? ([column, ''] as const) : column))
+  if (rows.length === 0 && none !== undefined) return html`<p class="none">${none}</p>`
+  const heads = Object.entries(columns)
   return html`<table role="table" aria-label="${label}"><thead role="rowgroup"><tr role="row">${heads.map(
-    ([head, kind]) => html`<th role="columnheader" scope="col"${kindOf(kind)}>${head}</th>`,
+    ([head, kind]) => html`<th role="columnheader" scope="col" class="${kind}">${head}</th>`,
   )}</tr></thead><tbody role="rowgroup">${rows.map(
     (cells, row) =>
-      html`<tr role="row"${idOf(names[row])}>${heads.map(
-        ([head, kind], n) => html`<td role="cell" data-label="${head}"${kindOf(kind)}>${cells[n]}</td>`,
+      html`<tr role="row"${names[row] !== undefined && html` id="row-${encodeURIComponent(names[row])}"`}>${heads.map(
+        ([head, kind], n) => html`<td role="cell" data-label="${head}" class="${kind}">${cells[n]}</td>`,
       )}</tr>`,
   )}</tbody></table>`
 }
-
-const idOf = (name: string | undefined): Html | undefined =>
-  name === undefined ? undefined : html` id="row-${encodeURIComponent(name)}"`
-const kindOf = (kind: string): Html | undefined => (kind === '' ? undefined : html` class="${kind}"`)

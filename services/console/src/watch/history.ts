@@ -1,28 +1,13 @@
 /** The last hours from the rings of all partitions, as columns for a chart. Pure, except for the reading at its end. */
 import { TOOK_AT_MOST, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
-import { OUTCOME_KINDS, type OutcomeKind } from '@decorum/protocol'
+import { OUTCOME_KINDS } from '@decorum/protocol'
+import type { z } from 'zod'
+import type { HistoryAnswer } from '../api/answers.ts'
 
+export type History = z.output<typeof HistoryAnswer>
 /** One number per instant; null: no sample was taken. */
-export type Column = (number | null)[]
-export type History = {
-  /** s since 1970 UTC, ascending, each a minute after the one before */
-  at: number[]
-  /** at that instant: URLs in lanes, lanes due, lanes, leases out, unread outcomes, jobs that wait for a gateway, lateness in ms */
-  waiting: Column
-  due: Column
-  lanes: Column
-  inFlight: Column
-  unread: Column
-  jobs: Column
-  lagMs: Column
-  /** per minute */
-  outcomes: Record<OutcomeKind, Column>
-  /** answers per minute by status code, or by class for a rare code: `404`, `4xx` */
-  statuses: Record<string, Column>
-  /** duration of exchanges that ended in an outcome, ms: median and 95th percentile */
-  tookMs: { half: Column; most: Column }
-}
+export type Column = History['waiting']
 
 const MINUTE = 60_000
 /** An older sample says nothing about this minute, ms. */
@@ -72,7 +57,7 @@ export function historyOf(rings: Sample[][], now: number, minutes: number): Hist
     unread: column(({ unread }) => unread),
     jobs: column(({ jobs }) => jobs),
     lagMs: column(({ lagMs }) => lagMs),
-    outcomes: Object.fromEntries(OUTCOME_KINDS.map((kind) => [kind, rate(kind)])) as Record<OutcomeKind, Column>,
+    outcomes: Object.fromEntries(OUTCOME_KINDS.map((kind) => [kind, rate(kind)])) as History['outcomes'],
     statuses: Object.fromEntries(statusesOf(rings).map((code) => [code, rate(`status/${code}`)])),
     tookMs: { half: percentile(0.5), most: percentile(0.95) },
   }

@@ -4,7 +4,6 @@
  * `decorum_due_lag_seconds`: a deep backlog of one slow site needs one fetcher, not more. Every console reports the same values for one
  * fleet: a query takes `max by (partition …)` of them before it sums.
  */
-
 import type { Reader } from '@decorum/ledger'
 import type { Intake, PartitionView } from '@decorum/ledger/views'
 import { DEFAULT_CRAWL, OUTCOME_KINDS, systemClock } from '@decorum/protocol'
@@ -13,9 +12,10 @@ import type { Headline } from '../pages/headline.ts'
 import { readersOfOthers } from './crawl-readers.ts'
 import type { LedgerViews } from './fleet-view.ts'
 
-type Read = (part: PartitionView) => number
+/** Of one thing, such as a partition: the name of a metric, what it means, its value. */
+type Gauges<T> = [name: string, help: string, read: (of: T) => number][]
 
-const GAUGES: [name: string, help: string, read: Read][] = [
+const PARTITION_GAUGES: Gauges<PartitionView> = [
   ['decorum_urls_waiting', 'URLs pending in lanes, in flight included', (part) => part.waiting],
   ['decorum_lanes', 'Lanes that have URLs or a running delay', (part) => part.lanes],
   ['decorum_lanes_due', 'Lanes that are due and not reserved', (part) => part.due],
@@ -29,11 +29,23 @@ const GAUGES: [name: string, help: string, read: Read][] = [
   ['decorum_held_seconds', 'How much longer nothing is granted', (part) => heldMs(part) / 1_000],
   ['decorum_due_lag_seconds', 'How late the oldest due lane is; 0 when none is due', (part) => lagMs(part) / 1_000],
 ]
+const heldMs = (part: PartitionView): number => Math.max(0, (part.holdUntil ?? 0) - part.now)
+const lagMs = ({ now, nextDue = now }: PartitionView): number => Math.max(0, now - nextDue)
+
+const INTAKE_GAUGES: Gauges<Intake> = [
+  ['decorum_candidates_waiting', 'URLs in the queue of candidates, estimated beyond 20 jobs', (intake) => intake.urls],
+  ['decorum_candidates_jobs_waiting', 'Jobs in the queue of candidates', (intake) => intake.jobs],
+  [
+    'decorum_candidates_oldest_seconds',
+    'Age of the oldest job in the queue of candidates',
+    (intake) => (intake.oldestMs ?? 0) / 1_000,
+  ],
+]
 
 /** Groups with separate metrics, of the default crawl and of all others: those with most to read. */
 const GROUPS = 50
 const LABEL_CHARS = 128
-const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => number][] = [
+const READER_GAUGES: Gauges<Reader> = [
   ['decorum_outcomes_group_lag', 'Outcomes that the group has not been handed', (reader) => reader.lag],
   ['decorum_outcomes_group_pending', 'Outcomes handed out and not acknowledged', (reader) => reader.pending],
   ['decorum_outcomes_group_consumers', 'Consumers of the group, silent ones too', (reader) => reader.consumerCount],
@@ -50,162 +62,103 @@ const READER_GAUGES: [name: string, help: string, read: (reader: Reader) => numb
 ]
 
 const KINDS: ReadonlySet<string> = new Set(OUTCOME_KINDS)
-
-/** Simultaneous scrapes share a view; if the ledger does not answer, `decorum_ledger_up` is 0 and no stale value is reported. */
-export function addFleetMetrics(
-  register: Registry,
-  ledger: Pick<LedgerViews, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
-  judge: () => Promise<Headline>,
-): Registry {
-  const readPartitions = oncePerTick(() =>
-    Promise.allSettled(ledger.tags.map((_, index) => ledger.viewPartition(index))),
-  )
-
-  new Gauge({
-    name: 'decorum_ledger_up',
-    help: '1 when the ledger answers for this partition',
-    labelNames: ['partition'],
-    registers: [register],
-    async collect() {
-      for (const [index, view] of (await readPartitions()).entries()) {
-        this.set({ partition: String(index) }, view.status === 'fulfilled' ? 1 : 0)
-      }
-    },
-  })
-  for (const [name, help, read] of GAUGES) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['partition'],
-      registers: [register],
-      async collect() {
-        this.reset()
-        for (const [partition, view] of seen(await readPartitions())) this.set({ partition }, read(view))
-      },
-    })
-  }
-  new Gauge({
-    name: 'decorum_trouble',
-    help: '1 by the code of what the first page of the console calls trouble; no value: there is none',
-    labelNames: ['code'],
-    registers: [register],
-    async collect() {
-      this.reset()
-      const { tone, code } = await judge()
-      if (tone === 'trouble') this.set({ code }, 1)
-    },
-  })
-  addCounts(register, readPartitions)
-  addIntake(
-    register,
-    oncePerTick(() => Promise.allSettled(ledger.tags.map((_, index) => ledger.intake(index)))),
-  )
-  addReaders(
-    register,
-    oncePerTick(async () => {
-      const [own, crawls] = await Promise.all([
-        ledger.readers(DEFAULT_CRAWL).catch(() => []),
-        ledger.crawls().catch(() => []),
-      ])
-      return [...own.slice(0, GROUPS), ...(await readersOfOthers(ledger, crawls)).slice(0, GROUPS)]
-    }),
-  )
-  return register
-}
-
-type Views = PromiseSettledResult<PartitionView>[]
-
-function addCounts(register: Registry, readPartitions: () => Promise<Views>): void {
-  new Counter({
-    name: 'decorum_outcomes_total',
-    help: 'Outcomes written since the ledger began, by kind',
-    labelNames: ['partition', 'kind'],
-    registers: [register],
-    async collect() {
-      this.reset()
-      for (const [partition, view] of seen(await readPartitions())) {
-        for (const kind of OUTCOME_KINDS) this.inc({ partition, kind }, view.counts[kind] ?? 0)
-      }
-    },
-  })
-  new Counter({
-    name: 'decorum_outcomes_by_reason_total',
-    help: 'Outcomes that have a reason, written since the ledger began',
-    labelNames: ['partition', 'kind', 'reason'],
-    registers: [register],
-    async collect() {
-      this.reset()
-      for (const [partition, view] of seen(await readPartitions())) {
-        for (const [name, n] of Object.entries(view.counts)) {
-          const [kind = '', reason] = name.split('/')
-          if (reason !== undefined && KINDS.has(kind)) this.inc({ partition, kind, reason }, n)
-        }
-      }
-    },
-  })
-  new Counter({
-    name: 'decorum_ledger_events_total',
-    help: 'Other counts of the ledger: parked (URLs stored), absorbed, stale writes refused, …',
-    labelNames: ['partition', 'event'],
-    registers: [register],
-    async collect() {
-      this.reset()
-      for (const [partition, view] of seen(await readPartitions())) {
-        for (const [event, n] of Object.entries(view.counts))
-          if (!KINDS.has(event) && !event.includes('/')) this.inc({ partition, event }, n)
-      }
-    },
-  })
-}
-
-const INTAKE_GAUGES: [name: string, help: string, read: (intake: Intake) => number][] = [
-  ['decorum_candidates_waiting', 'URLs in the queue of candidates, estimated beyond 20 jobs', (intake) => intake.urls],
-  ['decorum_candidates_jobs_waiting', 'Jobs in the queue of candidates', (intake) => intake.jobs],
+type Counts = [name: string, n: number][]
+/** Counts of the ledger: the labels beside the partition, and their values from the name of a count. */
+const COUNTERS: [name: string, help: string, labels: string[], read: (counts: Counts) => [...string[], number][]][] = [
   [
-    'decorum_candidates_oldest_seconds',
-    'Age of the oldest job in the queue of candidates',
-    (intake) => (intake.oldestMs ?? 0) / 1_000,
+    'decorum_outcomes_total',
+    'Outcomes written since the ledger began, by kind',
+    ['kind'],
+    (counts) => OUTCOME_KINDS.map((kind) => [kind, Object.fromEntries(counts)[kind] ?? 0]),
+  ],
+  [
+    'decorum_outcomes_by_reason_total',
+    'Outcomes that have a reason, written since the ledger began',
+    ['kind', 'reason'],
+    (counts) =>
+      counts.flatMap(([name, n]) => {
+        const [kind = '', reason] = name.split('/')
+        return reason !== undefined && KINDS.has(kind) ? [[kind, reason, n]] : []
+      }),
+  ],
+  [
+    'decorum_ledger_events_total',
+    'Other counts of the ledger: parked (URLs stored), absorbed, stale writes refused, …',
+    ['event'],
+    (counts) => counts.filter(([name]) => !KINDS.has(name) && !name.includes('/')),
   ],
 ]
 
-function addIntake(register: Registry, readPartitions: () => Promise<PromiseSettledResult<Intake>[]>): void {
-  for (const [name, help, read] of INTAKE_GAUGES) {
-    new Gauge({
+/** Simultaneous scrapes share a view; if the ledger does not answer, `decorum_ledger_up` is 0 and no stale value is reported. */
+export function addFleetMetrics(
+  registry: Registry,
+  ledger: Pick<LedgerViews, 'tags' | 'viewPartition' | 'readers' | 'crawls' | 'intake'>,
+  judge: () => Promise<Headline>,
+): Registry {
+  const ofPartitions = <T>(read: (partition: number) => Promise<T>) =>
+    oncePerTick(() => Promise.allSettled(ledger.tags.map((_, partition) => read(partition))))
+  const views = ofPartitions((partition) => ledger.viewPartition(partition))
+  const intakes = ofPartitions((partition) => ledger.intake(partition))
+  const readers = oncePerTick(async () => {
+    const [own, crawls] = await Promise.all([
+      ledger.readers(DEFAULT_CRAWL).catch(() => []),
+      ledger.crawls().catch(() => []),
+    ])
+    return [...own.slice(0, GROUPS), ...(await readersOfOthers(ledger, crawls)).slice(0, GROUPS)]
+  })
+
+  /** @param read  at each scrape: the values of the labels, and the value of the metric behind them */
+  const add = (
+    Metric: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    labelNames: string[],
+    read: () => Promise<[...string[], number][]>,
+  ): void => {
+    new Metric({
       name,
       help,
-      labelNames: ['partition'],
-      registers: [register],
+      labelNames,
+      registers: [registry],
       async collect() {
         this.reset()
-        for (const [partition, one] of (await readPartitions()).entries())
-          if (one.status === 'fulfilled') this.set({ partition: String(partition) }, read(one.value))
+        for (const row of await read())
+          this.inc(Object.fromEntries(labelNames.map((label, n) => [label, row[n]])), row.at(-1) as number)
       },
     })
   }
+
+  add(Gauge, 'decorum_ledger_up', '1 when the ledger answers for this partition', ['partition'], async () =>
+    (await views()).map(({ status }, partition) => [String(partition), status === 'fulfilled' ? 1 : 0]),
+  )
+  for (const [name, help, read] of PARTITION_GAUGES)
+    add(Gauge, name, help, ['partition'], async () =>
+      seen(await views()).map(([partition, view]) => [partition, read(view)]),
+    )
+  for (const [name, help, read] of INTAKE_GAUGES)
+    add(Gauge, name, help, ['partition'], async () =>
+      seen(await intakes()).map(([partition, one]) => [partition, read(one)]),
+    )
+  for (const [name, help, read] of READER_GAUGES)
+    add(Gauge, name, help, ['crawl', 'group'], async () =>
+      (await readers()).map((reader) => [reader.crawl, reader.group.slice(0, LABEL_CHARS), read(reader)]),
+    )
+  for (const [name, help, labels, read] of COUNTERS)
+    add(Counter, name, help, ['partition', ...labels], async () =>
+      seen(await views()).flatMap(([partition, { counts }]) =>
+        read(Object.entries(counts)).map((row): [...string[], number] => [partition, ...row]),
+      ),
+    )
+  const trouble = '1 by the code of what the first page of the console calls trouble; no value: there is none'
+  add(Gauge, 'decorum_trouble', trouble, ['code'], async () => {
+    const { tone, code } = await judge()
+    return tone === 'trouble' ? [[code, 1]] : []
+  })
+  return registry
 }
 
-function addReaders(register: Registry, readPartitions: () => Promise<Reader[]>): void {
-  for (const [name, help, read] of READER_GAUGES) {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['crawl', 'group'],
-      registers: [register],
-      async collect() {
-        this.reset()
-        for (const reader of await readPartitions())
-          this.set({ crawl: reader.crawl, group: reader.group.slice(0, LABEL_CHARS) }, read(reader))
-      },
-    })
-  }
-}
-
-function* seen(views: Views): Generator<[partition: string, view: PartitionView]> {
-  for (const [index, view] of views.entries()) if (view.status === 'fulfilled') yield [String(index), view.value]
-}
-
-const heldMs = (part: PartitionView): number => Math.max(0, (part.holdUntil ?? 0) - part.now)
-const lagMs = (part: PartitionView): number => (part.nextDue === undefined ? 0 : Math.max(0, part.now - part.nextDue))
+const seen = <T>(answers: PromiseSettledResult<T>[]): [partition: string, answer: T][] =>
+  answers.flatMap((one, partition) => (one.status === 'fulfilled' ? [[String(partition), one.value]] : []))
 
 /** The collectors of one scrape start in the same tick: they share one answer. */
 function oncePerTick<T>(start: () => Promise<T>): () => Promise<T> {

@@ -1,7 +1,7 @@
 /** Outcomes that have a reason, by reason: their number, and the latest examples. */
 import { type Note, thatAnswer } from '@decorum/ledger'
 import type { LedgerWithViews, Sample } from '@decorum/ledger/views'
-import { FAILURE_REASONS, GATES, INVALID_REASONS, REFUSED_REASONS } from '@decorum/protocol'
+import { type Explained, FAILURES, HOLDING_GATES, INVALIDS, REFUSALS } from '@decorum/protocol'
 
 export type ReasonCount = {
   kind: 'failed' | 'expired' | 'invalid' | 'refused'
@@ -17,28 +17,31 @@ export type ReasonCount = {
 const HOUR = 3_600_000
 const NEARLY_AN_HOUR = 3_300_000
 const EXAMPLES = 10
-const REASONS: readonly (readonly [ReasonCount['kind'], string])[] = [
-  ...FAILURE_REASONS.map((reason) => ['failed', reason] as const),
-  ...GATES.map((reason) => ['expired', reason] as const),
-  ...INVALID_REASONS.map((reason) => ['invalid', reason] as const),
-  ...REFUSED_REASONS.map((reason) => ['refused', reason] as const),
-]
+/** Every reason, by the kind of its outcomes, with what it means. */
+export const EXPLAINED: Record<ReasonCount['kind'], Record<string, Explained>> = {
+  failed: FAILURES,
+  expired: HOLDING_GATES,
+  invalid: INVALIDS,
+  refused: REFUSALS,
+}
+const REASONS = (Object.keys(EXPLAINED) as ReasonCount['kind'][]).flatMap((kind) =>
+  Object.keys(EXPLAINED[kind]).map((reason) => ({ kind, reason, name: `${kind}/${reason}` })),
+)
+const NAMES = REASONS.map(({ name }) => name)
 
 /** Reasons that occurred, the most frequent of the last hour first. One pipeline and two reads per partition. */
 export async function reasonsOf(ledger: LedgerWithViews): Promise<ReasonCount[]> {
-  const names = REASONS.map(([kind, reason]) => `${kind}/${reason}`)
   const parts = await thatAnswer(
     ledger.tags.map(async (_, partition) => {
       const [view, samples, examples] = await Promise.all([
         ledger.viewPartition(partition),
         ledger.samples(partition, HOUR / 30_000 + 1),
-        ledger.examples(partition, names),
+        ledger.examples(partition, NAMES),
       ])
       return { counts: view.counts, before: anHourAgo(samples, view.now), examples }
     }),
   )
-  const all = REASONS.map(([kind, reason], n): ReasonCount => {
-    const name = names[n] as string
+  const all = REASONS.map(({ kind, reason, name }, n): ReasonCount => {
     const total = parts.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0)
     const before = parts.map((part) => part.before)
     const lastHour = before.includes(undefined)

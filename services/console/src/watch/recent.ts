@@ -19,7 +19,7 @@ const PACE_MS = 2_000
 const INTAKE_MS = 10_000
 
 type Counts = PartitionView['counts']
-const outcomesOf = (counts: Counts): number => OUTCOME_KINDS.reduce((n, kind) => n + (counts[kind] ?? 0), 0)
+export const outcomesOf = (counts: Counts): number => OUTCOME_KINDS.reduce((n, kind) => n + (counts[kind] ?? 0), 0)
 /** Each URL that was processed is stored, absorbed, or has an outcome at once. */
 const takenInOf = (counts: Counts): number => (counts.parked ?? 0) + (counts.absorbed ?? 0) + outcomesOf(counts)
 

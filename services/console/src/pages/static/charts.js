@@ -32,10 +32,10 @@ const CHARTS = {
 let drawn = []
 let latest
 
-// The colours are in the style sheet: by name, or as the colour of a class.
+// A colour of the style sheet, as the canvas understands it.
 function colourOf(name) {
   const probe = document.createElement('i')
-  probe.className = `probe ${name}`
+  probe.style.color = `var(--${name})`
   root.append(probe)
   const { color } = getComputedStyle(probe)
   probe.remove()

@@ -1,5 +1,5 @@
-// Updates the parts marked `data-follow` every two seconds, unless the page is hidden or text is being selected. Only changed parts are
-// replaced, so focus, scroll position, opened details and typed text stay.
+// Updates the part marked `data-follow` every two seconds from the page at that address, unless the page is hidden or text is being selected.
+// Only changed parts are replaced, so focus, scroll position and opened details stay; parts marked `data-still`, such as forms, are left alone.
 const EVERY_MS = 2000
 const part = document.querySelector('[data-follow]')
 const live = document.querySelector('.live')
@@ -16,9 +16,9 @@ async function refresh() {
   try {
     const answer = await fetch(part.dataset.follow, { signal: AbortSignal.timeout(5000) })
     if (!answer.ok) throw new Error(`status ${answer.status}`)
-    const text = await answer.text()
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html').querySelector('[data-follow]')
     const active = document.activeElement
-    Idiomorph.morph(part, text, MORPH)
+    Idiomorph.morph(part, next.innerHTML, MORPH)
     if (active !== document.activeElement && part.contains(active)) active.focus({ preventScroll: true }) // its row has moved
     live.textContent = 'live'
     live.classList.remove('lost')

@@ -1,0 +1,46 @@
+/** Forms of operators: plain posts that work without JavaScript. What they share, and how a post is read. Pure. */
+import { Problem } from '@decorum/runtime/http-api'
+import { type Html, html, type Piece } from './html.ts'
+import type { Frame } from './layout.ts'
+
+/** The fields of a form: text by name. */
+export type Fields = Record<string, string>
+/** A refused form: why, and its fields, which are shown again. */
+export type Refused = { problem: Problem; fields: Fields }
+
+export const done = (sentence: string): Html => html`<p class="notice" role="status">${sentence}</p>`
+export const notDone = (problem: Problem | undefined): Html | undefined =>
+  problem && html`<p class="notice trouble" role="alert">Not done: ${problem.message}</p>`
+
+export const notConfirmed = (what: string): Problem => new Problem(400, 'not-confirmed', `${what} has to be confirmed`)
+
+/** Why something is done, and by whom: the login, if the field stays empty. */
+export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Frame, isNeeded = true): Html =>
+  html`<label>Reason<input name="reason" type="text"${isNeeded && html` required`} maxlength="512" value="${reason}" placeholder="it is written down"></label>
+<label>By<input name="by" type="text" maxlength="512" value="${by}" placeholder="${who?.user ?? 'console'}" autocomplete="username"></label>`
+
+/** The same in the API's form. */
+export const readWhyAndWho = ({ reason = '', by = '' }: Fields): { reason: string; by?: string } => ({
+  reason,
+  ...(by.trim() === '' ? {} : { by }),
+})
+
+export const choice = (field: Piece, label: string, meaning: string): Html =>
+  html`<label class="choice"><input ${field}><b>${label}</b><small>${meaning}</small></label>`
+
+export const confirmation = (label: string, meaning: string): Html =>
+  choice(html`type="checkbox" name="confirm" value="yes" required`, label, meaning)
+
+export const radio = (name: string, value: string, chosen: string, label: string, meaning: string): Html =>
+  choice(html`type="radio" name="${name}" value="${value}"${value === chosen && html` checked`}`, label, meaning)
+
+/** @param choices  values, with the text of each that shows another one */
+export const select = (
+  label: string,
+  name: string,
+  choices: readonly (readonly [value: string, text: string])[],
+  chosen = '',
+): Html =>
+  html`<label>${label}<select name="${name}">${choices.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  )}</select></label>`
