@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 export type Answer = { description: string; content?: Record<string, { schema: z.ZodType }> }
 /** One route, for Fastify and for the document. */
 export type Operation = {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: `/${string}`
   schema: {
     operationId: string

@@ -4,10 +4,12 @@ export type { KnownRoute } from './access/route-access.ts'
 export { newSession, readSession } from './access/sessions.ts'
 export {
   CheckAnswer,
+  HistoryAnswer,
   ListAnswer,
   OperationsAnswer,
   OriginAnswer,
   PartitionsAnswer,
+  PolicyAnswer,
   ReadersAnswer,
 } from './api/answers.ts'
 export { routes } from './api/contract.ts'

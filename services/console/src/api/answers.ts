@@ -100,6 +100,11 @@ const Policy = z
     requestsToday: whole.optional().describe('to this host since midnight UTC'),
   })
   .meta({ id: 'Policy', description: "the policy of the fleet's configuration that counts for this host" })
+export const PolicyAnswer = z.strictObject({
+  site: text,
+  policy: SitePolicyEntry.optional().describe('absent: it was removed'),
+  version: whole.describe('of the configuration'),
+})
 export const OriginAnswer = named('Origin', {
   origin: text,
   version: whole.describe('version of the robots state: rises with each answer'),

@@ -12,6 +12,7 @@ type Schema = Omit<Operation['schema'], 'operationId' | 'tags'>
 
 const wrong = problem('the request cannot be read; nothing was done')
 const away = problem('Redis does not answer: ask again')
+const notChanged = problem('the configuration was changed meanwhile, or there is none yet; nothing was changed')
 
 /** A route whose response has in addition the errors that all have; its own description of one counts. */
 const route = <const M extends Operation['method'], const S extends Schema>(
@@ -241,6 +242,25 @@ const forOperators = {
     response: {
       200: answer('what is stopped afterwards', answers.StopsAnswer),
       409: problem('it cannot be done: too many stops, or what is to be lifted is not stopped; nothing was changed'),
+    },
+  }),
+  setPolicy: write('PUT', '/v1/policies/:site', {
+    summary: 'Set the policy of a site: delay, visiting hours, requests a day, consent to a shorter delay',
+    description:
+      'It replaces the policy that the site has, as a new version of the configuration (/v1/configuration), which all processes follow. The site ' +
+      'is named as in SITE_POLICIES: `www.example.com`, `domain:example.com` or `*.example.com`. /v1/origins/{origin} shows which policy counts.',
+    params: queries.SitePath,
+    body: queries.PolicyBody,
+    response: { 200: answer('what is in force afterwards', answers.PolicyAnswer), 409: notChanged },
+  }),
+  removePolicy: write('DELETE', '/v1/policies/:site', {
+    summary: 'Remove the policy of a site',
+    params: queries.SitePath,
+    querystring: queries.RemovePolicyQuery,
+    response: {
+      200: answer('what is in force afterwards', answers.PolicyAnswer),
+      404: problem('the site has no policy'),
+      409: notChanged,
     },
   }),
   viewPartitions: get('/v1/partitions', {

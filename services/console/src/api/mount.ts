@@ -18,6 +18,7 @@ import { addIntake } from './mount-intake.ts'
 import { addOutcomes } from './mount-outcomes.ts'
 import { describeApi } from './openapi.ts'
 import type { ApiParts } from './parts.ts'
+import { changePolicy } from './policies.ts'
 import { forget, listReaders } from './readers.ts'
 import { changeStops, listStops } from './stops.ts'
 
@@ -104,6 +105,14 @@ function addOperations(scope: FastifyInstance, parts: ApiParts): void {
   api.route({
     ...routes.forgetReader,
     handler: (request) => forget(ledger, request.params.group, request.query, defaultBy(request)),
+  })
+  api.route({
+    ...routes.setPolicy,
+    handler: (request) => changePolicy(parts, request.params.site, request.body, defaultBy(request)),
+  })
+  api.route({
+    ...routes.removePolicy,
+    handler: (request) => changePolicy(parts, request.params.site, request.query, defaultBy(request)),
   })
   api.route({
     ...routes.check,
