@@ -16,7 +16,7 @@ const RANGES = [
 export function hoursPage(frame: Frame, { at, outcomes, statuses, tookMs, ...history }: History): string {
   const ofAllKinds = at.map((_, n) => sum(OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)))
   const body = html`<h1>The last hours</h1>
-<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of a chart is enlarged by drawing the pointer over it, and a double click shows the whole again.</p>
+<p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of the charts is enlarged by drawing the pointer over it, and a double click shows the whole again; by keyboard, choose a range.</p>
 <nav aria-label="Range"><ul>${RANGES.map(
     ([minutes, name]) =>
       html`<li><a href="/hours?minutes=${minutes}"${minutes === at.length && html` aria-current="page"`}>${name}</a></li>`,

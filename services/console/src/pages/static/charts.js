@@ -80,9 +80,10 @@ function draw() {
 /** Puts new values into the charts that are drawn; an enlarged part stays enlarged. */
 function update() {
   for (const chart of drawn) {
-    const [first] = chart.data[0]
-    const isWhole = chart.scales.x.min <= first
+    const { min, max } = chart.scales.x
+    const isWhole = min <= chart.data[0][0] && max >= chart.data[0].at(-1)
     chart.setData(dataOf(chart.root.parentElement.dataset.chart), isWhole)
+    if (!isWhole) chart.redraw()
   }
 }
 
