@@ -101,6 +101,17 @@ test('the page of a crawl pauses, weighs and cancels it, and removes it from the
   const wrong = await act({ action: 'weight', weight: '0' })
   expect(wrong.status).toBe(400)
   expect(wrong.text).toContain('Not done: weight')
+  expect(await act({ action: 'limits', stored: '50', pagesPerHost: '7' })).toMatchObject({ status: 303 })
+  expect(await record()).toMatchObject({ limits: { stored: 50, pagesPerHost: 7 } })
+  expect(await act({ action: 'limits', stored: '', pagesPerHost: '8' })).toMatchObject({ status: 303 })
+  expect(await record()).toHaveProperty('limits', { pagesPerHost: 8 })
+  expect(await (await fetch(`${fleet.base}/crawls/paged`)).text()).toMatch(/name="pagesPerHost"[^>]* value="8"/)
+  const half = await act({ action: 'limits', bytes: '1.5' })
+  expect([half.status, half.text.includes('Not done: limits.bytes'), half.text.includes('value="1.5"')]).toEqual([
+    400,
+    true,
+    true,
+  ])
   const unconfirmed = await act({ action: 'cancel' })
   expect(unconfirmed.text).toContain('has to be confirmed')
   expect(await act({ action: 'cancel', confirm: 'yes' })).toMatchObject({ status: 303 })

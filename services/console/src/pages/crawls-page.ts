@@ -1,8 +1,9 @@
 /** The pages at `/crawls` and `/crawls/{crawl}`: the work of each crawl, its estimated end, and forms to change it. Pure. */
-import { type Crawl, MOST_WEIGHT, type Reader } from '@decorum/ledger'
+import { type Crawl, type CrawlLimits, MOST_WEIGHT, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { CrawlBody } from '../api/questions.ts'
 import type { Pace } from '../watch/pace.ts'
-import { count, day, length, some } from '../words.ts'
+import { capital, count, day, length, some } from '../words.ts'
 import { choice, done, type Fields, notDone, type Refused, readWhyAndWho, whyAndWho } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
@@ -108,6 +109,12 @@ ${section('Readers of its outcomes', '', readersTable(readers))}`
   return layout(frame, name, body, { place: '/crawls', follow: `/crawls/${name}`, notice })
 }
 
+/** The limits that a crawl may have, and what each counts. */
+const LIMITS = Object.entries(CrawlBody.shape.limits.unwrap().shape).map(([limit, { description = '' }]) => ({
+  limit: limit as keyof CrawlLimits,
+  description,
+}))
+
 /** The buttons follow the state of the crawl; the fields stay as they are typed. */
 function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refused | undefined): Html {
   const fields: Fields = refused?.fields ?? {}
@@ -119,11 +126,17 @@ ${whyAndWho(fields, frame, false)}
 <label>Weight<input name="weight" type="number" min="1" max="${MOST_WEIGHT}" step="1" value="${fields.weight ?? record.weight}"></label>
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
 <div class="buttons">${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}${button('weight', 'Set the weight')}${!isOver && name !== DEFAULT_CRAWL && button('cancel', 'Cancel the crawl')}${waiting === 0 && name !== DEFAULT_CRAWL && button('forget', 'Remove it from the list')}</div>
+<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(
+    ({ limit, description }) =>
+      html`<label>${capital(description)}<input name="${limit}" type="number" min="1" step="1" value="${fields[limit] ?? record.limits?.[limit]}"></label>`,
+  )}<p class="small">A field that is empty sets no limit.</p>${button('limits', 'Set the limits', 'set-limits')}</details>
 </form></section>`
 }
 
 /** Converts a post of the form to the API's request. */
-export const crawlChangeOf = ({ action, weight = '', ...fields }: Fields): object => ({
-  ...(action === 'weight' ? { weight: Number(weight) } : { action }),
-  ...readWhyAndWho(fields),
-})
+export function crawlChangeOf({ action, weight = '', ...fields }: Fields): object {
+  const who = readWhyAndWho(fields)
+  if (action === 'weight') return { weight: Number(weight), ...who }
+  if (action !== 'limits') return { action, ...who }
+  return { limits: Object.fromEntries(LIMITS.map(({ limit }) => [limit, Number(fields[limit]) || null])), ...who }
+}

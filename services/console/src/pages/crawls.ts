@@ -11,7 +11,7 @@ import { type Fields, notConfirmed } from './forms.ts'
 
 const SHOWN = 200
 const PageQuery = z.object({
-  done: z.enum(['pause', 'resume', 'weight', 'cancel']).optional().catch(undefined),
+  done: z.enum(['pause', 'resume', 'weight', 'limits', 'cancel']).optional().catch(undefined),
 })
 const params = CrawlPath
 
