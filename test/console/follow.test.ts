@@ -91,6 +91,8 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
       const box = await page.getByRole('button', { name }).boundingBox()
       expect((box?.y ?? 800) + (box?.height ?? 0), name).toBeLessThan(800)
     }
+    const limits = await page.locator('summary', { hasText: 'Limits' }).boundingBox()
+    expect((limits?.y ?? 800) + (limits?.height ?? 0)).toBeLessThan(800)
     await page.getByLabel('Reason').fill('half a sentence')
     await page.getByLabel('Weight').fill('7')
     await page.getByLabel('Yes, cancel it').check()

@@ -215,9 +215,8 @@ export class Leases {
       held.delayMs = Number(part('delayMs'))
       if (kind !== KIND.page) this.#fetch(originOf(lane), held.fence, now, ends, holdMs)
       if (paceFence === '') continue
-      const more = { kind: kindBeside(paceLane), ends, delayMs: Number(paceDelayMs), of: lane }
-      this.#give(paceLane, { fence: paceFence, requestAt: opens, ...more }, now)
-      this.#opens(tag, paceLane, opens, now)
+      const beside = { fence: paceFence, requestAt: opens, ends, delayMs: Number(paceDelayMs), of: lane }
+      this.#beside(tag, paceLane, beside, held.delayMs, now)
     }
   }
 
@@ -234,9 +233,8 @@ export class Leases {
       this.#give(lane, { fence, kind: KIND.permit, requestAt: opens, ends, delayMs: Number(delayMs) }, now)
       this.#opens(tag, lane, opens, now)
       if (paceFence === '') continue
-      const more = { kind: kindBeside(paceLane), ends, delayMs: Number(paceDelayMs), of: lane }
-      this.#give(paceLane, { fence: paceFence, requestAt: opens, ...more }, now)
-      this.#opens(tag, paceLane, opens, now)
+      const beside = { fence: paceFence, requestAt: opens, ends, delayMs: Number(paceDelayMs), of: lane }
+      this.#beside(tag, paceLane, beside, Number(delayMs), now)
     }
   }
 
@@ -251,10 +249,8 @@ export class Leases {
     this.#opens(tag, lane, now, now)
     if (isHop && arg('isRobots') === '1') this.#fetch(originOf(lane), fence, now, ends, holdMs)
     if (paceFence === '') return
-    const paceLane = arg('paceLane')
-    const more = { kind: kindBeside(paceLane), ends, delayMs: Number(paceDelayMs), of: lane }
-    this.#give(paceLane, { fence: paceFence, ...more }, now)
-    this.#opens(tag, paceLane, now, now)
+    const beside = { fence: paceFence, requestAt: now, ends, delayMs: Number(paceDelayMs), of: lane }
+    this.#beside(tag, arg('paceLane'), beside, Number(delayMs), now)
   }
 
   #next({ now, items, said: [answer = '', waitMs], arg, holdMs }: Call): void {
@@ -434,6 +430,21 @@ export class Leases {
   /** Not over, by the ledger's time or by true time, which is never behind that. */
   #isOn(held: Held | undefined, now: Instant): boolean {
     return held !== undefined && (held.ends > now || held.lastsUntil > this.#timeline.now + BELIEVED_MS)
+  }
+
+  /** The lane that a request holds beside its own: that of its host owes no less. */
+  #beside(
+    tag: string,
+    lane: string,
+    lease: Omit<Held, 'kind' | 'isStarted' | 'list' | 'url' | 'givenAt' | 'lastsUntil' | 'startedAt'>,
+    owedMs: number,
+    now: Instant,
+  ): void {
+    const kind = kindBeside(lane)
+    this.#give(lane, { ...lease, kind }, now)
+    this.#opens(tag, lane, lease.requestAt, now)
+    if (kind === KIND.host && lease.delayMs < owedMs - EXACT_MS)
+      this.#say(`${lane} owes ${lease.delayMs} ms beside ${lease.of}, which owes ${owedMs} ms`)
   }
 
   /** The lane is given to somebody else: whoever held it has ended that, or it is over. */

@@ -3,7 +3,7 @@ import { agentsOf, judgeRecord, type Violation } from '@decorum/audit'
 import { openStats } from '@decorum/fetcher/testing'
 import { gatewayMetrics } from '@decorum/gateway/testing'
 import { LedgerUnfitError } from '@decorum/ledger'
-import { ARGS, readPart, scriptText, VERBS, type Verb } from '@decorum/ledger/testing'
+import { ARGS } from '@decorum/ledger/testing'
 import type { Permits } from '@decorum/permits/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { type Candidate, HOUR, MINUTE, partitionTags, SECOND } from '@decorum/protocol'
@@ -11,6 +11,7 @@ import { watchCrashPoints } from '@decorum/runtime'
 import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { brokenText } from '../ledger/model/mutants.ts'
+import { ALL_VERBS, readAnyPart, textOf } from '../ledger/model/scripts.ts'
 import { changePartitions } from './change.ts'
 import { Closed } from './closed.ts'
 import { agentsWith, Configuration, MAX_DELAY_MS, POOL_AGENT } from './configuration.ts'
@@ -76,7 +77,7 @@ export type WorldOptions = {
   /** the numbers of the faults that fall; absent: all */
   only?: readonly number[]
   planted?: Planted
-  /** ends with the first answer of the ledger that is wrong: the search for a planted fault need not go on */
+  /** ends with the first answer of the ledger that is wrong, and when nothing comes any more: the search for a planted fault need not go on */
   untilWrong?: boolean
   onEvent?: (line: string) => void
 }
@@ -123,6 +124,8 @@ const LONGEST_MS = 20 * MINUTE
 const CALLED_OFF_MS = 20 * SECOND
 /** Operators are away for longer than all others: nobody is left who has seen the time pass. */
 const AFTER_BLACKOUT_MS = 5 * SECOND
+/** Nothing keeps all URLs of a run waiting for so long, neither a hold nor a robots.txt that fails. */
+const SILENT_MS = 5 * MINUTE
 /** A step back of the clock that is waited out. */
 const BELIEVED_MS = -700
 /** One URL of so many is fetched by workers of a pool: more than they do in time would be a tail in which nothing else happens. */
@@ -413,7 +416,9 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     },
   )
   try {
-    const isFound = () => options.untilWrong === true && leases.wrong.length > 0
+    const isFound = (): boolean =>
+      options.untilWrong === true &&
+      (leases.wrong.length > 0 || timeline.now - (web.requests.at(-1)?.end ?? timeline.now) > SILENT_MS)
     await timeline.run(START + LONGEST_MS, () => isFound() || (frontier.isDone && web.open === 0))
   } finally {
     watchCrashPoints(undefined)
@@ -486,8 +491,8 @@ function scriptsWith(planted: Planted | undefined): (name: string, lua: string) 
   if (planted?.kind !== 'script') return (_, lua) => lua
   const { rule } = planted
   let broken = 0
-  const read = (file: string): string => brokenText(readPart(file), planted, () => broken++)
-  const texts = new Map(VERBS.map((verb: Verb) => [`decorum_${verb}`, scriptText(verb, read)]))
+  const read = (file: string): string => brokenText(readAnyPart(file), planted, () => broken++)
+  const texts = new Map(ALL_VERBS.map((verb) => [`decorum_${verb}`, textOf(verb, read)]))
   if (broken === 0) throw new Error(`no script has the rule ${rule}`)
   return (name, lua) => texts.get(name) ?? lua
 }

@@ -3,7 +3,7 @@
  * without a result is answered with a sentence.
  */
 import type { LedgerWithViews, OriginView } from '@decorum/ledger/views'
-import { DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
+import { type CrawlUrl, DEFAULT_CRAWL, MAX_ID_CHARS, printableUrl, readUrl } from '@decorum/protocol'
 import { type CandidateStatus, candidateStatus } from './candidate-status.ts'
 
 export type FoundCandidate = CandidateStatus & { crawl: string }
@@ -11,7 +11,7 @@ export type Found =
   | { kind: 'origin'; origin: string }
   | { kind: 'candidates'; found: FoundCandidate[] }
   /** `origins`: candidates for the page that was meant; `wrong`: the text is invalid */
-  | { kind: 'nothing'; sentence: string; origins: string[]; wrong?: true }
+  | { kind: 'nothing'; sentence: string; origins: string[]; wrong: boolean }
 
 /** Crawls that are searched for candidates, the default one first. */
 const CRAWLS_READ = 20
@@ -22,11 +22,11 @@ export async function find(ledger: LedgerWithViews, agents: readonly string[], t
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(typed)?.[1]
   if (scheme !== undefined && !/^https?$/i.test(scheme))
     return nothing(`${shown} is no URL of http or https: nothing else is ever fetched.`, [], true)
-  const urls = (scheme === undefined ? [`https://${typed}`, `http://${typed}`] : [typed]).map(readUrl)
-  const read = urls.flatMap((url) => ('refused' in url ? [] : [url]))
-  if (scheme !== undefined && read.length === 0) {
-    const [refused] = urls.flatMap((url) => ('refused' in url ? [url.refused] : []))
-    return nothing(`${shown} cannot be fetched at all: ${refused}.`, [], true)
+  const urls = scheme === undefined ? [`https://${typed}`, `http://${typed}`] : [typed]
+  const read: CrawlUrl[] = []
+  for (const url of urls.map(readUrl)) {
+    if (!('refused' in url)) read.push(url)
+    else if (scheme !== undefined) return nothing(`${shown} cannot be fetched at all: ${url.refused}.`, [], true)
   }
   const origins = read.map(({ origin }) => origin)
   const hasPath = /[/?#]/.test(scheme === undefined ? typed : typed.slice(scheme.length + 3))
@@ -52,7 +52,7 @@ const nothing = (sentence: string, origins: string[], wrong = false): Found => (
   kind: 'nothing',
   sentence,
   origins,
-  ...(wrong ? { wrong } : {}),
+  wrong,
 })
 
 /** The first origin with known state: with URLs, or with a robots.txt answer. */

@@ -24,6 +24,8 @@ export type FoundBy = Record<string, { seed: number; seconds: number; by: string
 const OTHERS = { crawlers: 8, sites: 12, plain: 0.2, busySeconds: 40, faultEveryMs: 1_000, fetchers: 2 }
 /** Nothing goes wrong: how fast it is shows what nobody is waited for. */
 const CALM = { faultEveryMs: 0, permits: 0, proxies: 0, sites: 40, busySeconds: 30 } as const
+/** What is lost shows when nothing comes any more: nobody but the fleet makes requests. */
+const ALONE = { permits: 0, proxies: 0, sites: 24, busySeconds: 20 } as const
 /** Processes come and go, so that one that has just started may be the first to see a leap. */
 const LEAPS = {
   leaps: true,
@@ -594,7 +596,7 @@ const inScripts: InScripts[] = (
     ['store lowers a due time', 'spec §6: adding a URL never lowers a due time', {}],
     ['a lane that is released is due at once', 'rule', {}],
     ['a reaped reservation forgets its due time', 'rule', {}],
-    ['start does not wait until the lane is due', 'rule', OPERATORS],
+    ['start does not wait until the lane is due', 'rule', { kinds: ['crash'], faultEveryMs: 4_000, sites: 24 }],
     ['an order that is granted ahead may be sent at once', 'rule', {}],
     ['a permit that is granted ahead may be used at once', 'rule', OTHERS],
     [
@@ -620,7 +622,7 @@ const inScripts: InScripts[] = (
     [
       'the pace lane of a permit owes what the permit asked for',
       'repro delay-host',
-      { ...OTHERS, sites: 40, plain: 0 },
+      { ...OTHERS, sites: 24, plain: 0, kinds: ['delay', 'policy'], faultEveryMs: 600 },
     ],
     ['the epoch is ignored', 'promises: a new run of Redis is not noticed', LOSSES],
     ['the clock may run backwards', 'changelog 0.1.0: a clock of Redis that leaps', LEAPS],
@@ -642,11 +644,11 @@ const inScripts: InScripts[] = (
       'rule',
       { manners: ['asks for less now and then'], plain: 0, poolEvery: 2, workers: 12, sites: 12, faultEveryMs: 0 },
     ],
-    ['an id is not free after its outcome', 'spec §5', {}],
+    ['an id is not free after its outcome', 'spec §5', ALONE],
     [
       'a job that comes again stores again',
       'promise 4',
-      { kinds: ['crash point'], points: ['intake.after-store', 'intake.done'], faultEveryMs: 500, sites: 24 },
+      { kinds: ['crash point'], points: ['intake.after-store', 'intake.done'], faultEveryMs: 500, ...ALONE },
     ],
     ['a stored id is stored again', 'promise 4', LOSSES],
     ['storing makes a lane in flight due', 'rule', {}],
@@ -663,11 +665,19 @@ const inScripts: InScripts[] = (
     ['a stop ends by the time of the ledger', 'promise 10', { ...HELD, leaps: true, kinds: ['stop', 'clock leap'] }],
     ['back-off is not noted', 'promise 2', {}],
     ['an answer opens all gates', 'promise 2', HELD],
-    ['the wrong list loses its head', 'promise 4', {}],
-    ['store puts a URL over the head', 'promise 4', {}],
-    ['a lane with high URLs alone is forgotten', 'promise 4', {}],
-    ['a lane with URLs of other crawls alone is forgotten', 'promise 4', {}],
-    ['outcomes of all crawls come in one stream', 'spec §5', {}],
+    ['the wrong list loses its head', 'promise 4', ALONE],
+    ['store puts a URL over the head', 'promise 4', ALONE],
+    [
+      'a lane with high URLs alone is forgotten',
+      'promise 4',
+      { ...ALONE, kinds: ['slow link', 'lost reply', 'cut'], faultEveryMs: 400 },
+    ],
+    [
+      'a lane with URLs of other crawls alone is forgotten',
+      'promise 4',
+      { ...ALONE, kinds: ['slow link', 'lost reply', 'cut'], faultEveryMs: 400 },
+    ],
+    ['outcomes of all crawls come in one stream', 'spec §5', ALONE],
     ['what is in flight is cancelled', 'changelog: cancel', CANCELS],
     ['a reservation outlives the URLs that are cancelled', 'changelog: cancel', CANCELS],
     ['what was not started is completed', 'leases.md', LOSSES],

@@ -115,7 +115,7 @@ const LIMITS = Object.entries(CrawlBody.shape.limits.unwrap().shape).map(([limit
   description,
 }))
 
-/** The buttons follow the state of the crawl; the fields stay as they are typed. */
+/** The buttons follow the state of the crawl; the fields stay as they are typed. Enter in a field presses the first button, the harmless one. */
 function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refused | undefined): Html {
   const fields: Fields = refused?.fields ?? {}
   const isOver = record.state === 'cancelled' || record.state === 'ended'
@@ -125,11 +125,10 @@ function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refu
 ${whyAndWho(fields, frame, false)}
 <label>Weight<input name="weight" type="number" min="1" max="${MOST_WEIGHT}" step="1" value="${fields.weight ?? record.weight}"></label>
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
-<div class="buttons">${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}${button('weight', 'Set the weight')}${!isOver && name !== DEFAULT_CRAWL && button('cancel', 'Cancel the crawl')}${waiting === 0 && name !== DEFAULT_CRAWL && button('forget', 'Remove it from the list')}</div>
-<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(
+<div class="buttons">${button('weight', 'Set the weight')}${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(
     ({ limit, description }) =>
       html`<label>${capital(description)}<input name="${limit}" type="number" min="1" step="1" value="${fields[limit] ?? record.limits?.[limit]}"></label>`,
-  )}<p class="small">A field that is empty sets no limit.</p>${button('limits', 'Set the limits', 'set-limits')}</details>
+  )}<p class="small">A field that is empty sets no limit.</p>${button('limits', 'Set the limits', 'set-limits')}</details>${!isOver && name !== DEFAULT_CRAWL && button('cancel', 'Cancel the crawl')}${waiting === 0 && name !== DEFAULT_CRAWL && button('forget', 'Remove it from the list')}</div>
 </form></section>`
 }
 
