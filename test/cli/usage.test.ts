@@ -22,6 +22,8 @@ test.for([
     2,
     "no agent is called 'me'; DECORUM_AGENTS has decorum",
   ],
+  ['a delay that is none', ['audit', 'x', '--delay-ms', 'soon'], 2, 'A whole number from 0 is needed'],
+  ['a profile that is none', ['audit', 'x', '--profile', 'bing'], 2, 'Allowed choices are decorum'],
   ['no fleet and no Redis', ['crawl', '-', '--fetchers', '0'], 2, '--fetchers 0 need REDIS_URL'],
   ['an origin that is none', ['origin', 'example'], 2, "'example' is no origin: not-a-url"],
   ['--help', ['--help'], 0, 'Exit codes: 0 done'],
@@ -46,6 +48,13 @@ test.for([
   const result = await decorumHere(['crawl', '-'], { cwd: await folder(), env: { ...env } })
   expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) })
   expect(result.stderr).not.toMatch(/^ {4}at /m)
+})
+
+test('a command that acts on the fleet reads REDIS_URL alone: no other wrong setting keeps it from acting', async () => {
+  const env = { REDIS_URL: 'http://x', DEFAULT_DELAY_MS: 'soon' }
+  const { code, stderr } = await decorumHere(['crawls', 'pause', 'news'], { cwd: await folder(), env })
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^decorum: REDIS_URL: a Redis address such as /)])
+  expect(stderr).not.toContain('DEFAULT_DELAY_MS')
 })
 
 test('a Redis that does not answer at the start is one sentence', async () => {

@@ -219,7 +219,7 @@ test('`decorum status fleet` shows every process with its version, and what wait
   const { stdout } = await decorumHere(['status', 'fleet'], { env: { REDIS_URL: url } })
   expect(stdout).toMatch(/configuration version 3\n/)
   expect(stdout).toMatch(
-    /fetcher \d+ on \S+, Decorum 0\.2\.0 \(commit [0-9a-f]{12}\), 100 slots, keeps no pages, configuration 3; takes over .*DECORUM_ALLOW_PORTS/,
+    /fetcher \d+ on \S+, Decorum 0\.2\.0 \(commit [0-9a-f]{12}\), 100 slots, keeps no pages, configuration 3; applied at its next start: .*DECORUM_ALLOW_PORTS/,
   )
 })
 
