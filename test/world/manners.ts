@@ -50,8 +50,9 @@ const LESS: Answer = { status: 429, headers: { 'retry-after': '6' }, serveMs: 5 
 function slowConnect(dice: Dice): number {
   return dice.below(3) === 0 ? dice.pick([1_100, 4_900]) * dice.next() : 0
 }
-/** So many of the sites that have something about them connect slowly besides. */
+/** In worlds of odd sites so many connect slowly besides. */
 const SLOW_CONNECT = 0.15
+const ODD = 0.1
 /** Whoever asks at the same time is told so as well, with another wait, and by answers that overtake each other. */
 function asksForLess(): Page {
   let left = 0
@@ -192,7 +193,7 @@ export function siteOf(
   const origin = dice.below(8) === 0 && index >= REDIRECTED_TO ? `http://${host}` : `https://${host}`
   const others = dice.next() < (1 - plain) / 4 ? [`https://${host}:8443`] : []
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
-  const isSlow = manner.connectMs === undefined && dice.next() < (1 - plain) * SLOW_CONNECT
+  const isSlow = plain <= ODD && manner.connectMs === undefined && dice.next() < SLOW_CONNECT
   const connectMs = isSlow ? slowConnect : manner.connectMs
   const pageOf = manner.pages?.() ?? manner.page
   return {

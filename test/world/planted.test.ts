@@ -16,14 +16,14 @@ test.each<[string, Omit<WorldOptions, 'seed'>, RegExp]>([
     'nobody kills a fetcher that stands still',
     {
       ...FEWER,
-      sites: 40,
-      plain: 0.2,
+      sites: 60,
+      plain: 0.05,
       busySeconds: 40,
       planted: { kind: 'no supervisor' },
       kinds: ['freeze'],
       faultEveryMs: 1_000,
     },
-    /overlap/,
+    /overlap|robots-too-often/,
   ],
 ])('a fault that is put in is found: %s', async (_, options, offence) => {
   const found: string[] = []

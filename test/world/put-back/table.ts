@@ -247,7 +247,16 @@ const inCode: InCode[] = [
     file: 'packages/ledger/src/ledger/crawls.ts',
     text: 'if (endingOf(record) !== undefined)\n          ended +=',
     put: 'if (endingOf(record) === undefined && name === undefined)\n          ended +=',
-    options: { ...OPERATORS, kinds: ['cancel', 'crawl'], faultEveryMs: 4_000 },
+    options: {
+      kinds: ['cancel', 'pause'],
+      faultEveryMs: 2_000,
+      sites: 12,
+      busySeconds: 20,
+      permits: 0,
+      proxies: 0,
+      gateways: 1,
+      fetchers: 2,
+    },
   },
   {
     name: 'nothing is reaped',
