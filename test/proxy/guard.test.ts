@@ -38,14 +38,15 @@ test.skipIf(curl === undefined)(
 )
 
 test('its exit code is that of the command: of its own, of a signal, of a command that is not there', async () => {
-  const run = async (...command: string[]): Promise<number | null> => (await decorum(['guard', '--', ...command])).code
+  const run = (...command: string[]) => decorum(['guard', '--', ...command])
   const [own, killed, missing, barred] = await Promise.all([
     run('/bin/sh', '-c', 'exit 42'),
     run('/bin/sh', '-c', 'kill -KILL $$'),
     run('no-such-crawler'),
     run('/etc/passwd'),
   ])
-  expect([own, killed, missing, barred]).toEqual([42, 137, 127, 126])
+  expect([own, killed, missing, barred].map(({ code }) => code)).toEqual([42, 137, 127, 126])
+  expect(own.stderr).toMatch(/0 requests: .*; the command sent nothing through the proxy/)
   const none = await decorum(['guard', '--agent', 'nobody', '--', 'true'])
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('nobody')])
 })

@@ -15,6 +15,8 @@ export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
   const first = `${all.requests} requests: ${all.held} held${seconds(all)}, ${all.refused} refused${
     why.length > 0 ? ` (${why.join(', ')})` : ''
   }, ${all.sent} sent${all.tunnels > 0 ? `, of these ${all.tunnels} tunnels, in which nothing was judged` : ''}`
+  if (all.requests === 0 && all.tunnels === 0)
+    return `${first}; the command sent nothing through the proxy, and what it sent elsewhere was not paced`
   const known = Object.entries(sites)
   const shown =
     known.length <= FEW_SITES ? known : known.filter(([, { refused, sent }]) => refused > sent).slice(0, MOST_REFUSED)
