@@ -17,10 +17,27 @@ import { type Arrival, shareOfAsked, shareOfSites } from './share.ts'
 import { ADDRESS, type Arrangement, arrange, DELAY_MS } from './sites.ts'
 import type { Peer } from './table.ts'
 
+type Web = Awaited<ReturnType<typeof spawnWeb>>
 export type Cell = { through: boolean; processes: number; scheme: 'http' | 'https'; seed: number; short: boolean }
 
 /** The crawler is ended then: what it has done until then is judged. */
 const MOST_MS = 25_000
+
+const ports = new Set<number>()
+const portOf = (web: Web): number => Number(new URL(web.origins.s0 as string).port)
+
+/** The system gives a port again some time: at one of an earlier run the fleet would know the rules already. */
+async function atNewPort(spawnSites: () => Promise<Web>): Promise<Web> {
+  for (;;) {
+    const web = await spawnSites()
+    const port = portOf(web)
+    if (!ports.has(port)) {
+      ports.add(port)
+      return web
+    }
+    await web.stop()
+  }
+}
 
 /** @param guard  through which it goes; undefined: bare */
 export async function measure(
@@ -33,11 +50,11 @@ export async function measure(
   const record = join(folder, 'visits.ndjson')
   const arrangement = arrange(cell.seed, cell.short)
   const tls = cell.scheme === 'https' ? { tls: authority.ofSites } : {}
-  const web = await spawnWeb({ sites: arrangement.sites, record, address: ADDRESS, ...tls })
+  const web = await atNewPort(() => spawnWeb({ sites: arrangement.sites, record, address: ADDRESS, ...tls }))
   const said: string[] = []
   let ended: Row['ended'] = 'itself'
   try {
-    const port = Number(new URL(web.origins.s0 as string).port)
+    const port = portOf(web)
     const urls = arrangement.pages.map(({ host, path }) => `${cell.scheme}://${host}:${port}${path}`)
     const script = scriptFor(installed, urls, cell.processes, folder)
     const env = { ...(guard?.env ?? bareEnv(authority)), ...installed.env, PEER_DELAY_MS: String(DELAY_MS) }
