@@ -71,6 +71,6 @@ test('all packages have one version, which the command prints and the changelog 
   ])
   expect([...versions]).toHaveLength(1)
   const [version] = versions
-  expect(textOf('packages/cli/src/program.ts')).toContain(`.version('${version}')`)
+  expect(textOf('packages/cli/src/program.ts')).toContain(`.version('${version}'`)
   expect(/^## \[(\d.*?)\] - \d{4}-\d\d-\d\d$/m.exec(textOf('CHANGELOG.md'))?.[1]).toBe(version)
 })
