@@ -5,6 +5,7 @@
 import { type RedisLink, readTags } from '@decorum/ledger'
 import { repartition } from '@decorum/ledger/move'
 import type { Clock, Timer } from '@decorum/protocol'
+import { isScript } from './calls.ts'
 import { TIME_AT, timed } from './link.ts'
 import type { Server } from './server.ts'
 import { START, type Timeline } from './timeline.ts'
@@ -65,7 +66,7 @@ function directLink(server: Server): RedisLink {
       if (name === 'defineCommand' || typeof value !== 'function')
         return name === 'defineCommand' ? () => undefined : value
       return (...args: unknown[]) => {
-        const isVerb = typeof name === 'string' && name.startsWith('decorum_')
+        const isVerb = typeof name === 'string' && isScript(name)
         if (isVerb) args[TIME_AT] = timed(String(args[TIME_AT]), server.time())
         const answer = (value as (...of: unknown[]) => unknown).apply(target, args)
         if (!isVerb) return answer

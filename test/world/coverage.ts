@@ -2,9 +2,7 @@
 
 import {
   ACQUIRED,
-  ARGS,
   CONFIRM_ITEM,
-  EVERY_CALL,
   GRANT_ITEM,
   GRANT_WAIT,
   GRANTED,
@@ -17,6 +15,7 @@ import {
 } from '@decorum/ledger/testing'
 import { cellOf, GATE_TABLE, type GateName, MOMENTS, type Moment, WHATS, type What } from '@decorum/protocol/gates'
 import { CRASH_POINTS } from '@decorum/runtime'
+import type { Call } from './calls.ts'
 
 const WHAT_NAMES = Object.keys(WHATS) as What[]
 const MOMENT_NAMES = Object.keys(MOMENTS) as Moment[]
@@ -53,14 +52,8 @@ export class Coverage {
   }
 
   /** Gates that no reader of lua/lib/gates.lua answers for show in replies, and in what senders say of a lane. */
-  ran(name: string, args: readonly unknown[], reply: unknown): void {
-    const verb = name.slice('decorum_'.length) as Verb
-    const look = LOOKS[verb]
-    if (look === undefined || !Array.isArray(reply)) return
-    const names: readonly string[] = ARGS[verb]
-    const arg = (of: string): string => String(args[KEYS_AND_COMMON + names.indexOf(of)])
-    const items = args.slice(KEYS_AND_COMMON + names.length).map(String)
-    for (const cell of look(items, reply.slice(2).map(String), arg, this.#held)) this.reach(cell)
+  ran({ verb, items, said, arg }: Call): void {
+    for (const cell of LOOKS[verb as Verb]?.(items, said, arg, this.#held) ?? []) this.reach(cell)
   }
 
   /** What is said of a request may also be no gate of it, such as `granted`. */
@@ -73,9 +66,6 @@ export class Coverage {
     for (const point of other.points) this.points.add(point)
   }
 }
-
-/** Two keys and EVERY_CALL in front of the arguments of a verb. */
-const KEYS_AND_COMMON = 2 + EVERY_CALL.length
 
 /** items behind the arguments of a verb, what the reply says, the arguments by name, and what leases were granted for → cells */
 type Look = (

@@ -5,11 +5,9 @@
  */
 import {
   ACQUIRED,
-  ARGS,
   CANCEL_ITEM,
   COMPLETION,
   CONFIRM_ITEM,
-  EVERY_CALL,
   FACT,
   GRANT_ITEM,
   GRANTED,
@@ -29,12 +27,10 @@ import {
   type Verb,
 } from '@decorum/ledger/testing'
 import { HOUR, hostOf, type Instant } from '@decorum/protocol'
+import type { Call } from './calls.ts'
 import type { Holds } from './holds.ts'
 import { START, type Timeline } from './timeline.ts'
 
-/** Two keys and EVERY_CALL in front of the arguments of a verb. */
-const KEYS_AND_COMMON = 2 + EVERY_CALL.length
-const HOLD_AT = 2 + EVERY_CALL.indexOf('holdMs')
 /** Instants in replies have three places. */
 const EXACT_MS = 0.01
 /** Steps of Redis's clock up to this may be believed (docs/decisions/0014-a-clock-that-leaps.md). */
@@ -75,16 +71,6 @@ type State = {
   /** tag and agent or host → the delay that the configuration asks for */
   demanded: Map<string, number>
 }
-type Call = {
-  tag: string
-  now: Instant
-  items: readonly string[]
-  said: readonly string[]
-  arg(name: string): string
-  /** how long a robots fetch is waited for: lease + quarantine */
-  holdMs: number
-}
-
 export class Leases {
   readonly wrong: string[] = []
   readonly #timeline: Pick<Timeline, 'now'>
@@ -119,26 +105,13 @@ export class Leases {
     this.#clocks.clear()
   }
 
-  ran(name: string, args: readonly unknown[], reply: unknown): void {
-    if (!Array.isArray(reply)) return
-    const tag = String(args[0])
-    const now = Number(reply[1])
+  ran(call: Call): void {
+    const { verb, tag, epoch, now } = call
     if (!Number.isFinite(now)) return
     this.#clock(tag, now)
-    this.#epoch(tag, String(reply[0]))
-    const verb = name.slice('decorum_'.length)
+    this.#epoch(tag, epoch)
     if (verb === 'operate') this.#longer()
-    const judge = this.#verbs[verb as Verb]
-    if (judge === undefined) return
-    const names: readonly string[] = ARGS[verb as Verb]
-    judge({
-      tag,
-      now,
-      items: args.slice(KEYS_AND_COMMON + names.length).map(String),
-      said: reply.slice(2).map(String),
-      arg: (of) => String(args[KEYS_AND_COMMON + names.indexOf(of)]),
-      holdMs: Number(args[HOLD_AT]),
-    })
+    this.#verbs[verb as Verb]?.(call)
   }
 
   readonly #verbs: Partial<Record<Verb, (call: Call) => void>> = {
@@ -190,7 +163,7 @@ export class Leases {
     }
   }
 
-  #start({ tag, now, items, said, arg, holdMs }: Call): void {
+  #start({ tag, now, items, said, arg }: Call): void {
     const { size, ...at } = START_ITEM.at
     for (const [n, text] of said.entries()) {
       const part = (name: keyof typeof at): string => items[n * size + at[name]] as string
@@ -213,7 +186,7 @@ export class Leases {
       Object.assign(held, { isStarted: true, kind, startedAt: now, requestAt: opens })
       this.#lasts(held, ends, now)
       held.delayMs = Number(part('delayMs'))
-      if (kind !== KIND.page) this.#fetch(originOf(lane), held.fence, now, ends, holdMs)
+      if (kind !== KIND.page) this.#fetch(originOf(lane), held.fence, now, ends, arg)
       if (paceFence === '') continue
       const beside = { fence: paceFence, requestAt: opens, ends, delayMs: Number(paceDelayMs), of: lane }
       this.#beside(tag, paceLane, beside, held.delayMs, now)
@@ -238,7 +211,7 @@ export class Leases {
     }
   }
 
-  #acquire({ tag, now, said, arg, holdMs }: Call): void {
+  #acquire({ tag, now, said, arg }: Call): void {
     const { answer, value: fence, delayMs, lane, paceFence, paceDelayMs } = ACQUIRED.read([...said])
     if (answer !== 'granted') return
     const isHop = arg('kind') === KIND.hop
@@ -247,13 +220,13 @@ export class Leases {
     if (isHop) this.#open(lane, 'acquired')
     this.#give(lane, { fence, kind, ends, delayMs: Number(delayMs), of: arg('of') }, now)
     this.#opens(tag, lane, now, now)
-    if (isHop && arg('isRobots') === '1') this.#fetch(originOf(lane), fence, now, ends, holdMs)
+    if (isHop && arg('isRobots') === '1') this.#fetch(originOf(lane), fence, now, ends, arg)
     if (paceFence === '') return
     const beside = { fence: paceFence, requestAt: now, ends, delayMs: Number(paceDelayMs), of: lane }
     this.#beside(tag, arg('paceLane'), beside, Number(delayMs), now)
   }
 
-  #next({ now, items, said: [answer = '', waitMs], arg, holdMs }: Call): void {
+  #next({ now, items, said: [answer = '', waitMs], arg }: Call): void {
     const all = lanesIn(items)
     const isGiven = answer === 'granted' || answer === 'turn'
     this.#together('next', all, now, isGiven, answer === 'stale')
@@ -266,7 +239,7 @@ export class Leases {
     this.#open(lane, 'given one more request')
     const fetch = this.#state.fetches.get(originOf(lane))
     const { ends, fence } = held
-    if (arg('isRobots') === '1' && fetch?.fence !== fence) this.#fetch(originOf(lane), fence, now, ends, holdMs)
+    if (arg('isRobots') === '1' && fetch?.fence !== fence) this.#fetch(originOf(lane), fence, now, ends, arg)
   }
 
   #complete({ now, items, said }: Call): void {
@@ -487,12 +460,12 @@ export class Leases {
     return ended + Math.max(ofFleet, ofSite, ...byHand)
   }
 
-  #fetch(origin: string, fence: string, now: Instant, ends: Instant, holdMs: number): void {
+  #fetch(origin: string, fence: string, now: Instant, ends: Instant, arg: Call['arg']): void {
     const { fetches } = this.#state
     const other = fetches.get(origin)
     if (other !== undefined && other.fence !== fence && other.until > now)
       this.#say(`two robots fetches of ${origin} at once, ${other.fence} and ${fence}`)
-    fetches.set(origin, { fence, until: Math.max(now + holdMs, ends) })
+    fetches.set(origin, { fence, until: Math.max(now + Number(arg('holdMs')), ends) })
   }
 
   /** What operators hold is neither reserved nor granted. */

@@ -6,6 +6,7 @@
 import { EventEmitter } from 'node:events'
 import type { RedisLink } from '@decorum/ledger'
 import type { ChainableCommander } from 'ioredis'
+import { isScript, readCall } from './calls.ts'
 import type { Process } from './process.ts'
 import { ENDS_KEY, longer } from './redis-lua.ts'
 import type { Server } from './server.ts'
@@ -186,12 +187,13 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
       if (typeof value !== 'function' || typeof name !== 'string') return value
       return (...args: unknown[]) =>
         send(name, async () => {
-          const isVerb = name.startsWith('decorum_')
+          const isVerb = isScript(name)
           if (isVerb) args[TIME_AT] = timed(String(args[TIME_AT]), server.time())
           const reply = await (value as (...of: unknown[]) => Promise<unknown>).apply(target, args)
           if (isVerb) {
             server.noted(reply)
-            server.observer.ran(name, args, reply, process)
+            const call = readCall(name, args, reply)
+            if (call !== undefined) server.observer.ran(call, process)
           }
           return reply
         })

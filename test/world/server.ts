@@ -4,6 +4,7 @@
  */
 import { ANNOUNCED, EPOCH, keysOf } from '@decorum/ledger/testing'
 import type { Redis } from 'ioredis'
+import type { Call } from './calls.ts'
 import type { Dice } from './dice.ts'
 import type { Process } from './process.ts'
 import { END_KEYS, type Notes, notesIn, played } from './redis-lua.ts'
@@ -25,7 +26,7 @@ for _, key in ipairs(redis.call('KEYS', '${SAVED}*')) do redis.call('UNLINK', ke
 
 export type Observer = {
   /** a script of the ledger has run */
-  ran(name: string, args: readonly unknown[], reply: unknown, process: Process): void
+  ran(call: Call, process: Process): void
   /** it found these cells of the table of gates closed */
   closed(cells: readonly string[]): void
 }

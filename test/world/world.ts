@@ -3,7 +3,6 @@ import { agentsOf, judgeRecord, type Violation } from '@decorum/audit'
 import { openStats } from '@decorum/fetcher/testing'
 import { gatewayMetrics } from '@decorum/gateway/testing'
 import { LedgerUnfitError } from '@decorum/ledger'
-import { ARGS } from '@decorum/ledger/testing'
 import type { Permits } from '@decorum/permits/testing'
 import { loadPaceGroups } from '@decorum/politeness'
 import { type Candidate, HOUR, MINUTE, partitionTags, SECOND } from '@decorum/protocol'
@@ -12,6 +11,7 @@ import type { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 import { brokenText } from '../ledger/model/mutants.ts'
 import { ALL_VERBS, readAnyPart, textOf } from '../ledger/model/scripts.ts'
+import type { Call } from './calls.ts'
 import { changePartitions } from './change.ts'
 import { Closed } from './closed.ts'
 import { agentsWith, Configuration, MAX_DELAY_MS, POOL_AGENT } from './configuration.ts'
@@ -134,8 +134,6 @@ const OF_POOL = 30
 const LEAST_BUSY = 0.9
 /** Faults go on until nearly all URLs have their outcome. */
 const FAULTS_FOR = 2
-/** Where `record` names its origin: two keys and EVERY_CALL are in front of its arguments. */
-const RECORD_ORIGIN = 6 + ARGS.record.indexOf('origin')
 
 /** Metrics of all worlds of this process: what they count is not looked at, and each set of them has timers of Node. */
 const metrics = gatewayMetrics()
@@ -168,11 +166,10 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   const holds = new Holds()
   const leases = new Leases(timeline, holds, SETTINGS.quarantineMs)
   const observer = {
-    ran(name: string, args: readonly unknown[], reply: unknown, process: Process): void {
-      if (name === 'decorum_record' && Array.isArray(reply) && reply[2] === 'completed')
-        web.known(String(args[RECORD_ORIGIN]), process)
-      coverage.ran(name, args, reply)
-      leases.ran(name, args, reply)
+    ran(call: Call, process: Process): void {
+      if (call.verb === 'record' && call.said[0] === 'completed') web.known(call.arg('origin'), process)
+      coverage.ran(call)
+      leases.ran(call)
     },
     closed: (cells: readonly string[]) => coverage.closed(cells),
   }
@@ -260,7 +257,6 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     waitsFor: (gate) => coverage.reach(`${gate} permit grant`),
     problem: (text) => problems.push(text),
   }
-  const about = { timeline, configuration, closed, shut, sites, isSteady }
   const roles: [role: string, count: number, start: (parts: Parts) => Promise<unknown>][] = [
     ['gateway', gateways, startGateway],
     ['fetcher', fetchers, startFetcher],
@@ -276,7 +272,10 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
         const open = () => ({ redis: link, clock: process.clock, isNew: true, ...settings })
         const isStill = (): boolean => areStopped
         const redisAhead = () => server.time() - timeline.now
-        operators = await startOperators({ ...about, holds, process, open, isStill, redisAhead })
+        operators = await startOperators({
+          ...{ timeline, process, open, configuration, closed, shut, holds, sites, isSteady },
+          ...{ isStill, redisAhead },
+        })
       },
     ],
   ]
