@@ -19,7 +19,7 @@ import { admitter, demandOf, type GatewayMetrics, startDispatch, startHousekeepi
 import { type Ledger, type LedgerOptions, openLedger, type RedisLink, type StoreItem } from '@decorum/ledger'
 import type { PaceGroups } from '@decorum/politeness'
 import { robotsJudge } from '@decorum/politeness/admission'
-import { type Candidate, DEFAULT_CRAWL, MINUTE, SECOND } from '@decorum/protocol'
+import { assignedId, type Candidate, DEFAULT_CRAWL, MINUTE, SECOND, tagName } from '@decorum/protocol'
 import type { Queue } from '@decorum/protocol/bullmq'
 import { crashPoint } from '@decorum/runtime'
 import { untilOver } from '@decorum/sending'
@@ -29,6 +29,7 @@ import type { Jobs } from './jobs.ts'
 import type { Wire } from './link.ts'
 import type { Process } from './process.ts'
 import type { Web } from './sites.ts'
+import { START } from './timeline.ts'
 
 export type Parts = {
   process: Process
@@ -126,7 +127,10 @@ export async function startGateway(parts: Parts): Promise<void> {
   })
   await ledger.onWake((partition) => dispatches[partition]?.wake())
   const intake = async (partition: number, queue: string, id: string, data: readonly Candidate[]): Promise<void> => {
-    const admitted = data.map((candidate, at) => admit(candidate, `${partition}-${id}-${at}`, DEFAULT_CRAWL))
+    const tag = queue.slice(queue.indexOf('{'))
+    const admitted = data.map((candidate, at) =>
+      admit(candidate, assignedId(tagName(tag), { id, timestamp: START }, at), DEFAULT_CRAWL),
+    )
     const byTarget = Map.groupBy(admitted, ({ origin }) =>
       origin === undefined ? partition : ledger.partitionOf(origin),
     )

@@ -36,16 +36,26 @@ export type FrontierOptions = {
   maxAttempts: number
   /** one URL of so many is of the agent whose pages workers of a pool fetch; undefined: none */
   poolEvery: number | undefined
+  /** one URL of so many has priority high */
+  highEvery: number
+  /** of ten URLs so many are of the default crawl */
+  ofDefault: number
   /** hosts whose pace is not their own: they get fewer URLs */
   sharing: readonly string[]
 }
 
-type Known = Candidate & { id: string }
+/** `hasName`: it is handed over with its id; the others are known by their URL, and the fleet gives them one. */
+type Known = Candidate & { id: string; hasName: boolean }
+const candidateOf = ({ hasName, id, ...rest }: Known): Candidate => (hasName ? { id, ...rest } : rest)
+/** One URL of so many has no id. */
+const NAMELESS = 4
 
 export class Frontier {
   readonly #options: FrontierOptions
   /** every URL that was handed over, by its id */
   readonly #known = new Map<string, Known>()
+  /** those without a name, by URL */
+  readonly #nameless = new Map<string, Known>()
   readonly #waiting = new Map<string, Known>()
   readonly #seen = new Map<string, number>()
   /** those that were handed over again after their outcome */
@@ -164,14 +174,15 @@ export class Frontier {
       this.#waiting.set(url.id, url)
       this.#known.set(url.id, url)
       this.#pouredAt.set(url.id, this.#options.timeline.now)
+      if (!url.hasName) this.#nameless.set(url.url, url)
     }
     for (let at = 0; at < urls.length; at += BATCH) {
       // Candidates may come by the queue of another partition than that of their host, as they do after a change of the number
       const queue = dice.pick(candidates())
       const job = urls.slice(at, at + BATCH)
-      const twice = job.filter(() => dice.below(30) === 0)
+      const twice = job.filter(({ hasName }) => hasName && dice.below(30) === 0)
       for (const { id } of twice) this.#twiceInJob.add(id)
-      server.whenUp(() => void queue.put([[...job, ...twice]]))
+      server.whenUp(() => void queue.put([[...job, ...twice].map(candidateOf)]))
     }
   }
 
@@ -198,11 +209,12 @@ export class Frontier {
         const rows = await server.real.xrange(key, this.#last.get(key) ?? '-', '+')
         for (const [entry, fields] of rows) {
           this.#last.set(key, `(${entry}`)
-          const outcome = JSON.parse(fields[1] as string) as Outcome
-          const { id } = outcome
-          const url = this.#known.get(id)
+          const said = JSON.parse(fields[1] as string) as Outcome
+          const url = this.#known.get(said.id) ?? this.#nameless.get(said.url)
+          const id = url?.id ?? said.id
           if (url !== undefined && (url.crawl ?? DEFAULT_CRAWL) !== crawl)
             this.#wrong.push(`the outcome of ${id} is among those of the crawl ${crawl}`)
+          const outcome = { ...said, id }
           this.#outcomes.push(outcome)
           if (this.#twiceInJob.has(id) && outcome.attempts === 0) this.#mayRepeat.add(id)
           this.#waiting.delete(id)
@@ -211,7 +223,7 @@ export class Frontier {
           this.#targets.delete(id)
           this.#readAt.set(id, timeline.now)
           this.#seen.set(id, (this.#seen.get(id) ?? 0) + 1)
-          if (url !== undefined && outcome.kind === 'fetched' && !this.#again.has(id) && dice.below(25) === 0)
+          if (url?.hasName && outcome.kind === 'fetched' && !this.#again.has(id) && dice.below(25) === 0)
             again.push(url)
         }
       }
@@ -243,7 +255,7 @@ const SHORT_LIFE_MS = 40 * SECOND
 /** Hosts that share a pace are three (grouped.ts). */
 const SHARED_BY = 3
 /** Each site's URLs, in turns: so many that all sites are done at about the same time. */
-function urlsOf({ sites, busyMs, dice, poolEvery, sharing }: FrontierOptions): Known[] {
+function urlsOf({ sites, busyMs, dice, poolEvery, highEvery, ofDefault, sharing }: FrontierOptions): Known[] {
   const counts = sites.map(({ host, everyMs, origins }) =>
     Math.ceil(busyMs / everyMs / origins.length / (sharing.includes(host) ? SHARED_BY : 1)),
   )
@@ -255,11 +267,12 @@ function urlsOf({ sites, busyMs, dice, poolEvery, sharing }: FrontierOptions): K
         const crawl = dice.below(10)
         urls.push({
           id: `${at}-${port}-${n}`,
+          hasName: dice.below(NAMELESS) > 0,
           url: `${origin}/${n % 10 === 9 ? 'private/' : ''}${n}`,
           expiresAt: START + (dice.below(60) === 0 ? SECOND + dice.below(SHORT_LIFE_MS) : 24 * HOUR),
           ...(poolEvery !== undefined && dice.below(poolEvery) === 0 ? { agent: POOL_AGENT } : {}),
-          ...(crawl < 2 ? { crawl: CRAWLS.others } : crawl === 2 ? { crawl: dice.pick(CRAWLS.short) } : {}),
-          ...(dice.below(20) === 0 ? { priority: 'high' as const } : {}),
+          ...(crawl >= 10 - ofDefault ? {} : { crawl: crawl % 3 === 2 ? dice.pick(CRAWLS.short) : CRAWLS.others }),
+          ...(dice.below(highEvery) === 0 ? { priority: 'high' as const } : {}),
         })
       }
     }

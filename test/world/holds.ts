@@ -22,12 +22,13 @@ export class Holds {
     this.#mayBe.set(key, (this.#mayBe.get(key) ?? 0) + 1)
   }
 
-  /** It is confirmed. @param calledAt  an end that was called since may have come after it */
-  begin(gate: Gate, what: string, calledAt: Instant, from: Instant): void {
+  /** It is confirmed. @param calledAt  an end that was called since may have come after it @returns whether none was, so that it is in force */
+  begin(gate: Gate, what: string, calledAt: Instant, from: Instant): boolean {
     const key = `${gate} ${what}`
     const end = this.#ends.get(key)
-    if (end !== undefined && (end.open > 0 || end.at >= calledAt)) return
+    if (end !== undefined && (end.open > 0 || end.at >= calledAt)) return false
     this.#held.set(key, { gate, what, from })
+    return true
   }
 
   /** It ends, whoever began it. @returns to be called when that is done */

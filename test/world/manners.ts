@@ -21,6 +21,13 @@ const rules =
 
 /** The first sites are those that others lead to. */
 const REDIRECTED_TO = 6
+/** One of them has another port, whose lane is not that of the host. */
+const WITH_PORT = 4
+const OTHER_PORT = ':8443'
+const TARGETS = [
+  ...Array.from({ length: REDIRECTED_TO }, (_, n) => `https://site-${n}.test`),
+  `https://site-${WITH_PORT}.test${OTHER_PORT}`,
+]
 
 type Page = (path: string, dice: Dice) => Answer
 type Manner = {
@@ -63,6 +70,8 @@ function asksForLess(): Page {
   }
 }
 
+/** Only where it is asked for: whoever was let go before may send behind the answer to another one, as a permit may. */
+const AT_ONCE = 'asks all at once for less'
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
 const ELSEWHERE = 'its robots.txt is elsewhere'
 const ANOTHER_FILE = 'its robots.txt is another file'
@@ -95,10 +104,10 @@ const MANNERS: Record<string, Manner> = {
   'hangs up now and then': { robots: OPEN, page: nowAndThen(20, { status: 0, serveMs: 20 }) },
   'asks for less now and then': {
     robots: OPEN,
-    page: usual,
-    pages: asksForLess,
-    takesMs: 500,
+    page: nowAndThen(25, { status: 429, headers: { 'retry-after': '7' }, serveMs: 5 }),
+    takesMs: 250,
   },
+  [AT_ONCE]: { robots: OPEN, page: usual, pages: asksForLess, takesMs: 500 },
   'asks to wait beside a page now and then': {
     robots: OPEN,
     page: nowAndThen(25, { ...page(5), headers: { 'content-type': 'text/html', 'retry-after': '5' } }),
@@ -133,7 +142,7 @@ const MANNERS: Record<string, Manner> = {
   [ELSEWHERE]: {
     robots: (dice) => ({
       status: 302,
-      headers: { location: `https://site-${dice.below(REDIRECTED_TO)}.test/robots.txt` },
+      headers: { location: `${dice.pick(TARGETS)}/robots.txt` },
       serveMs: 5,
     }),
     page: usual,
@@ -156,7 +165,7 @@ const MANNERS: Record<string, Manner> = {
     page: usual,
   },
 }
-const NAMES = Object.keys(MANNERS)
+const NAMES = Object.keys(MANNERS).filter((name) => name !== AT_ONCE)
 /** The share of sites that are like others: lanes are to be busy. */
 export const PLAIN = 0.67
 
@@ -191,7 +200,8 @@ export function siteOf(
   const host = `site-${index}.test`
   // Some hosts have two ports, which share their pace; most are https, whose lane is their host's
   const origin = dice.below(8) === 0 && index >= REDIRECTED_TO ? `http://${host}` : `https://${host}`
-  const others = dice.next() < (1 - plain) / 4 ? [`https://${host}:8443`] : []
+  const hasPort = dice.next() < (1 - plain) / 4 || index === WITH_PORT
+  const others = hasPort ? [`https://${host}${OTHER_PORT}`] : []
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
   const isSlow = plain <= ODD && manner.connectMs === undefined && dice.next() < SLOW_CONNECT
   const connectMs = isSlow ? slowConnect : manner.connectMs

@@ -50,6 +50,8 @@ export type OperatorOptions = {
   isSteady: boolean
   /** all of the fleet has been stopped */
   isStill: () => boolean
+  /** stops may have ends: a clock that goes back an hour would bring one back that is over */
+  hasEnds: boolean
   /** by so much the clock of Redis is ahead of true time, ms */
   redisAhead(): number
 }
@@ -91,7 +93,8 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         return true
       } catch (error) {
         // While the number of partitions is changed, a ledger that knows another one is refused
-        const isLater = error instanceof LedgerUnavailableError || error instanceof LedgerUnfitError
+        const isOvertaken = (error as Error).message.endsWith('try again') // by many other operators
+        const isLater = isOvertaken || error instanceof LedgerUnavailableError || error instanceof LedgerUnfitError
         if (!isLater) return false
         await clock.sleep(SECOND)
       }
@@ -112,20 +115,19 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
       // What waits for a stopped address looks it up again after half a minute
       for (const end of opens) end(name === address ? at + 30_000 : at)
     }
-    const untilMs = dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
+    const untilMs = options.hasEnds && dice.below(3) === 0 ? dice.between(2_000, mostMs) : undefined
     const { now: calledAt } = timeline
     const leapMs = options.redisAhead()
     const until = untilMs === undefined ? undefined : ledger.wall() + untilMs
-    await surely(() => ledger.stop({ names: [name], ...BY, ...(until === undefined ? {} : { until }) }))
+    const isDone = await surely(() => ledger.stop({ names: [name], ...BY, ...(until === undefined ? {} : { until }) }))
+    if (!isDone) return open(timeline.now)
     // The end is by Redis's clock as this process knew it, and by the ledger's time from then on
     const isKnown =
       until === undefined ||
       (leapMs === options.redisAhead() && Math.abs(ledger.wall() - timeline.now - leapMs) < NEAR_MS)
     const endsAt = untilMs === undefined ? Number.POSITIVE_INFINITY : calledAt + untilMs - NEAR_MS
-    if (isKnown && endsAt > timeline.now) {
+    if (isKnown && endsAt > timeline.now && holds.begin('stopped', name, calledAt, timeline.now))
       stops.push({ name, at: timeline.now, ...(untilMs === undefined ? {} : { until: endsAt }) })
-      if (name !== address) holds.begin('stopped', name, calledAt, timeline.now)
-    }
     if (untilMs !== undefined) {
       await clock.sleep(Math.max(0, endsAt - timeline.now))
       holds.end('stopped', name, timeline.now)()
@@ -162,8 +164,10 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     const { now: calledAt } = timeline
     const opens = closed.begin(origin, calledAt)
     holds.call(gate, origin)
-    if (await surely(() => ledger.operate(begin, agents))) shut.begin(gate, where, timeline.now)
-    holds.begin(gate, origin, calledAt, timeline.now)
+    if (await surely(() => ledger.operate(begin, agents))) {
+      shut.begin(gate, where, timeline.now)
+      holds.begin(gate, origin, calledAt, timeline.now)
+    }
     await forAWhile(dice, mostMs)
     shut.end(gate, where, timeline.now)
     const isOver = holds.end(gate, origin, timeline.now)
@@ -221,10 +225,10 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         for (const one of configuration.byHand) if (one.host === host) one.to = Math.min(one.to, begun) // it takes the place of an earlier one
         const isSet = holds.delay(origin, delayMs, begun)
         const until = ledger.wall() + lastsMs
-        await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
+        const isDone = await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
         const to = begun + lastsMs - SECOND
-        if (isSteady) isSet(timeline.now, to)
-        if (isSteady && isAlone) configuration.byHand.push({ host, delayMs, from: timeline.now, to })
+        if (isSteady && isDone) isSet(timeline.now, to)
+        if (isSteady && isDone && isAlone) configuration.byHand.push({ host, delayMs, from: timeline.now, to })
         await clock.sleep(lastsMs)
         open(timeline.now + 2 * SECOND)
       }),

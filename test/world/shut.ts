@@ -52,6 +52,8 @@ export class Shut {
     const from = start + serveMs
     const before = this.#latest.get(origin)
     this.#latest.delete(origin)
+    // For an agent whose pages workers fetch, too
+    if (path === '/robots.txt' && status > 0 && status < 500) this.#hasRules.set(origin, true)
     if (!ofFleet) return
     this.#latest.set(origin, status)
     if (status === 403 && before === 403)
@@ -62,7 +64,6 @@ export class Shut {
     if (waitMs > 0) this.#asked.push({ gate: 'asked to wait', where, from, to: from + waitMs })
     if (path === '/robots.txt') {
       if (status >= 500) this.#hasRules.set(origin, this.#hasRules.get(origin) ?? false)
-      else if (status > 0) this.#hasRules.set(origin, true)
     } else if (this.#hasRules.get(origin) === false)
       this.#unruled.push(`${origin}${path} at ${inSeconds(start)} s, and its robots.txt has only failed`)
   }

@@ -59,6 +59,9 @@ export type WorldOptions = {
   /** workers of a pool, which fetch the pages of an agent of its own: one URL of so many */
   workers?: number
   poolEvery?: number
+  /** one URL of so many has priority high, and of ten so many are of the default crawl */
+  highEvery?: number
+  ofDefault?: number
   /** absent: drawn from the seed, as the two that follow */
   partitions?: number
   /** of each fetcher */
@@ -72,6 +75,8 @@ export type WorldOptions = {
   points?: readonly string[]
   /** the clock of Redis leaps; absent: in every other world */
   leaps?: boolean
+  /** it leaps once, back by an hour, before anything else goes wrong */
+  leapsFirst?: boolean
   /** how sites are that are not plain (manners.ts); absent: all manners */
   manners?: readonly string[]
   /** the numbers of the faults that fall; absent: all */
@@ -160,7 +165,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   if (options.onEvent !== undefined) timeline.onEvent = options.onEvent
   const coverage = new Coverage()
   /** Redis's clock leaps in every other world; there, nothing is asked for by the hour. */
-  const isSteady = options.leaps === undefined ? dice.apart('manner').below(2) === 0 : !options.leaps
+  const { leapsFirst = false, leaps = leapsFirst || dice.apart('manner').below(2) !== 0 } = options
+  const isSteady = !leaps
   const sites = Array.from({ length: siteCount }, (_, n) => siteOf(n, dice.apart(`site ${n}`), isSteady, options))
   const web = new Web(timeline, dice.apart('web'), sites)
   const holds = new Holds()
@@ -274,7 +280,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
         const redisAhead = () => server.time() - timeline.now
         operators = await startOperators({
           ...{ timeline, process, open, configuration, closed, shut, holds, sites, isSteady },
-          ...{ isStill, redisAhead },
+          ...{ isStill, hasEnds: isSteady || leapsFirst, redisAhead },
         })
       },
     ],
@@ -291,6 +297,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     busyMs,
     tags: () => [...tags, ...retired],
     maxAttempts: settings.maxAttempts,
+    highEvery: options.highEvery ?? 20,
+    ofDefault: options.ofDefault ?? 7,
     poolEvery: workers > 0 ? (options.poolEvery ?? OF_POOL) : undefined,
     sharing: shared,
   })
@@ -393,6 +401,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       })
     }
   }
+  if (leapsFirst) timeline.after(SECOND, 'the clock of Redis', () => server.leap(-HOUR))
   const kinds = (options.kinds ?? FAULTS).filter((kind) => kind !== 'clock leap' || !isSteady)
   const isAtEase = faultEveryMs === 0 || kinds.every((kind) => (OPERATIONS as readonly Fault[]).includes(kind))
   /** each exchange ends, and Redis hears of it */
@@ -417,7 +426,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   try {
     const isFound = (): boolean =>
       options.untilWrong === true &&
-      (leases.wrong.length > 0 || timeline.now - (web.requests.at(-1)?.end ?? timeline.now) > SILENT_MS)
+      (leases.wrong.length > 0 ||
+        timeline.now - Math.max(web.requests.at(-1)?.end ?? 0, START + FAULTS_FOR * busyMs) > SILENT_MS)
     await timeline.run(START + LONGEST_MS, () => isFound() || (frontier.isDone && web.open === 0))
   } finally {
     watchCrashPoints(undefined)

@@ -61,7 +61,9 @@ const MOVES = { kinds: ['partitions', 'policy'], faultEveryMs: 8_000, sites: 24,
 const LONGER = { ...OPERATORS, kinds: ['delay', 'policy', 'configuration', 'refetch', 'crash'] } as const
 /** Lanes are held by what operators do. */
 const HELD = { ...OPERATORS, kinds: ['stop', 'pause', 'block', 'refetch'], faultEveryMs: 1_000 } as const
-const CANCELS = { ...QUEUES, kinds: ['cancel'], faultEveryMs: 4_000, plain: 0.3 } as const
+
+/** Sites that ask for less, each several times. */
+const LESS = { manners: ['asks for less now and then'], plain: 0, sites: 12, busySeconds: 40, faultEveryMs: 0 } as const
 
 const SENDING = 'packages/sending/src'
 const inCode: InCode[] = [
@@ -626,17 +628,30 @@ const inScripts: InScripts[] = (
     [
       'a hop is not noted as a robots fetch',
       'changelog 0.1.0: at most one request for robots.txt is in flight',
-      { manners: ['its robots.txt is elsewhere'], plain: 0.3, sites: 24 },
+      { sites: 24, plain: 0 },
     ],
     [
       'the pace lane of a permit owes what the permit asked for',
       'repro delay-host',
-      { ...OTHERS, sites: 24, plain: 0, kinds: ['delay', 'policy'], faultEveryMs: 600 },
+      { ...LONGER, kinds: ['delay', 'refetch'], manners: ['its robots.txt is elsewhere'], plain: 0.75 },
     ],
     ['the epoch is ignored', 'promises: a new run of Redis is not noticed', LOSSES],
     ['the clock may run backwards', 'changelog 0.1.0: a clock of Redis that leaps', LEAPS],
     ['a clock that is ahead is believed', 'changelog 0.1.0: a clock of Redis that leaps', LEAPS],
-    ['a process that has just started is believed at once', 'decision 0014', LEAPS],
+    [
+      'a process that has just started is believed at once',
+      'decision 0014',
+      {
+        leaps: true,
+        kinds: ['clock leap', 'crash'],
+        faultEveryMs: 300,
+        permits: 0,
+        proxies: 0,
+        fetchers: 3,
+        sites: 24,
+        busySeconds: 60,
+      },
+    ],
     [
       'leases are granted in doubt',
       'decision 0014',
@@ -651,7 +666,7 @@ const inScripts: InScripts[] = (
     [
       'a shorter Retry-After shortens',
       'rule',
-      { manners: ['asks for less now and then'], plain: 0, poolEvery: 2, workers: 12, sites: 12, faultEveryMs: 0 },
+      { ...LESS, manners: ['asks all at once for less'], poolEvery: 2, workers: 12, crawlers: 0, proxies: 0 },
     ],
     ['an id is not free after its outcome', 'spec §5', ALONE],
     [
@@ -671,41 +686,104 @@ const inScripts: InScripts[] = (
     ['a permit is granted although the pace lane is closed', 'promise 1', OTHERS],
     ['a pause holds for its own origin alone', 'changelog: a pause holds for all schemes and ports of the host', HELD],
     ['a stop covers its own name alone', 'promise 10', HELD],
-    ['a stop ends by the time of the ledger', 'promise 10', { ...HELD, leaps: true, kinds: ['stop', 'clock leap'] }],
-    ['back-off is not noted', 'promise 2', {}],
+    [
+      'a stop ends by the time of the ledger',
+      'promise 10',
+      { ...HELD, leapsFirst: true, kinds: ['stop'], busySeconds: 120, permits: 0, proxies: 0 },
+    ],
+    ['back-off is not noted', 'promise 2', LESS],
     ['an answer opens all gates', 'promise 2', HELD],
     ['the wrong list loses its head', 'promise 4', ALONE],
     ['store puts a URL over the head', 'promise 4', ALONE],
     [
       'a lane with high URLs alone is forgotten',
       'promise 4',
-      { ...ALONE, kinds: ['slow link', 'lost reply', 'cut'], faultEveryMs: 400 },
+      { ...ALONE, highEvery: 1, kinds: ['slow link', 'cut'], faultEveryMs: 400 },
     ],
     [
       'a lane with URLs of other crawls alone is forgotten',
       'promise 4',
-      { ...ALONE, kinds: ['slow link', 'lost reply', 'cut'], faultEveryMs: 400 },
+      { ...ALONE, ofDefault: 0, kinds: ['slow link', 'cut'], faultEveryMs: 400 },
     ],
     ['outcomes of all crawls come in one stream', 'spec §5', ALONE],
-    ['what is in flight is cancelled', 'changelog: cancel', CANCELS],
-    ['a reservation outlives the URLs that are cancelled', 'changelog: cancel', CANCELS],
-    ['what was not started is completed', 'leases.md', LOSSES],
-    ['start grants a second time', 'leases.md', {}],
+    [
+      'what is in flight is cancelled',
+      'changelog: cancel',
+      { ...ALONE, manners: ['slow'], plain: 0, kinds: ['cancel'], faultEveryMs: 2_000 },
+    ],
+    [
+      'a reservation outlives the URLs that are cancelled',
+      'changelog: cancel',
+      {
+        ...ALONE,
+        ofDefault: 0,
+        manners: ['slow'],
+        plain: 0,
+        slots: 4,
+        fetchers: 1,
+        kinds: ['cancel'],
+        faultEveryMs: 2_000,
+      },
+    ],
+    [
+      'what was not started is completed',
+      'leases.md',
+      { ...LOSSES, permits: 0, proxies: 0, manners: ['slow'], plain: 0, sites: 40 },
+    ],
+    ['start grants a second time', 'leases.md', { ...ALONE, kinds: ['lost reply'], faultEveryMs: 100 }],
     [
       'a lease that is over is extended',
       'changelog: a lease whose time is over',
-      { ...OTHERS, kinds: ['hang', 'freeze', 'slow link'] },
+      {
+        ...OTHERS,
+        gateways: 1,
+        manners: ['takes its time now and then', 'slow'],
+        kinds: ['hang'],
+        faultEveryMs: 20_000,
+        busySeconds: 150,
+      },
     ],
     [
       'a lease that is over is confirmed',
       'changelog: a lease whose time is over is not confirmed',
-      { kinds: ['hang'], faultEveryMs: 20_000, sites: 24, manners: ['connects slowly'], plain: 0 },
+      {
+        kinds: ['hang'],
+        gateways: 1,
+        faultEveryMs: 20_000,
+        permits: 0,
+        proxies: 0,
+        sites: 40,
+        busySeconds: 200,
+        manners: ['connects slowly'],
+        plain: 0,
+      },
     ],
-    ['record accepts any fence', 'promise 3', {}],
+    [
+      'record accepts any fence',
+      'promise 3',
+      {
+        ...ALONE,
+        manners: ['its robots.txt is slow'],
+        plain: 0,
+        kinds: ['crash point', 'freeze point', 'refetch'],
+        points: ['robots.fetching', 'reap.before-record'],
+        faultEveryMs: 500,
+        busySeconds: 60,
+      },
+    ],
     [
       'an announced restart outlives what was granted after it',
       'promise 7',
-      { kinds: ['announced restart', 'lost second'], faultEveryMs: 15_000, sites: 24, busySeconds: 60 },
+      {
+        kinds: ['announced restart', 'lost second'],
+        manners: ['slow'],
+        plain: 0,
+        faultEveryMs: 8_000,
+        permits: 0,
+        proxies: 0,
+        sites: 40,
+        busySeconds: 200,
+      },
     ],
   ] as const
 ).map(([mutant, of, options]) => ({

@@ -1,20 +1,21 @@
 /**
- * `node try.ts NAME SOCKET SECONDS SEED`: runs with one fault put back, until one breaks a promise, or the product throws in one, or so much CPU is used.
- * Prints one line of JSON. Any other error ends it with exit code 1.
+ * `node try.ts NAME SOCKET SECONDS SEED [without]`: runs with one fault put back, until one breaks a promise, or the product throws in one, or so much CPU is used.
+ * With `without` it plays one run as those are, and nothing is put back. Prints one line of JSON. Any other error ends it with exit code 1.
  */
 import { putBack, thrownBy } from './hook.ts'
 import { FAULTS } from './table.ts'
 
-const [, , name, path = '', seconds = '60', seed = '1'] = process.argv
+const [, , name, path = '', seconds = '60', seed = '1', how] = process.argv
+const isPutBack = how !== 'without'
 const fault = FAULTS.find((one) => one.name === name)
 if (fault === undefined) throw new Error(`no fault is called '${name}'`)
-const isLoaded = 'file' in fault ? putBack(fault) : () => true
+const isLoaded = isPutBack && 'file' in fault ? putBack(fault) : () => true
 const { Redis } = await import('ioredis')
 const { brokenBy, runWorld } = await import('../world.ts')
 const { MUTANTS } = await import('../../ledger/model/mutants.ts')
 const mutant = 'mutant' in fault ? MUTANTS.find((one) => one.name === fault.mutant) : undefined
 if ('mutant' in fault && mutant === undefined) throw new Error(`test/ledger/model/mutants.ts has no '${fault.mutant}'`)
-const planted = mutant && { planted: { kind: 'script' as const, rule: mutant.rule, put: mutant.put } }
+const planted = mutant && isPutBack && { planted: { kind: 'script' as const, rule: mutant.rule, put: mutant.put } }
 const real = new Redis({ path, retryStrategy: null })
 await real.ping()
 const began = process.cpuUsage()
@@ -30,6 +31,7 @@ let found: { seed: number; why: string } | undefined
 for (let at = Number(seed); found === undefined && cpu() < Number(seconds); at++) {
   const why = await played(at)
   if (why !== undefined) found = { seed: at, why }
+  if (!isPutBack) break
 }
 if (!isLoaded()) throw new Error('its file was never loaded, so nothing was put back')
 console.log(JSON.stringify({ name, seconds: Number(cpu().toFixed(1)), ...found }))
