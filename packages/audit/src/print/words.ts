@@ -1,6 +1,6 @@
 /** Sentences and figures that the text and the HTML report share. */
 
-import { tokenOf } from '../agents.ts'
+import { namesCrawler, tokenOf } from '../agents.ts'
 import { OFFENCE_NAMES, OFFENCES, type Offence } from '../offences.ts'
 import type { AgentReport, Report } from '../report.ts'
 
@@ -11,7 +11,7 @@ export const short = (text: string, most: number): string => (text.length > most
 /** A short label of an agent: its product token, unless that is a browser's. */
 export function labelOf(agent: string, most: number): string {
   const token = tokenOf(agent)
-  return token === '' || token === 'mozilla' || agent.length <= most ? short(agent, most) : short(token, most)
+  return namesCrawler(token) && agent.length > most ? short(token, most) : short(agent, most)
 }
 
 export const headline = (report: Report): string =>
