@@ -126,7 +126,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--pace-groups <file>', 'Delays that lanes share, as in PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'Emergency stops: the output of `decorum stop list --ended --json`')
     .option('--site-policies <file>', 'Policies of sites: the output of `decorum config policies --json`')
-    .option('--lanes <n>', 'Number of lanes to list', whole(0), 10)
+    .option('--lanes <n>', 'Number of rows in the table of origins and agents', whole(0), 10)
     .addOption(profile(PROFILES))
     .option('--html <file>', 'Also write the report as an HTML page; - prints it instead')
     .option('--schema', 'Print the JSON Schema of the output of --json')
