@@ -7,7 +7,15 @@ import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
-import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from './local-redis/index.ts'
+import { messageOf, UsageError } from './exit.ts'
+import {
+  dataFolder,
+  ensureRedis,
+  type Meeting,
+  openMeetingPlace,
+  privateFolder,
+  type RunningRedis,
+} from './local-redis/index.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
 
@@ -85,6 +93,17 @@ const upgradeAlone = (url: string, log: (line: string) => void): Promise<void> =
     const { from, to, closedMs } = await upgrade({ redis: link })
     log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
   }, url)
+
+/**
+ * Makes the folder for the data of a fleet, before anything is started.
+ * @throws UsageError that says how to name another one
+ */
+export const makeDataFolder = (folder: string): Promise<void> =>
+  privateFolder(folder).catch((error: unknown) => {
+    throw new UsageError(
+      `no data can be kept in ${folder} (${messageOf(error)}): name one that you can write to by XDG_DATA_HOME, for 'up' also by --data`,
+    )
+  })
 
 /** @returns undefined where this user can have no shared folder: this fleet then ignores other ones */
 async function meetingOf(

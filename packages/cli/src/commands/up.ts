@@ -6,11 +6,11 @@ import { aborted } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
 import { type EarlyFleet, earlyFleet } from '../early-fleet.ts'
-import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { dataFolder, privateFolder } from '../local-redis/index.ts'
+import { type LocalFleet, makeDataFolder, openLocalFleet } from '../local-fleet.ts'
+import { dataFolder } from '../local-redis/index.ts'
 import { called, troubleReporter, type Printer, printerOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
@@ -36,7 +36,8 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       console: await consolePort(options.port ?? settings.port),
       ...(mayGivePermits(env) ? { permits: 1, permitsPort: await usually(PERMITS_PORT) } : {}),
     })
-    const login = await loginIn(dataDir, env)
+    await makeDataFolder(dataDir)
+    const login = await consoleLogin(env, dataDir)
     const pages = pagesIn(dataDir, env, settings)
     local = await openLocalFleet({
       settings,
@@ -91,15 +92,6 @@ function listener(printer: Printer): (event: RoleEvent) => void {
 /** Beyond loopback, permits are given only to holders of tokens. */
 export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
-
-async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<ConsoleLogin> {
-  try {
-    await privateFolder(dataDir)
-    return await consoleLogin(env, dataDir)
-  } catch (error) {
-    throw new UsageError(`no data can be kept in ${dataDir}: ${messageOf(error)}`)
-  }
-}
 
 function introduce(
   printer: Printer,
