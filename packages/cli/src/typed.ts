@@ -2,14 +2,13 @@
 import type { Agent, Agents } from '@decorum/config'
 import { type CrawlUrl, printable, readUrl } from '@decorum/protocol'
 import { UsageError } from './exit.ts'
-import { schemeHint } from './without-scheme.ts'
+import { refusalOf } from './unusable-lines.ts'
 
 /** @throws UsageError when it cannot be fetched, with the reason */
 export function readTarget(text: string): CrawlUrl {
   const at = readUrl(text)
-  if (!('refused' in at)) return at
-  const shown = printable(text.slice(0, 200))
-  throw new UsageError(`'${shown}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`)
+  if ('refused' in at) throw new UsageError(refusalOf(text))
+  return at
 }
 
 /** @param text  an origin, or any URL of it. @throws UsageError */
