@@ -15,7 +15,7 @@ test.for([
   ['a count that is none', ['crawl', 'x', '--gateways', 'two'], 2, 'A whole number from 0 to 64 is needed'],
   ['no file', ['crawl'], 2, 'which URLs? name a file, or - for standard input'],
   ['a file that is not there', ['crawl', 'nowhere.txt'], 2, 'nowhere.txt cannot be read: there is no such file'],
-  ['a folder as a file', ['crawl', '/'], 2, '/ cannot be read: it is a directory'],
+  ['a folder as a file', ['crawl', '/'], 2, '/ cannot be read: it is a folder, and a file is needed'],
   [
     'an agent that nobody is',
     ['crawl', '-', '--agent', 'me'],

@@ -167,7 +167,7 @@ test('what cannot be read is a usage error that says why', async () => {
   await expect(openInput('/nowhere/urls.txt')).rejects.toThrow(
     '/nowhere/urls.txt cannot be read: there is no such file',
   )
-  await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a directory')
+  await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a folder, and a file is needed')
 })
 
 test('a named pipe is read when somebody writes to it; until then it can be given up', async () => {

@@ -116,7 +116,10 @@ const logLine = ({ file, line, text }: LogLine): string =>
 
 function timelines({ timelines: all = [] }: Report): string {
   if (all.length === 0) return ''
-  return section('Requests over time, by origin and agent', `${legend()}\n${all.map((one) => drawLane(one)).join('\n')}`)
+  return section(
+    'Requests over time, by origin and agent',
+    `${legend()}\n${all.map((one) => drawLane(one)).join('\n')}`,
+  )
 }
 
 function laneTable({ lanes }: Report): string {
@@ -134,7 +137,10 @@ function laneTable({ lanes }: Report): string {
       `<td${named.length > 0 ? ' class="bad"' : ''}>${named.join(', ') || '–'}</td>`
     )
   })
-  const title = shown.length < lanes.length ? `By origin and agent: the tightest ${shown.length} of ${lanes.length}` : 'By origin and agent'
+  const title =
+    shown.length < lanes.length
+      ? `By origin and agent: the tightest ${shown.length} of ${lanes.length}`
+      : 'By origin and agent'
   return section(
     title,
     table(['origin', 'agent', 'requests', 'robots.txt', 'delay ms', 'slack ms', 'violations'], rows),

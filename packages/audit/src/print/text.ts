@@ -116,7 +116,8 @@ function laneTable(lanes: LaneReport[], most: number, show: Show): string {
     slackOf(lane.smallestSlackMs),
     mark(violationsIn(lane)),
   ])
-  const title = worst.length < lanes.length ? `tightest ${worst.length} of ${lanes.length} origins and agents` : 'origin'
+  const title =
+    worst.length < lanes.length ? `tightest ${worst.length} of ${lanes.length} origins and agents` : 'origin'
   return table([[title, 'agent', 'requests', 'robots.txt', 'delay ms', 'slack ms', 'violations'], ...rows])
 }
 
