@@ -27,7 +27,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .helpOption('-h, --help', 'Print this help')
     .addOption(new Option('--completion <shell>', 'Print the completion script for a shell').choices(SHELLS))
     .on('option:completion', (shell: Shell) => {
-      printText(completion(shell, program))
+      printText(completion(shell))
       throw new CommanderError(DONE, 'decorum.completion', '')
     })
     .exitOverride()
