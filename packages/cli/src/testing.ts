@@ -14,7 +14,7 @@ export { NO_PAGES, placeOfPages, printSummary, summaryOf } from './crawl/summary
 export { Tally } from './crawl/tally.ts'
 export type { CrawlView, Site } from './crawl/view.ts'
 export { demoSites, demoUrls, KINDS } from './demo/sites.ts'
-export { demoTally, idOf } from './demo/tally.ts'
+export { demoTally } from './demo/tally.ts'
 export { type Facts, judge } from './doctor/findings.ts'
 export { earlyFleet } from './early-fleet.ts'
 export { UsageError } from './exit.ts'

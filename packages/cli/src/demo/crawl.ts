@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { defined } from '@decorum/runtime/defined'
 import type { DemoUrl } from './sites.ts'
-import { demoTally, idOf, type Tally } from './tally.ts'
+import { demoTally, type DemoSums } from './tally.ts'
 
 export type CrawlOptions = {
   redisUrl: string
@@ -11,11 +11,11 @@ export type CrawlOptions = {
   limitMs: number
   /** ends the wait early */
   signal: AbortSignal
-  onProgress: (done: number, all: number, waiting: () => string[]) => void
+  onProgress: (sums: DemoSums, waiting: () => string[]) => void
 }
 
 export type CrawlEnd = {
-  tally: Tally
+  sums: DemoSums
   /** URLs without an outcome when the time was over */
   unanswered: string[]
 }
@@ -37,12 +37,12 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   }
   const collecting = collect().finally(() => end.abort())
   collecting.catch(() => undefined) // heard below
-  const show = (): void => onProgress(state.tally.outcomes, urls.length + state.tally.targets, state.waiting)
+  const show = (): void => onProgress(state.sums, state.waiting)
   const ticker = setInterval(show, PROGRESS_MS)
   try {
     await frontier.enqueue(
       urls.map(({ url, agent, lifeMs }, n) => ({
-        id: idOf(n),
+        id: state.idOf(n),
         url,
         agent,
         ...defined({ expiresAt: lifeMs && Date.now() + lifeMs }),
@@ -55,7 +55,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
     await frontier.close()
   }
   await collecting
-  return { tally: state.tally, unanswered: state.waiting() }
+  return { sums: state.sums, unanswered: state.waiting() }
 }
 
 /** Outcomes that came after the end: a second one for any URL would be a broken promise. */
