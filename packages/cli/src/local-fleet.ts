@@ -43,8 +43,8 @@ export type LocalFleet = {
   readonly settings: CliSettings
   readonly ledger: LedgerWithViews
   readonly fleet: Fleet
-  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. */
-  drain(): Promise<void>
+  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
+  drain(): Promise<boolean>
   /** This crawl is over: fetchers of other commands close its files. */
   finish(): Promise<void>
   /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
@@ -73,12 +73,27 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
       REDIS_URL: redis.url,
       DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
     }
+    const opened = ledger
     const fleet = await options.fleet.begin(env, options.onEvent)
-    const finish = async (): Promise<void> => {
-      if (meeting !== undefined && crawl !== undefined)
-        await removeCrawlNote(meeting.place, crawl, await redis.isShared())
+    let draining: Promise<boolean> | undefined
+    const drain = (): Promise<boolean> => {
+      draining ??= fleet.stop(settings.drainMs)
+      return draining
     }
-    return { ...running(redis, ledger, fleet, settings.drainMs), settings, finish }
+    return {
+      ...{ redis, settings, ledger, fleet, drain },
+      async finish() {
+        if (meeting !== undefined && crawl !== undefined)
+          await removeCrawlNote(meeting.place, crawl, await redis.isShared())
+      },
+      async close() {
+        // Only after every lease has been completed may the next start skip the startup hold.
+        if ((await drain()) && !(await redis.isShared())) await opened.announceRestart().catch(() => undefined)
+        await opened.close()
+        await redis.stop()
+      },
+      kill: () => fleet.kill(),
+    }
   } catch (error) {
     await ledger?.close()
     await redis.stop()
@@ -118,30 +133,4 @@ async function meetingOf(
   if (place !== undefined) return { place, whenTaken }
   log(`${folder} cannot be used: another fleet on this machine would not be noticed, and would be a second visitor`)
   return undefined
-}
-
-function running(
-  redis: RunningRedis,
-  ledger: LedgerWithViews,
-  fleet: Fleet,
-  drainMs: number,
-): Omit<LocalFleet, 'finish' | 'settings'> {
-  let draining: Promise<boolean> | undefined
-  const drain = (): Promise<boolean> => {
-    draining ??= fleet.stop(drainMs)
-    return draining
-  }
-  return {
-    redis,
-    ledger,
-    fleet,
-    drain: async () => void (await drain()),
-    async close() {
-      // Only after every lease has been completed may the next start skip the startup hold.
-      if ((await drain()) && !(await redis.isShared())) await ledger.announceRestart().catch(() => undefined)
-      await ledger.close()
-      await redis.stop()
-    },
-    kill: () => fleet.kill(),
-  }
 }

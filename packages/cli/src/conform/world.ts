@@ -10,7 +10,7 @@ import { now, type Site, spawnWeb, type WebProcess } from '../synthetic-web/inde
 import { type HeaderSite, openHeaderSite } from './header-site.ts'
 import { ownFailure, patiently, roleTrouble } from './own-failure.ts'
 import { runAll } from './run-all.ts'
-import { CONFORM, conformEnv } from './settings.ts'
+import { AGENT, CONFORM, conformEnv } from './settings.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 export type World = {
@@ -113,7 +113,7 @@ export async function openWorld(
       now,
       pause(site, action = 'pause') {
         const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
-        return patiently(() => ledger.operate(operation, [CONFORM.agent.name]), over)
+        return patiently(() => ledger.operate(operation, [AGENT.name]), over)
       },
       pauseFor: (ms) => sleep(ms),
       killPermits: () => killPermits(fleet, trouble.expect),
@@ -135,7 +135,7 @@ async function openSites(sites: Site[], record: string): Promise<WebProcess> {
 }
 
 const ledgerOn = (redis: string) => (): Promise<LedgerWithViews> =>
-  openLedgerWithViews({ redis, partitions: 1, leaseMs: CONFORM.leaseMs, quarantineMs: CONFORM.quarantineMs })
+  openLedgerWithViews({ redis, partitions: 1, leaseMs: CONFORM.LEASE_MS, quarantineMs: CONFORM.QUARANTINE_MS })
 
 async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise<void> {
   const [permits] = fleet.of('permits')
@@ -154,6 +154,6 @@ async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>
 }
 
 async function isHeld(ledger: LedgerWithViews, origin: string): Promise<boolean> {
-  const { lanes } = await ledger.viewOrigin(origin, [CONFORM.agent.name])
+  const { lanes } = await ledger.viewOrigin(origin, [AGENT.name])
   return lanes.some(({ state }) => state === 'in-flight')
 }

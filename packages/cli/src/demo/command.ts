@@ -18,7 +18,7 @@ import { printJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
-import { DEMO, demoEnv } from './settings.ts'
+import { DEMO, demoEnv, FETCHERS, GATEWAYS, LIMIT_MS } from './settings.ts'
 import { DEMO_AGENTS, demoSites, demoUrls, kindOf } from './sites.ts'
 
 export type DemoOptions = {
@@ -84,8 +84,8 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     const troubles: string[] = []
     const fleet = await startFleet({
       env: demoEnv(process.env, redis.url),
-      gateways: DEMO.gateways,
-      fetchers: DEMO.fetchers,
+      gateways: GATEWAYS,
+      fetchers: FETCHERS,
       onEvent: (event) => {
         if (event.kind === 'died') troubles.push(`${event.name} ended (${event.how})`)
         else if (event.kind === 'line' && event.line.level >= 40 && !event.starting)
@@ -95,25 +95,25 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     try {
       screen.fact(
         'fleet',
-        `${DEMO.gateways} gateways and ${DEMO.fetchers} fetchers, each a process; ready in ${((performance.now() - started) / 1_000).toFixed(1)} s`,
+        `${GATEWAYS} gateways and ${FETCHERS} fetchers, each a process; ready in ${((performance.now() - started) / 1_000).toFixed(1)} s`,
       )
       screen.fact('agents', DEMO_AGENTS.map(({ name }) => name).join(', '))
       screen.fact(
         'manners',
-        `${DEMO.delayMs} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.capMs / 1_000} s`,
+        `${DEMO.DEFAULT_DELAY_MS} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.MAX_DELAY_MS / 1_000} s`,
       )
       screen.fact('candidates', `${candidates.length} URLs, some forbidden, some unreachable, some no URLs at all`)
       screen.line()
       const crawled = await crawlAll({
         redisUrl: redis.url,
         urls: candidates,
-        limitMs: DEMO.limitMs,
+        limitMs: LIMIT_MS,
         signal,
         onProgress: ({ outcomes, urls, targets }, waiting) =>
           screen.progress(outcomes, urls + targets, waitingFor(web, waiting())),
       })
       screen.settle()
-      await fleet.stop(DEMO.leaseMs)
+      await fleet.stop(DEMO.LEASE_MS)
       if (!signal.aborted) crawled.sums.wrong.push(...(await lateOutcomes(redis.url)))
       for (const trouble of new Set(troubles)) screen.line(`  ${printable(trouble)}`)
       return crawled
@@ -138,12 +138,12 @@ function waitingFor(web: WebProcess, urls: string[]): string {
 async function auditOf(folder: string): Promise<Report> {
   const agents = loadAgents({
     agents: JSON.stringify(DEMO_AGENTS),
-    defaultDelayMs: DEMO.delayMs,
-    maxDelayMs: DEMO.capMs,
+    defaultDelayMs: DEMO.DEFAULT_DELAY_MS,
+    maxDelayMs: DEMO.MAX_DELAY_MS,
   })
   return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
-    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs }),
-    robotsRetryMs: DEMO.robotsRetryMs,
+    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.DEFAULT_DELAY_MS, maxDelayMs: DEMO.MAX_DELAY_MS }),
+    robotsRetryMs: DEMO.ROBOTS_RETRY_MS,
   })
 }
 
@@ -188,7 +188,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   )
   if (options.keep !== undefined) {
     const typed = `decorum audit ${join(folder, 'visits.ndjson')} --agents ${join(folder, 'agents.json')}`
-    screen.line(`The record is kept; to judge it again: ${typed} --robots-retry-ms ${DEMO.robotsRetryMs}`)
+    screen.line(`The record is kept; to judge it again: ${typed} --robots-retry-ms ${DEMO.ROBOTS_RETRY_MS}`)
   }
   return clean ? DONE : FAILED
 }
