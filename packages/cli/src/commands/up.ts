@@ -34,7 +34,7 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
-      ...(mayGivePermits(env) ? { permits: 1, permitsPort: await usually(PERMITS_PORT) } : {}),
+      ...(mayGivePermits(env) ? { permits: 1, permitsPort: { usual: PERMITS_PORT } } : {}),
     })
     await makeDataFolder(dataDir)
     const login = await consoleLogin(env, dataDir)
@@ -134,17 +134,14 @@ function introduce(
 }
 
 /**
- * Returns the requested port, or the usual one if it is free, else 0 (any port).
+ * The requested port, or the usual one if it is free.
  * @throws CommandError when the requested port is taken
  */
 async function consolePort(requested: number | undefined): Promise<PortWish> {
-  if (requested === undefined) return usually(USUAL_PORT)
+  if (requested === undefined) return { usual: USUAL_PORT }
   if (requested === 0 || (await isFree(requested))) return requested
   throw new CommandError(`port ${requested} is in use: give --port another number, or 0 for any free one`)
 }
-
-/** Checks the port first, because a failed start costs a second. */
-const usually = async (port: number): Promise<PortWish> => ((await isFree(port)) ? { usual: port } : 0)
 
 function isFree(port: number): Promise<boolean> {
   const server = createServer()
