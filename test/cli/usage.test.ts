@@ -25,7 +25,7 @@ test.for([
   ['a delay that is none', ['audit', 'x', '--delay-ms', 'soon'], 2, 'A whole number from 0 is needed'],
   ['a profile that is none', ['audit', 'x', '--profile', 'bing'], 2, 'Allowed choices are decorum'],
   ['no fleet and no Redis', ['crawl', '-', '--fetchers', '0'], 2, '--fetchers 0 need REDIS_URL'],
-  ['an origin that is none', ['origin', 'example'], 2, "'example' is no origin: not-a-url"],
+  ['an origin that is none', ['origin', 'example'], 2, "'example' cannot be requested: not-a-url"],
   ['--help', ['--help'], 0, 'Exit codes: 0 done'],
   ['--version', ['--version'], 0, '0.2.0'],
 ] as const)('%s', async ([, args, code, sentence]) => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import type { Outcome } from '@decorum/protocol'
+import { collect } from '../collect.ts'
 import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
 import { ensureRedis } from '../local-redis/index.ts'
@@ -146,12 +147,10 @@ async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise
   for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until;) await sleep(50)
 }
 
-async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {
-  for await (const { outcome, ack } of frontier.outcomes({ group: 'conform' })) {
-    outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
-    await ack().catch(() => undefined) // a failed acknowledgement is not the worker's fault
-  }
-}
+const readOutcomes = (frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> =>
+  collect(frontier.outcomes({ group: 'conform' }), async (some) => {
+    for (const outcome of some) outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
+  })
 
 async function isHeld(ledger: LedgerWithViews, origin: string): Promise<boolean> {
   const { lanes } = await ledger.viewOrigin(origin, [AGENT.name])

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { defined } from '@decorum/runtime/defined'
+import { collect } from '../collect.ts'
 import type { DemoUrl } from './sites.ts'
 import { demoTally, type DemoSums } from './tally.ts'
 
@@ -28,14 +29,14 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const state = demoTally(urls)
   const frontier = await openFrontier({ redis: redisUrl })
   const end = new AbortController()
-  const collect = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     for await (const { outcome, ack } of frontier.outcomes({ group: 'demo' })) {
       state.record(outcome)
       await ack()
       if (state.complete) end.abort()
     }
   }
-  const collecting = collect().finally(() => end.abort())
+  const collecting = read().finally(() => end.abort())
   collecting.catch(() => undefined) // heard below
   const show = (): void => onProgress(state.sums, state.waiting)
   const ticker = setInterval(show, PROGRESS_MS)
@@ -63,10 +64,9 @@ export async function lateOutcomes(redisUrl: string): Promise<string[]> {
   const frontier = await openFrontier({ redis: redisUrl })
   try {
     const late: string[] = []
-    for await (const { outcome, ack } of frontier.outcomes({ group: 'demo', wait: false })) {
-      late.push(`${outcome.url}: a second outcome (${outcome.kind})`)
-      await ack()
-    }
+    await collect(frontier.outcomes({ group: 'demo', wait: false }), async (outcomes) => {
+      late.push(...outcomes.map(({ url, kind }) => `${url}: a second outcome (${kind})`))
+    })
     return late
   } finally {
     await frontier.close()
