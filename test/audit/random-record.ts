@@ -123,7 +123,14 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
   if (kind === 1) {
     const who = (header: string): Who => {
       const [, token = ''] = /compatible; ([a-z-]+)/.exec(header) ?? []
-      return { ...base, name: header, party: token === '' ? header : token, tokens: [token], profile, honours: honours(profile) }
+      return {
+        ...base,
+        name: header,
+        party: token === '' ? header : token,
+        tokens: [token],
+        profile,
+        honours: honours(profile),
+      }
     }
     return { who, finder: agentsOf(settings) }
   }
