@@ -14,7 +14,7 @@ export type RobotsAnswer = {
   event: RobotsEvent | undefined
   /** the answer in one line for people, and for programs */
   sentence: string
-  said: object
+  facts: object
 }
 
 export type Requester = {
@@ -53,10 +53,10 @@ export async function requestRobotsOf(
   const ms = performance.now() - started
   const body = rules.subarray(0, ROBOTS_MAX_BYTES)
   const cut = rules.length > ROBOTS_MAX_BYTES
-  const answer = (what: string, told: { kind: string; status?: number; why?: string }): RobotsAnswer => ({
-    ...{ body, cut, event, isAnswered: told.kind !== 'unanswered' },
+  const answer = (what: string, details: { kind: string; status?: number; why?: string }): RobotsAnswer => ({
+    ...{ body, cut, event, isAnswered: details.kind !== 'unanswered' },
     sentence: `${asked}${found === asked ? '' : ` → ${found}`}: ${what}`,
-    said: { asked, found, ms, ...told },
+    facts: { asked, found, ms, ...details },
   })
   if (event?.kind === 'answered') {
     const { status } = event

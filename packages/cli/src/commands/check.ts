@@ -75,9 +75,9 @@ async function findRules(
   settings: CliSettings,
   env: NodeJS.ProcessEnv,
 ): Promise<Found> {
-  const asFound = ({ event, said, ...answer }: RobotsAnswer, by: 'alone' | 'fleet'): Found => ({
+  const asFound = ({ event, facts, ...answer }: RobotsAnswer, by: 'alone' | 'fleet'): Found => ({
     ...answer,
-    said: { ...said, by },
+    facts: { ...facts, by },
     meanings: profiles.map((name) => meaningOf(event, name)),
   })
   const redis = await knownRedis(env)
@@ -143,15 +143,15 @@ async function knownToFleet(
     cut: body.length > ROBOTS_MAX_BYTES,
     isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
     sentence: `${origin}/robots.txt: ${status}, ${recorded}`,
-    said: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
+    facts: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
   }
 }
 
 function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, found?: Found): void {
-  const { said, meanings = [], sentence, view } = found ?? {}
+  const { facts, meanings = [], sentence, view } = found ?? {}
   const others = meanings.filter(({ kind }) => kind !== 'obey')
   const policy = view?.policy
-  const answer = said && { asked: said, withoutRules: others, policy }
+  const answer = facts && { asked: facts, withoutRules: others, policy }
   const lines = sentence === undefined ? [] : [printable(sentence), ...others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
   if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), duration)}`)
