@@ -17,6 +17,12 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
+_NEEDS_LOGIN = (
+    "needs a login, or another one: it is 'decorum:' and the password (LOGIN in the examples), "
+    "which is CONSOLE_PASSWORD of the console, or in the file that 'decorum up' names"
+)
+
+
 class Wrong(Exception):
     """The console refuses what was asked: asking again will not help."""
 
@@ -55,6 +61,8 @@ class Frontier:
                 with _OPENER.open(request, timeout=60) as answer:
                     return json.load(answer)
             except urllib.error.HTTPError as error:
+                if error.code == 401:
+                    raise Wrong(f"{self.console} {_NEEDS_LOGIN}") from None
                 if error.code not in (429, 503):
                     raise Wrong(f"{method} {path}: {error.code} {error.read().decode()}") from None
             except (OSError, json.JSONDecodeError):

@@ -64,7 +64,9 @@ const RULES = [
   'Crawl-delay: 60',
 ]
 const NAMES = ['*', 'firstbot', 'firstbot-images', 'secondbot', 'otherbot']
-export const HEADERS = NAMES.slice(1).map((name) => `Mozilla/5.0 (compatible; ${name}/1.0; +https://example.com/bot)`)
+const OWN_HEADERS = NAMES.slice(1).map((name) => `Mozilla/5.0 (compatible; ${name}/1.0; +https://example.com/bot)`)
+/** One for each name, and a second one with the product token of the first. */
+export const HEADERS = [...OWN_HEADERS, `${OWN_HEADERS[0]} Mobile`]
 
 export type RandomCase = {
   given: Case
@@ -121,7 +123,14 @@ function randomAgents(dice: Dice): { who: Case['who']; finder: JudgeOptions['age
   if (kind === 1) {
     const who = (header: string): Who => {
       const [, token = ''] = /compatible; ([a-z-]+)/.exec(header) ?? []
-      return { ...base, name: header, party: header, tokens: [token], profile, honours: honours(profile) }
+      return {
+        ...base,
+        name: header,
+        party: token === '' ? header : token,
+        tokens: [token],
+        profile,
+        honours: honours(profile),
+      }
     }
     return { who, finder: agentsOf(settings) }
   }

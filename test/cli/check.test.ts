@@ -175,4 +175,8 @@ test('what cannot be fetched at all, and a file that is not there', async () => 
     code: 2,
     stderr: expect.stringContaining('none.txt cannot be read'),
   })
+  expect(await check('http://a.example/', '--robots', '.')).toMatchObject({
+    code: 2,
+    stderr: 'decorum: . cannot be read: it is a folder, and a file is needed\n',
+  })
 })

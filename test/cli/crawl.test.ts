@@ -70,7 +70,7 @@ describe('a whole crawl', () => {
     expect(records).toContain(`WARC-Target-URI: ${a.origin}/one`)
   })
 
-  test('a list from standard input, without an archive, with plain progress for people; a second crawl into the same folder keeps the outcomes of the first; a comment behind a URL is none of it; a line without a scheme is named once', async () => {
+  test('a list from standard input, without an archive, with plain progress for people; a second crawl into the same folder keeps the outcomes of the first; a comment behind a URL is none of it; lines that cannot be requested are counted, and the first ones named', async () => {
     const dir = await folder()
     const { origin, asked } = await site()
     const crawl = (...paths: string[]) =>
@@ -84,13 +84,19 @@ describe('a whole crawl', () => {
     expect(stderr).toContain('no contact given: only addresses of DECORUM_ALLOW_ADDRESSES are visited (127.0.0.0/8)')
     const names = ['.lock-key', 'crawl.json', 'crawl.log', 'outcomes.ndjson', 'state', 'urls.txt']
     expect(await readdir(join(dir, 'here'))).toEqual(names)
-    const again = await crawl('/3 # the third', '\nexample.com/x', '\nexample.com/y')
+    const again = await crawl('/3 # the third', '\nexample.com/x', '\n127.0.0.1:8080/y', '\njavascript:alert(1)', '\n?')
     expect(again.code).toBe(0)
     const outcomes = (await readdir(join(dir, 'here'))).filter((name) => name.startsWith('outcomes'))
     expect(outcomes).toHaveLength(2)
     expect(asked).toEqual(['/1', '/2', '/3'])
     expect(again.stderr).toContain(
-      "line 2: 'example.com/x' is no URL; a scheme is missing: write https://example.com/x (and so in 1 more lines)",
+      [
+        '4 lines end as invalid; the first 3:',
+        "  line 2: 'example.com/x' cannot be requested: not-a-url; a scheme is missing: write https://example.com/x",
+        "  line 3: '127.0.0.1:8080/y' cannot be requested: not-a-url; a scheme is missing: write http://127.0.0.1:8080/y",
+        "  line 4: 'javascript:alert(1)' cannot be requested: scheme-not-supported",
+        '',
+      ].join('\n'),
     )
   })
 

@@ -45,7 +45,9 @@ test('a list that is empty, or no text, is refused with its line; a missing sche
   expect(await enqueue('http://a.example/ # x\na.example/x\n')).toMatchObject({
     code: 0,
     stdout: '2 enqueued\n',
-    stderr: expect.stringContaining("line 2: 'a.example/x' is no URL; a scheme is missing: write https://a.example/x"),
+    stderr: expect.stringContaining(
+      "1 line ends as invalid:\n  line 2: 'a.example/x' cannot be requested: not-a-url; a scheme is missing: write https://a.example/x",
+    ),
   })
 })
 

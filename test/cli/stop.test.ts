@@ -31,7 +31,7 @@ test('names, addresses and a file; listed, lifted, and what has ended is kept fo
   const all = JSON.parse((await stop('list', '--ended', '--json')).stdout)
   expect(all.stops).toHaveLength(3)
   expect(all.stops[1]).toMatchObject({ name: 'example.org', lifted: { at: expect.any(Number) } })
-  await stop('lift', '192.0.2.1')
+  expect((await stop('lift', '192.0.2.1')).stdout).toBe('192.0.2.1: lifted\nnothing is stopped any more\n')
 })
 
 test.each([

@@ -15,7 +15,7 @@ test.for([
   ['a count that is none', ['crawl', 'x', '--gateways', 'two'], 2, 'A whole number from 0 to 64 is needed'],
   ['no file', ['crawl'], 2, 'which URLs? name a file, or - for standard input'],
   ['a file that is not there', ['crawl', 'nowhere.txt'], 2, 'nowhere.txt cannot be read: there is no such file'],
-  ['a folder as a file', ['crawl', '/'], 2, '/ cannot be read: it is a directory'],
+  ['a folder as a file', ['crawl', '/'], 2, '/ cannot be read: it is a folder, and a file is needed'],
   [
     'an agent that nobody is',
     ['crawl', '-', '--agent', 'me'],
@@ -25,7 +25,7 @@ test.for([
   ['a delay that is none', ['audit', 'x', '--delay-ms', 'soon'], 2, 'A whole number from 0 is needed'],
   ['a profile that is none', ['audit', 'x', '--profile', 'bing'], 2, 'Allowed choices are decorum'],
   ['no fleet and no Redis', ['crawl', '-', '--fetchers', '0'], 2, '--fetchers 0 need REDIS_URL'],
-  ['an origin that is none', ['origin', 'example'], 2, "'example' is no origin: not-a-url"],
+  ['an origin that is none', ['origin', 'example'], 2, "'example' cannot be requested: not-a-url"],
   ['--help', ['--help'], 0, 'Exit codes: 0 done'],
   ['--version', ['--version'], 0, '0.2.0'],
 ] as const)('%s', async ([, args, code, sentence]) => {

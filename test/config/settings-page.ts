@@ -63,14 +63,9 @@ function section(audience: (typeof AUDIENCES)[number]): string {
 }
 
 function entry(name: SettingName, setting: Setting): string {
-  const { means, reason, roles, fleet, unit, schema } = setting
+  const { means, reason, roles, fleet, unit } = setting
   const given = defaultOf(setting)
-  const value =
-    given !== undefined
-      ? `\`${given}\`${unit === undefined ? '' : ` ${unit}`}`
-      : schema.safeParse(undefined).success
-        ? 'none'
-        : 'none, it is required'
+  const value = given === undefined ? 'none' : `\`${given}\`${unit === undefined ? '' : ` ${unit}`}`
   const file = FILES[name]
   return [
     `### ${name}\n`,

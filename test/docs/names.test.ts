@@ -38,8 +38,7 @@ const STAYS: readonly [file: RegExp, name: string, why: string][] = [
     'a member of outcomes',
   ],
   [/^packages\/cli\/src\/(commands\/doctor|doctor\/findings)\.ts$/, 'says', 'a member of the JSON of doctor'],
-  [/^packages\/cli\/src\/(ask-robots|robots-answer|commands\/check)\.ts$/, 'asked', 'a member of the JSON of check'],
-  [/^packages\/cli\/src\/commands\/check\.ts$/, 'said', 'the object that holds it'],
+  [/^packages\/cli\/src\/(ask-robots|commands\/check)\.ts$/, 'asked', 'a member of the JSON of check'],
   [
     /^packages\/cli\/src\/(conform\/world|synthetic-web\/(web-process))\.ts$/,
     'heard',

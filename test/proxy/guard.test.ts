@@ -32,7 +32,9 @@ test.skipIf(curl === undefined)(
     expect(asked.sort()).toEqual(['/a', '/b', '/c'])
     const gaps = times.slice(1).map((at, n) => at - (times[n] ?? 0))
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(290)
-    expect(stderr).toMatch(/decorum: 4 requests: [34] held for [\d.]+ s each, 1 refused \(1 disallowed\), 3 sent\n/)
+    expect(stderr).toMatch(
+      /decorum: 4 requests: 3 sent, 1 refused \(1 disallowed\); [34] waited, [\d.]+ s each on average\n/,
+    )
     expect(stderr).toContain(`decorum:   ${origin}: `)
   },
 )
@@ -46,9 +48,17 @@ test('its exit code is that of the command: of its own, of a signal, of a comman
     run('/etc/passwd'),
   ])
   expect([own, killed, missing, barred].map(({ code }) => code)).toEqual([42, 137, 127, 126])
-  expect(own.stderr).toMatch(/0 requests: .*; the command sent nothing through the proxy/)
+  expect(missing.stderr).toMatch(/decorum: there is no command no-such-crawler\n$/)
+  expect(own.stderr).toMatch(/0 requests: the command sent nothing through the proxy/)
   const none = await decorum(['guard', '--agent', 'nobody', '--', 'true'])
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('nobody')])
+  const homeless = await decorum(['guard', '--', 'true'], { env: { XDG_DATA_HOME: '/proc/nowhere' } })
+  expect([homeless.code, homeless.stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /^decorum: no data can be kept in \/proc\/nowhere\/decorum \(.*\): name one .* XDG_DATA_HOME, .*\n$/,
+    ),
+  ])
 })
 
 test('the command finds the proxy by every name, keeps the umask of its user, and gets the signals', async () => {

@@ -139,6 +139,8 @@ describe('beside a fleet that runs', () => {
       join(cwd, 'frontier.py'),
       local(block('start-python')).replace('frontier.read()', 'frontier.read(5_000)'),
     )
+    const nameless = await type('python3', ['frontier.py'], { CONSOLE })
+    expect(nameless.stderr).toMatch(/needs a login, or another one: it is 'decorum:' and the password \(LOGIN/)
     const { stdout, stderr } = await type('python3', ['frontier.py'], { CONSOLE, LOGIN: `decorum:${PASSWORD}` })
     expect(stdout, stderr).toContain(`fetched ${origin}/`)
   })

@@ -67,9 +67,9 @@ export function agentsOf(settings: AgentSettings): AgentFinder {
     )
     return (userAgent) => byHeader.get(userAgent)
   }
-  const stranger = (name: string, token: string): AuditedAgent => ({
+  const stranger = (name: string, token: string, party = name): AuditedAgent => ({
     name,
-    party: name,
+    party,
     tokens: [token],
     policy,
     minDelayMs,
@@ -85,7 +85,11 @@ export function agentsOf(settings: AgentSettings): AgentFinder {
     const isNamed = new RegExp(`(?<![\\w-])${only.replace(/[\^$.*+?()[\]{}|\\]/g, '\\$&')}(?![\\w-])`, 'i')
     return (userAgent) => (isNamed.test(userAgent) ? one : undefined)
   }
-  return (userAgent) => stranger(userAgent || '-', tokenOf(userAgent))
+  return (userAgent) => {
+    const token = tokenOf(userAgent)
+    const name = userAgent || '-'
+    return stranger(name, token, isWholeName(token, userAgent) ? token : name)
+  }
 }
 
 /**
@@ -98,4 +102,16 @@ export function tokenOf(userAgent: string): string {
   const leading = productToken(userAgent)
   if (leading !== 'mozilla') return leading
   return /\(([A-Za-z_-]+)(?:\/[\w.]+)?; ?\+?https?:/.exec(userAgent)?.[1]?.toLowerCase() ?? leading
+}
+
+/** Whether a product token is that of one crawler: a browser's is that of many visitors. */
+export const namesCrawler = (token: string): boolean => token !== '' && token !== 'mozilla'
+
+/**
+ * Whether the crawler's whole name is its product token, by which robots.txt knows it: it may send several User-Agents, or another one once its
+ * contact is set. `b1` and `b2` are two crawlers, although the token of both is `b`.
+ */
+function isWholeName(token: string, userAgent: string): boolean {
+  const end = userAgent.toLowerCase().indexOf(token) + token.length
+  return namesCrawler(token) && /^(?:[/\s;)]|$)/.test(userAgent.slice(end, end + 1))
 }

@@ -1,12 +1,12 @@
 /** The offences: the rule that was broken, and the meaning of a finding. The order is that of reports. */
 export const OFFENCES = {
   overlap: {
-    promise: 'one request at a time in a lane',
-    means: 'a request began while another of its lane was open',
+    promise: 'one request at a time to an origin',
+    means: 'a request began while another one of its agent to that origin was open',
   },
   'short-delay': {
     promise: 'never less than the delay between two requests',
-    means: 'a request came before the delay of its lane was over',
+    means: 'a request came before the delay after the one before was over',
   },
   disallowed: { promise: 'nothing that the rules disallow', means: 'the rules in force disallow the URL' },
   'before-rules': {

@@ -6,17 +6,16 @@ import { ROBOTS_MAX_BYTES, type RobotsEvent } from '@decorum/robots'
 import { CommandError } from './exit.ts'
 
 export type RobotsAnswer = {
-  /** the requested URL, and the URL that gave the answer */
-  asked: string
-  found: string
-  ms: number
+  body: Uint8Array
+  /** there is more, which is ignored */
+  cut: boolean
+  isAnswered: boolean
   /** the event for the origin's state; undefined when nothing was sent */
   event: RobotsEvent | undefined
-} & (
-  | { kind: 'answered'; status: number; body: Uint8Array; cut: boolean }
-  | { kind: 'too-many-redirects' }
-  | { kind: 'unanswered'; why: string }
-)
+  /** the answer in one line for people, and for programs */
+  sentence: string
+  facts: object
+}
 
 export type Requester = {
   agent: Agent
@@ -49,17 +48,26 @@ export async function requestRobotsOf(
       `the turn of ${origin} did not come within ${TURN_MS / 1_000} s: 'decorum origin ${origin}' says what it waits for`,
     )
   }
-  const { event, hops, rules: body = new Uint8Array(), detail, unsent } = visited
-  const base = { asked, found: hops.at(-1)?.url ?? asked, ms: performance.now() - started, event }
+  const { event, hops, rules = new Uint8Array(), detail, unsent } = visited
+  const found = hops.at(-1)?.url ?? asked
+  const ms = performance.now() - started
+  const body = rules.subarray(0, ROBOTS_MAX_BYTES)
+  const cut = rules.length > ROBOTS_MAX_BYTES
+  const answer = (what: string, details: { kind: string; status?: number; why?: string }): RobotsAnswer => ({
+    ...{ body, cut, event, isAnswered: details.kind !== 'unanswered' },
+    sentence: `${asked}${found === asked ? '' : ` → ${found}`}: ${what}`,
+    facts: { asked, found, ms, ...details },
+  })
   if (event?.kind === 'answered') {
-    const cut = body.length > ROBOTS_MAX_BYTES
-    return { ...base, kind: 'answered', status: event.status, body: body.subarray(0, ROBOTS_MAX_BYTES), cut }
+    const { status } = event
+    const rest = cut ? ', the rest is ignored' : ''
+    return answer(`${status}, ${body.length} bytes${rest}, ${Math.round(ms)} ms`, { kind: 'answered', status })
   }
   if (event?.kind === 'unanswered' && event.reason === 'too-many-redirects')
-    return { ...base, kind: 'too-many-redirects' }
+    return answer('more than five redirects', { kind: 'too-many-redirects' })
   const why =
     unsent === 'no-contact'
       ? 'nothing was sent: no contact is given, set DECORUM_CONTACT or a User-Agent with one'
       : detail
-  return { ...base, kind: 'unanswered', why }
+  return answer(why, { kind: 'unanswered', why })
 }

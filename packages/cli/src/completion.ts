@@ -1,130 +1,48 @@
-/** `decorum --completion bash|zsh|fish`: a completion script, generated from the parser's commands and options. */
+/**
+ * `decorum --completion bash|zsh|fish` prints a script for the shell, which completes with what `decorum --complete WORDS…` prints: the
+ * commands, options and values that may follow, each with its meaning behind a tabulator.
+ */
 import type { Command } from 'commander'
 
-export const SHELLS = ['bash', 'zsh', 'fish'] as const
-export type Shell = (typeof SHELLS)[number]
-
-/** A command with the words before it, and the words that may follow. */
-type Known = {
-  /** such as `config apply`; '' for decorum itself */
-  path: string
-  means: string
-  commands: { name: string; means: string }[]
-  options: { flag: string; means: string; values: string[]; takesValue: boolean }[]
-}
-
-export const completion = (shell: Shell, program: Command): string => ({ bash, zsh, fish })[shell](knownOf(program, []))
-
-function knownOf(command: Command, path: string[]): Known[] {
-  const options = command.options
-    .filter((option) => !option.hidden && option.long)
-    .map(({ long, description, argChoices = [], required, optional }) => ({
-      flag: long as string,
-      means: description,
-      values: argChoices,
-      takesValue: required || optional,
-    }))
-  const help = { flag: '--help', means: 'Print this help', values: [], takesValue: false }
-  const commands = command.commands.map((one) => ({ name: one.name(), means: one.description() }))
-  const own: Known = { path: path.join(' '), means: command.description(), commands, options: [...options, help] }
-  return [own, ...command.commands.flatMap((one) => knownOf(one, [...path, one.name()]))]
-}
-
-/** Words for a shell list: names and flags contain no blank and no quote. */
-const wordsOf = ({ commands, options }: Known): string =>
-  [...commands.map(({ name }) => name), ...options.map(({ flag }) => flag)].join(' ')
-
-const values = (known: Known[]): [flag: string, values: string][] =>
-  [...new Map(known.flatMap(({ options }) => options.map((one) => [one.flag, one.values.join(' ')] as const)))].filter(
-    ([, list]) => list !== '',
-  )
-
-/** Two-word command names between commas: `,origin sitemaps,url why,`. `origin` may also be followed by an address. */
-const pairs = (known: Known[]): string =>
-  `,${known.flatMap(({ path }) => (path.includes(' ') ? [path] : [])).join(',')},`
-
-/** Both shells find the command in the words typed so far: the first, and the second if it belongs to it. */
-const findName = (known: Known[]): string => `    if [[ -z $name ]]; then name=$word
-    else
-      [[ '${pairs(known)}' == *",$name $word,"* ]] && name="$name $word"
-      break
-    fi
-  done`
-
-function bash(known: Known[]): string {
-  const cases = known.map((one) => `    '${one.path}') words='${wordsOf(one)}' ;;`)
-  const chosen = values(known).map(
-    ([flag, list]) => `    ${flag}) COMPREPLY=($(compgen -W '${list}' -- "$cur")); return ;;`,
-  )
-  return `# decorum: completion for bash
+const SCRIPTS = {
+  bash: `# decorum: completion for bash
 _decorum() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} name='' word words
-  case $prev in
-${chosen.join('\n')}
-  esac
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in -*) continue ;; esac
-${findName(known)}
-  case $name in
-${cases.join('\n')}
-    *) words='' ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  local cur=\${COMP_WORDS[COMP_CWORD]} IFS=$'\\n'
+  COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" --complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1)" -- "$cur"))
   [[ \${#COMPREPLY[@]} -gt 0 || $cur == -* ]] || COMPREPLY=($(compgen -f -- "$cur"))
 }
-complete -o filenames -F _decorum decorum`
-}
-
-/** A text in single quotes, for zsh's _describe and fish; zsh separates name and meaning by a colon. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-
-function zsh(known: Known[]): string {
-  const described = (name: string, means: string): string =>
-    quoted(`${name.replaceAll(':', '\\:')}${means === '' ? '' : `:${means}`}`)
-  const cases = known.map((one) => {
-    const all = [...one.commands, ...one.options.map(({ flag, means }) => ({ name: flag, means }))]
-    return `    ${quoted(one.path)}) found=(${all.map(({ name, means }) => described(name, means)).join(' ')}) ;;`
-  })
-  const chosen = values(known).map(([flag, list]) => `    ${flag}) compadd -- ${list}; return ;;`)
-  return `#compdef decorum
+complete -o filenames -F _decorum decorum`,
+  zsh: `#compdef decorum
 _decorum() {
-  local name='' word
-  local -a before found
-  case $words[CURRENT-1] in
-${chosen.join('\n')}
-  esac
-  before=("\${(@)words[2,CURRENT-1]}")
-  for word in $before; do
-    [[ $word == -* ]] && continue
-${findName(known)}
-  found=()
-  case $name in
-${cases.join('\n')}
-  esac
+  local -a found
+  found=("\${(@f)$($words[1] --complete "\${(@)words[2,CURRENT]}" 2>/dev/null | sed 's/:/\\\\:/g; s/\\t/:/')}")
   _describe decorum found
   _files
 }
-compdef _decorum decorum`
+compdef _decorum decorum`,
+  fish: `# decorum: completion for fish
+complete -c decorum -a '(decorum --complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'`,
 }
+export type Shell = keyof typeof SCRIPTS
+export const SHELLS = Object.keys(SCRIPTS) as Shell[]
 
-function fish(known: Known[]): string {
-  const lines = known.flatMap(({ path, commands, options }) => {
-    const [first = '', second] = path.split(' ')
-    const subs = commands.map(({ name }) => name).join(' ')
-    const here =
-      path === ''
-        ? '__fish_use_subcommand'
-        : second === undefined
-          ? `__fish_seen_subcommand_from ${first}${subs === '' ? '' : `; and not __fish_seen_subcommand_from ${subs}`}`
-          : `__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}`
-    const of = `complete -c decorum -n ${quoted(here)}`
-    return [
-      ...commands.map(({ name, means }) => `${of} -f -a ${quoted(name)} -d ${quoted(means)}`),
-      ...options.map(({ flag, means, values: list, takesValue }) => {
-        const value = list.length > 0 ? ` -x -a ${quoted(list.join(' '))}` : takesValue ? ' -r' : ''
-        return `${of} -l ${flag.slice(2)}${value} -d ${quoted(means)}`
-      }),
-    ]
-  })
-  return ['# decorum: completion for fish', ...lines].join('\n')
+export const completion = (shell: Shell): string => SCRIPTS[shell]
+
+/** The words that may stand in place of the last one, which may be empty or begun. */
+export function completed(program: Command, words: string[]): string {
+  const typed = words.slice(0, -1)
+  let command = program
+  for (const word of typed.filter((one) => !one.startsWith('-'))) {
+    const below = command.commands.find((one) => one.name() === word)
+    if (below === undefined) break
+    command = below
+  }
+  const options = command.options.filter(({ hidden, long }) => !hidden && long)
+  const values = options.find(({ long }) => long === typed.at(-1))?.argChoices
+  const found = values?.map((one) => [one]) ?? [
+    ...command.commands.map((one) => [one.name(), one.description()]),
+    ...options.map(({ long, description }) => [long, description]),
+    ['--help', 'Print this help'],
+  ]
+  return found.map((one) => `${one.join('\t')}\n`).join('')
 }

@@ -30,7 +30,7 @@ export async function openInput(file: string): Promise<Readable> {
   try {
     await access(file, constants.R_OK)
     const found = await stat(file)
-    if (found.isDirectory()) throw new Error('it is a directory')
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
     if (found.isFIFO()) return await openPipe(file)
     if (found.isFile() && !OF_ONE_PROCESS.test(resolve(file))) await readThrough(file)
   } catch (error) {
@@ -76,6 +76,7 @@ function reason(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return 'there is no such file'
   if (code === 'EACCES') return 'permission denied'
+  if (code === 'EISDIR') return 'it is a folder, and a file is needed'
   return messageOf(error)
 }
 

@@ -1,5 +1,4 @@
 /** Decodes a list written by a person, or says why it is not text. The encoding is never guessed: a wrong one makes other URLs. */
-import { isUtf8 } from 'node:buffer'
 import { UsageError } from './exit.ts'
 
 /** The list cannot be read as text; the message names the line. */
@@ -10,96 +9,55 @@ export class ListError extends UsageError {}
  * @throws ListError with the number of the line
  */
 export async function* textOfList(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
-  const lines = new LineCount()
-  let decoder: ListDecoder | undefined
-  let start: Buffer = Buffer.alloc(0)
+  let decode: ((bytes?: Uint8Array) => string) | undefined
+  for await (const bytes of wholeMarks(input)) {
+    decode ??= decoderOf(bytes)
+    yield decode(bytes)
+  }
+  if (decode !== undefined) yield decode()
+}
+
+/** Length of a byte order mark that is looked at. */
+const MARK_BYTES = 2
+
+/** The same bytes in pieces that are no shorter than a mark. */
+async function* wholeMarks(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+  let piece: Buffer = Buffer.alloc(0)
   for await (const chunk of input) {
-    let text = chunk as string
-    if (typeof chunk !== 'string') {
-      if (decoder === undefined) {
-        start = start.length === 0 ? Buffer.from(chunk) : Buffer.concat([start, chunk])
-        if (start.length < MARK_BYTES) continue
-        decoder = decoderOf(start, lines)
-        text = decoder.decode(start)
-      } else text = decoder.decode(chunk)
-    }
-    yield checked(text, lines)
+    piece = Buffer.concat([piece, Buffer.from(chunk as Uint8Array)])
+    if (piece.length < MARK_BYTES) continue
+    yield piece
+    piece = Buffer.alloc(0)
   }
-  if (decoder === undefined && start.length > 0) {
-    decoder = decoderOf(start, lines)
-    yield checked(decoder.decode(start), lines)
-  }
-  yield checked(decoder?.end() ?? '', lines)
-}
-/** Length of the longest byte order mark. */
-const MARK_BYTES = 3
-
-type ListDecoder = { decode(bytes: Uint8Array): string; end(): string }
-
-function decoderOf(start: Uint8Array, lines: LineCount): ListDecoder {
-  const [first, second] = start
-  if (first === 0x1f && second === 0x8b) throw new ListError('the list is packed with gzip: unpack it first')
-  if (first === 0xff && second === 0xfe) return utf16('utf-16le', lines)
-  if (first === 0xfe && second === 0xff) return utf16('utf-16be', lines)
-  return utf8(lines)
-}
-
-function utf16(name: string, lines: LineCount): ListDecoder {
-  const decoder = new TextDecoder(name, { fatal: true })
-  const decode = (bytes?: Uint8Array): string => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined })
-    } catch {
-      throw new ListError(`line ${lines.at('')} or a later one is not in UTF-16, as the byte order mark says`)
-    }
-  }
-  return { decode, end: () => decode() }
-}
-
-/** Pieces end anywhere: an incomplete character is kept for the next piece. */
-function utf8(lines: LineCount): ListDecoder {
-  let kept: Uint8Array = new Uint8Array()
-  let isStart = true
-  const read = (bytes: Buffer): string => {
-    const text = bytes.toString('utf8')
-    if (!isUtf8(bytes)) {
-      const line = lines.at(text.slice(0, text.indexOf('\ufffd')))
-      const what = text.includes('\0') ? NO_TEXT : 'convert the list, for example with iconv -f WINDOWS-1252 -t UTF-8'
-      throw new ListError(`line ${line} is not in UTF-8: ${what}`)
-    }
-    const isMarked = isStart && text.startsWith('\ufeff')
-    isStart &&= text === ''
-    return isMarked ? text.slice(1) : text
-  }
-  return {
-    decode(bytes) {
-      const all =
-        kept.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([kept, bytes])
-      const whole = all.length - begunAtEnd(all)
-      kept = Buffer.from(all.subarray(whole)) // a copy: the stream may reuse its memory
-      return read(all.subarray(0, whole))
-    },
-    end: () => read(Buffer.from(kept)),
-  }
-}
-
-/** Length of an incomplete character at the end, bytes. */
-function begunAtEnd(bytes: Uint8Array): number {
-  for (let back = 1; back <= 3; back++) {
-    const byte = bytes[bytes.length - back] ?? 0
-    if (byte < 0x80) return 0
-    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
-  }
-  return 0
+  yield piece
 }
 
 const NO_TEXT = 'this is no list of URLs, or one in UTF-16 without a byte order mark'
 
-function checked(text: string, lines: LineCount): string {
-  const nul = text.indexOf('\0')
-  if (nul >= 0) throw new ListError(`line ${lines.at(text.slice(0, nul))} holds a NUL: ${NO_TEXT}`)
-  lines.add(text)
-  return text
+/** @returns a function that decodes the next piece, and without one checks that the last character was complete */
+function decoderOf([first, second]: Uint8Array): (bytes?: Uint8Array) => string {
+  if (first === 0x1f && second === 0x8b) throw new ListError('the list is packed with gzip: unpack it first')
+  const isLittle = first === 0xff && second === 0xfe
+  const isBig = first === 0xfe && second === 0xff
+  const encoding = isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8'
+  const strict = new TextDecoder(encoding, { fatal: true })
+  const lenient = new TextDecoder(encoding) // shows where the other one fails
+  const lines = new LineCount()
+  return (bytes) => {
+    const options = { stream: bytes !== undefined }
+    const text = lenient.decode(bytes, options)
+    const nul = text.indexOf('\0')
+    try {
+      strict.decode(bytes, options)
+    } catch {
+      const what = nul >= 0 ? NO_TEXT : 'convert the list, for example with iconv -f WINDOWS-1252 -t UTF-8'
+      const wanted = encoding === 'utf-8' ? `UTF-8: ${what}` : 'UTF-16, as the byte order mark says'
+      throw new ListError(`line ${lines.at(text.slice(0, text.indexOf('\ufffd')))} is not in ${wanted}`)
+    }
+    if (nul >= 0) throw new ListError(`line ${lines.at(text.slice(0, nul))} holds a NUL: ${NO_TEXT}`)
+    lines.add(text)
+    return text
+  }
 }
 
 /** LF, CRLF, or CR alone, as old Macs and some spreadsheets write it. */

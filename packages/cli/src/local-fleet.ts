@@ -7,7 +7,15 @@ import { decidedEnv } from './agreed-settings.ts'
 import { type CrawlNote, crawlsFolder, removeCrawlNote, writeCrawlNote } from './crawl-note.ts'
 import type { EarlyFleet } from './early-fleet.ts'
 import type { Fleet, RoleEvent } from './fleet.ts'
-import { dataFolder, ensureRedis, type Meeting, openMeetingPlace, type RunningRedis } from './local-redis/index.ts'
+import { messageOf, UsageError } from './exit.ts'
+import {
+  dataFolder,
+  ensureRedis,
+  type Meeting,
+  openMeetingPlace,
+  privateFolder,
+  type RunningRedis,
+} from './local-redis/index.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
 
@@ -35,8 +43,8 @@ export type LocalFleet = {
   readonly settings: CliSettings
   readonly ledger: LedgerWithViews
   readonly fleet: Fleet
-  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. */
-  drain(): Promise<void>
+  /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
+  drain(): Promise<boolean>
   /** This crawl is over: fetchers of other commands close its files. */
   finish(): Promise<void>
   /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
@@ -65,12 +73,27 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
       REDIS_URL: redis.url,
       DECORUM_CRAWLS: meeting === undefined ? '' : crawlsFolder(meeting.place),
     }
+    const opened = ledger
     const fleet = await options.fleet.begin(env, options.onEvent)
-    const finish = async (): Promise<void> => {
-      if (meeting !== undefined && crawl !== undefined)
-        await removeCrawlNote(meeting.place, crawl, await redis.isShared())
+    let draining: Promise<boolean> | undefined
+    const drain = (): Promise<boolean> => {
+      draining ??= fleet.stop(settings.drainMs)
+      return draining
     }
-    return { ...running(redis, ledger, fleet, settings.drainMs), settings, finish }
+    return {
+      ...{ redis, settings, ledger, fleet, drain },
+      async finish() {
+        if (meeting !== undefined && crawl !== undefined)
+          await removeCrawlNote(meeting.place, crawl, await redis.isShared())
+      },
+      async close() {
+        // Only after every lease has been completed may the next start skip the startup hold.
+        if ((await drain()) && !(await redis.isShared())) await opened.announceRestart().catch(() => undefined)
+        await opened.close()
+        await redis.stop()
+      },
+      kill: () => fleet.kill(),
+    }
   } catch (error) {
     await ledger?.close()
     await redis.stop()
@@ -86,6 +109,17 @@ const upgradeAlone = (url: string, log: (line: string) => void): Promise<void> =
     log(`the ledger was of an earlier version: layout ${from} became ${to} in ${closedMs / 1_000} s`)
   }, url)
 
+/**
+ * Makes the folder for the data of a fleet, before anything is started.
+ * @throws UsageError that says how to name another one
+ */
+export const makeDataFolder = (folder: string): Promise<void> =>
+  privateFolder(folder).catch((error: unknown) => {
+    throw new UsageError(
+      `no data can be kept in ${folder} (${messageOf(error)}): name one that you can write to by XDG_DATA_HOME, for 'up' also by --data`,
+    )
+  })
+
 /** @returns undefined where this user can have no shared folder: this fleet then ignores other ones */
 async function meetingOf(
   env: NodeJS.ProcessEnv,
@@ -99,30 +133,4 @@ async function meetingOf(
   if (place !== undefined) return { place, whenTaken }
   log(`${folder} cannot be used: another fleet on this machine would not be noticed, and would be a second visitor`)
   return undefined
-}
-
-function running(
-  redis: RunningRedis,
-  ledger: LedgerWithViews,
-  fleet: Fleet,
-  drainMs: number,
-): Omit<LocalFleet, 'finish' | 'settings'> {
-  let draining: Promise<boolean> | undefined
-  const drain = (): Promise<boolean> => {
-    draining ??= fleet.stop(drainMs)
-    return draining
-  }
-  return {
-    redis,
-    ledger,
-    fleet,
-    drain: async () => void (await drain()),
-    async close() {
-      // Only after every lease has been completed may the next start skip the startup hold.
-      if ((await drain()) && !(await redis.isShared())) await ledger.announceRestart().catch(() => undefined)
-      await ledger.close()
-      await redis.stop()
-    },
-    kill: () => fleet.kill(),
-  }
 }

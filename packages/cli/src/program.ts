@@ -27,7 +27,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .helpOption('-h, --help', 'Print this help')
     .addOption(new Option('--completion <shell>', 'Print the completion script for a shell').choices(SHELLS))
     .on('option:completion', (shell: Shell) => {
-      printText(completion(shell, program))
+      printText(completion(shell))
       throw new CommanderError(DONE, 'decorum.completion', '')
     })
     .exitOverride()
@@ -126,7 +126,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--pace-groups <file>', 'Delays that lanes share, as in PACE_GROUPS; {} for one delay per host')
     .option('--stops <file>', 'Emergency stops: the output of `decorum stop list --ended --json`')
     .option('--site-policies <file>', 'Policies of sites: the output of `decorum config policies --json`')
-    .option('--lanes <n>', 'Number of lanes to list', whole(0), 10)
+    .option('--lanes <n>', 'Number of rows in the table of origins and agents', whole(0), 10)
     .addOption(profile(PROFILES))
     .option('--html <file>', 'Also write the report as an HTML page; - prints it instead')
     .option('--schema', 'Print the JSON Schema of the output of --json')

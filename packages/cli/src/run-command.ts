@@ -2,7 +2,7 @@
 import { DONE, explainError, USAGE, UsageError } from './exit.ts'
 import { presentForm } from './former-forms.ts'
 import { isRole } from './roles.ts'
-import { warn } from './terminal.ts'
+import { warn, writeLines } from './terminal.ts'
 
 /** Runs the command in `args`. Never throws: errors are printed on stderr, without a stack where the message is enough. */
 export async function runCommand(args: string[]): Promise<number> {
@@ -26,6 +26,11 @@ async function parsed(args: string[]): Promise<number> {
   const program = buildProgram((result) => {
     code = result
   })
+  if (args[0] === '--complete') {
+    const { completed } = await import('./completion.ts')
+    await writeLines(completed(program, args.slice(1)))
+    return DONE
+  }
   try {
     await program.parseAsync(args, { from: 'user' })
     return code

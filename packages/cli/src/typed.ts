@@ -1,23 +1,18 @@
 /** What is named on the command line: a URL, an origin, an agent. */
 import type { Agent, Agents } from '@decorum/config'
-import { type CrawlUrl, printable, readUrl } from '@decorum/protocol'
+import { type CrawlUrl, readUrl } from '@decorum/protocol'
 import { UsageError } from './exit.ts'
-import { schemeHint } from './without-scheme.ts'
+import { refusalOf } from './unusable-lines.ts'
 
 /** @throws UsageError when it cannot be fetched, with the reason */
 export function readTarget(text: string): CrawlUrl {
   const at = readUrl(text)
-  if (!('refused' in at)) return at
-  const shown = printable(text.slice(0, 200))
-  throw new UsageError(`'${shown}' cannot be fetched at all: ${at.refused}${schemeHint(text)}`)
+  if ('refused' in at) throw new UsageError(refusalOf(text))
+  return at
 }
 
 /** @param text  an origin, or any URL of it. @throws UsageError */
-export function readOrigin(text: string): string {
-  const at = readUrl(text)
-  if (!('refused' in at)) return at.origin
-  throw new UsageError(`'${printable(text)}' is no origin: ${at.refused}; write http(s)://host[:port]`)
-}
+export const readOrigin = (text: string): string => readTarget(text).origin
 
 /** @returns undefined when none is named. @throws UsageError that lists the known ones */
 export function agentNamed({ list, find }: Agents, name: string | undefined): Agent | undefined {

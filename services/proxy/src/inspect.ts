@@ -47,6 +47,7 @@ export async function inside(
   const whose = { origin, by, ...rest }
   if (!isTls) return serveOn(socket, { origin, client }, inner)
   if (authority === undefined) {
+    tally.came(whose)
     tally.refused(whose, 'no-mode')
     return void socket.destroy() // TLS to the port of plain HTTP, and no authority to inspect it with
   }
@@ -57,8 +58,11 @@ export async function inside(
     ALPNProtocols: ['h2', 'http/1.1'],
   })
   const late = clock.timeout(() => secured.destroy(), HELLO_WITHIN_MS)
-  // A client that does not trust the authority ends the handshake: that is no request, and its operator should see it in the log.
-  const untrusted = (): void => tally.refused(whose, 'untrusted')
+  // A client that does not trust the authority ends the handshake: it counts as a request that was refused.
+  const untrusted = (): void => {
+    tally.came(whose)
+    tally.refused(whose, 'untrusted')
+  }
   secured.on('error', () => undefined)
   secured.once('close', untrusted).once('close', () => clock.cancel(late))
   secured.once('secure', () => {

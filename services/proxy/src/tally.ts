@@ -84,8 +84,10 @@ export function openTally(registry: Registry, waiting: () => number) {
       ends.inc({ kind })
     },
     refused(whose: CountedBy | undefined, type: string): void {
-      if (whose === undefined) all.refused++
-      else {
+      if (whose === undefined) {
+        all.requests++ // its target could not be read, so it was not counted when it came
+        all.refused++
+      } else {
         add(whose.origin, { refused: 1 })
         const client = clientOf(whose)
         if (client !== undefined) client.refused++

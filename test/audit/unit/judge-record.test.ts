@@ -149,6 +149,17 @@ test('robots.txt read by one stranger is no permission for another; inside a fle
   expect(found(judgeRecord(scene.evidence, { agents: fleet() }))).toEqual({})
 })
 
+test('User-Agents with one product token share what is known of robots.txt; those of browsers do not', () => {
+  const judged = (first: string, then: string) =>
+    found(new Scene().robots(0, '', { agent: first }).visit(2_000, '/a', { agent: then }).judge())
+  const named = 'Mozilla/5.0 (compatible; decorum/0.2; +https://example.com/bot)'
+  expect(judged('Mozilla/5.0 (compatible; Decorum/0.2)', named)).toEqual({})
+  expect(judged('Wget/1.21', 'wget/1.24')).toEqual({})
+  expect(judged('Mozilla/5.0 (X11)', 'Mozilla/5.0 (Macintosh)')).toEqual({ 'before-rules': 1 })
+  expect(judged('', named)).toEqual({ 'before-rules': 1 })
+  expect(judged('b1', 'b2')).toEqual({ 'before-rules': 1 })
+})
+
 test('a 5xx for robots.txt closes the site: fetching its pages is no accident', () => {
   const scene = new Scene().visit(0, '/robots.txt', { status: 503 }).pages(1_005, 3, 1_100)
   expect(found(scene.judge())).toEqual({ 'rules-unreachable': 3 })

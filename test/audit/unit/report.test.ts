@@ -65,6 +65,15 @@ test('a report for the owner of a site: who, how politely, the worst moments wit
   expect(htmlReport(report)).not.toMatch(/\b(?:silence|visitor|floor|party)s?\b/i)
 })
 
+test('an owner reads no word of the fleet, and a slack that is below zero never as zero', () => {
+  const report = new Scene().robots(0, '').visit(1_005, '/a').visit(2_009.97, '/b').judge()
+  expect(report.violations['short-delay']).toBe(1)
+  const text = textReport(report, { lanes: 1 })
+  const page = htmlReport(report)
+  expect(text).toMatch(/smallest slack +-0\.030 ms/)
+  expect(text + page).not.toMatch(/-0\.0[^\d]|\blanes?\b/i)
+})
+
 test('the worst moments are five at most, and not five of one kind', () => {
   const scene = new Scene()
     .robots(0, 'User-agent: *\nDisallow: /private\n')

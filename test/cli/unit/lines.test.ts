@@ -131,10 +131,11 @@ test.each([
   ['example.com/x', 'https://example.com/x'],
   ['//example.com/x', 'https://example.com/x'],
   ['www.example.co.uk', 'https://www.example.co.uk'],
-  ['example.com:8080?x', 'https://example.com:8080?x'],
+  ['example.com:8080?x', 'http://example.com:8080?x'],
   ['bücher.example/é', 'https://bücher.example/é'],
-  ['192.0.2.1/x', 'https://192.0.2.1/x'],
-  ['localhost:3000', 'https://localhost:3000'],
+  ['192.0.2.1/x', 'http://192.0.2.1/x'],
+  ['example.com:443', 'https://example.com:443'],
+  ['localhost:3000', 'http://localhost:3000'],
   ['http://example.com/', undefined],
   ['mailto:a@example.com', undefined],
   ['not a url', undefined],
@@ -166,7 +167,7 @@ test('what cannot be read is a usage error that says why', async () => {
   await expect(openInput('/nowhere/urls.txt')).rejects.toThrow(
     '/nowhere/urls.txt cannot be read: there is no such file',
   )
-  await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a directory')
+  await expect(openInput('/')).rejects.toThrow('/ cannot be read: it is a folder, and a file is needed')
 })
 
 test('a named pipe is read when somebody writes to it; until then it can be given up', async () => {

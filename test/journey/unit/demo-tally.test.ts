@@ -1,4 +1,4 @@
-import { demoSites, demoTally, demoUrls, idOf, KINDS } from '@decorum/cli/testing'
+import { demoSites, demoTally, demoUrls, KINDS } from '@decorum/cli/testing'
 import type { Outcome, OutcomeBody } from '@decorum/protocol'
 import { expect, test } from 'vitest'
 
@@ -18,39 +18,44 @@ const URLS = ['http://a/1', 'http://a/2'].map((url) => ({ url, agent: 'demobot',
 
 test('complete when every URL has its outcome, and not before', () => {
   const state = demoTally(URLS)
-  state.record(outcome(idOf(0), 'http://a/1'))
+  state.record(outcome('demo-1', 'http://a/1'))
   expect(state.complete).toBe(false)
   expect(state.waiting()).toEqual(['http://a/2'])
-  state.record(outcome(idOf(1), 'http://a/2'))
+  state.record(outcome('demo-2', 'http://a/2'))
   expect(state.complete).toBe(true)
-  expect(state.tally).toEqual({ urls: 2, targets: 0, outcomes: 2, byKind: { fetched: 2 }, wrong: [] })
+  expect(state.sums).toEqual({ urls: 2, targets: 0, outcomes: 2, byKind: { fetched: 2 }, wrong: [] })
 })
 
 test('a second outcome for one URL is a complaint', () => {
   const state = demoTally(URLS)
-  for (let n = 0; n < 2; n++) state.record(outcome(idOf(0), 'http://a/1'))
-  expect(state.tally).toMatchObject({ outcomes: 1, wrong: ['http://a/1: a second outcome (fetched)'] })
+  for (let n = 0; n < 2; n++) state.record(outcome('demo-1', 'http://a/1'))
+  expect(state.sums).toMatchObject({ outcomes: 1, wrong: ['http://a/1: a second outcome (fetched)'] })
 })
 
 test('another outcome than expected is a complaint', () => {
   const state = demoTally(URLS)
-  state.record(outcome(idOf(0), 'http://a/1', { kind: 'expired', reason: 'back-off' }))
-  expect(state.tally.wrong).toEqual(['http://a/1: expired: back-off, where fetched was to be expected'])
+  state.record(outcome('demo-1', 'http://a/1', { kind: 'expired', reason: 'back-off' }))
+  expect(state.sums.wrong).toEqual(['http://a/1: expired: back-off, where fetched was to be expected'])
 })
 
 test('a redirect adds its target, whichever outcome comes first', () => {
   for (const order of [0, 1]) {
     const state = demoTally([{ url: 'http://a/1', agent: 'demobot', expect: 'redirected' }])
     const both = [
-      outcome(idOf(0), 'http://a/1', { kind: 'redirected', status: 302, to: 'http://b/hidden', candidate: 't' }),
-      outcome('t', 'http://b/hidden', { kind: 'disallowed', rule: 'disallow: /', line: 2, group: ['*'] }),
+      outcome('demo-1', 'http://a/1', {
+        kind: 'redirected',
+        status: 302,
+        to: 'http://b/hidden',
+        candidate: 'demo-1~1',
+      }),
+      outcome('demo-1~1', 'http://b/hidden', { kind: 'disallowed', rule: 'disallow: /', line: 2, group: ['*'] }),
     ]
     for (const one of order === 0 ? both : both.toReversed()) {
       expect(state.complete).toBe(false)
       state.record(one)
     }
     expect(state.complete).toBe(true)
-    expect(state.tally).toMatchObject({ urls: 1, targets: 1, outcomes: 2, wrong: [] })
+    expect(state.sums).toMatchObject({ urls: 1, targets: 1, outcomes: 2, wrong: [] })
   }
 })
 

@@ -14,6 +14,7 @@ import {
   notJudged,
   promises,
   short,
+  slackOf,
   toleranceSentence,
   verdictSentence,
 } from './words.ts'
@@ -78,7 +79,7 @@ function agents({ agents: all }: Report): string {
       number(agent.requests) +
       number(agent.origins) +
       number(agent.robots) +
-      number(agent.smallestSlackMs?.toFixed(1) ?? '–') +
+      number(slackOf(agent.smallestSlackMs)) +
       violations(agent.violations),
   )
   const title =
@@ -115,7 +116,10 @@ const logLine = ({ file, line, text }: LogLine): string =>
 
 function timelines({ timelines: all = [] }: Report): string {
   if (all.length === 0) return ''
-  return section('Lanes over time', `${legend()}\n${all.map((one) => drawLane(one)).join('\n')}`)
+  return section(
+    'Requests over time, by origin and agent',
+    `${legend()}\n${all.map((one) => drawLane(one)).join('\n')}`,
+  )
 }
 
 function laneTable({ lanes }: Report): string {
@@ -129,11 +133,14 @@ function laneTable({ lanes }: Report): string {
       number(requests) +
       number(robots) +
       number(delay) +
-      number(smallestSlackMs?.toFixed(1) ?? '–') +
+      number(slackOf(smallestSlackMs)) +
       `<td${named.length > 0 ? ' class="bad"' : ''}>${named.join(', ') || '–'}</td>`
     )
   })
-  const title = shown.length < lanes.length ? `The tightest ${shown.length} of ${lanes.length} lanes` : 'Lanes'
+  const title =
+    shown.length < lanes.length
+      ? `By origin and agent: the tightest ${shown.length} of ${lanes.length}`
+      : 'By origin and agent'
   return section(
     title,
     table(['origin', 'agent', 'requests', 'robots.txt', 'delay ms', 'slack ms', 'violations'], rows),

@@ -14,6 +14,7 @@ import {
   notJudged,
   promises,
   short,
+  slackOf,
   toleranceSentence,
   verdictSentence,
 } from './words.ts'
@@ -78,7 +79,7 @@ function agentTable({ agents }: Report, show: Show): string {
       String(agent.requests),
       String(agent.origins),
       String(agent.robots),
-      agent.smallestSlackMs?.toFixed(1) ?? '–',
+      slackOf(agent.smallestSlackMs),
       mark(agent.violations),
     ]),
   ])
@@ -87,7 +88,7 @@ function agentTable({ agents }: Report, show: Show): string {
 function facts(report: Report, printable: (text: string) => string): string {
   const { robotsFetches: robots, hops } = report
   const lines = [
-    `smallest slack      ${report.smallestSlackMs === undefined ? 'no lane with two requests' : `${report.smallestSlackMs.toFixed(1)} ms (delay kept − delay owed)`}`,
+    `smallest slack      ${report.smallestSlackMs === undefined ? 'no agent sent two requests to one origin' : `${slackOf(report.smallestSlackMs)} ms (delay kept − delay owed)`}`,
     `robots fetches      ${robots.all}${robots.mostAt === undefined ? '' : `, at most ${robots.most} of one origin (${printable(robots.mostAt)})`}`,
     `answers             ${Object.entries(report.statuses)
       .map(([status, times]) => `${status === '0' ? 'none' : status}: ${times}`)
@@ -112,10 +113,11 @@ function laneTable(lanes: LaneReport[], most: number, show: Show): string {
     String(lane.requests),
     String(lane.robots),
     lane.delayMs.least === lane.delayMs.most ? `${lane.delayMs.most}` : `${lane.delayMs.least}–${lane.delayMs.most}`,
-    lane.smallestSlackMs?.toFixed(1) ?? '–',
+    slackOf(lane.smallestSlackMs),
     mark(violationsIn(lane)),
   ])
-  const title = worst.length < lanes.length ? `tightest ${worst.length} lanes` : 'lanes'
+  const title =
+    worst.length < lanes.length ? `tightest ${worst.length} of ${lanes.length} origins and agents` : 'origin'
   return table([[title, 'agent', 'requests', 'robots.txt', 'delay ms', 'slack ms', 'violations'], ...rows])
 }
 

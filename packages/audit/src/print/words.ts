@@ -1,6 +1,6 @@
 /** Sentences and figures that the text and the HTML report share. */
 
-import { tokenOf } from '../agents.ts'
+import { namesCrawler, tokenOf } from '../agents.ts'
 import { OFFENCE_NAMES, OFFENCES, type Offence } from '../offences.ts'
 import type { AgentReport, Report } from '../report.ts'
 
@@ -11,7 +11,13 @@ export const short = (text: string, most: number): string => (text.length > most
 /** A short label of an agent: its product token, unless that is a browser's. */
 export function labelOf(agent: string, most: number): string {
   const token = tokenOf(agent)
-  return token === '' || token === 'mozilla' || agent.length <= most ? short(agent, most) : short(token, most)
+  return namesCrawler(token) && agent.length > most ? short(token, most) : short(agent, most)
+}
+
+/** A slack with one decimal; one below zero, which is a violation, with as many as show that. */
+export function slackOf(ms: number | undefined): string {
+  if (ms === undefined) return '–'
+  return ms.toFixed([1, 3, 6].find((digits) => ms >= 0 || Number(ms.toFixed(digits)) < 0) ?? 9)
 }
 
 export const headline = (report: Report): string =>
@@ -19,7 +25,6 @@ export const headline = (report: Report): string =>
     count(report.requests, 'request'),
     count(report.agents.length, 'agent'),
     count(report.origins, 'origin'),
-    count(report.lanes.length, 'lane'),
     `${instant(report.from)} to ${instant(report.to)}`,
   ].join(' · ')
 
@@ -70,7 +75,7 @@ export function notJudged(report: Report): string[] {
 }
 
 export const toleranceSentence = ({ tolerance }: Report): string =>
-  `A delay is counted from the end of one exchange to the start of the next; tolerance ${tolerance.delayMs} ms (after an exchange that the agent cut, what the record says, else ${tolerance.afterCutMs} ms; ${tolerance.ruleChangeMs} ms for new rules or a Retry-After to reach other lanes).`
+  `A delay is counted from the end of one exchange to the start of the next; tolerance ${tolerance.delayMs} ms (after an exchange that the agent cut, what the record says, else ${tolerance.afterCutMs} ms; ${tolerance.ruleChangeMs} ms for new rules or a Retry-After to reach the crawler's other agents).`
 
 export function verdictSentence(report: Report): string {
   if (report.verdict === 'violations') return `${count(report.total, 'violation')}`

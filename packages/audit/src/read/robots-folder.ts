@@ -15,7 +15,12 @@ export async function readRobotsFolder(folder: string): Promise<RobotsByOrigin> 
     for (const name of await readdir(folder))
       if (name.endsWith('.txt')) bodies.set(name, await readFile(join(folder, name)))
   } catch (error) {
-    throw new UnreadableLogError(`${folder}: ${(error as Error).message}`)
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new UnreadableLogError(
+      code === 'ENOTDIR'
+        ? `${folder} is a file: name the folder that holds it, where it is called robots.txt, or HOST.txt for one host`
+        : `${folder}: ${message}`,
+    )
   }
   if (bodies.size === 0) throw new UnreadableLogError(`${folder}: no file that ends in .txt`)
   return {

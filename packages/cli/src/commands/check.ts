@@ -11,7 +11,7 @@ import { requestRobotsOf, type RobotsAnswer } from '../ask-robots.ts'
 import { duration } from '../crawl/status.ts'
 import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import { bytesOf } from '../lines.ts'
-import { type Meaning, meaningIn, meaningOf, printMeaning, sentenceOf } from '../robots-answer.ts'
+import { type Meaning, meaningIn, meaningOf, printMeaning } from '../robots-answer.ts'
 import { knownRedis } from '../running-redis.ts'
 import { type CliSettings, readCliSettings } from '../settings.ts'
 import { printResult } from '../terminal.ts'
@@ -59,14 +59,8 @@ export async function check(text: string, options: CheckOptions): Promise<ExitCo
 
 const isAllowed = ({ verdicts }: CheckExplanation): boolean => verdicts.every(({ allowed }) => allowed)
 
-type Found = {
+type Found = Omit<RobotsAnswer, 'event'> & {
   meanings: Meaning[]
-  body: Uint8Array
-  cut: boolean
-  isAnswered: boolean
-  /** the verdict for people, and for programs */
-  sentence: string
-  said: object
   /** state of the running fleet; absent: no fleet runs */
   view?: OriginView
 }
@@ -81,8 +75,17 @@ async function findRules(
   settings: CliSettings,
   env: NodeJS.ProcessEnv,
 ): Promise<Found> {
+  const asFound = ({ event, facts, ...answer }: RobotsAnswer, by: 'alone' | 'fleet'): Found => ({
+    ...answer,
+    facts: { ...facts, by },
+    meanings: profiles.map((name) => meaningOf(event, name)),
+  })
   const redis = await knownRedis(env)
-  if (redis === undefined) return asAnswered(await requestRobotsOf(origin, { agent, env, fleet: undefined }), true)
+  if (redis === undefined) {
+    const answer = await requestRobotsOf(origin, { agent, env, fleet: undefined })
+    if (answer === undefined) throw new Error('nothing else could have fetched it')
+    return asFound({ ...answer, sentence: `${ALONE}\n${answer.sentence}` }, 'alone')
+  }
   const ledger = await openLedgerWithViews({ ...settings, redis })
   try {
     for (let tries = 0; ; tries++) {
@@ -95,19 +98,10 @@ async function findRules(
         env: { ...env, REDIS_URL: redis },
         fleet: { ledger, version: view.version },
       })
-      if (answer !== undefined && answer.event === undefined) return { ...asAnswered(answer, false), view } // nothing was sent
+      if (answer !== undefined && answer.event === undefined) return { ...asFound(answer, 'fleet'), view } // nothing was sent
     }
   } finally {
     await ledger.close()
-  }
-
-  function asAnswered(answer: RobotsAnswer | undefined, isAlone: boolean): Found {
-    if (answer === undefined) throw new Error('nobody else could have asked')
-    const isAnswered = answer.kind !== 'unanswered'
-    const { body = new Uint8Array(), cut = false, event: _, ...said } = { body: undefined, cut: undefined, ...answer }
-    const sentence = isAlone ? `${ALONE}\n${sentenceOf(answer)}` : sentenceOf(answer)
-    const meanings = profiles.map((name) => meaningOf(answer, name))
-    return { meanings, body, cut, isAnswered, sentence, said: { ...said, by: isAlone ? 'alone' : 'fleet' } }
   }
 }
 
@@ -149,15 +143,15 @@ async function knownToFleet(
     cut: body.length > ROBOTS_MAX_BYTES,
     isAnswered: answer.status !== undefined || answer.reason === 'too-many-redirects',
     sentence: `${origin}/robots.txt: ${status}, ${recorded}`,
-    said: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
+    facts: { asked: `${origin}/robots.txt`, by: isNew ? 'fleet' : 'known', at: answer.at, status },
   }
 }
 
 function printLine(json: boolean | undefined, explained: CheckExplanation | undefined, found?: Found): void {
-  const { said, meanings = [], sentence, view } = found ?? {}
+  const { facts, meanings = [], sentence, view } = found ?? {}
   const others = meanings.filter(({ kind }) => kind !== 'obey')
   const policy = view?.policy
-  const answer = said && { asked: said, withoutRules: others, policy }
+  const answer = facts && { asked: facts, withoutRules: others, policy }
   const lines = sentence === undefined ? [] : [printable(sentence), ...others.map(printMeaning)]
   if (explained !== undefined) lines.push(...(lines.length > 0 ? [''] : []), printCheck(explained, printable).trimEnd())
   if (policy !== undefined) lines.push('', `policy   ${policySentence(printableAll(policy), duration)}`)

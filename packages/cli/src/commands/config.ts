@@ -79,16 +79,13 @@ export async function configRollback(to: number | undefined, options: ChangeOpti
   return withRedis(async (redis) => {
     const current = await readLatest(redis)
     const versions = await readHistory(redis)
-    const wanted =
-      to === undefined
-        ? versions.find(({ version }) => version < (current?.version ?? 0))
-        : versions.find(({ version }) => version === to)
-    if (wanted === undefined)
-      throw new UsageError(
-        to === undefined
-          ? 'there is no earlier version to go back to'
-          : `version ${to} is not kept; 'decorum config history' lists those that are`,
-      )
+    const wanted = versions.find(({ version }) =>
+      to === undefined ? version < (current?.version ?? 0) : version === to,
+    )
+    if (wanted === undefined) {
+      const which = to === undefined ? 'no earlier version' : `version ${to} is not kept`
+      throw new UsageError(`${which}: 'decorum config history' lists those that there are`)
+    }
     checkDocument(wanted.values)
     const { by, reason } = recorded(options)
     const why = [`back to version ${wanted.version}`, reason].filter(Boolean).join(': ')

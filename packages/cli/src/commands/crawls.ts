@@ -58,7 +58,11 @@ async function change(name: string, wanted: CrawlChange, options: Named, endsIn?
     const { record, unreached } = await ledger.changeCrawl(changing).catch((error: unknown) => {
       throw error instanceof CrawlError ? new UsageError(error.message) : error
     })
-    printResult(options.json, { name, record }, `${name}: ${wordsOf(record)}`)
+    printResult(
+      options.json,
+      { name, record },
+      `${name}: ${[record.state, `weight ${record.weight}`, ...boundsOf(record)].join(', ')}`,
+    )
     if (unreached === 0) return DONE
     warn(`${unreached} of ${ledger.tags.length} partitions do not answer: each gets the change as soon as it does`)
     return FAILED
@@ -80,25 +84,18 @@ export function forgetCrawl(name: string, { json }: Named): Promise<void> {
   })
 }
 
-function wordsOf({ state, weight, expiresAt, limits = {}, settings = {} }: CrawlRecord): string {
+/** End, limits and settings. */
+function boundsOf({ expiresAt, limits = {}, settings = {} }: CrawlRecord): string[] {
   const until = expiresAt === undefined ? [] : [`until ${new Date(expiresAt).toISOString()}`]
   const set = Object.entries({ ...limits, ...settings }).map(([name, value]) => `${name} ${String(value)}`)
-  return printable([state, `weight ${weight}`, ...until, ...set].join(', '))
+  return [...until, ...set].map(printable)
 }
 
 const HEAD = ['crawl', 'state', 'weight', 'waiting', 'outcomes', 'fetched', 'unread', 'end, limits, settings']
 
 function cellsOf({ name, record, waiting, counts, unread }: Crawl): string[] {
   const ended = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const others = wordsOf(record).split(', ').slice(2).join(', ')
-  return [
-    printable(name),
-    record.state,
-    String(record.weight),
-    String(waiting),
-    String(ended),
-    String(counts.fetched ?? 0),
-    String(unread),
-    others || '-',
-  ]
+  const { state, weight } = record
+  const cells = [printable(name), state, weight, waiting, ended, counts.fetched ?? 0, unread]
+  return [...cells.map(String), boundsOf(record).join(', ') || '-']
 }

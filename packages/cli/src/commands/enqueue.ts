@@ -1,6 +1,5 @@
 /** `decorum enqueue FILE|-`: adds candidates to a running fleet and returns. */
 import { type Candidate, openFrontier } from '@decorum/client'
-import { readUrl } from '@decorum/protocol'
 import { defined } from '@decorum/runtime/defined'
 import { agreedSettings } from '../agreed-settings.ts'
 import { CommandError, messageOf } from '../exit.ts'
@@ -8,7 +7,7 @@ import { emptyList, type Line, linesOf, openInput } from '../lines.ts'
 import { runningRedis } from '../running-redis.ts'
 import { printResult, warn } from '../terminal.ts'
 import { agentNamed } from '../typed.ts'
-import { LinesWithoutScheme } from '../without-scheme.ts'
+import { UnusableLines } from '../unusable-lines.ts'
 
 /**
  * Longest line: a URL, an id and meta of the largest size, every character written as a JSON escape of six, as many languages do for
@@ -28,13 +27,12 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<vo
   agentNamed((await agreedSettings()).agents, agent)
   const input = await openInput(file)
   const frontier = await openFrontier({ redis: await runningRedis(), crawl })
-  const withoutScheme = new LinesWithoutScheme()
+  const unusable = new UnusableLines()
   let count = 0
   async function* candidates(): AsyncGenerator<Candidate> {
     for await (const line of linesOf(input, MAX_LINE_CHARS)) {
       count++
-      withoutScheme.add(line)
-      yield { ...candidateOf(line), ...defined({ agent, priority }) }
+      yield { ...candidateOf(line, unusable), ...defined({ agent, priority }) }
     }
   }
   try {
@@ -46,16 +44,17 @@ export async function enqueue(file: string, options: EnqueueOptions): Promise<vo
     await frontier.close()
   }
   if (count === 0) throw emptyList(file)
-  const hint = withoutScheme.sentence()
+  const hint = unusable.sentence()
   if (hint !== undefined) warn(hint)
   printResult(options.json, { enqueued: count }, `${count} enqueued`)
 }
 
 /** A line is a URL, or a candidate as JSON. Any other line is still sent, and ends as `invalid` with its line number. */
-export function candidateOf({ number, text }: Line): Candidate {
+function candidateOf(line: Line, unusable: UnusableLines): Candidate {
+  const { number, text } = line
   const json = text.startsWith('{') ? parse(text) : undefined
   if (json !== undefined) return json as Candidate
-  return 'refused' in readUrl(text) ? { url: text, meta: { line: number } } : { url: text }
+  return unusable.check(line) ? { url: text } : { url: text, meta: { line: number } }
 }
 
 function parse(text: string): object | undefined {

@@ -6,66 +6,55 @@ import { UsageError } from '../exit.ts'
 import { agentNamed } from '../typed.ts'
 import { type Accountable, recorded } from '../who.ts'
 
-export type ActionOptions = Accountable & {
-  pause?: boolean
-  resume?: boolean
-  block?: boolean
-  unblock?: boolean
+/** What is printed when it is done, and which options it has. Actions that restrict or delete need a reason, which is recorded. */
+const ACTIONS = {
+  pause: { done: 'paused: nothing is fetched, URLs wait', needsReason: true, hasEnd: true },
+  resume: { done: 'resumed' },
+  block: { done: 'blocked: nothing is fetched, URLs end as refused', needsReason: true, hasEnd: true },
+  unblock: { done: 'not blocked any more' },
+  delay: { done: 'slowed down, delays that are running too', needsReason: true, hasEnd: true },
+  restoreDelay: { done: 'the usual delay applies again, from the next request on' },
+  refetch: { done: 'its robots.txt is fetched again before anything else' },
+  drop: { done: 'dropped', needsReason: true },
+}
+type Kind = keyof typeof ACTIONS
+const KINDS = Object.keys(ACTIONS) as Kind[]
+const flagOf = (kind: Kind): string => `--${kind === 'restoreDelay' ? 'restore-delay' : kind}`
+
+export type ActionOptions = Accountable & { [K in Exclude<Kind, 'delay'>]?: boolean } & {
   /** ms */
   delay?: number
-  restoreDelay?: boolean
-  refetch?: boolean
-  drop?: boolean
-  /** ms */
   for?: number
   agent?: string
 }
 
 /** The requested action. `forMs` absent: until an operator ends it. */
-export type Action = { reason: string; by: string } & (
-  | { kind: 'pause' | 'block'; forMs?: number }
-  | { kind: 'delay'; delayMs: number; forMs: number }
-  | { kind: 'resume' | 'unblock' | 'restore-delay' | 'refetch' }
-  | { kind: 'drop'; agent?: string }
-)
+type Action = { kind: Kind; reason: string; by: string; delayMs?: number; forMs?: number; agent?: string }
 
-const KINDS = ['pause', 'resume', 'block', 'unblock', 'delay', 'restore-delay', 'refetch', 'drop'] as const
-/** Actions that restrict or delete need a reason, which is recorded. */
-const NEEDS_REASON: ReadonlySet<string> = new Set(['pause', 'block', 'delay', 'drop'])
-const HAS_END: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 /** The longest manual delay, a week: more would be a pause. */
 const MAX_DELAY_MS = 604_800_000
 
 /** @returns undefined when the origin is only to be shown · @throws UsageError naming a missing or surplus option */
 export function readAction(options: ActionOptions): Action | undefined {
-  const given = (kind: (typeof KINDS)[number]): unknown => options[kind === 'restore-delay' ? 'restoreDelay' : kind]
-  const wanted = KINDS.filter((kind) => given(kind) !== undefined && given(kind) !== false)
+  const { delay: delayMs, for: forMs, agent } = options
+  const wanted = KINDS.filter((kind) => options[kind] !== undefined && options[kind] !== false)
   const [kind] = wanted
-  if (wanted.length > 1) throw new UsageError(`one thing at a time: --${wanted.join(' or --')}`)
+  if (wanted.length > 1) throw new UsageError(`one thing at a time: ${wanted.map(flagOf).join(' or ')}`)
   if (kind === undefined) {
     const stray = (['for', 'reason', 'by', 'agent'] as const).find((one) => options[one] !== undefined)
     if (stray === undefined) return undefined
-    throw new UsageError(`--${stray} belongs to an action: --${KINDS.join(', --')}`)
+    throw new UsageError(`--${stray} belongs to an action: ${KINDS.map(flagOf).join(', ')}`)
   }
-  const base = recorded(options)
-  if (base.reason === '' && NEEDS_REASON.has(kind)) throw new UsageError(`--${kind} needs --reason: it is recorded`)
-  if (options.for !== undefined && !HAS_END.has(kind)) throw new UsageError(`--${kind} has no --for`)
-  if (options.agent !== undefined && kind !== 'drop') throw new UsageError(`--${kind} applies to every agent`)
-  switch (kind) {
-    case 'pause':
-    case 'block':
-      return { ...base, kind, ...defined({ forMs: options.for }) }
-    case 'delay': {
-      const delayMs = options.delay ?? 0
-      if (delayMs > MAX_DELAY_MS) throw new UsageError('--delay: at most 7 days, in ms; a longer one is a --pause')
-      if (options.for === undefined) throw new UsageError('--delay needs its end: --for 1h, 30m, 7d …')
-      return { ...base, kind, delayMs, forMs: options.for }
-    }
-    case 'drop':
-      return { ...base, kind, ...defined({ agent: options.agent }) }
-    default:
-      return { ...base, kind }
-  }
+  const flag = flagOf(kind)
+  const rule: { done: string; needsReason?: boolean; hasEnd?: boolean } = ACTIONS[kind]
+  const who = recorded(options)
+  if (who.reason === '' && rule.needsReason) throw new UsageError(`${flag} needs --reason: it is recorded`)
+  if (forMs !== undefined && !rule.hasEnd) throw new UsageError(`${flag} has no --for`)
+  if (agent !== undefined && kind !== 'drop') throw new UsageError(`${flag} applies to every agent`)
+  if (delayMs !== undefined && delayMs > MAX_DELAY_MS)
+    throw new UsageError('--delay: at most 7 days, in ms; a longer one is a --pause')
+  if (delayMs !== undefined && forMs === undefined) throw new UsageError('--delay needs its end: --for 1h, 30m, 7d …')
+  return { ...who, kind, ...defined({ delayMs, forMs, agent }) }
 }
 
 /** @returns a sentence that reports the action · @throws UsageError for an unknown agent */
@@ -76,44 +65,29 @@ export async function act(
   agents: Agents,
   signal: AbortSignal,
 ): Promise<string> {
+  const { kind, by, reason } = action
+  const { done } = ACTIONS[kind]
   const keys = agents.list.map((agent) => agent.key)
-  const { by, reason } = action
-  if (action.kind === 'drop') {
-    const only = agentNamed(agents, action.agent)
-    const chosen = only === undefined ? keys : [only.key]
-    const dropped = await Promise.all(chosen.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
-    const urls = dropped.reduce((sum, n) => sum + n, 0)
-    return `dropped: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
+  if (kind !== 'drop') {
+    const { now } = await ledger.viewOrigin(origin, []) // ends are measured on Redis's clock
+    await ledger.operate(operationOf({ ...action, kind }, origin, now), keys)
+    return done
   }
-  const { now } = await ledger.viewOrigin(origin, []) // ends are measured on Redis's clock
-  await ledger.operate(operationOf(action, { origin, by, reason }, now), keys)
-  return DONE[action.kind]
+  const only = agentNamed(agents, action.agent)
+  const chosen = only === undefined ? keys : [only.key]
+  const dropped = await Promise.all(chosen.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
+  const urls = dropped.reduce((sum, n) => sum + n, 0)
+  return `${done}: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
 }
 
-const DONE = {
-  pause: 'paused: nothing is fetched, URLs wait',
-  resume: 'resumed',
-  block: 'blocked: nothing is fetched, URLs end as refused',
-  unblock: 'not blocked any more',
-  delay: 'slowed down, delays that are running too',
-  'restore-delay': 'the usual delay applies again, from the next request on',
-  refetch: 'its robots.txt is fetched again before anything else',
-} as const
-
 function operationOf(
-  action: Exclude<Action, { kind: 'drop' }>,
-  base: { origin: string; by: string; reason: string },
+  { kind, by, reason, delayMs = 0, forMs }: Action & { kind: Exclude<Kind, 'drop'> },
+  origin: string,
   now: number,
 ): Operation {
-  switch (action.kind) {
-    case 'pause':
-    case 'block':
-      return { ...base, action: action.kind, ...(action.forMs === undefined ? {} : { until: now + action.forMs }) }
-    case 'delay':
-      return { ...base, action: 'delay', delayMs: action.delayMs, until: now + action.forMs }
-    case 'restore-delay':
-      return { ...base, action: 'delay', delayMs: 0, until: now } // to the ledger this is a delay of 0 that has ended
-    default:
-      return { ...base, action: action.kind }
-  }
+  const base = { origin, by, reason }
+  // to the ledger, the usual delay is one of 0 that has ended
+  if (kind === 'delay' || kind === 'restoreDelay')
+    return { ...base, action: 'delay', delayMs, until: now + (forMs ?? 0) }
+  return { ...base, action: kind, ...defined({ until: forMs && now + forMs }) }
 }

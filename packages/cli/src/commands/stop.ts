@@ -36,7 +36,7 @@ export async function stop(names: string[], options: StopOptions): Promise<ExitC
 export async function lift(names: string[], options: Named): Promise<ExitCode> {
   const wanted = await namesOf(names, options)
   return withFleetLedger(({ ledger }) =>
-    changed(() => ledger.lift({ names: wanted, ...recorded(options) }), ledger, options),
+    changed(() => ledger.lift({ names: wanted, ...recorded(options) }), ledger, options, wanted),
   )
 }
 
@@ -46,9 +46,14 @@ export const listStops = (options: { ended?: boolean; json?: boolean }): Promise
 
 type Change = () => Promise<{ record: StopRecord; unreached: number }>
 
-async function changed(change: Change, ledger: LedgerWithViews, options: Named): Promise<ExitCode> {
+async function changed(
+  change: Change,
+  ledger: LedgerWithViews,
+  options: Named,
+  lifted: string[] = [],
+): Promise<ExitCode> {
   const { record, unreached } = await change().catch(refused())
-  show(record, ledger.wall(), options)
+  show(record, ledger.wall(), options, lifted)
   if (unreached === 0) return DONE
   warn(
     `${unreached} of ${ledger.tags.length} partitions do not answer: nothing can start there now, and each gets the stops as soon as it answers, while a process of the fleet runs`,
@@ -60,9 +65,12 @@ function show(
   record: StopRecord,
   now: number,
   { ended = false, json = false }: { ended?: boolean; json?: boolean },
+  lifted: string[] = [],
 ): void {
   const stops = record.stops.filter((one) => ended || isInForce(one, now))
-  const lines = stops.length === 0 ? ['nothing is stopped'] : stops.map((one) => lineOf(one, now))
+  const lines = lifted.map((name) => printable(`${nameForPeople(name)}: lifted`))
+  if (stops.length > 0) lines.push(...stops.map((one) => lineOf(one, now)))
+  else lines.push(lifted.length > 0 ? 'nothing is stopped any more' : 'nothing is stopped')
   printResult(json, { version: record.version, stops }, lines.join('\n'))
 }
 

@@ -8,7 +8,7 @@ import { printable } from '@decorum/protocol'
 import { DONE, messageOf } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
+import { columns, drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
 
 export type TopOptions = { json?: boolean; every: number }
 
@@ -75,16 +75,22 @@ const LANES = 12
 /** q, and Ctrl-C and Ctrl-D as a terminal in raw mode sends them. */
 const ENDING_KEYS: ReadonlySet<number> = new Set([0x71, 3, 4])
 
-export function linesOf(
+function linesOf(
   { headline, totals, members, lanes, perSecond, readers }: Awaited<ReturnType<Viewing>>,
   version: number,
-  { columns, rows }: { columns: number; rows: number },
+  size: { columns: number; rows: number },
 ): string[] {
   const cut = (text: string): string => {
     const shown = printable(text)
-    return shown.length > columns ? `${shown.slice(0, columns - 1)}…` : shown
+    return shown.length > size.columns ? `${shown.slice(0, size.columns - 1)}…` : shown
   }
   const dim = (text: string): string => styleText('dim', cut(text))
+  const tableOf = (rows: string[][]): string[] => columns(rows).map((line, n) => (n === 0 ? dim(line) : cut(line)))
+  const cellsOf = ({ role, id, slots, about }: Member): string[] => {
+    const config = about === undefined ? '' : `${about.config}${about.config === version ? '' : `≠${version}`}`
+    const pid = String(about?.pid ?? id.slice(0, 8))
+    return [role, pid, about?.host ?? '', about?.version ?? '', config, slots > 0 ? String(slots) : '']
+  }
   const rate = perSecond === undefined ? '…' : perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond))
   const sums = [
     `${rate} outcomes/s`,
@@ -101,22 +107,13 @@ export function linesOf(
     '',
     cut(sums.join(' · ')),
     '',
-    dim(
-      `${'ROLE'.padEnd(9)}${'PROCESS'.padEnd(10)}${'HOST'.padEnd(22)}${'DECORUM'.padEnd(10)}${'CONFIG'.padEnd(8)}SLOTS`,
-    ),
-    ...members.map((member) => cut(memberLine(member, version))),
+    ...tableOf([['ROLE', 'PROCESS', 'HOST', 'DECORUM', 'CONFIG', 'SLOTS'], ...members.map(cellsOf)]),
     '',
-    dim(`${'STATE'.padEnd(13)}${'URLS'.padStart(7)}  LANE`),
-    ...lanes
-      .slice(0, LANES)
-      .map(({ state, waiting, name }) => cut(`${state.padEnd(13)}${String(waiting).padStart(7)}  ${name}`)),
+    ...tableOf([
+      ['STATE', 'URLS', 'LANE'],
+      ...lanes.slice(0, LANES).map(({ state, waiting, name }) => [state, String(waiting), name]),
+    ]),
     ...behind.map(({ group, lag, pending }) => dim(`reader '${group}': ${lag + pending} outcomes not acknowledged`)),
   ]
-  return all.slice(0, Math.max(1, rows - 1))
-}
-
-function memberLine({ role, id, slots, about }: Member, version: number): string {
-  const config = about === undefined ? '' : about.config === version ? String(version) : `${about.config}≠${version}`
-  const process_ = String(about?.pid ?? id.slice(0, 8))
-  return `${role.padEnd(9)}${process_.padEnd(10)}${(about?.host ?? '').padEnd(22)}${(about?.version ?? '').padEnd(10)}${config.padEnd(8)}${slots > 0 ? slots : ''}`
+  return all.slice(0, Math.max(1, size.rows - 1))
 }

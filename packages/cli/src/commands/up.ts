@@ -6,11 +6,11 @@ import { aborted } from '@decorum/protocol'
 import { agreedEnv } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
 import { type EarlyFleet, earlyFleet } from '../early-fleet.ts'
-import { CommandError, DONE, type ExitCode, FAILED, messageOf, UsageError } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
-import { type LocalFleet, openLocalFleet } from '../local-fleet.ts'
-import { dataFolder, privateFolder } from '../local-redis/index.ts'
+import { type LocalFleet, makeDataFolder, openLocalFleet } from '../local-fleet.ts'
+import { dataFolder } from '../local-redis/index.ts'
 import { called, troubleReporter, type Printer, printerOf } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
@@ -34,9 +34,10 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       gateways: options.gateways,
       fetchers: options.fetchers,
       console: await consolePort(options.port ?? settings.port),
-      ...(mayGivePermits(env) ? { permits: 1, permitsPort: await usually(PERMITS_PORT) } : {}),
+      ...(mayGivePermits(env) ? { permits: 1, permitsPort: { usual: PERMITS_PORT } } : {}),
     })
-    const login = await loginIn(dataDir, env)
+    await makeDataFolder(dataDir)
+    const login = await consoleLogin(env, dataDir)
     const pages = pagesIn(dataDir, env, settings)
     local = await openLocalFleet({
       settings,
@@ -92,15 +93,6 @@ function listener(printer: Printer): (event: RoleEvent) => void {
 export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEnv): boolean =>
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
-async function loginIn(dataDir: string, env: NodeJS.ProcessEnv): Promise<ConsoleLogin> {
-  try {
-    await privateFolder(dataDir)
-    return await consoleLogin(env, dataDir)
-  } catch (error) {
-    throw new UsageError(`no data can be kept in ${dataDir}: ${messageOf(error)}`)
-  }
-}
-
 function introduce(
   printer: Printer,
   { redis, fleet }: LocalFleet,
@@ -142,17 +134,14 @@ function introduce(
 }
 
 /**
- * Returns the requested port, or the usual one if it is free, else 0 (any port).
+ * The requested port, or the usual one if it is free.
  * @throws CommandError when the requested port is taken
  */
 async function consolePort(requested: number | undefined): Promise<PortWish> {
-  if (requested === undefined) return usually(USUAL_PORT)
+  if (requested === undefined) return { usual: USUAL_PORT }
   if (requested === 0 || (await isFree(requested))) return requested
   throw new CommandError(`port ${requested} is in use: give --port another number, or 0 for any free one`)
 }
-
-/** Checks the port first, because a failed start costs a second. */
-const usually = async (port: number): Promise<PortWish> => ((await isFree(port)) ? { usual: port } : 0)
 
 function isFree(port: number): Promise<boolean> {
   const server = createServer()

@@ -8,7 +8,7 @@ export const INTERRUPTIONS: Situation[] = [
   {
     name: 'stop',
     means: 'hangs up when the answer to an extension says stop, or when its lease is over',
-    sites: { site: { announce: true, pages: [{ dribbleMs: 3 * CONFORM.leaseMs }, {}] } },
+    sites: { site: { announce: true, pages: [{ dribbleMs: 3 * CONFORM.LEASE_MS }, {}] } },
     urls: at('/stopped'),
     most: 2,
     async act({ pause, began, now }) {
@@ -17,7 +17,9 @@ export const INTERRUPTIONS: Situation[] = [
       await pause('stop-site')
       const openMs = await began('stop-site', 'ended').then((end) => end - at)
       await pause('stop-site', 'resume')
-      return [openMs > CONFORM.leaseMs + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`]
+      return [
+        openMs > CONFORM.LEASE_MS + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`,
+      ]
     },
   },
   {
@@ -29,7 +31,7 @@ export const INTERRUPTIONS: Situation[] = [
     async act({ began, worker, pauseFor }) {
       await began('dead-lease-site')
       worker.signal('SIGSTOP')
-      await pauseFor(CONFORM.leaseMs + CONFORM.quarantineMs + 1_000)
+      await pauseFor(CONFORM.LEASE_MS + CONFORM.QUARANTINE_MS + 1_000)
       worker.signal('SIGCONT')
       return []
     },

@@ -2,7 +2,7 @@
 import type { RequestLine, Violation } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
 import type { ReceivedHeaders } from './header-site.ts'
-import { CONFORM } from './settings.ts'
+import { AGENT } from './settings.ts'
 import type { Situation } from './situation.ts'
 
 export type Evidence = {
@@ -35,8 +35,7 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
   for (const { offence, origin, path, because } of evidence.violations)
     if (own.has(origin)) complaints.push(`${path}: ${offence}: ${because}`)
   for (const { path, agent } of requests)
-    if (agent !== CONFORM.agent.userAgent)
-      complaints.push(`${path}: User-Agent was ${agent === '' ? 'missing' : agent}`)
+    if (agent !== AGENT.userAgent) complaints.push(`${path}: User-Agent was ${agent === '' ? 'missing' : agent}`)
   const most = situation.most ?? urls.length
   if (requests.length > most)
     complaints.push(

@@ -1,40 +1,28 @@
 /** Settings of the fleet for conform: short times, so that a lost lease is reassigned within seconds, and small pages. */
 import { isolatedEnv } from '../isolated-env.ts'
 
+export const POOL = 'conform'
+export const AGENT = {
+  name: 'conformbot',
+  userAgent: 'Mozilla/5.0 (compatible; conformbot/1.0; +https://example.com/conformbot)',
+  pool: POOL,
+}
+
 export const CONFORM = {
-  pool: 'conform',
-  delayMs: 200,
-  capMs: 2_000,
-  deadlineMs: 4_000,
-  leaseMs: 5_000,
-  quarantineMs: 500,
-  robotsRetryMs: 1_000,
-  backOffMs: 1_000,
-  pageMaxBytes: 65_536,
-  maxAttempts: 3,
-  permitMaxMs: 12_000,
-  agent: {
-    name: 'conformbot',
-    userAgent: 'Mozilla/5.0 (compatible; conformbot/1.0; +https://example.com/conformbot)',
-    pool: 'conform',
-  },
-} as const
+  DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
+  DEFAULT_DELAY_MS: 200,
+  MAX_DELAY_MS: 2_000,
+  FETCH_DEADLINE_MS: 4_000,
+  LEASE_MS: 5_000,
+  QUARANTINE_MS: 500,
+  ROBOTS_RETRY_MS: 1_000,
+  BACK_OFF_MS: 1_000,
+  PAGE_MAX_BYTES: 65_536,
+  PERMIT_MAX_MS: 12_000,
+  MAX_ATTEMPTS: 3,
+  FETCH_PROCESSES: 0, // supervision has no effect on a worker
+  LOG_LEVEL: 'warn',
+}
 
 export const conformEnv = (env: NodeJS.ProcessEnv, redisUrl: string): NodeJS.ProcessEnv =>
-  isolatedEnv(env, {
-    REDIS_URL: redisUrl,
-    DECORUM_AGENTS: JSON.stringify([CONFORM.agent]),
-    DECORUM_ALLOW_ADDRESSES: '127.0.0.0/8',
-    DEFAULT_DELAY_MS: CONFORM.delayMs,
-    MAX_DELAY_MS: CONFORM.capMs,
-    FETCH_DEADLINE_MS: CONFORM.deadlineMs,
-    LEASE_MS: CONFORM.leaseMs,
-    QUARANTINE_MS: CONFORM.quarantineMs,
-    ROBOTS_RETRY_MS: CONFORM.robotsRetryMs,
-    BACK_OFF_MS: CONFORM.backOffMs,
-    PAGE_MAX_BYTES: CONFORM.pageMaxBytes,
-    PERMIT_MAX_MS: CONFORM.permitMaxMs,
-    MAX_ATTEMPTS: CONFORM.maxAttempts,
-    FETCH_PROCESSES: 0, // supervision has no effect on a worker
-    LOG_LEVEL: 'warn',
-  })
+  isolatedEnv(env, { ...CONFORM, REDIS_URL: redisUrl, DECORUM_AGENTS: JSON.stringify([AGENT]) })

@@ -4,7 +4,7 @@
  */
 import { CUT_BYTES, PLAIN } from './header-site.ts'
 import { INTERRUPTIONS } from './interruptions.ts'
-import { CONFORM } from './settings.ts'
+import { AGENT, CONFORM } from './settings.ts'
 import { at, isEarly, isFetched, isKind, leastOpenMs, of, type Situation, SLACK_MS } from './situation.ts'
 
 export const SITUATIONS: Situation[] = [
@@ -25,8 +25,7 @@ export const SITUATIONS: Situation[] = [
     }),
     judge: (seen) => [
       ...seen.received.flatMap(({ path, headers }) => [
-        headers['user-agent'] !== CONFORM.agent.userAgent &&
-          `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
+        headers['user-agent'] !== AGENT.userAgent && `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
         headers.referer !== undefined && `${path}: a Referer was sent`,
       ]),
       seen.received.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') &&
@@ -113,7 +112,7 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'long',
     means: 'extends its permit while an answer takes longer than the lease, or gives up before that',
-    sites: { site: { pages: [{ dribbleMs: CONFORM.leaseMs + 4_000 }, {}] } },
+    sites: { site: { pages: [{ dribbleMs: CONFORM.LEASE_MS + 4_000 }, {}] } },
     urls: at('/long'),
     most: 2,
     judge: (seen) => [isKind(seen, 'page', 'fetched', 'failed')],
@@ -141,11 +140,11 @@ export const SITUATIONS: Situation[] = [
   {
     name: 'big',
     means: 'reads no more than maxBytes and says that it cut the body',
-    sites: { site: { pages: { bytes: 4 * CONFORM.pageMaxBytes } } },
+    sites: { site: { pages: { bytes: 4 * CONFORM.PAGE_MAX_BYTES } } },
     urls: at('/big'),
     judge: (seen) => {
       const outcome = of(seen, 'page')
-      const isTooMuch = outcome?.kind === 'fetched' && outcome.bytes > CONFORM.pageMaxBytes
+      const isTooMuch = outcome?.kind === 'fetched' && outcome.bytes > CONFORM.PAGE_MAX_BYTES
       return [...isFetched(seen, 'page', { truncated: 'length', attempts: 1 }), isTooMuch && `bytes: ${outcome.bytes}`]
     },
   },

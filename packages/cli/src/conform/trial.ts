@@ -5,7 +5,7 @@ import { aborted } from '@decorum/protocol'
 import type { Site } from '../synthetic-web/index.ts'
 import { complaintsOf, type Evidence } from './judge.ts'
 import { withOwner } from './own-failure.ts'
-import { CONFORM } from './settings.ts'
+import { AGENT, CONFORM } from './settings.ts'
 import type { Situation } from './situation.ts'
 import type { Worker } from './worker.ts'
 import { NotBegunError, openWorld, PATIENCE_MS, type World } from './world.ts'
@@ -40,8 +40,8 @@ export async function tryAll(
   await world.close()
   interrupted.throwIfAborted()
   const { requests, bodies } = await readRecord(record)
-  const { agent, delayMs: minDelayMs, capMs: maxDelayMs, robotsRetryMs } = CONFORM
-  const agents = agentsOf({ agent: agent.name, profile: 'decorum', minDelayMs, maxDelayMs })
+  const { DEFAULT_DELAY_MS: minDelayMs, MAX_DELAY_MS: maxDelayMs, ROBOTS_RETRY_MS: robotsRetryMs } = CONFORM
+  const agents = agentsOf({ agent: AGENT.name, profile: 'decorum', minDelayMs, maxDelayMs })
   const { examples } = judgeRecord({ requests, bodies }, { agents, robotsRetryMs })
   const { outcomes, web, headers, worker } = world
   const evidence: Evidence = {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, messageOf } from '../exit.ts'
-import { CONFORM } from './settings.ts'
+import { POOL } from './settings.ts'
 
 export type Worker = {
   readonly isRunning: boolean
@@ -76,14 +76,12 @@ export async function startWorker(command: string[], url: string): Promise<Worke
 }
 
 async function spawned(command: string[], url: string): Promise<ChildProcess> {
-  const [program = '', ...args] = command.map((text) =>
-    text.replaceAll('{url}', url).replaceAll('{pool}', CONFORM.pool),
-  )
+  const [program = '', ...args] = command.map((text) => text.replaceAll('{url}', url).replaceAll('{pool}', POOL))
   try {
     const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: true, // a separate process group, which is stopped and continued as a whole
-      env: { ...process.env, DECORUM_URL: url, DECORUM_POOL: CONFORM.pool },
+      env: { ...process.env, DECORUM_URL: url, DECORUM_POOL: POOL },
     })
     await once(child, 'spawn')
     return child

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Frontier, openFrontier } from '@decorum/client'
 import { type LedgerWithViews, openLedgerWithViews } from '@decorum/ledger/views'
 import type { Outcome } from '@decorum/protocol'
+import { collect } from '../collect.ts'
 import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
 import { ensureRedis } from '../local-redis/index.ts'
@@ -10,7 +11,7 @@ import { now, type Site, spawnWeb, type WebProcess } from '../synthetic-web/inde
 import { type HeaderSite, openHeaderSite } from './header-site.ts'
 import { ownFailure, patiently, roleTrouble } from './own-failure.ts'
 import { runAll } from './run-all.ts'
-import { CONFORM, conformEnv } from './settings.ts'
+import { AGENT, CONFORM, conformEnv } from './settings.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 export type World = {
@@ -113,7 +114,7 @@ export async function openWorld(
       now,
       pause(site, action = 'pause') {
         const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
-        return patiently(() => ledger.operate(operation, [CONFORM.agent.name]), over)
+        return patiently(() => ledger.operate(operation, [AGENT.name]), over)
       },
       pauseFor: (ms) => sleep(ms),
       killPermits: () => killPermits(fleet, trouble.expect),
@@ -135,7 +136,7 @@ async function openSites(sites: Site[], record: string): Promise<WebProcess> {
 }
 
 const ledgerOn = (redis: string) => (): Promise<LedgerWithViews> =>
-  openLedgerWithViews({ redis, partitions: 1, leaseMs: CONFORM.leaseMs, quarantineMs: CONFORM.quarantineMs })
+  openLedgerWithViews({ redis, partitions: 1, leaseMs: CONFORM.LEASE_MS, quarantineMs: CONFORM.QUARANTINE_MS })
 
 async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise<void> {
   const [permits] = fleet.of('permits')
@@ -146,14 +147,12 @@ async function killPermits(fleet: Fleet, expect: (pid: number) => void): Promise
   for (const until = Date.now() + 30_000; permits?.restarts === 0 && Date.now() < until;) await sleep(50)
 }
 
-async function readOutcomes(frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> {
-  for await (const { outcome, ack } of frontier.outcomes({ group: 'conform' })) {
-    outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
-    await ack().catch(() => undefined) // a failed acknowledgement is not the worker's fault
-  }
-}
+const readOutcomes = (frontier: Frontier, outcomes: Map<string, Outcome[]>): Promise<void> =>
+  collect(frontier.outcomes({ group: 'conform' }), async (some) => {
+    for (const outcome of some) outcomes.set(outcome.id, [...(outcomes.get(outcome.id) ?? []), outcome])
+  })
 
 async function isHeld(ledger: LedgerWithViews, origin: string): Promise<boolean> {
-  const { lanes } = await ledger.viewOrigin(origin, [CONFORM.agent.name])
+  const { lanes } = await ledger.viewOrigin(origin, [AGENT.name])
   return lanes.some(({ state }) => state === 'in-flight')
 }

@@ -19,7 +19,7 @@ import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { outcomesIn } from './outcome-file.ts'
 import { runCrawl } from './run.ts'
-import { type Ending, isAllRefused, NO_PAGES, placeOfPages, printSummary, summaryOf } from './summary.ts'
+import { isAllRefused, NO_PAGES, placeOfPages, printSummary, type SummaryInput, summaryOf } from './summary.ts'
 import { type Counts, Tally } from './tally.ts'
 
 export type CrawlOptions = {
@@ -85,9 +85,9 @@ export async function crawlCommand(
     }
     display.stop()
     const ms = performance.now() - started
-    await summarize({ ending, folder, pages, tally, local, options, ms, fetched: tally.fetched - before }, display)
-    if (ending !== 'finished') return STOPPED
     const { counts } = tally
+    await summarize({ ending, counts, fetched: tally.fetched - before, ms }, folder, pages, local, display, options)
+    if (ending !== 'finished') return STOPPED
     const list = file ?? folder.list
     if (counts.total === 0) throw emptyList(list)
     if (!isAllRefused(counts)) return DONE
@@ -163,20 +163,13 @@ async function start(
   return local
 }
 
-type Finished = {
-  ending: Ending
-  folder: OutFolder
-  pages: string
-  tally: Tally
-  local: LocalFleet
-  options: CrawlOptions
-  ms: number
-  fetched: number
-}
-
 async function summarize(
-  { ending, folder, pages, tally, local, options, ms, fetched }: Finished,
+  run: Pick<SummaryInput, 'ending' | 'counts' | 'fetched' | 'ms'>,
+  folder: OutFolder,
+  pages: string,
+  local: LocalFleet,
   { printer }: Display,
+  options: CrawlOptions,
 ): Promise<void> {
   const { kind, dir } = local.redis
   // whether other commands use the same embedded Redis
@@ -184,10 +177,7 @@ async function summarize(
   const goesOn = isShared ? '; the running fleet continues it' : ''
   const place = (path: string): string => relative('', path) || '.'
   const summary = summaryOf({
-    ending,
-    counts: tally.counts,
-    fetched,
-    ms,
+    ...run,
     outcomes: place(folder.outcomes),
     ...(options.archive ? placeOfPages(local.settings, place(pages)) : NO_PAGES),
     stored: dir === undefined ? `stored in Redis at ${folder.note.redis ?? ''}` : `stored in ${place(dir)}${goesOn}`,

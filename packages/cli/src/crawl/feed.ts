@@ -4,7 +4,7 @@ import type { Candidate } from '@decorum/client'
 import { defined } from '@decorum/runtime/defined'
 import { AppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
-import type { LinesWithoutScheme } from '../without-scheme.ts'
+import type { UnusableLines } from '../unusable-lines.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { OutFolder } from './out-folder.ts'
 import type { Tally } from './tally.ts'
@@ -21,7 +21,7 @@ export async function* candidatesOf(
   leftovers: Leftovers,
   expireMinutes: number | undefined,
   stop: AbortSignal,
-  withoutScheme: LinesWithoutScheme,
+  unusable: UnusableLines,
 ): AsyncGenerator<Candidate> {
   const { agent } = folder.note
   const wanted = (): Pick<Candidate, 'agent' | 'expiresAt'> =>
@@ -33,7 +33,7 @@ export async function* candidatesOf(
   for await (const line of linesOf(await listOf(folder, input))) {
     if (stop.aborted) return
     const { number, text } = line
-    withoutScheme.add(line)
+    unusable.check(line)
     tally.expect(number, text)
     const id = tally.idOf(number)
     if (!tally.hasOutcome(number) && !leftovers.has(id)) yield { url: text, id, ...wanted() }

@@ -72,9 +72,11 @@ export type OutFolderRequest = {
 /** @throws UsageError when the folder contains another unfinished crawl, or none to resume */
 export async function openOutFolder(requested: OutFolderRequest): Promise<OutFolder> {
   const request = { ...requested, redis: requested.redis === undefined ? undefined : withoutLogin(requested.redis) }
-  const dir = await safeFolder(resolve(request.out)).catch((error: unknown) => {
+  const unusable = (error: unknown): never => {
+    if (error instanceof UsageError) throw error
     throw new UsageError(`${request.out} cannot be used for --out: ${messageOf(error)}`)
-  })
+  }
+  const dir = await safeFolder(resolve(request.out)).catch(unusable)
   const path = join(dir, 'crawl.json')
   const before = await readNote(path)
   const unfinished = before !== undefined && before.finishedAt === undefined
@@ -92,8 +94,7 @@ export async function openOutFolder(requested: OutFolderRequest): Promise<OutFol
     await makeFolder(dir)
     return folder(dir, await started(request, request.file), before)
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${dir} cannot be used for --out: ${messageOf(error)}`)
+    return unusable(error)
   }
 }
 

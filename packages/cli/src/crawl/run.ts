@@ -13,7 +13,7 @@ import { collect } from '../collect.ts'
 import { CommandError, messageOf } from '../exit.ts'
 import { linesOf } from '../lines.ts'
 import type { LocalFleet } from '../local-fleet.ts'
-import { LinesWithoutScheme } from '../without-scheme.ts'
+import { UnusableLines } from '../unusable-lines.ts'
 import type { Display } from './display.ts'
 import { candidatesOf } from './feed.ts'
 import { type Leftovers, leftoversOf, NO_LEFTOVERS } from './leftovers.ts'
@@ -147,10 +147,10 @@ const groupOf = ({ note }: OutFolder): string => `crawl-${note.run}`
 async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop: AbortSignal): Promise<void> {
   try {
     const { folder, input, tally, limits, display } = crawl
-    const withoutScheme = new LinesWithoutScheme()
-    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, withoutScheme))
-    const hint = withoutScheme.sentence()
-    if (hint !== undefined) display.printer.printLine('no-scheme', hint)
+    const unusable = new UnusableLines()
+    await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, unusable))
+    const hint = unusable.sentence()
+    if (hint !== undefined) display.printer.printLine('unusable-lines', hint)
   } catch (error) {
     if (!stop.aborted) throw error
   }

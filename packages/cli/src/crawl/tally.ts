@@ -190,7 +190,8 @@ export class Tally {
   }
 }
 
-function reasonOf(outcome: Outcome): string | undefined {
+/** Further detail of an outcome's kind. */
+export function reasonOf(outcome: Outcome): string | undefined {
   switch (outcome.kind) {
     case 'fetched':
       return String(outcome.status)

@@ -18,7 +18,7 @@ import { printJson } from '../terminal.ts'
 import { type CrawlEnd, crawlAll, lateOutcomes } from './crawl.ts'
 import { kindTable } from './kind-table.ts'
 import { type Screen, screenOn } from './screen.ts'
-import { DEMO, demoEnv } from './settings.ts'
+import { DEMO, demoEnv, FETCHERS, GATEWAYS, LIMIT_MS } from './settings.ts'
 import { DEMO_AGENTS, demoSites, demoUrls, kindOf } from './sites.ts'
 
 export type DemoOptions = {
@@ -70,7 +70,7 @@ async function recordFolder(keep: string | undefined): Promise<string> {
 
 /** Redis, the fleet, the crawl; all ended when it resolves, and the record complete. */
 async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal): Promise<CrawlEnd> {
-  const urls = demoUrls(web.origins)
+  const candidates = demoUrls(web.origins)
   const addresses = Object.values(web.origins).map((origin) => new URL(origin))
   screen.fact(
     'sites',
@@ -84,8 +84,8 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     const troubles: string[] = []
     const fleet = await startFleet({
       env: demoEnv(process.env, redis.url),
-      gateways: DEMO.gateways,
-      fetchers: DEMO.fetchers,
+      gateways: GATEWAYS,
+      fetchers: FETCHERS,
       onEvent: (event) => {
         if (event.kind === 'died') troubles.push(`${event.name} ended (${event.how})`)
         else if (event.kind === 'line' && event.line.level >= 40 && !event.starting)
@@ -95,25 +95,26 @@ async function crawlTheWeb(web: WebProcess, screen: Screen, signal: AbortSignal)
     try {
       screen.fact(
         'fleet',
-        `${DEMO.gateways} gateways and ${DEMO.fetchers} fetchers, each a process; ready in ${((performance.now() - started) / 1_000).toFixed(1)} s`,
+        `${GATEWAYS} gateways and ${FETCHERS} fetchers, each a process; ready in ${((performance.now() - started) / 1_000).toFixed(1)} s`,
       )
       screen.fact('agents', DEMO_AGENTS.map(({ name }) => name).join(', '))
       screen.fact(
         'manners',
-        `${DEMO.delayMs} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.capMs / 1_000} s`,
+        `${DEMO.DEFAULT_DELAY_MS} ms of silence after each answer, or the site's crawl-delay, at most ${DEMO.MAX_DELAY_MS / 1_000} s`,
       )
-      screen.fact('candidates', `${urls.length} URLs, some forbidden, some unreachable, some no URLs at all`)
+      screen.fact('candidates', `${candidates.length} URLs, some forbidden, some unreachable, some no URLs at all`)
       screen.line()
       const crawled = await crawlAll({
         redisUrl: redis.url,
-        urls,
-        limitMs: DEMO.limitMs,
+        urls: candidates,
+        limitMs: LIMIT_MS,
         signal,
-        onProgress: (done, all, waiting) => screen.progress(done, all, waitingFor(web, waiting())),
+        onProgress: ({ outcomes, urls, targets }, waiting) =>
+          screen.progress(outcomes, urls + targets, waitingFor(web, waiting())),
       })
       screen.settle()
-      await fleet.stop(DEMO.leaseMs)
-      if (!signal.aborted) crawled.tally.wrong.push(...(await lateOutcomes(redis.url)))
+      await fleet.stop(DEMO.LEASE_MS)
+      if (!signal.aborted) crawled.sums.wrong.push(...(await lateOutcomes(redis.url)))
       for (const trouble of new Set(troubles)) screen.line(`  ${printable(trouble)}`)
       return crawled
     } finally {
@@ -137,12 +138,12 @@ function waitingFor(web: WebProcess, urls: string[]): string {
 async function auditOf(folder: string): Promise<Report> {
   const agents = loadAgents({
     agents: JSON.stringify(DEMO_AGENTS),
-    defaultDelayMs: DEMO.delayMs,
-    maxDelayMs: DEMO.capMs,
+    defaultDelayMs: DEMO.DEFAULT_DELAY_MS,
+    maxDelayMs: DEMO.MAX_DELAY_MS,
   })
   return judgeRecord(await readLogs([join(folder, 'visits.ndjson')]), {
-    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.delayMs, maxDelayMs: DEMO.capMs }),
-    robotsRetryMs: DEMO.robotsRetryMs,
+    agents: agentsOf({ agents, profile: 'decorum', minDelayMs: DEMO.DEFAULT_DELAY_MS, maxDelayMs: DEMO.MAX_DELAY_MS }),
+    robotsRetryMs: DEMO.ROBOTS_RETRY_MS,
   })
 }
 
@@ -158,23 +159,20 @@ type Ending = {
 
 /** Tables, a last sentence, the exit code. */
 function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): typeof DONE | typeof FAILED {
-  const { tally, unanswered } = crawled
-  const sum = tally.urls + tally.targets
-  const complaints = printableAll([...tally.wrong, ...unanswered.map((url) => `${url}: no outcome`)])
-  const clean = report.total === 0 && complaints.length === 0 && tally.outcomes === sum
+  const { urls, targets, outcomes, byKind, wrong } = crawled.sums
+  const sum = urls + targets
+  const complaints = printableAll([...wrong, ...crawled.unanswered.map((url) => `${url}: no outcome`)])
+  const clean = report.total === 0 && complaints.length === 0 && outcomes === sum
   if (options.json) {
-    const { urls, targets, outcomes, byKind } = tally
     printJson({ clean, seconds, urls, targets, outcomes, byKind, complaints, audit: report }, 2)
     return clean ? DONE : FAILED
   }
   screen.line()
   screen.line(kindTable(report, web.origins))
   screen.line(styleText('bold', 'What became of the URLs'))
-  for (const [kind, count] of Object.entries(tally.byKind).toSorted(([, a], [, b]) => b - a))
+  for (const [kind, count] of Object.entries(byKind).toSorted(([, a], [, b]) => b - a))
     screen.line(`  ${String(count).padStart(4)}  ${kind}`)
-  screen.line(
-    `  ${String(tally.outcomes).padStart(4)}  outcomes, for ${tally.urls} URLs and ${tally.targets} redirect targets`,
-  )
+  screen.line(`  ${String(outcomes).padStart(4)}  outcomes, for ${urls} URLs and ${targets} redirect targets`)
   for (const complaint of complaints) screen.line(styleText('red', `  ✗ ${complaint}`))
   screen.line()
   screen.line(styleText('bold', 'The audit: what the sites recorded, and nothing else'))
@@ -182,7 +180,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   screen.line(textReport(report, { lanes: 5, printable }))
   screen.line(
     clean
-      ? `${tally.urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`
+      ? `${urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`
       : styleText(
           'red',
           `Something is wrong: ${report.total} violations, ${complaints.length} URLs without the outcome to be expected. ${seconds.toFixed(0)} s.`,
@@ -190,7 +188,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   )
   if (options.keep !== undefined) {
     const typed = `decorum audit ${join(folder, 'visits.ndjson')} --agents ${join(folder, 'agents.json')}`
-    screen.line(`The record is kept; to judge it again: ${typed} --robots-retry-ms ${DEMO.robotsRetryMs}`)
+    screen.line(`The record is kept; to judge it again: ${typed} --robots-retry-ms ${DEMO.ROBOTS_RETRY_MS}`)
   }
   return clean ? DONE : FAILED
 }

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFrontier } from '@decorum/client'
 import { defined } from '@decorum/runtime/defined'
+import { collect } from '../collect.ts'
 import type { DemoUrl } from './sites.ts'
-import { demoTally, idOf, type Tally } from './tally.ts'
+import { demoTally, type DemoSums } from './tally.ts'
 
 export type CrawlOptions = {
   redisUrl: string
@@ -11,11 +12,11 @@ export type CrawlOptions = {
   limitMs: number
   /** ends the wait early */
   signal: AbortSignal
-  onProgress: (done: number, all: number, waiting: () => string[]) => void
+  onProgress: (sums: DemoSums, waiting: () => string[]) => void
 }
 
 export type CrawlEnd = {
-  tally: Tally
+  sums: DemoSums
   /** URLs without an outcome when the time was over */
   unanswered: string[]
 }
@@ -28,21 +29,21 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const state = demoTally(urls)
   const frontier = await openFrontier({ redis: redisUrl })
   const end = new AbortController()
-  const collect = async (): Promise<void> => {
+  const read = async (): Promise<void> => {
     for await (const { outcome, ack } of frontier.outcomes({ group: 'demo' })) {
       state.record(outcome)
       await ack()
       if (state.complete) end.abort()
     }
   }
-  const collecting = collect().finally(() => end.abort())
+  const collecting = read().finally(() => end.abort())
   collecting.catch(() => undefined) // heard below
-  const show = (): void => onProgress(state.tally.outcomes, urls.length + state.tally.targets, state.waiting)
+  const show = (): void => onProgress(state.sums, state.waiting)
   const ticker = setInterval(show, PROGRESS_MS)
   try {
     await frontier.enqueue(
       urls.map(({ url, agent, lifeMs }, n) => ({
-        id: idOf(n),
+        id: state.idOf(n),
         url,
         agent,
         ...defined({ expiresAt: lifeMs && Date.now() + lifeMs }),
@@ -55,7 +56,7 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
     await frontier.close()
   }
   await collecting
-  return { tally: state.tally, unanswered: state.waiting() }
+  return { sums: state.sums, unanswered: state.waiting() }
 }
 
 /** Outcomes that came after the end: a second one for any URL would be a broken promise. */
@@ -63,10 +64,9 @@ export async function lateOutcomes(redisUrl: string): Promise<string[]> {
   const frontier = await openFrontier({ redis: redisUrl })
   try {
     const late: string[] = []
-    for await (const { outcome, ack } of frontier.outcomes({ group: 'demo', wait: false })) {
-      late.push(`${outcome.url}: a second outcome (${outcome.kind})`)
-      await ack()
-    }
+    await collect(frontier.outcomes({ group: 'demo', wait: false }), async (outcomes) => {
+      late.push(...outcomes.map(({ url, kind }) => `${url}: a second outcome (${kind})`))
+    })
     return late
   } finally {
     await frontier.close()

@@ -1,5 +1,6 @@
 /** URLs in, outcomes out: which of the demo's candidates have their outcome, and whether it is the expected one. */
 import type { Outcome, OutcomeKind } from '@decorum/protocol'
+import { reasonOf, Tally } from '../crawl/tally.ts'
 import type { DemoUrl } from './sites.ts'
 
 /** What redirects of the demo lead to. */
@@ -9,7 +10,7 @@ const TARGETS: Record<string, OutcomeKind> = {
   '/landing': 'fetched',
 }
 
-export type Tally = {
+export type DemoSums = {
   urls: number
   /** redirect targets, candidates of their own */
   targets: number
@@ -19,52 +20,37 @@ export type Tally = {
   wrong: string[]
 }
 
-export function demoTally(urls: DemoUrl[]): {
-  record(outcome: Outcome): void
-  readonly tally: Tally
-  readonly complete: boolean
-  /** URLs that still wait */
-  waiting(): string[]
-} {
-  const expected = new Map<string, { url: string; expect: OutcomeKind | undefined }>(
-    urls.map(({ url, expect }, n) => [idOf(n), { url, expect }]),
-  )
-  /** a target's outcome may come before its redirect's */
-  const early = new Map<string, Outcome>()
-  const done = new Set<string>()
-  const tally: Tally = { urls: urls.length, targets: 0, outcomes: 0, byKind: {}, wrong: [] }
-  const record = (outcome: Outcome): void => {
-    const { id, kind, url } = outcome
-    const known = expected.get(id)
-    if (done.has(id) || early.has(id)) return void tally.wrong.push(`${url}: a second outcome (${kind})`)
-    if (!known) return void early.set(id, outcome)
-    done.add(id)
-    tally.outcomes++
-    const name = nameOf(outcome)
-    tally.byKind[name] = (tally.byKind[name] ?? 0) + 1
-    if (known.expect !== undefined && kind !== known.expect)
-      tally.wrong.push(`${url}: ${name}, where ${known.expect} was to be expected`)
-    if (outcome.kind !== 'redirected') return
-    expected.set(outcome.candidate, { url: outcome.to, expect: TARGETS[new URL(outcome.to).pathname] })
-    tally.targets++
-    const target = early.get(outcome.candidate)
-    early.delete(outcome.candidate)
-    if (target) record(target)
-  }
+export function demoTally(urls: DemoUrl[]) {
+  const tally = new Tally('demo')
+  for (const [n, { url }] of urls.entries()) tally.expect(n + 1, url)
+  const byKind: Record<string, number> = {}
+  const wrong: string[] = []
   return {
-    record,
-    tally,
-    get complete() {
-      return done.size === expected.size
+    /** The id under which the n-th URL is enqueued. */
+    idOf: (n: number): string => tally.idOf(n + 1),
+    record(outcome: Outcome): void {
+      const { id, kind, url } = outcome
+      if (tally.record(outcome) !== 'new') return void wrong.push(`${url}: a second outcome (${kind})`)
+      const name = nameOf(outcome)
+      byKind[name] = (byKind[name] ?? 0) + 1
+      const line = tally.lineOf(id) ?? 0
+      const expect = id === tally.idOf(line) ? urls[line - 1]?.expect : TARGETS[new URL(url).pathname]
+      if (expect !== undefined && kind !== expect) wrong.push(`${url}: ${name}, where ${expect} was to be expected`)
     },
-    waiting: () => [...expected].flatMap(([id, { url }]) => (done.has(id) ? [] : [url])),
+    get sums(): DemoSums {
+      const { total, done } = tally.counts
+      return { urls: urls.length, targets: total - urls.length, outcomes: done, byKind, wrong }
+    },
+    get complete(): boolean {
+      return tally.left === 0
+    },
+    /** URLs that still wait. */
+    waiting: (): string[] =>
+      [...urls.filter((_, n) => !tally.hasOutcome(n + 1)), ...tally.waitingTargets()].map(({ url }) => url),
   }
 }
 
-/** The id under which the n-th URL is enqueued. */
-export const idOf = (n: number): string => `demo-${n + 1}`
-
 function nameOf(outcome: Outcome): string {
-  if (outcome.kind === 'fetched') return outcome.status === 200 ? 'fetched' : `fetched: ${outcome.status}`
-  return 'reason' in outcome ? `${outcome.kind}: ${outcome.reason}` : outcome.kind
+  const reason = reasonOf(outcome)
+  return reason === undefined || reason === '200' ? outcome.kind : `${outcome.kind}: ${reason}`
 }

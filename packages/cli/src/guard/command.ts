@@ -10,7 +10,7 @@ import { http } from '@decorum/runtime/node-http'
 import { agreedEnv } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
-import { openLocalFleet } from '../local-fleet.ts'
+import { makeDataFolder, openLocalFleet } from '../local-fleet.ts'
 import { dataFolder } from '../local-redis/index.ts'
 import { printerOf, troubleReporter } from '../say.ts'
 import { readCliSettings, whatIsOpened } from '../settings.ts'
@@ -38,6 +38,8 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   const umask = process.umask(0o077)
   const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
   agentNamed(settings.agents, options.agent) // throws if the agent is unknown
+  const folder = dataFolder(env)
+  if (settings.redisUrl === undefined) await makeDataFolder(folder)
   const inspects = options.inspect !== false && !options.tunnels
   // With --json, each message is a line of JSON, also on stderr.
   const printer = printerOf(options.json, (value) => warn(jsonLine(value).trimEnd()), 'decorum: ')
@@ -49,7 +51,7 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
       PROXY_CA: inspects ? env.PROXY_CA || 'memory' : '',
       PROXY_HOSTS: options.hosts ?? env.PROXY_HOSTS ?? '',
     },
-    dataDir: join(dataFolder(env), 'redis'),
+    dataDir: join(folder, 'redis'),
     whenTaken: 'join',
     fleet,
     onEvent: troubleReporter(printer),
@@ -61,8 +63,9 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
     for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
     const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : undefined
     const guarded = guardedEnv(env, proxy.port, loginOf(options.agent, options.crawl))
-    const code = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
+    const { code, hasRun } = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
     await trust?.remove()
+    if (!hasRun) return code
     const counts = await textOf(proxy.port, '/v1/counts').then(
       (answered) => JSON.parse(answered) as ProxyCounts,
       (error: Error) => error,

@@ -13,9 +13,13 @@ const BY_SIGNAL = 128
 
 /**
  * @param umask  that the operator had set
- * @returns its exit code; if a signal ended it, the exit code that a shell would give
+ * @returns its exit code, or the one that a shell would give: for the signal that ended it, and for a command that cannot be run
  */
-export function runGuarded([program = '', ...args]: string[], env: NodeJS.ProcessEnv, umask: number): Promise<number> {
+export function runGuarded(
+  [program = '', ...args]: string[],
+  env: NodeJS.ProcessEnv,
+  umask: number,
+): Promise<{ code: number; hasRun: boolean }> {
   return new Promise((resolve) => {
     let child: ChildProcess | undefined
     const pass = (signal: NodeJS.Signals): void => {
@@ -29,10 +33,10 @@ export function runGuarded([program = '', ...args]: string[], env: NodeJS.Proces
     // However this process ends, without the proxy every request of the command would fail
     const endCommand = (): void => void child?.kill('SIGTERM')
     process.once('exit', endCommand)
-    const end = (code: number): void => {
+    const end = (code: number, hasRun = true): void => {
       process.off('exit', endCommand)
       for (const signal of SIGNALS) process.off(signal, pass)
-      resolve(code)
+      resolve({ code, hasRun })
     }
     const own = process.umask(umask)
     const started = spawn(program, args, { stdio: 'inherit', env })
@@ -40,8 +44,9 @@ export function runGuarded([program = '', ...args]: string[], env: NodeJS.Proces
     child = started
     started.once('error', (error: NodeJS.ErrnoException) => {
       if (started.pid !== undefined) return // a signal could not be sent
-      warn(`decorum guard: ${program} cannot be run: ${messageOf(error)}`)
-      end(error.code === 'ENOENT' ? NOT_FOUND : NOT_RUN)
+      const isMissing = error.code === 'ENOENT'
+      warn(`decorum: ${isMissing ? `there is no command ${program}` : `${program} cannot be run: ${messageOf(error)}`}`)
+      end(isMissing ? NOT_FOUND : NOT_RUN, false)
     })
     started.once('exit', (code, signal) => end(code ?? BY_SIGNAL + (signal === null ? 0 : constants.signals[signal])))
   })

@@ -11,20 +11,21 @@ const FEW_SITES = 10
 const MOST_REFUSED = 10
 
 export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
+  if (all.requests === 0)
+    return '0 requests: the command sent nothing through the proxy, and what it sent elsewhere was not paced'
   const why = Object.entries(refusals).map(([type, count]) => `${count} ${printable(type)}`)
-  const first = `${all.requests} requests: ${all.held} held${seconds(all)}, ${all.refused} refused${
-    why.length > 0 ? ` (${why.join(', ')})` : ''
-  }, ${all.sent} sent${all.tunnels > 0 ? `, of these ${all.tunnels} tunnels, in which nothing was judged` : ''}`
-  if (all.requests === 0 && all.tunnels === 0)
-    return `${first}; the command sent nothing through the proxy, and what it sent elsewhere was not paced`
+  const tunnels = all.tunnels > 0 ? ` (${all.tunnels} of them tunnels, in which nothing was judged)` : ''
+  const first = `${all.requests} requests: ${line(all, tunnels, why.length > 0 ? ` (${why.join(', ')})` : '')}`
   const known = Object.entries(sites)
   const shown =
     known.length <= FEW_SITES ? known : known.filter(([, { refused, sent }]) => refused > sent).slice(0, MOST_REFUSED)
   return [first, ...shown.map(([site, counts]) => `  ${printable(site)}: ${line(counts)}`)].join('\n')
 }
 
-const line = (counts: Counts): string =>
-  `${counts.held} held${seconds(counts)}, ${counts.refused} refused, ${counts.sent} sent`
-
-const seconds = ({ held, heldMs }: Counts): string =>
-  held === 0 ? '' : ` for ${(heldMs / held / 1_000).toFixed(1)} s each`
+/** The ends of the requests, whose sum is their number, and how many of them waited before that. */
+function line({ requests, held, heldMs, sent, refused }: Counts, ofSent = '', ofRefused = ''): string {
+  const others = requests - sent - refused
+  const rest = others > 0 ? `, ${others} answered with the stored robots.txt or ended by the command` : ''
+  const waits = held === 0 ? '' : `; ${held} waited, ${(heldMs / held / 1_000).toFixed(1)} s each on average`
+  return `${sent} sent${ofSent}, ${refused} refused${ofRefused}${rest}${waits}`
+}

@@ -11,8 +11,6 @@ import { cacheFolder } from './cache-folder.ts'
 
 const run = promisify(execFile)
 
-/** When the package's own list of dependencies cannot be read. */
-const USUAL_LIBRARIES = ['libjemalloc2', 'liblzf1', 'libatomic1']
 /** Dependencies that are on every system, or only needed to run as a service. Another libc than the system's would break. */
 const NEVER_UNPACKED = /^(libc6|libgcc-s1|libstdc\+\+6|adduser|lsb-base|sysvinit-utils|init-system-helpers)$/
 const SERVER = join('usr', 'bin', 'redis-server')
@@ -103,10 +101,9 @@ const OWN_FOLDERS = [join('lists', 'partial'), join('cache', 'archives', 'partia
 
 async function packageNames(own: string[], cwd: string): Promise<string[]> {
   const names = ['redis-server', 'redis-tools']
-  const { stdout } = await apt('apt-cache', [...own, 'depends', ...names], { cwd }).catch(() => ({ stdout: '' }))
+  const { stdout } = await apt('apt-cache', [...own, 'depends', ...names], { cwd })
   const depends = [...stdout.matchAll(/^ +Depends: ([a-z0-9][a-z0-9.+-]*)$/gm)].map((match) => match[1] ?? '')
-  const libraries = depends.filter((name) => !NEVER_UNPACKED.test(name))
-  return [...new Set([...names, ...(libraries.length > 0 ? libraries : USUAL_LIBRARIES)])]
+  return [...new Set([...names, ...depends.filter((name) => !NEVER_UNPACKED.test(name))])]
 }
 
 async function unpacked(home: string): Promise<UnpackedRedis | undefined> {

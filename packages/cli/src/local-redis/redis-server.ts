@@ -1,13 +1,13 @@
 /** A Redis for the commands: the one that REDIS_URL names, else an embedded one that runs as long as it is used. */
 import { mkdtemp, readdir, realpath } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fleetAt } from '@decorum/client/fleet-here'
 import { announceNew, linkTo } from '@decorum/ledger'
-import { placeName, type RedisPlace, readRedisAddress, redisPlaces, withoutLogin } from '@decorum/protocol'
+import { withoutLogin } from '@decorum/protocol'
 import { defined } from '@decorum/runtime/defined'
 import { CommandError, messageOf } from '../exit.ts'
+import { withRedis } from '../with-redis.ts'
 import { folderTaken, keepRedis } from './keep-redis.ts'
 import { privateFolder } from './make-folder.ts'
 import { underLock, writeFleet } from './meeting-place.ts'
@@ -32,17 +32,15 @@ export type Meeting = {
   whenTaken: 'join' | 'refuse'
 }
 
-const CONNECT_MS = 5_000
-
 /**
  * A Redis that answers: the given URL; else the one of the fleet that runs for this user; else a server from PATH, from the
  * cache folder, from the distribution's package (see `findRedis`), listening on loopback only, with a password.
- * @throws  CommandError
+ * @throws  CommandError · LedgerUnavailableError when the given one does not answer
  */
 export async function ensureRedis(options: EnsureRedisOptions): Promise<RunningRedis> {
   const { url, meeting, log } = options
   if (url) {
-    await answers(url)
+    await withRedis(async () => undefined, url)
     return { url, place: withoutLogin(url), kind: 'given', isShared: async () => true, stop: async () => {} }
   }
   const binary = await findRedis(log)
@@ -83,33 +81,4 @@ async function dataFolder(kept: string | undefined): Promise<string> {
   } catch (error) {
     throw new CommandError(`the data folder of the embedded Redis cannot be made: ${messageOf(error)}`)
   }
-}
-
-/** Checks that something accepts connections at REDIS_URL, for a cluster at one node at least; the ledger checks what it is. */
-async function answers(url: string): Promise<void> {
-  const refusals: string[] = []
-  for (const place of placesOf(url)) {
-    const why = await refusalOf(place)
-    if (why === undefined) return
-    refusals.push(`${placeName(place)}, where no Redis answers (${why})`)
-  }
-  throw new CommandError(`REDIS_URL names ${refusals.join(', and ')}: start it, or unset REDIS_URL to have one started`)
-}
-
-function placesOf(url: string): RedisPlace[] {
-  try {
-    return redisPlaces(readRedisAddress(url))
-  } catch (error) {
-    throw new CommandError(`REDIS_URL is not of the form redis://host:6379 (or rediss:// for TLS): ${messageOf(error)}`)
-  }
-}
-
-async function refusalOf(place: RedisPlace): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(place, () => resolve(undefined))
-    socket.setTimeout(CONNECT_MS, () => resolve(`no answer in ${CONNECT_MS / 1000} s`))
-    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    socket.on('connect', () => socket.destroy())
-    socket.on('timeout', () => socket.destroy())
-  })
 }

@@ -9,7 +9,8 @@ export const processes = {
     schema: textThat(readRedisAddress, 'a Redis address such as redis://127.0.0.1:6379 is needed'),
     means:
       "The fleet's Redis: redis://, rediss:// for TLS, sentinel:// or unix://; several nodes of a cluster separated by commas, or ?cluster behind one name ([all forms](cluster.md)).",
-    reason: 'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback; a role needs it.',
+    reason:
+      'Without it `decorum up`, `crawl` and `demo` start a Redis of their own on loopback, and a role joins the fleet of its user on this machine, if one runs.',
     roles: ROLES,
   },
   HOST: {
