@@ -115,12 +115,11 @@ function laneRow({ agent, why, delay, due, head, tries, waiting }: DescribedLane
     agent,
     stateChip(why.state),
     why.sentence,
-    delay === undefined ? '–' : delaySentence(delay, origin, length),
+    delay && delaySentence(delay, origin, length),
     dueIn({ due }, why, origin.now),
     count(waiting),
-    head === undefined
-      ? '–'
-      : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` ${chip('high', '')}`}${tries > 0 && html`<small>${some(tries, 'try', 'tries')} made</small>`}`,
+    head &&
+      html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` ${chip('high', '')}`}${tries > 0 && html`<small>${some(tries, 'try', 'tries')} made</small>`}`,
   ]
 }
 
@@ -129,9 +128,9 @@ function detail({ delayMs, dropped }: Operation): string {
   return dropped === undefined ? '' : `: ${some(dropped, 'URL')}`
 }
 
-function until({ action, until: end }: Operation): string {
+function until({ action, until: end }: Operation): string | undefined {
   if (end !== undefined) return day(end)
-  return action === 'pause' || action === 'block' ? 'somebody ends it' : '–'
+  return action === 'pause' || action === 'block' ? 'somebody ends it' : undefined
 }
 
 function checkForm({ origin, agents, requested }: OriginPageFacts): Html {

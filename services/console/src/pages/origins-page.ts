@@ -14,7 +14,7 @@ import { table } from './table.ts'
 export type OriginsRequest = Record<string, string>
 
 const SORTS = [
-  ['', 'as it is found fastest'],
+  ['', 'any'],
   ['soonest', 'due soonest'],
   ['latest', 'due latest'],
   ['in-flight', 'in flight'],
@@ -43,8 +43,8 @@ function found({ origins, looked, complete, next }: OriginList, requested: Origi
       stateChip(state),
       first?.why.sentence ?? (closed === undefined ? 'no URL waits' : `no URL waits; ${closed.reason}`),
       robots,
-      backOff === undefined ? '–' : length(backOff.until - now),
-      first === undefined ? '–' : dueIn(first, first.why, now),
+      backOff && length(backOff.until - now),
+      first && dueIn(first, first.why, now),
       count(lanes.reduce((n, lane) => n + lane.waiting, 0)),
     ]
   })

@@ -4,16 +4,18 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { Problem, read, readBySchemas } from '@decorum/runtime/http-api'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyError, FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { viewConfiguration, viewFleet } from '../api/fleet.ts'
 import { defaultBy } from '../api/mount.ts'
 import { ForgetQuery, HISTORY_MINUTES, HistoryQuery, StopBody } from '../api/questions.ts'
 import { forget } from '../api/readers.ts'
+import { problemOf } from '../api/parts.ts'
 import { changeStops, listStops } from '../api/stops.ts'
 import { readersOfOthers } from '../watch/crawl-readers.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
+import { capital } from '../words.ts'
 import { Form, frameOf, type PageParts, type PageRequest, type PageScope, READ, WRITE } from './answer-page.ts'
 import { configurationPage } from './configuration-page.ts'
 import { addCrawls } from './crawls.ts'
@@ -22,9 +24,11 @@ import { fleetPage } from './fleet-page.ts'
 import { done, notConfirmed, notDone, readWhyAndWho } from './forms.ts'
 import { hoursPage } from './hours-page.ts'
 import type { Html } from './html.ts'
+import { layout } from './layout.ts'
 import { addLogin } from './login.ts'
 import { addOrigins } from './origins.ts'
 import { overviewPage } from './overview-page.ts'
+import { banner } from './parts.ts'
 import { readerOf, readersPage } from './readers-page.ts'
 import { siteOwnersPage } from './site-owners-page.ts'
 import { stopRequestOf, stopsPage } from './stops-page.ts'
@@ -40,7 +44,14 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
     { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
     (_request, body, parsed) => parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
   )
-  scope.addHook('preHandler', async (_request, reply) => void reply.type('text/html; charset=utf-8'))
+  scope.addHook('preHandler', async (_request, reply) => void reply.type(HTML))
+  scope.setErrorHandler<FastifyError>(async (error, request, reply) => {
+    const problem = problemOf(error)
+    if (problem === undefined) throw error
+    reply.code(problem.status).type(HTML)
+    const title = problem.status === 404 ? 'Not found' : 'Not done'
+    return layout(frameOf(parts, request), title, banner('trouble', title, `${capital(problem.message)}.`))
+  })
   addStatic(scope)
   addLogin(scope, parts)
   addOrigins(scope, parts)
@@ -73,6 +84,7 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
   )
 }
 
+const HTML = 'text/html; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 

@@ -58,9 +58,9 @@ export function readersTable(readers: Reader[]): Html {
       state,
       `${lagIsLeast ? 'over ' : ''}${count(lag)}`,
       count(pending),
-      html`${oldest === undefined ? '–' : length(oldest.ageMs)}<small>${oldest?.id}</small>`,
+      oldest && html`${length(oldest.ageMs)}<small>${oldest.id}</small>`,
       count(consumerCount),
-      idleMs === undefined ? '–' : `${length(idleMs)} ago`,
+      idleMs === undefined ? undefined : `${length(idleMs)} ago`,
     ]
   })
   const columns = {
