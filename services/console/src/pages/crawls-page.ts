@@ -18,7 +18,17 @@ import {
   readThen,
   WRITE,
 } from './answer-page.ts'
-import { choice, done, type Fields, notConfirmed, notDone, type Refused, readWhyAndWho, whyAndWho } from './forms.ts'
+import {
+  choice,
+  done,
+  type Fields,
+  field,
+  notConfirmed,
+  notDone,
+  type Refused,
+  readWhyAndWho,
+  whyAndWho,
+} from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { outcomesByKind } from './outcomes-by-kind.ts'
@@ -174,11 +184,11 @@ function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refu
     html`<button id="${id}" name="action" value="${action}">${label}</button>`
   return html`<section class="hand" aria-label="Actions"><form class="card" method="post" action="/crawls/${name}"><div class="fields" id="fields" data-still>${notDone(refused?.problem)}
 ${whyAndWho(fields, frame, false)}
-<label>Weight<input name="weight" type="number" min="1" max="${MOST_WEIGHT}" step="1" value="${fields.weight ?? record.weight}"></label>
+${field('Weight', 'weight', fields.weight ?? record.weight, { type: 'number', min: 1, max: MOST_WEIGHT })}
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
 <div class="buttons">${button('weight', 'Set the weight')}${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(
     ({ limit, description }) =>
-      html`<label>${capital(description)}<input name="${limit}" type="number" min="1" step="1" value="${fields[limit] ?? record.limits?.[limit]}"></label>`,
+      field(capital(description), limit, fields[limit] ?? record.limits?.[limit], { type: 'number', min: 1 }),
   )}<p class="small">A field that is empty sets no limit.</p>${button('limits', 'Set the limits', 'set-limits')}</details>${!isOver && name !== DEFAULT_CRAWL && button('cancel', 'Cancel the crawl')}${waiting === 0 && name !== DEFAULT_CRAWL && button('forget', 'Remove it from the list')}</div>
 </form></section>`
 }

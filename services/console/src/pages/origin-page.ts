@@ -7,7 +7,7 @@ import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import { BACK_OFF_CAUSES, dueIn } from '../why.ts'
 import { clock, count, day, length, some } from '../words.ts'
-import { done, type Refused, select } from './forms.ts'
+import { done, field, type Refused, select } from './forms.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { operatorForms, restrictionsOf } from './origin-forms.ts'
@@ -137,7 +137,7 @@ function checkForm({ origin, agents, requested }: OriginPageFacts): Html {
   const names = agents.map(({ name }) => [name, name] as const)
   return html`<section class="check" id="check" data-still><h2>May a path be fetched?</h2>
 <form class="card" method="get" action="${originPath(origin.origin)}#check">
-<label>Path<input name="path" type="text" value="${requested?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
+${field('Path', 'path', requested?.path ?? '/', { required: true, maxlength: MAX_PATH_BYTES })}
 ${select('Agent', 'agent', names, requested?.agent)}
 <button>Check</button>
 ${requested && verdict(requested.answer)}

@@ -9,6 +9,7 @@ import { afterForm, Form, frameOf, type PageParts, type PageScope, READ, readThe
 import {
   confirmation,
   type Fields,
+  field,
   notConfirmed,
   notDone,
   radio,
@@ -51,7 +52,7 @@ ${
 <fieldset><legend>What</legend>
 ${radio('what', 'names', what, 'By name', 'Domains or hosts with all names below them, addresses, or URLs of hosts.')}
 ${radio('what', 'everything', what, 'Everything', 'The whole fleet sends nothing any more.')}</fieldset>
-<label>Names, separated by blanks<input name="names" type="text" maxlength="8192" value="${fields.names ?? ''}" placeholder="example.com 192.0.2.1"></label>
+${field('Names, separated by blanks', 'names', fields.names, { maxlength: 8_192, placeholder: 'example.com 192.0.2.1' })}
 ${whyAndWho(fields, frame)}
 ${confirmation('Yes, stop it', 'Within a second, until somebody lifts it. What is in flight ends.')}
 <button name="action" value="stop">Stop</button>
