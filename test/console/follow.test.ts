@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   const focused = (page: Page): Promise<string> => page.evaluate<string>('document.activeElement.textContent')
 
   test.each([
-    ['/', 'main a', 15],
+    ['/', 'main a', 4],
     [`/origins/${encodeURIComponent(SITE)}`, '#content summary', 0],
     ['/crawls/news', 'main button', 0],
   ])('%s: focus and scroll stay', async (path, selector, nth) => {
@@ -63,13 +63,25 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
 
   test('the link that has the focus keeps it where its row has moved', async () => {
     const page = await open('/')
-    const name = 'http://19.example'
+    const name = 'http://4.example'
     await page.getByRole('link', { name }).focus()
     const rowOf = "[...document.querySelectorAll('main tbody tr')].indexOf(document.activeElement.closest('tr'))"
     const before = await page.evaluate(rowOf)
     for (const n of [0, 1, 2]) await fleet.patch(`http://${n}.example`, { action: 'drop', reason: 'test' })
     await expect.poll(() => page.evaluate(rowOf), { timeout: 10_000 }).not.toBe(before)
     expect(await focused(page)).toBe(name)
+    await page.close()
+  })
+
+  test('the rest of a long table is folded, and stays open once it was opened', async () => {
+    const page = await open('/')
+    const last = page.getByRole('link', { name: 'http://19.example' })
+    expect(await last.isVisible()).toBe(false)
+    await page.locator('.rest summary').focus()
+    await page.keyboard.press('Enter')
+    await last.waitFor()
+    await followed(page)
+    expect(await last.isVisible()).toBe(true)
     await page.close()
   })
 

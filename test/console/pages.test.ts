@@ -30,6 +30,7 @@ const PAGES = [
   '/crawls',
   '/crawls/default',
   '/crawls/news',
+  '/crawls/nowhere',
   `/urls?what=${encodeURIComponent(`${SITE}/a`)}`,
   '/failures',
   '/hours',
@@ -236,6 +237,14 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await page.close()
   })
 
+  test('what is not there is said on a page, with the way back', async () => {
+    const page = await open('/crawls/nowhere')
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
+    await page.getByText("There is no crawl 'nowhere'.").waitFor()
+    await page.getByRole('link', { name: 'Crawls' }).waitFor()
+    await page.close()
+  })
+
   test('no name of a setting is broken within a word', async () => {
     const page = await open('/configuration', 360)
     const broken = await page.evaluate<string[]>(`[...document.querySelectorAll('td.name code')].filter((code) => {
@@ -267,7 +276,7 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
   })
 
   test('nothing was complained of, and nobody else was asked', () => {
-    // the page with a wrong question and the URL that is nowhere are answered 400
-    expect(chrome.complaints.filter((text) => !text.includes('400 (Bad Request)'))).toEqual([])
+    // a wrong question, a URL that is nowhere, and a crawl that is not there
+    expect(chrome.complaints.filter((text) => !/ (400|404) \(/.test(text))).toEqual([])
   })
 })

@@ -144,6 +144,9 @@ test('references that are none, of other folders, and of what is not there: 400 
     expect([foreign.status, await foreign.json()]).toMatchObject([410, { type: 'gone' }])
     const missing = await ask(url, writeReference(base, { ...at, name: 'decorum-none.warc.gz' }))
     expect([missing.status, await missing.json()]).toMatchObject([410, { type: 'gone' }])
+    expect(
+      (await ask(url, writeReference(base, { ...at, name: 'decorum-none.warc.gz' }), undefined, 'HEAD')).status,
+    ).toBe(410)
     const beyond = await ask(url, writeReference(base, { ...at, offset: 1_000_000_000 }))
     expect([beyond.status, await beyond.json()]).toMatchObject([410, { type: 'damaged' }])
   }

@@ -8,7 +8,7 @@ import { countGuesses, type Guesses } from './access/guesses.ts'
 import { collectRoutes, type KnownRoute } from './access/route-access.ts'
 import { addApi } from './api/mount.ts'
 import { BODY_MAX_BYTES } from './api/mount-intake.ts'
-import { type ApiParts, unavailable } from './api/parts.ts'
+import { type ApiParts, problemOf } from './api/parts.ts'
 import { addBoard } from './board.ts'
 import { headline } from './pages/headline.ts'
 import { addPages } from './pages/pages.ts'
@@ -42,7 +42,7 @@ export async function buildServer(
     requestMs: config.requestDeadlineMs,
     trustProxy: config.trustedProxies.length > 0 && config.trustedProxies,
     guard: requestGuard(config.login, guesses),
-    explain: (error) => (AWAY.has(error.code) ? unavailable(error) : undefined),
+    explain: problemOf,
   })
   const routes = collectRoutes(server)
   addHealth(server, parts)
@@ -51,8 +51,6 @@ export async function buildServer(
   await addBoard(server, parts.queues, parts.view)
   return { server, routes }
 }
-
-const AWAY: ReadonlySet<string> = new Set(['LEDGER_UNAVAILABLE', 'FRONTIER_UNAVAILABLE'])
 
 function addHealth(server: FastifyInstance, { config, redisAnswers, ledger, view, registry }: ConsoleParts): void {
   const open = { config: { access: 'open' } } as const

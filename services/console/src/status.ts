@@ -1,9 +1,8 @@
 /** The state of the fleet, for commands that work without a console: the sentence at the top of the overview, and the data behind it. */
-import type { Member, Reader } from '@decorum/ledger'
 import type { LedgerWithViews } from '@decorum/ledger/views'
-import { type Headline, headline, type Totals, totalsOf } from './pages/headline.ts'
+import { headline, totalsOf } from './pages/headline.ts'
 import { fleetViewer } from './watch/fleet-view.ts'
-import { type WaitState, whyItWaits } from './why.ts'
+import { whyItWaits } from './why.ts'
 
 export {
   type CancelAnswer,
@@ -13,16 +12,10 @@ export {
   type WhichCandidate,
 } from './candidate-status.ts'
 
-export type FleetStatus = {
-  headline: Headline
-  totals: Totals
-  readers: Reader[]
-  members: Member[]
-  lanes: { name: string; state: WaitState; waiting: number }[]
-}
+export type FleetStatus = Awaited<ReturnType<typeof fleetStatus>>
 
 /** @param outcomesLimit  unread outcomes at which dispatch pauses, per partition */
-export async function fleetStatus(ledger: LedgerWithViews, outcomesLimit: number): Promise<FleetStatus> {
+export async function fleetStatus(ledger: LedgerWithViews, outcomesLimit: number) {
   const view = await fleetViewer(ledger)()
   const top = { headline: headline(view, outcomesLimit), totals: totalsOf(view) }
   if (view.kind === 'unavailable') return { ...top, readers: [], members: [], lanes: [] }

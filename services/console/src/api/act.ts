@@ -110,34 +110,20 @@ export async function listOperations(ledger: LedgerWithViews, most: number, orig
 const AMONG = 1_000
 const ENDS: ReadonlySet<string> = new Set(['pause', 'block', 'delay'])
 
-function operationsOf({
-  at,
-  origin,
-  action: written,
-  by,
-  reason,
-  until,
-  value,
-  crawl,
-  group,
-}: OperationRecord): Operation[] {
+function operationsOf({ action: written, origin, until, value, ...rest }: OperationRecord): Operation[] {
   const word = written === 'delay' && value === '0' ? 'restore-delay' : written
   const action = OPERATIONS.find((one) => one === word)
   if (action === undefined) return [] // written by a newer ledger
   return [
     {
-      at,
       action,
-      by,
-      reason,
+      ...rest,
       ...defined({
         origin: origin || undefined,
         until: ENDS.has(action) && !isForever(until) ? until : undefined,
         delayMs: action === 'delay' ? Number(value) : undefined,
         dropped: action === 'drop' ? Number(value) : undefined,
         unread: action === 'forget-reader' ? Number(value) : undefined,
-        crawl,
-        group,
       }),
     },
   ]

@@ -10,7 +10,7 @@ export const whole = z.int()
 const number = z.number()
 export const instant = number.describe('ms since 1970 UTC')
 export const meta = z.record(text, z.unknown())
-const optionalText = text.optional()
+export const optionalText = text.optional()
 /** An object with a name in the document. */
 export const named = <T extends z.ZodRawShape>(id: string, shape: T) => z.strictObject(shape).meta({ id })
 

@@ -4,12 +4,9 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import {
   answerError,
   archiveFolders,
-  CONTENT_PATH,
   ContentError,
   fetchMember,
   findMember,
@@ -22,14 +19,7 @@ import {
   storeAt,
 } from '@decorum/content/server'
 import type { LedgerWithViews } from '@decorum/ledger/views'
-import type { ProblemBody } from '@decorum/protocol'
-import { systemClock } from '@decorum/protocol'
 import type { ConsoleConfig } from '../config.ts'
-
-/** The only header fields that are passed on, of the request and of the answer. */
-const FORWARDED = ['range', 'if-range', 'if-none-match'] as const
-const ANSWERED = ['content-type', 'content-length', 'content-range', 'accept-ranges', 'etag', 'cache-control'] as const
-const ANSWER_WITHIN_MS = 10_000
 
 export type ContentQuestion = {
   reference: Reference
@@ -73,12 +63,8 @@ export function contentHandler(
     const { bucket, prefix, name, offset, length, until } = reference
     const read = (from: number, to: number) =>
       storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)
-    const inStore: Place = {
-      send: (request, response) => sendBytes(length, read, request, response),
-      pieces: () => read(0, length - 1),
-    }
     const isOurs = store !== undefined && store.bucket === bucket && store.prefix === prefix // anybody can write a reference
-    const stored = isOurs ? [inStore] : []
+    const stored = isOurs ? [inPieces(length, read)] : []
     if (until.kind !== 'http') return [inFolder(reference), ...stored]
     return [inFolder(reference), ...stored, atFetcher(until.base, ref, length), ...stored]
   }
@@ -93,67 +79,35 @@ export function contentHandler(
 
   function atFetcher(base: string, ref: string, length: number): Place {
     const authorization = contentToken === undefined ? undefined : `Bearer ${contentToken}`
-    const assertAnnounced = async (): Promise<void> => {
+    async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
       const isAnnounced = await ledger.keepsContent(base).catch((error: unknown) => {
         throw new ContentError('unavailable', 'Redis does not answer', error)
       })
       if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
+      try {
+        yield* between(fetchMember({ base, authorization }, ref, length), from, to)
+      } catch (error) {
+        if (!(error instanceof ContentError && error.code === 'forbidden')) throw error
+        throw new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
+      }
     }
-    return {
-      async send(request, response) {
-        await assertAnnounced()
-        await forward(base, ref, authorization, request, response)
-      },
-      async *pieces() {
-        await assertAnnounced()
-        try {
-          yield* fetchMember({ base, authorization }, ref, length)
-        } catch (error) {
-          throw error instanceof ContentError && error.code === 'forbidden' ? otherToken(base) : error
-        }
-      },
-    }
+    return inPieces(length, read)
   }
 }
 
-const otherToken = (base: string): ContentError =>
-  new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
+const inPieces = (length: number, read: (from: number, to: number) => AsyncIterable<Uint8Array>): Place => ({
+  async send(request, response) {
+    if (request.method === 'HEAD') for await (const _piece of read(0, 0)) break // whether it is there
+    await sendBytes(length, read, request, response)
+  },
+  pieces: () => read(0, length - 1),
+})
 
-async function forward(
-  base: string,
-  ref: string,
-  authorization: string | undefined,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const headers = new Headers()
-  for (const name of FORWARDED) if (typeof request.headers[name] === 'string') headers.set(name, request.headers[name])
-  if (authorization !== undefined) headers.set('authorization', authorization)
-  const gone = new AbortController()
-  const timer = systemClock.timeout(() => gone.abort(), ANSWER_WITHIN_MS)
-  response.once('close', () => gone.abort())
-  const answer = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(ref)}`, {
-    method: request.method ?? 'GET',
-    headers,
-    redirect: 'error',
-    signal: gone.signal,
-  }).catch((error: unknown) => {
-    throw new ContentError('unavailable', `the fetcher at ${base} does not answer`, error)
-  })
-  systemClock.cancel(timer)
-  const isWithout = answer.status === 401 || answer.status === 403 || answer.status === 410
-  if (isWithout) {
-    const problem = (await answer.json().catch(() => ({}))) as Partial<Record<keyof ProblemBody, unknown>>
-    if (answer.status !== 410) throw otherToken(base)
-    const message =
-      typeof problem.detail === 'string' ? problem.detail : `the fetcher at ${base} does not have it any more`
-    throw new ContentError(problem.type === 'damaged' ? 'damaged' : 'gone', message)
+/** The bytes from one position to another, both included. */
+async function* between(pieces: AsyncIterable<Uint8Array>, from: number, to: number): AsyncGenerator<Uint8Array> {
+  let at = 0
+  for await (const piece of pieces) {
+    yield piece.subarray(Math.max(0, from - at), Math.max(0, to + 1 - at))
+    at += piece.length
   }
-  for (const name of ANSWERED) {
-    const value = answer.headers.get(name)
-    if (value !== null) response.setHeader(name, value)
-  }
-  response.writeHead(answer.status)
-  if (answer.body === null) response.end()
-  else await pipeline(Readable.fromWeb(answer.body), response)
 }

@@ -143,13 +143,7 @@ export async function store(
   queues: Queue[],
   candidates: { candidate: Candidate; host: string }[],
 ): Promise<{ stored: number; refusal?: Error }> {
-  const byPartition = new Map<number, Candidate[]>()
-  for (const { candidate, host } of candidates) {
-    const partition = partitionOf(host, queues.length)
-    const list = byPartition.get(partition)
-    if (list === undefined) byPartition.set(partition, [candidate])
-    else list.push(candidate)
-  }
+  const byPartition = Map.groupBy(candidates, ({ host }) => partitionOf(host, queues.length))
   let stored = 0
   for (const [partition, list] of byPartition) {
     const queue = queues[partition]
@@ -158,7 +152,7 @@ export async function store(
       const some = list.slice(at, at + BATCH * JOBS_AT_ONCE)
       const jobs = []
       for (let from = 0; from < some.length; from += BATCH) {
-        const data = { candidates: some.slice(from, from + BATCH) }
+        const data = { candidates: some.slice(from, from + BATCH).map(({ candidate }) => candidate) }
         jobs.push({ name: JOB_NAMES.candidates, data, opts: { removeOnComplete: true } })
       }
       try {

@@ -2,7 +2,8 @@
 
 import { sitemapsOf } from '@decorum/ledger/views'
 import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { z } from 'zod'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
@@ -44,90 +45,53 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 /** The operator if the request names none: the login. */
 export const defaultBy = ({ who }: Pick<FastifyRequest, 'who'>): string => who?.user ?? 'console'
 
+type Route = (typeof routes)[keyof typeof routes]
+type Parsed<R extends Route, Part extends string> =
+  R['schema'] extends Record<Part, infer T extends z.ZodType> ? z.output<T> : undefined
+/** A request after its parts were parsed by the schemas of its route. */
+type Given<R extends Route> = Pick<FastifyRequest, 'who'> & {
+  params: Parsed<R, 'params'>
+  query: Parsed<R, 'querystring'>
+  body: Parsed<R, 'body'>
+}
+
 function addOperations(scope: FastifyInstance, parts: ApiParts): void {
-  const api = scope.withTypeProvider<ByZod>()
   const { ledger, config } = parts
   const { agents } = config
-  api.route({
-    ...routes.viewPartitions,
-    handler: () => Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))),
+  const serve = <R extends Route>(route: R, handler: (request: Given<R>) => unknown) =>
+    scope.route({ ...route, handler: handler as RouteHandlerMethod })
+  serve(routes.viewPartitions, () => Promise.all(ledger.tags.map((_, partition) => ledger.viewPartition(partition))))
+  serve(routes.listStops, ({ query }) => listStops(ledger, query.ended))
+  serve(routes.changeStops, (request) => changeStops(ledger, request.body, defaultBy(request)))
+  serve(routes.viewOrigin, ({ params }) => reportOrigin(parts, params.origin))
+  serve(routes.listOrigins, ({ query }) => listOrigins(ledger, agents, query))
+  serve(routes.listOperations, async ({ query }) => ({
+    operations: await listOperations(ledger, query.limit, query.origin),
+  }))
+  serve(routes.listCrawls, async () => ({ crawls: await ledger.crawls() }))
+  serve(routes.changeCrawl, (request) => changeCrawl(ledger, request.params.crawl, request.body, defaultBy(request)))
+  serve(routes.forgetCrawl, ({ params }) => forgetCrawl(ledger, params.crawl))
+  serve(routes.viewNotes, async ({ params }) => ({ notes: await ledger.notesOf(params.origin) }))
+  serve(routes.viewHistory, ({ query }) => readHistory(ledger, query.minutes))
+  serve(routes.listFailures, async () => ({ reasons: await reasonsOf(ledger) }))
+  serve(routes.viewFleet, () => viewFleet(parts))
+  serve(routes.viewConfiguration, () => viewConfiguration(parts))
+  serve(routes.viewCandidate, ({ params, query }) => reportCandidate(ledger, agents, { ...query, ...params }))
+  serve(routes.cancelCandidate, ({ params, query }) => cancel(ledger, agents, { ...query, ...params }))
+  serve(routes.listReaders, async ({ query }) => ({
+    readers: await listReaders(ledger, query.crawl, config.outcomesLimit),
+  }))
+  serve(routes.forgetReader, (request) => forget(ledger, request.params.group, request.query, defaultBy(request)))
+  serve(routes.setPolicy, (request) => changePolicy(parts, request.params.site, request.body, defaultBy(request)))
+  serve(routes.removePolicy, (request) => changePolicy(parts, request.params.site, request.query, defaultBy(request)))
+  serve(routes.check, async ({ query }) => {
+    const agent = agents.find(query.agent)
+    return agent === undefined ? unknownAgent(agents) : check(ledger, agent, query.url)
   })
-  api.route({ ...routes.listStops, handler: ({ query }) => listStops(ledger, query.ended) })
-  api.route({ ...routes.changeStops, handler: (request) => changeStops(ledger, request.body, defaultBy(request)) })
-  api.route({ ...routes.viewOrigin, handler: ({ params }) => reportOrigin(parts, params.origin) })
-  api.route({ ...routes.listOrigins, handler: ({ query }) => listOrigins(ledger, agents, query) })
-  api.route({
-    ...routes.listOperations,
-    async handler({ query }) {
-      return { operations: await listOperations(ledger, query.limit, query.origin) }
-    },
-  })
-  api.route({
-    ...routes.listCrawls,
-    async handler() {
-      return { crawls: await ledger.crawls() }
-    },
-  })
-  api.route({
-    ...routes.changeCrawl,
-    handler: (request) => changeCrawl(ledger, request.params.crawl, request.body, defaultBy(request)),
-  })
-  api.route({ ...routes.forgetCrawl, handler: ({ params }) => forgetCrawl(ledger, params.crawl) })
-  api.route({
-    ...routes.viewNotes,
-    async handler({ params }) {
-      return { notes: await ledger.notesOf(params.origin) }
-    },
-  })
-  api.route({ ...routes.viewHistory, handler: ({ query }) => readHistory(ledger, query.minutes) })
-  api.route({
-    ...routes.listFailures,
-    async handler() {
-      return { reasons: await reasonsOf(ledger) }
-    },
-  })
-  api.route({ ...routes.viewFleet, handler: () => viewFleet(parts) })
-  api.route({ ...routes.viewConfiguration, handler: () => viewConfiguration(parts) })
-  api.route({
-    ...routes.viewCandidate,
-    handler: ({ params, query }) => reportCandidate(ledger, agents, { ...query, ...params }),
-  })
-  api.route({
-    ...routes.cancelCandidate,
-    handler: ({ params, query }) => cancel(ledger, agents, { ...query, ...params }),
-  })
-  api.route({
-    ...routes.listReaders,
-    async handler({ query }) {
-      return { readers: await listReaders(ledger, query.crawl, config.outcomesLimit) }
-    },
-  })
-  api.route({
-    ...routes.forgetReader,
-    handler: (request) => forget(ledger, request.params.group, request.query, defaultBy(request)),
-  })
-  api.route({
-    ...routes.setPolicy,
-    handler: (request) => changePolicy(parts, request.params.site, request.body, defaultBy(request)),
-  })
-  api.route({
-    ...routes.removePolicy,
-    handler: (request) => changePolicy(parts, request.params.site, request.query, defaultBy(request)),
-  })
-  api.route({
-    ...routes.check,
-    async handler({ query }) {
-      const agent = agents.find(query.agent)
-      return agent === undefined ? unknownAgent(agents) : check(ledger, agent, query.url)
-    },
-  })
-  api.route({
-    ...routes.actOnOrigin,
-    async handler(request) {
-      const { params, body } = request
-      const done = await act(ledger, agents, params.origin, body, defaultBy(request))
-      return done instanceof Problem ? done : { ...(await reportOrigin(parts, params.origin)), ...done }
-    },
+  serve(routes.actOnOrigin, async (request) => {
+    const { params, body } = request
+    const done = await act(ledger, agents, params.origin, body, defaultBy(request))
+    return done instanceof Problem ? done : { ...(await reportOrigin(parts, params.origin)), ...done }
   })
 }
 

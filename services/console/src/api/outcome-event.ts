@@ -11,7 +11,7 @@ import {
 } from '@decorum/protocol'
 import { z } from 'zod'
 import { CANDIDATE_STATES } from '../candidate-status.ts'
-import { instant, meta, named, text, Why, whole } from './answers.ts'
+import { instant, meta, named, optionalText, text, Why, whole } from './answers.ts'
 
 /** Numbers are integers, and each key has one type, so that programs that read tables can infer the types from the first lines. */
 const moment = whole.describe('ms since 1970 UTC')
@@ -24,7 +24,7 @@ const outcome = <K extends Outcome['kind'], T extends z.core.$ZodLooseShape>(kin
     kind: z.literal(kind),
     at: moment,
     attempts: whole,
-    crawl: text.optional().describe('absent: of the crawl `default`'),
+    crawl: optionalText.describe('absent: of the crawl `default`'),
     meta: meta.optional(),
     ...shape,
   })
@@ -46,42 +46,34 @@ export const OutcomeEvent = z
       ms: whole,
       address: text,
       timing: z
-        .strictObject({
-          dnsMs: whole.optional(),
-          connectMs: whole.optional(),
-          tlsMs: whole.optional(),
-          firstByteMs: whole.optional(),
-          totalMs: whole,
-        })
+        .strictObject({ dnsMs: whole, connectMs: whole, tlsMs: whole, firstByteMs: whole, totalMs: whole })
+        .partial()
+        .required({ totalMs: true })
         .optional(),
-      protocol: text.optional(),
-      tls: text.optional(),
+      protocol: optionalText,
+      tls: optionalText,
       archive: z
         .strictObject({
           file: text,
           offset: whole,
           length: whole,
-          ref: text.optional().describe('for GET /v1/content?ref='),
+          ref: optionalText.describe('for GET /v1/content?ref='),
         })
         .optional(),
       says: z
-        .strictObject({
-          robots: z.array(text).optional(),
-          canonical: text.optional(),
-          language: text.optional(),
-          charset: text.optional(),
-        })
+        .strictObject({ robots: z.array(text), canonical: text, language: text, charset: text })
+        .partial()
         .optional()
         .describe('what the site says about the page, in headers and in the head of HTML'),
       tolerated,
       unchanged: z.literal(true).optional().describe('304 to the validators of the candidate'),
-      to: text.optional().describe('target of a redirect that was to be reported'),
+      to: optionalText.describe('target of a redirect that was to be reported'),
     }),
     outcome('redirected', { status: whole, to: text, candidate: text, tolerated }),
     outcome('disallowed', { rule: text, line: whole, group: z.array(text) }),
     outcome('failed', { reason: z.enum(FAILURE_REASONS), status: whole.optional(), detail: text, tolerated }),
     outcome('expired', { reason: z.enum(GATES) }),
-    outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: text.optional() }),
+    outcome('invalid', { reason: z.enum(INVALID_REASONS), detail: optionalText }),
     outcome('refused', { reason: z.enum(REFUSED_REASONS) }),
   ])
   .meta({ id: 'Outcome' })
@@ -99,9 +91,9 @@ export const CandidateAnswer = named('CandidateStatus', {
         'fetcher; stored: in a lane, but where is not known',
     ),
   sentence: text,
-  id: text.optional(),
-  url: text.optional(),
-  agent: text.optional(),
+  id: optionalText,
+  url: optionalText,
+  agent: optionalText,
   priority: z.enum(['high', 'normal']).optional(),
   expiresAt: instant.optional(),
   before: whole.optional().describe('URLs of its lane that come before it'),

@@ -63,7 +63,8 @@ function domainOf(text: string): string | undefined {
   return 'refused' in at ? undefined : URL.parse(at.origin)?.hostname
 }
 
-const limit = (most: number, fallback: number) => z.coerce.number().int().min(1).max(most).default(fallback)
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most)
+const limit = (most: number, fallback: number) => whole(1, most).default(fallback)
 export const ListQuery = z.strictObject({
   sort: z
     .enum(['soonest', 'latest', 'in-flight'])
@@ -108,20 +109,10 @@ export const OutcomesQuery = z.strictObject({
     .default('http')
     .describe('a reader of that group; a second request under the same name ends the first'),
   from: z.enum(['start', 'now']).default('start').describe('where a new group begins'),
-  max: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000)
+  max: whole(1, 1_000)
     .optional()
     .describe('most outcomes of one answer (default 100); of a stream, most that are not acknowledged (default 1,000)'),
-  waitMs: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(30_000)
-    .optional()
-    .describe('one answer: how long it may wait for the first outcome'),
+  waitMs: whole(0, 30_000).optional().describe('one answer: how long it may wait for the first outcome'),
   follow: z.stringbool().default(true).describe('a stream; false: it ends when nothing is left to read, or at `max`'),
   ack: z
     .enum(['explicit', 'sent'])

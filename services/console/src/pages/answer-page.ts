@@ -1,6 +1,6 @@
 /** What the routes of all pages have. */
-import type { readBySchemas } from '@decorum/runtime/http-api'
-import type { FastifyRequest } from 'fastify'
+import { Problem, read, type readBySchemas } from '@decorum/runtime/http-api'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Guesses } from '../access/guesses.ts'
 import type { ApiParts } from '../api/parts.ts'
@@ -17,5 +17,22 @@ export const READ = { config: { access: 'read' } } as const
 export const WRITE = { config: { access: 'write' } } as const
 /** The body of a posted form. */
 export const Form = z.record(z.string(), z.string())
+
+/** Does what a form asks for; a Problem: its fields are wrong, or it could not be done. */
+export function readThen<T extends z.ZodType, R>(
+  schema: T,
+  fields: object,
+  act: (wish: z.output<T>) => R | Promise<R>,
+): Problem | R | Promise<R> {
+  const wish = read(schema, fields)
+  return wish instanceof Problem ? wish : act(wish)
+}
+
+/** A redirect to a separate request, so that reloading the page repeats nothing; or the page with what was refused. */
+export function afterForm(reply: FastifyReply, done: unknown, path: string, show: (problem: Problem) => unknown) {
+  if (!(done instanceof Problem)) return reply.redirect(path, 303)
+  reply.code(done.status)
+  return show(done)
+}
 
 export const frameOf = ({ version }: Pick<PageParts, 'version'>, { who }: PageRequest): Frame => ({ version, who })

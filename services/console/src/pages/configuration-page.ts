@@ -2,7 +2,7 @@
 import { differenceLine, differences, FLEET_SETTINGS, SETTINGS, shown } from '@decorum/config'
 import type { Version } from '@decorum/config/fleet-config'
 import { day, some } from '../words.ts'
-import { html } from './html.ts'
+import { html, withCode } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import { section } from './parts.ts'
 import { table } from './table.ts'
@@ -12,7 +12,7 @@ export function configurationPage(frame: Frame, current: Version | undefined, hi
   const settings = FLEET_SETTINGS.filter((name) => current?.values[name] !== undefined).map((name) => [
     html`<code>${name.split('_').map((part, n) => html`${n > 0 && html`_<wbr>`}${part}`)}</code>`,
     html`<code>${shown(current?.values[name] ?? null)}</code>`,
-    SETTINGS[name].means,
+    withCode(SETTINGS[name].means),
   ])
   const versions = history.map(({ version, at, by, reason, via, values }, n) => {
     const before = history[n + 1]?.values
@@ -22,7 +22,7 @@ export function configurationPage(frame: Frame, current: Version | undefined, hi
       version,
       day(at),
       by,
-      reason || '–',
+      reason || undefined,
       via,
       changed || html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>`)}</ul>`,
     ]
@@ -37,6 +37,7 @@ ${section(
     'Versions',
     { Version: 'name', When: '', By: 'long', Reason: 'long', How: '', 'What changed': 'long' },
     versions,
+    { shown: 5 },
   ),
 )}`
   return layout(frame, 'Configuration', body, { place: '/configuration' })

@@ -1,16 +1,77 @@
-/** The pages at `/crawls` and `/crawls/{crawl}`: the work of each crawl, its estimated end, and forms to change it. Pure. */
+/** The pages at `/crawls` and `/crawls/{crawl}`: the work of each crawl, its estimated end, and forms to change it. */
 import { type Crawl, type CrawlLimits, MOST_WEIGHT, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
-import { CrawlBody } from '../api/questions.ts'
+import { z } from 'zod'
+import { changeCrawl, forgetCrawl, noSuchCrawl } from '../api/crawls.ts'
+import { defaultBy } from '../api/mount.ts'
+import { CrawlBody, CrawlPath } from '../api/questions.ts'
 import type { Pace } from '../watch/pace.ts'
 import { capital, count, day, length, some } from '../words.ts'
-import { choice, done, type Fields, notDone, type Refused, readWhyAndWho, whyAndWho } from './forms.ts'
+import {
+  afterForm,
+  Form,
+  frameOf,
+  type PageParts,
+  type PageRequest,
+  type PageScope,
+  READ,
+  readThen,
+  WRITE,
+} from './answer-page.ts'
+import {
+  choice,
+  done,
+  type Fields,
+  field,
+  notConfirmed,
+  notDone,
+  type Refused,
+  readWhyAndWho,
+  whyAndWho,
+} from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { outcomesByKind } from './outcomes-by-kind.ts'
 import { banner, chip, section, type Tone, tile } from './parts.ts'
 import { readersTable } from './readers-page.ts'
 import { table } from './table.ts'
+
+/** Most crawls in the list. */
+const SHOWN = 200
+const PageQuery = z.object({
+  done: z.enum(['pause', 'resume', 'weight', 'limits', 'cancel']).optional().catch(undefined),
+})
+const params = CrawlPath
+
+export function addCrawls(scope: PageScope, parts: PageParts): void {
+  const { ledger, pace } = parts
+  const find = async (name: string) => (await ledger.crawls()).find((crawl) => crawl.name === name)
+  const show = async (request: PageRequest, name: string, more: Partial<CrawlPageFacts>): Promise<string> => {
+    const [crawl, readers] = await Promise.all([find(name), ledger.readers(name)])
+    if (crawl === undefined) throw noSuchCrawl(name)
+    return crawlPage(frameOf(parts, request), { crawl, readers, pace, ...more })
+  }
+  scope.get('/crawls', READ, async (request) =>
+    crawlsPage(frameOf(parts, request), (await ledger.crawls()).slice(0, SHOWN), pace),
+  )
+  scope.get('/crawls/:crawl', { ...READ, schema: { params, querystring: PageQuery } }, (request) =>
+    show(request, request.params.crawl, request.query),
+  )
+  scope.post('/crawls/:crawl', { ...WRITE, schema: { params, body: Form } }, async (request, reply) => {
+    const { crawl } = request.params
+    const fields = request.body
+    const changed = await change(crawl, fields, defaultBy(request))
+    const next = fields.action === 'forget' ? '/crawls' : `/crawls/${crawl}?done=${fields.action}`
+    return afterForm(reply, changed, next, (problem) => show(request, crawl, { refused: { problem, fields } }))
+  })
+
+  async function change(crawl: string, fields: Fields, by: string): Promise<unknown> {
+    if (fields.action === 'forget') return forgetCrawl(ledger, crawl)
+    if (fields.action === 'cancel' && fields.confirm !== 'yes') return notConfirmed('this')
+    if (crawl !== DEFAULT_CRAWL && (await find(crawl)) === undefined) return noSuchCrawl(crawl)
+    return readThen(CrawlBody, crawlChangeOf(fields), (body) => changeCrawl(ledger, crawl, body, by))
+  }
+}
 
 const STATES: Record<Crawl['record']['state'], { tone: Tone; title: string }> = {
   running: { tone: 'moving', title: 'Running' },
@@ -20,7 +81,7 @@ const STATES: Record<Crawl['record']['state'], { tone: Tone; title: string }> = 
   spent: { tone: 'calm', title: 'Its bytes are spent' },
 }
 
-export function crawlsPage(frame: Frame, crawls: Crawl[], pace: Pace): string {
+function crawlsPage(frame: Frame, crawls: Crawl[], pace: Pace): string {
   const body = html`<h1>Crawls</h1><p class="small" role="status">${some(crawls.length, 'crawl')}. Candidates that name no crawl are of the crawl default.</p>
 ${crawlsTable(crawls, pace)}`
   return layout(frame, 'Crawls', body, { place: '/crawls', follow: '/crawls' })
@@ -65,7 +126,7 @@ export function endOf(
   return { short, sentence: 'if it goes on as in the last minute; a site with many URLs may take longer', perMinute }
 }
 
-export type CrawlPageFacts = {
+type CrawlPageFacts = {
   crawl: Crawl
   readers: Reader[]
   pace: Pace
@@ -74,7 +135,7 @@ export type CrawlPageFacts = {
   refused?: Refused
 }
 
-export function crawlPage(frame: Frame, facts: CrawlPageFacts): string {
+function crawlPage(frame: Frame, facts: CrawlPageFacts): string {
   const { crawl, readers, pace, refused } = facts
   const { name, record, waiting, unread, counts, bytes } = crawl
   const { short, sentence, perMinute } = endOf(crawl, pace)
@@ -123,17 +184,17 @@ function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refu
     html`<button id="${id}" name="action" value="${action}">${label}</button>`
   return html`<section class="hand" aria-label="Actions"><form class="card" method="post" action="/crawls/${name}"><div class="fields" id="fields" data-still>${notDone(refused?.problem)}
 ${whyAndWho(fields, frame, false)}
-<label>Weight<input name="weight" type="number" min="1" max="${MOST_WEIGHT}" step="1" value="${fields.weight ?? record.weight}"></label>
+${field('Weight', 'weight', fields.weight ?? record.weight, { type: 'number', min: 1, max: MOST_WEIGHT })}
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
 <div class="buttons">${button('weight', 'Set the weight')}${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(
     ({ limit, description }) =>
-      html`<label>${capital(description)}<input name="${limit}" type="number" min="1" step="1" value="${fields[limit] ?? record.limits?.[limit]}"></label>`,
+      field(capital(description), limit, fields[limit] ?? record.limits?.[limit], { type: 'number', min: 1 }),
   )}<p class="small">A field that is empty sets no limit.</p>${button('limits', 'Set the limits', 'set-limits')}</details>${!isOver && name !== DEFAULT_CRAWL && button('cancel', 'Cancel the crawl')}${waiting === 0 && name !== DEFAULT_CRAWL && button('forget', 'Remove it from the list')}</div>
 </form></section>`
 }
 
 /** Converts a post of the form to the API's request. */
-export function crawlChangeOf({ action, weight = '', ...fields }: Fields): object {
+function crawlChangeOf({ action, weight = '', ...fields }: Fields): object {
   const who = readWhyAndWho(fields)
   if (action === 'weight') return { weight: Number(weight), ...who }
   if (action !== 'limits') return { action, ...who }

@@ -1,7 +1,7 @@
 /** The page at `/failures`: outcomes with a reason, by reason, with the latest examples of each. Pure. */
 import { EXPLAINED, type ReasonCount } from '../watch/reasons.ts'
 import { count, day, length } from '../words.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html, withCode } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import { chip, originLink } from './parts.ts'
 import { table } from './table.ts'
@@ -10,9 +10,9 @@ export function failuresPage(frame: Frame, reasons: ReasonCount[], now: number):
   const rows = reasons.map(({ kind, reason, total, lastHour, examples: [latest] }) => [
     html`<a href="#${kind}-${reason}">${reason}</a>`,
     chip(kind, kind),
-    lastHour === undefined ? '–' : count(lastHour),
+    lastHour === undefined ? undefined : count(lastHour),
     count(total),
-    latest === undefined ? '–' : `${length(now - latest.at)} ago`,
+    latest && `${length(now - latest.at)} ago`,
   ])
   const body = html`<h1>Failures</h1>
 <p class="small">What did not end as a page, a redirect or a rule of robots.txt, by reason; the latest ten of each reason, for a day.</p>
@@ -34,13 +34,12 @@ ${table(
 function examplesOf({ kind, reason, examples, lastHour }: ReasonCount): Html {
   const { means, todo } = EXPLAINED[kind][reason] ?? { means: '', todo: '' }
   const rows = examples.flatMap((note) =>
-    note.what === 'outcome'
-      ? [[day(note.at), originLink(note.url), note.agent, note.status ?? '–', note.detail ?? '–']]
-      : [],
+    note.what === 'outcome' ? [[day(note.at), originLink(note.url), note.agent, note.status, note.detail]] : [],
   )
   return html`<section id="${kind}-${reason}"><h2>${reason}<small>${kind}</small></h2>
-<p class="small">${means} ${todo}</p>
+<p class="small">${withCode(`${means} ${todo}`)}</p>
 ${table(`Examples of ${reason}`, { When: '', URL: 'long', Agent: '', Answer: '', Detail: 'long' }, rows, {
+  shown: 3,
   none:
     lastHour === 0
       ? 'None within the last hour; examples are kept for a day.'

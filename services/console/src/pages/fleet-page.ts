@@ -7,15 +7,19 @@ import { table } from './table.ts'
 
 const PLURALS: Record<string, string> = { permits: 'permits', proxy: 'proxies' }
 
+export function rolesSentence(members: Member[]): string {
+  if (members.length === 0) return 'No process has announced itself within the last 5 s.'
+  const roles = Map.groupBy(members.map(({ role }) => role).toSorted(), (role) => role)
+  return `${[...roles].map(([role, { length }]) => some(length, role, PLURALS[role])).join(', ')}.`
+}
+
 /** @param version  of the configuration in force */
 export function fleetPage(frame: Frame, members: Member[], version: number): string {
-  const roles = Map.groupBy(members, ({ role }) => role)
-  const sums = [...roles].map(([role, list]) => some(list.length, role, PLURALS[role]))
   const builds = new Set<string>()
   let behind = 0
   const rows = members.map(({ role, id, slots, about }) => {
-    const slotsText = slots > 0 ? count(slots) : '–'
-    if (about === undefined) return [role, '–', html`<code>${id}</code>`, '–', '–', slotsText, '–']
+    const slotsText = slots > 0 ? count(slots) : undefined
+    if (about === undefined) return [role, undefined, html`<code>${id}</code>`, undefined, undefined, slotsText]
     const build = `${about.version} (commit ${about.commit ?? 'unknown'})`
     const isBehind = about.config !== version
     builds.add(build)
@@ -32,11 +36,11 @@ export function fleetPage(frame: Frame, members: Member[], version: number): str
       build,
       `${about.config}${isBehind ? ' (behind)' : ''}`,
       slotsText,
-      notes.filter((note) => note !== '').join('; ') || '–',
+      notes.filter((note) => note !== '').join('; ') || undefined,
     ]
   })
   const body = html`<h1>Fleet</h1>
-<p role="status">${sums.length === 0 ? 'No process has announced itself within the last 5 s.' : `${sums.join(', ')}.`} The configuration is version ${version}.${
+<p role="status">${rolesSentence(members)} The configuration is version ${version}.${
     behind > 0 && ` ${some(behind, 'process is', 'processes are')} not at that version yet.`
   }${builds.size > 1 && ` Builds run side by side: ${[...builds].join(', ')}.`}</p>
 ${

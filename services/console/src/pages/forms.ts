@@ -14,10 +14,18 @@ export const notDone = (problem: Problem | undefined): Html | undefined =>
 
 export const notConfirmed = (what: string): Problem => new Problem(400, 'not-confirmed', `${what} has to be confirmed`)
 
+type Attributes = Record<string, string | number | boolean>
+
+/** @param more  attributes beside name and value; its type is text unless they say otherwise */
+export const field = (label: string, name: string, value: Piece, more: Attributes = {}): Html =>
+  html`<label>${label}<input${Object.entries<Attributes[string]>({ type: 'text', name, ...more }).map(
+    ([key, content]) => content !== false && html` ${key}="${content === true ? '' : content}"`,
+  )} value="${value}"></label>`
+
 /** Why something is done, and by whom: the login, if the field stays empty. */
 export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Frame, isNeeded = true): Html =>
-  html`<label>Reason<input name="reason" type="text"${isNeeded && html` required`} maxlength="512" value="${reason}" placeholder="it is written down"></label>
-<label>By<input name="by" type="text" maxlength="512" value="${by}" placeholder="${who?.user ?? 'console'}" autocomplete="username"></label>`
+  html`${field('Reason', 'reason', reason, { required: isNeeded, maxlength: 512, placeholder: 'it is written down' })}
+${field('By', 'by', by, { maxlength: 512, placeholder: who?.user ?? 'console', autocomplete: 'username' })}`
 
 /** The same in the API's form. */
 export const readWhyAndWho = ({ reason = '', by = '' }: Fields): { reason: string; by?: string } => ({

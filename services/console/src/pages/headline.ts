@@ -29,48 +29,34 @@ export type Headline = { title: string; sentence: string } & (
   | { tone: Exclude<Tone, 'trouble' | 'halted'>; code: Exclude<Code, Trouble> }
 )
 
-/** Sums over partitions, as the page shows them. */
-export type Totals = {
-  waiting: number
-  /** URLs that wait for a gateway; an estimate if not every job was read */
-  candidates: number
-  candidatesAreEstimated: boolean
-  /** age of the oldest of their jobs, ms; undefined: there is none */
-  candidatesForMs: number | undefined
-  lanes: number
-  due: number
-  inFlight: number
-  unread: number
-  /** how late the oldest due lane is, ms; 0 when none is due */
-  lagMs: number
-  /** ms until the next lane is due; undefined when no lane waits */
-  opensInMs: number | undefined
-  heldForMs: number
-  outcomes: number
-}
-
 const NO_INTAKE: Intake = { jobs: 0, urls: 0, isEstimate: false, paused: [] }
 
-export function totalsOf(view: FleetView): Totals {
+/** Sums over partitions, as the page shows them. */
+export function totalsOf(view: FleetView) {
   const { partitions, intake } = view.kind === 'seen' ? view : { partitions: [], intake: NO_INTAKE }
   const sum = (of: (part: PartitionView) => number): number => partitions.reduce((total, part) => total + of(part), 0)
-  const opens = partitions.flatMap((part) => (part.nextDue === undefined ? [] : [part.nextDue - part.now]))
+  const opens = partitions.flatMap(({ nextDue, now }) => (nextDue === undefined ? [] : [nextDue - now]))
   const soonest = opens.length === 0 ? undefined : Math.min(...opens)
   return {
     waiting: sum((part) => part.waiting),
+    /** URLs that wait for a gateway; an estimate if not every job was read */
     candidates: intake.urls,
     candidatesAreEstimated: intake.isEstimate,
+    /** age of the oldest of their jobs, ms; undefined: there is none */
     candidatesForMs: intake.oldestMs,
     lanes: sum((part) => part.lanes),
     due: sum((part) => part.due),
     inFlight: sum((part) => part.inFlight),
     unread: sum((part) => part.unread),
+    /** how late the oldest due lane is, ms; 0 when none is due */
     lagMs: Math.max(0, -(soonest ?? 0)),
+    /** ms until the next lane is due; undefined when no lane waits */
     opensInMs: soonest && Math.max(0, soonest),
     heldForMs: Math.max(0, ...partitions.map((part) => (part.holdUntil ?? 0) - part.now)),
     outcomes: sum((part) => outcomesOf(part.counts)),
   }
 }
+export type Totals = ReturnType<typeof totalsOf>
 
 const trouble = (code: Trouble, title: string, sentence: string): Headline => ({
   tone: 'trouble',

@@ -18,6 +18,10 @@ export function html(markup: TemplateStringsArray, ...values: Piece[]): Html {
   return new Html(markup.map((text, i) => text + (i < values.length ? render(values[i]) : '')).join(''))
 }
 
+/** Text in which `names` stand between backticks, as in Markdown. */
+export const withCode = (text: string): Html =>
+  html`${text.split('`').map((part, n) => (n % 2 === 1 ? html`<code>${part}</code>` : part))}`
+
 function render(value: Piece): string {
   if (value === undefined || value === false) return ''
   if (value instanceof Html) return value.text

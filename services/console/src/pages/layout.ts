@@ -16,15 +16,14 @@ const PAGES = {
   '/hours': 'Last hours',
   '/readers': 'Readers',
   '/fleet': 'Fleet',
-  '/configuration': 'Configuration',
   '/stops': 'Emergency stop',
 }
 /** Pages behind "More": made by libraries, for programs, or seldom needed. */
-const MORE = { '/queues': 'Queue board', '/metrics': 'Metrics', '/reference': 'API' }
+const MORE = { '/configuration': 'Configuration', '/queues': 'Queue board', '/metrics': 'Metrics', '/reference': 'API' }
 
 export type Layout = {
   /** the page of the navigation that it is, or belongs to */
-  place?: keyof typeof PAGES
+  place?: keyof typeof PAGES | keyof typeof MORE
   /** about the action just done, or about nothing found */
   notice?: Html | undefined
   /** its address, if it is updated while open */

@@ -1,4 +1,5 @@
 /** The login page. Pure. */
+import { field } from './forms.ts'
 import { html } from './html.ts'
 import { headOf } from './layout.ts'
 
@@ -11,8 +12,8 @@ export function loginPage({ next, problem, user = '' }: LoginFacts): string {
 <main class="login"><h1>Sign in</h1>
 ${problem !== undefined && html`<p class="notice trouble" role="alert">${problem}</p>`}
 <form class="card" method="post" action="/login"><input type="hidden" name="next" value="${next}">
-<label>User<input name="user" type="text" value="${user}" autocomplete="username" required></label>
-<label>Password<input name="password" type="password" autocomplete="current-password" required></label>
+${field('User', 'user', user, { autocomplete: 'username', required: true })}
+${field('Password', 'password', '', { type: 'password', autocomplete: 'current-password', required: true })}
 <button>Sign in</button></form></main>
 </body>
 </html>

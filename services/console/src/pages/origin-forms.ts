@@ -1,7 +1,7 @@
 /** The actions of operators on an origin as forms, and the parsing of their posts. Pure. */
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import { lasting, length } from '../words.ts'
-import { type Fields, notDone, radio, type Refused, readWhyAndWho, select, whyAndWho } from './forms.ts'
+import { type Fields, field, notDone, radio, type Refused, readWhyAndWho, select, whyAndWho } from './forms.ts'
 import { type Html, html } from './html.ts'
 import type { Frame } from './layout.ts'
 import { originPath } from './parts.ts'
@@ -36,7 +36,7 @@ export function operatorForms(origin: DescribedOrigin, frame: Frame, refused: Re
 <details id="act" data-still${refused !== undefined && html` open`}><summary>Act on this origin</summary>${notDone(refused?.problem)}
 <form class="card" method="post" action="${path}">
 <fieldset><legend>What</legend>${CHOICES.map(([action, label, meaning]) => radio('action', action, chosen, label, meaning))}</fieldset>
-<label class="for-delay">Delay, seconds<input name="delay" type="number" min="0.001" max="604800" step="any" value="${fields.delay ?? '30'}"></label>
+${field('Delay, seconds', 'delay', fields.delay ?? 30, { type: 'number', min: 0.001, max: 604_800, step: 'any' })}
 ${select('For', 'for', SPANS, fields.for ?? '3600000')}
 ${whyAndWho(fields, frame)}
 <button>Do it</button>

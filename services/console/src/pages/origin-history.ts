@@ -23,6 +23,7 @@ ${table(
     return [day(note.at), chip(word, tone), sentenceOf(note)]
   }),
   {
+    shown: 8,
     none: 'Nothing is noted. Of a fast crawl only a sample of pages is noted, but all trouble; notes are kept for the 10,000 origins of a partition that had some last.',
   },
 )}`,

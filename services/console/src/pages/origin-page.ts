@@ -7,7 +7,7 @@ import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import { BACK_OFF_CAUSES, dueIn } from '../why.ts'
 import { clock, count, day, length, some } from '../words.ts'
-import { done, type Refused, select } from './forms.ts'
+import { done, field, type Refused, select } from './forms.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { operatorForms, restrictionsOf } from './origin-forms.ts'
@@ -115,12 +115,11 @@ function laneRow({ agent, why, delay, due, head, tries, waiting }: DescribedLane
     agent,
     stateChip(why.state),
     why.sentence,
-    delay === undefined ? '–' : delaySentence(delay, origin, length),
+    delay && delaySentence(delay, origin, length),
     dueIn({ due }, why, origin.now),
     count(waiting),
-    head === undefined
-      ? '–'
-      : html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` ${chip('high', '')}`}${tries > 0 && html`<small>${some(tries, 'try', 'tries')} made</small>`}`,
+    head &&
+      html`<code>${head.path.slice(0, 160)}</code>${head.priority === 'high' && html` ${chip('high', '')}`}${tries > 0 && html`<small>${some(tries, 'try', 'tries')} made</small>`}`,
   ]
 }
 
@@ -129,16 +128,16 @@ function detail({ delayMs, dropped }: Operation): string {
   return dropped === undefined ? '' : `: ${some(dropped, 'URL')}`
 }
 
-function until({ action, until: end }: Operation): string {
+function until({ action, until: end }: Operation): string | undefined {
   if (end !== undefined) return day(end)
-  return action === 'pause' || action === 'block' ? 'somebody ends it' : '–'
+  return action === 'pause' || action === 'block' ? 'somebody ends it' : undefined
 }
 
 function checkForm({ origin, agents, requested }: OriginPageFacts): Html {
   const names = agents.map(({ name }) => [name, name] as const)
   return html`<section class="check" id="check" data-still><h2>May a path be fetched?</h2>
 <form class="card" method="get" action="${originPath(origin.origin)}#check">
-<label>Path<input name="path" type="text" value="${requested?.path ?? '/'}" required maxlength="${MAX_PATH_BYTES}"></label>
+${field('Path', 'path', requested?.path ?? '/', { required: true, maxlength: MAX_PATH_BYTES })}
 ${select('Agent', 'agent', names, requested?.agent)}
 <button>Check</button>
 ${requested && verdict(requested.answer)}

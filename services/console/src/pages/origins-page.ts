@@ -4,7 +4,7 @@ import { Problem } from '@decorum/runtime/http-api'
 import type { OriginList } from '../api/list-origins.ts'
 import { dueIn, WAIT_STATES } from '../why.ts'
 import { count, length, some } from '../words.ts'
-import { select } from './forms.ts'
+import { field, select } from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import { originLink, stateChip } from './parts.ts'
@@ -14,7 +14,7 @@ import { table } from './table.ts'
 export type OriginsRequest = Record<string, string>
 
 const SORTS = [
-  ['', 'as it is found fastest'],
+  ['', 'any'],
   ['soonest', 'due soonest'],
   ['latest', 'due latest'],
   ['in-flight', 'in flight'],
@@ -27,7 +27,7 @@ export function originsPage(frame: Frame, requested: OriginsRequest, list: Origi
 ${select('State', 'state', anyOf(WAIT_STATES), requested.state)}
 ${select('Held by', 'reason', anyOf([...GATES, 'blocked']), requested.reason)}
 ${select('Order', 'sort', SORTS, requested.sort)}
-<label>Domain<input name="domain" type="text" maxlength="253" value="${requested.domain ?? ''}" placeholder="example.com"></label>
+${field('Domain', 'domain', requested.domain, { maxlength: 253, placeholder: 'example.com' })}
 <button>Show</button></form>
 ${list instanceof Problem ? html`<p class="notice trouble" role="alert">${list.message}</p>` : found(list, requested)}`
   return layout(frame, 'Origins', body, { place: '/origins' })
@@ -43,8 +43,8 @@ function found({ origins, looked, complete, next }: OriginList, requested: Origi
       stateChip(state),
       first?.why.sentence ?? (closed === undefined ? 'no URL waits' : `no URL waits; ${closed.reason}`),
       robots,
-      backOff === undefined ? '–' : length(backOff.until - now),
-      first === undefined ? '–' : dueIn(first, first.why, now),
+      backOff && length(backOff.until - now),
+      first && dueIn(first, first.why, now),
       count(lanes.reduce((n, lane) => n + lane.waiting, 0)),
     ]
   })

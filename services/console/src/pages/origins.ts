@@ -1,7 +1,7 @@
 /** The list of origins, the page of each, and the actions of its forms. */
 import { readUrl } from '@decorum/protocol'
 import { plainText } from '@decorum/robots'
-import { Problem, read } from '@decorum/runtime/http-api'
+import { Problem } from '@decorum/runtime/http-api'
 import { z } from 'zod'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
@@ -10,7 +10,17 @@ import { listOrigins } from '../api/list-origins.ts'
 import { defaultBy, reportOrigin } from '../api/mount.ts'
 import { changePolicy } from '../api/policies.ts'
 import { ActionBody, ListQuery, OriginPath, PolicyBody, RemovePolicyQuery, SitePath } from '../api/questions.ts'
-import { Form, frameOf, type PageParts, type PageRequest, type PageScope, READ, WRITE } from './answer-page.ts'
+import {
+  afterForm,
+  Form,
+  frameOf,
+  type PageParts,
+  type PageRequest,
+  type PageScope,
+  READ,
+  readThen,
+  WRITE,
+} from './answer-page.ts'
 import { actionOf } from './origin-forms.ts'
 import { type OriginPageFacts, originPage } from './origin-page.ts'
 import { originsPage } from './origins-page.ts'
@@ -48,8 +58,7 @@ export function addOrigins(scope: PageScope, parts: PageParts): void {
   scope.get('/origins', READ, async (request, reply) => {
     // A form also sends empty fields
     const given = Object.entries(request.query as Record<string, unknown>).filter(([, value]) => value !== '')
-    const wish = read(ListQuery, Object.fromEntries(given))
-    const list = wish instanceof Problem ? wish : await listOrigins(ledger, agents, wish)
+    const list = await readThen(ListQuery, Object.fromEntries(given), (wish) => listOrigins(ledger, agents, wish))
     if (list instanceof Problem) reply.code(list.status)
     const texts = given.filter((one): one is [string, string] => typeof one[1] === 'string')
     return originsPage(frameOf(parts, request), Object.fromEntries(texts), list)
@@ -70,22 +79,21 @@ export function addOrigins(scope: PageScope, parts: PageParts): void {
   scope.post('/origins/:origin', { ...WRITE, schema: { params, body: Form } }, async (request, reply) => {
     const { origin } = request.params
     const fields = request.body
-    const action = read(ActionBody, actionOf(fields))
-    const done = action instanceof Problem ? action : await act(ledger, agents, origin, action, defaultBy(request))
-    // A redirect to a separate request, so that reloading the page repeats nothing
-    if (!(done instanceof Problem)) return reply.redirect(`${originPath(origin)}?done=${fields.action}`, 303)
-    reply.code(done.status)
-    return show(request, origin, { refused: { problem: done, fields } })
+    const by = defaultBy(request)
+    const done = await readThen(ActionBody, actionOf(fields), (action) => act(ledger, agents, origin, action, by))
+    return afterForm(reply, done, `${originPath(origin)}?done=${fields.action}`, (problem) =>
+      show(request, origin, { refused: { problem, fields } }),
+    )
   })
   scope.post('/origins/:origin/policy', { ...WRITE, schema: { params, body: Form } }, async (request, reply) => {
     const { origin } = request.params
     const fields = request.body
     const PolicyForm = (fields.action === 'remove' ? RemovePolicyQuery : PolicyBody).extend(SitePath.shape)
-    const wish = read(PolicyForm, { site: fields.site, ...policyChangeOf(fields) })
-    const done = wish instanceof Problem ? wish : await changePolicy(parts, wish.site, wish, defaultBy(request))
-    if (!(done instanceof Problem)) return reply.redirect(`${originPath(origin)}?done=policy`, 303)
-    reply.code(done.status)
-    return show(request, origin, { policyRefused: { problem: done, fields } })
+    const given = { site: fields.site, ...policyChangeOf(fields) }
+    const done = await readThen(PolicyForm, given, (wish) => changePolicy(parts, wish.site, wish, defaultBy(request)))
+    return afterForm(reply, done, `${originPath(origin)}?done=policy`, (problem) =>
+      show(request, origin, { policyRefused: { problem, fields } }),
+    )
   })
 }
 

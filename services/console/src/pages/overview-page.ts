@@ -5,6 +5,7 @@ import type { Pace } from '../watch/pace.ts'
 import { dueIn, robotsWord, whyItWaits } from '../why.ts'
 import { clock, count, length, some } from '../words.ts'
 import { crawlsTable } from './crawls-page.ts'
+import { rolesSentence } from './fleet-page.ts'
 import { headline, nextLaneOf, type Totals, totalsOf } from './headline.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
@@ -13,8 +14,8 @@ import { banner, originLink, section, stateChip, tile } from './parts.ts'
 import { readersTable } from './readers-page.ts'
 import { table } from './table.ts'
 
-/** Rows shown of readers and of crawls, which have pages of their own. */
-const SHOWN = 20
+/** Rows shown of lanes, readers and crawls, which have pages of their own. */
+const SHOWN = 5
 
 export function overviewPage(frame: Frame, view: FleetView, pace: Pace, outcomesLimit: number): string {
   const { tone, title, sentence } = headline(view, outcomesLimit)
@@ -33,37 +34,20 @@ function seen(view: Seen, pace: Pace): Html {
 ${lanesOf(view, totals)}
 <div class="pair">${outcomesByKind(partitions.map(({ counts }) => counts))}${section(
     'Processes',
-    `${count(members.length)} announced in the last 5 s`,
-    table(
-      'Processes',
-      { Role: 'name', Process: '', Slots: 'number' },
-      members.map(({ role, about, id, slots }) => [
-        role,
-        html`<code>${about === undefined ? id : `${about.pid} on ${about.host}`}</code>`,
-        slots > 0 ? count(slots) : '–',
-      ]),
-      { none: 'None has announced itself.' },
-    ),
+    html`<a href="/fleet">announced in the last 5 s</a>`,
+    html`<p>${rolesSentence(members)}</p>`,
   )}</div>
-${
-  crawls.length > 1 &&
-  section(
-    'Crawls',
-    `${some(crawls.length, 'crawl')}${crawls.length > SHOWN ? ', those with most to do' : ''}`,
-    crawlsTable(crawls.slice(0, SHOWN), pace),
-  )
+${crawls.length > 1 && section('Crawls', noteOf('crawl', crawls.length, '/crawls'), crawlsTable(crawls.slice(0, SHOWN), pace))}
+${section('Readers of outcomes', noteOf('group', readers.length, '/readers'), readersTable(readers.slice(0, SHOWN)))}
+${section('Partitions', count(partitions.length), partitionsTable(partitions))}`
 }
-${section(
-  'Readers of outcomes',
-  `${some(Math.min(readers.length, SHOWN), 'group')}${readers.length > SHOWN ? ' with most to read' : ''}`,
-  readersTable(readers.slice(0, SHOWN)),
-)}
-${section('Partitions', '', partitionsTable(partitions))}`
-}
+
+const noteOf = (one: string, n: number, page: string): Html =>
+  html`<a href="${page}">${n > SHOWN ? `those of ${some(n, one)} with most to do` : some(n, one)}</a>`
 
 function tiles(view: Seen, totals: Totals, pace: Pace): Html {
   const { candidates, candidatesForMs, lagMs } = totals
-  const perMinute = pace.perMinute()
+  const { perMinute } = view.recent
   const nextLane = nextLaneOf(view)
   const oldest = candidatesForMs === undefined ? '' : `, the oldest ${length(candidatesForMs)}`
   return html`<section class="tiles">
@@ -100,12 +84,16 @@ function lanesOf({ lanes, partitions }: Seen, totals: Totals): Html {
   })
   return section(
     'The soonest lanes, and why each waits',
-    `${count(rows.length)} of ${count(totals.lanes)}`,
+    html`<a href="/origins?sort=soonest">${count(rows.length)} of ${count(totals.lanes)}</a>`,
     table(
       'Lanes',
       { Origin: 'name', Agent: '', State: '', Why: 'long', 'robots.txt': '', 'Due in': 'number', URLs: 'number' },
       rows,
-      { names: lanes.map(({ lane }) => `${lane.agent} ${lane.origin}`), none: 'No lane has URLs or a running delay.' },
+      {
+        names: lanes.map(({ lane }) => `${lane.agent} ${lane.origin}`),
+        none: 'No lane has URLs or a running delay.',
+        shown: SHOWN,
+      },
     ),
   )
 }
@@ -127,5 +115,5 @@ function partitionsTable(partitions: PartitionView[]): Html {
     length(now - nextDue),
     holdUntil > now ? `held for ${length(holdUntil - now)}` : 'granted',
   ])
-  return table('Partitions', columns, rows)
+  return table('Partitions', columns, rows, { shown: SHOWN })
 }

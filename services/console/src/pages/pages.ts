@@ -1,34 +1,30 @@
-/** The pages, except for those with files of their own: origins, crawls, URLs, signing in. */
+/** Every page of the console, the pages without forms here. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { DEFAULT_CRAWL } from '@decorum/protocol'
-import { Problem, read, readBySchemas } from '@decorum/runtime/http-api'
-import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
+import { readBySchemas } from '@decorum/runtime/http-api'
+import type { FastifyError, FastifyInstance } from 'fastify'
 import { viewConfiguration, viewFleet } from '../api/fleet.ts'
-import { defaultBy } from '../api/mount.ts'
-import { ForgetQuery, HISTORY_MINUTES, HistoryQuery, StopBody } from '../api/questions.ts'
-import { forget } from '../api/readers.ts'
-import { changeStops, listStops } from '../api/stops.ts'
-import { readersOfOthers } from '../watch/crawl-readers.ts'
+import { HISTORY_MINUTES, HistoryQuery } from '../api/questions.ts'
+import { problemOf } from '../api/parts.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
-import { Form, frameOf, type PageParts, type PageRequest, type PageScope, READ, WRITE } from './answer-page.ts'
+import { capital } from '../words.ts'
+import { frameOf, type PageParts, type PageScope, READ } from './answer-page.ts'
 import { configurationPage } from './configuration-page.ts'
-import { addCrawls } from './crawls.ts'
+import { addCrawls } from './crawls-page.ts'
 import { failuresPage } from './failures-page.ts'
 import { fleetPage } from './fleet-page.ts'
-import { done, notConfirmed, notDone, readWhyAndWho } from './forms.ts'
 import { hoursPage } from './hours-page.ts'
-import type { Html } from './html.ts'
+import { layout } from './layout.ts'
 import { addLogin } from './login.ts'
 import { addOrigins } from './origins.ts'
 import { overviewPage } from './overview-page.ts'
-import { readerOf, readersPage } from './readers-page.ts'
+import { banner } from './parts.ts'
+import { addReaders } from './readers-page.ts'
 import { siteOwnersPage } from './site-owners-page.ts'
-import { stopRequestOf, stopsPage } from './stops-page.ts'
-import { addUrls } from './urls.ts'
+import { addStops } from './stops-page.ts'
+import { addUrls } from './urls-page.ts'
 
 const FORM_MAX_BYTES = 64 * 1024
 const VERSIONS_SHOWN = 50
@@ -40,7 +36,14 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
     { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
     (_request, body, parsed) => parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
   )
-  scope.addHook('preHandler', async (_request, reply) => void reply.type('text/html; charset=utf-8'))
+  scope.addHook('preHandler', async (_request, reply) => void reply.type(HTML))
+  scope.setErrorHandler<FastifyError>(async (error, request, reply) => {
+    const problem = problemOf(error)
+    if (problem === undefined) throw error
+    reply.code(problem.status).type(HTML)
+    const title = problem.status === 404 ? 'Not found' : 'Not done'
+    return layout(frameOf(parts, request), title, banner('trouble', title, `${capital(problem.message)}.`))
+  })
   addStatic(scope)
   addLogin(scope, parts)
   addOrigins(scope, parts)
@@ -73,6 +76,7 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
   )
 }
 
+const HTML = 'text/html; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 
@@ -93,52 +97,4 @@ function addStatic(scope: PageScope): void {
     const body = readFileSync(file)
     scope.get(`/static/${name}`, { config: { access } }, (_request, reply) => reply.type(type).send(body))
   }
-}
-
-function addReaders(scope: PageScope, parts: PageParts): void {
-  const { ledger, config } = parts
-  const show = async (request: PageRequest, notice?: Html): Promise<string> => {
-    const [own, unread, crawls] = await Promise.all([
-      ledger.readers(DEFAULT_CRAWL),
-      ledger.unread(DEFAULT_CRAWL),
-      ledger.crawls(),
-    ])
-    return readersPage(frameOf(parts, request), {
-      readers: [...own, ...(await readersOfOthers(ledger, crawls))],
-      unread: unread.reduce((sum, n) => sum + n, 0),
-      limit: config.outcomesLimit,
-      notice,
-    })
-  }
-  const querystring = z.object({ forgotten: z.string().optional() })
-  scope.get('/readers', { ...READ, schema: { querystring } }, (request) => {
-    const { forgotten } = request.query
-    return show(request, forgotten === undefined ? undefined : done(`Forgotten: ${forgotten}.`))
-  })
-  scope.post('/readers', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
-    const { reader, confirm, ...fields } = request.body
-    const { crawl, group } = readerOf(reader)
-    const wish = confirm === 'yes' ? read(ForgetQuery, { crawl, ...readWhyAndWho(fields) }) : notConfirmed('this')
-    const answer = wish instanceof Problem ? wish : await forget(ledger, group, wish, defaultBy(request))
-    if (!(answer instanceof Problem)) return reply.redirect(`/readers?forgotten=${encodeURIComponent(group)}`, 303)
-    reply.code(answer.status)
-    return show(request, notDone(answer))
-  })
-}
-
-function addStops(scope: PageScope, parts: PageParts): void {
-  const { ledger } = parts
-  scope.get('/stops', READ, async (request) => stopsPage(frameOf(parts, request), await listStops(ledger, false)))
-  scope.post('/stops', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
-    const fields = request.body
-    const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
-    const wish = isConfirmed ? read(StopBody, stopRequestOf(fields)) : notConfirmed('a stop')
-    const answer = wish instanceof Problem ? wish : await changeStops(ledger, wish, defaultBy(request))
-    const frame = frameOf(parts, request)
-    if (answer instanceof Problem) {
-      reply.code(answer.status)
-      return stopsPage(frame, await listStops(ledger, false), { problem: answer, fields })
-    }
-    return answer.unreached === undefined ? reply.redirect('/stops', 303) : stopsPage(frame, answer)
-  })
 }

@@ -29,7 +29,7 @@ export const stateChip = (state: WaitState): Html => chip(state, STATES[state].t
 export const banner = (tone: Tone, title: Piece, sentence: string, more?: Html): Html =>
   html`<section class="headline ${tone}" role="status"><h1>${title}</h1>${more}<p>${sentence}</p></section>`
 
-export const section = (title: string, note: string, body: Piece): Html =>
+export const section = (title: string, note: Piece, body: Piece): Html =>
   html`<section><h2>${title}<small>${note}</small></h2>${body}</section>`
 
 export const tile = (label: string, value: string, note: Piece): Html =>

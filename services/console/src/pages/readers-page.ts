@@ -1,17 +1,67 @@
-/** The page at `/readers`: the readers of outcomes, and the unacknowledged outcomes of each. Pure. */
+/** The page at `/readers`: the readers of outcomes, the unacknowledged outcomes of each, and the form that forgets one. */
 import { isRead, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
+import { z } from 'zod'
+import { defaultBy } from '../api/mount.ts'
+import { ForgetQuery } from '../api/questions.ts'
+import { forget } from '../api/readers.ts'
+import { readersOfOthers } from '../watch/crawl-readers.ts'
 import { count, length, some } from '../words.ts'
-import { confirmation, select, whyAndWho } from './forms.ts'
+import {
+  afterForm,
+  Form,
+  frameOf,
+  type PageParts,
+  type PageRequest,
+  type PageScope,
+  READ,
+  readThen,
+  WRITE,
+} from './answer-page.ts'
+import { confirmation, done, notConfirmed, notDone, readWhyAndWho, select, whyAndWho } from './forms.ts'
+import { forgetCommand } from './headline.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { chip } from './parts.ts'
-import { forgetCommand } from './headline.ts'
 import { table } from './table.ts'
 
-export type ReadersPageFacts = { readers: Reader[]; unread: number; limit: number; notice?: Html | undefined }
+export function addReaders(scope: PageScope, parts: PageParts): void {
+  const { ledger, config } = parts
+  const show = async (request: PageRequest, notice?: Html): Promise<string> => {
+    const [own, unread, crawls] = await Promise.all([
+      ledger.readers(DEFAULT_CRAWL),
+      ledger.unread(DEFAULT_CRAWL),
+      ledger.crawls(),
+    ])
+    return readersPage(frameOf(parts, request), {
+      readers: [...own, ...(await readersOfOthers(ledger, crawls))],
+      unread: unread.reduce((sum, n) => sum + n, 0),
+      limit: config.outcomesLimit,
+      notice,
+    })
+  }
+  const querystring = z.object({ forgotten: z.string().optional() })
+  scope.get('/readers', { ...READ, schema: { querystring } }, (request) => {
+    const { forgotten } = request.query
+    return show(request, forgotten === undefined ? undefined : done(`Forgotten: ${forgotten}.`))
+  })
+  scope.post('/readers', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
+    const { reader, confirm, ...fields } = request.body
+    const { crawl, group } = readerOf(reader)
+    const given = { crawl, ...readWhyAndWho(fields) }
+    const answer =
+      confirm === 'yes'
+        ? await readThen(ForgetQuery, given, (wish) => forget(ledger, group, wish, defaultBy(request)))
+        : notConfirmed('this')
+    return afterForm(reply, answer, `/readers?forgotten=${encodeURIComponent(group)}`, (problem) =>
+      show(request, notDone(problem)),
+    )
+  })
+}
 
-export function readersPage(frame: Frame, { readers, unread, limit, notice }: ReadersPageFacts): string {
+type ReadersPageFacts = { readers: Reader[]; unread: number; limit: number; notice?: Html | undefined }
+
+function readersPage(frame: Frame, { readers, unread, limit, notice }: ReadersPageFacts): string {
   const silent = readers.filter((reader) => !isRead(reader) && reader.lag + reader.pending > 0)
   const body = html`<h1>Readers of outcomes</h1>
 <p role="status">${some(unread, 'outcome lies', 'outcomes lie')} unread. Dispatch pauses at ${count(limit)} per partition.</p>
@@ -23,7 +73,7 @@ ${mayAct(frame) && readers.length > 0 && forgetForm(readers, frame)}`
 
 /** A group and its crawl in one field: a crawl's name contains no blank. */
 const nameOf = ({ crawl, group }: Reader): string => `${crawl} ${group}`
-export function readerOf(name = ''): { crawl: string; group: string } {
+function readerOf(name = ''): { crawl: string; group: string } {
   const [crawl = '', ...group] = name.split(' ')
   return { crawl, group: group.join(' ') }
 }
@@ -58,9 +108,9 @@ export function readersTable(readers: Reader[]): Html {
       state,
       `${lagIsLeast ? 'over ' : ''}${count(lag)}`,
       count(pending),
-      html`${oldest === undefined ? '–' : length(oldest.ageMs)}<small>${oldest?.id}</small>`,
+      oldest && html`${length(oldest.ageMs)}<small>${oldest.id}</small>`,
       count(consumerCount),
-      idleMs === undefined ? '–' : `${length(idleMs)} ago`,
+      idleMs === undefined ? undefined : `${length(idleMs)} ago`,
     ]
   })
   const columns = {

@@ -1,13 +1,44 @@
-/** The page at `/stops`: the emergency stop with its confirmation, the stops in force, and how to lift them. Pure. */
+/** The page at `/stops`: the emergency stop with its confirmation, the stops in force, and how to lift them. */
 import { EVERYTHING, nameForPeople, type Stop } from '@decorum/ledger'
-import type { StopsAnswer } from '../api/stops.ts'
+import { Problem } from '@decorum/runtime/http-api'
+import { defaultBy } from '../api/mount.ts'
+import { StopBody } from '../api/questions.ts'
+import { changeStops, listStops, type StopsAnswer } from '../api/stops.ts'
 import { day } from '../words.ts'
-import { confirmation, type Fields, notDone, radio, type Refused, readWhyAndWho, whyAndWho } from './forms.ts'
+import { afterForm, Form, frameOf, type PageParts, type PageScope, READ, readThen, WRITE } from './answer-page.ts'
+import {
+  confirmation,
+  type Fields,
+  field,
+  notConfirmed,
+  notDone,
+  radio,
+  type Refused,
+  readWhyAndWho,
+  whyAndWho,
+} from './forms.ts'
 import { type Html, html } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
 import { banner } from './parts.ts'
 
-export function stopsPage(frame: Frame, { stops, unreached }: StopsAnswer, refused?: Refused): string {
+export function addStops(scope: PageScope, parts: PageParts): void {
+  const { ledger } = parts
+  scope.get('/stops', READ, async (request) => stopsPage(frameOf(parts, request), await listStops(ledger, false)))
+  scope.post('/stops', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
+    const fields = request.body
+    const isConfirmed = fields.action === 'lift' || fields.confirm === 'yes'
+    const answer = isConfirmed
+      ? await readThen(StopBody, stopRequestOf(fields), (wish) => changeStops(ledger, wish, defaultBy(request)))
+      : notConfirmed('a stop')
+    const frame = frameOf(parts, request)
+    if (!(answer instanceof Problem) && answer.unreached !== undefined) return stopsPage(frame, answer)
+    return afterForm(reply, answer, '/stops', async (problem) =>
+      stopsPage(frame, await listStops(ledger, false), { problem, fields }),
+    )
+  })
+}
+
+function stopsPage(frame: Frame, { stops, unreached }: StopsAnswer, refused?: Refused): string {
   const fields: Fields = refused?.fields ?? {}
   const what = fields.what ?? 'names'
   const body = html`${banner(stops.length > 0 ? 'trouble' : 'calm', 'Emergency stop', sentence(stops))}
@@ -21,7 +52,7 @@ ${
 <fieldset><legend>What</legend>
 ${radio('what', 'names', what, 'By name', 'Domains or hosts with all names below them, addresses, or URLs of hosts.')}
 ${radio('what', 'everything', what, 'Everything', 'The whole fleet sends nothing any more.')}</fieldset>
-<label>Names, separated by blanks<input name="names" type="text" maxlength="8192" value="${fields.names ?? ''}" placeholder="example.com 192.0.2.1"></label>
+${field('Names, separated by blanks', 'names', fields.names, { maxlength: 8_192, placeholder: 'example.com 192.0.2.1' })}
 ${whyAndWho(fields, frame)}
 ${confirmation('Yes, stop it', 'Within a second, until somebody lifts it. What is in flight ends.')}
 <button name="action" value="stop">Stop</button>
@@ -40,7 +71,7 @@ const inForce = ({ name, at, by, reason, until }: Stop, canLift: boolean): Html 
   html`<li><span>${nameForPeople(name)}: stopped ${day(at)} by ${by}: ${reason} (until ${until === undefined ? 'it is lifted' : day(until)})</span>${canLift && html`<form method="post" action="/stops"><input type="hidden" name="${name === EVERYTHING ? 'what' : 'names'}" value="${name === EVERYTHING ? 'everything' : name}"><button name="action" value="lift">Lift</button></form>`}</li>`
 
 /** Converts a post to the API's request. A stop without confirmation names no target, and is refused. */
-export function stopRequestOf({ action, what, names = '', ...fields }: Fields): object {
+function stopRequestOf({ action, what, names = '', ...fields }: Fields): object {
   const list = names.split(/[\s,]+/).filter((name) => name !== '')
   return { action, ...(what === 'everything' ? { everything: true } : { names: list }), ...readWhyAndWho(fields) }
 }

@@ -1,12 +1,64 @@
-/** The page at `/urls`: search results, and a waiting URL with the button that cancels it. Pure. */
-import type { FoundCandidate } from '../find.ts'
+/** The page at `/urls`: search results, and a waiting URL with the button that cancels it. */
+import type { FastifyReply } from 'fastify'
+import { z } from 'zod'
+import { cancel } from '../api/candidates.ts'
+import { CandidatePath, CandidateQuery } from '../api/questions.ts'
+import { type FoundCandidate, find } from '../find.ts'
 import { day, length, some } from '../words.ts'
+import {
+  afterForm,
+  Form,
+  frameOf,
+  type PageParts,
+  type PageRequest,
+  type PageScope,
+  READ,
+  readThen,
+  WRITE,
+} from './answer-page.ts'
 import { done } from './forms.ts'
 import { type Html, html, type Piece } from './html.ts'
 import { type Frame, layout, mayAct } from './layout.ts'
-import { originLink, STATES } from './parts.ts'
+import { originLink, originPath, STATES } from './parts.ts'
 
-export type UrlsPageFacts = {
+/** Most URLs that are shown; the same URL may be stored under many ids. */
+const SHOWN = 20
+const PageQuery = z.object({
+  what: z.string().trim().default(''),
+  done: z.literal('cancelled').optional().catch(undefined),
+})
+
+const CancelForm = CandidateQuery.extend(CandidatePath.shape)
+
+export function addUrls(scope: PageScope, parts: PageParts): void {
+  const { ledger, config } = parts
+  const { agents } = config
+  const show = async (request: PageRequest, reply: FastifyReply, requested: string, sentence?: string) => {
+    const facts = { requested, sentence, now: ledger.wall() }
+    const frame = frameOf(parts, request)
+    if (requested === '') return urlsPage(frame, facts)
+    const keys = agents.list.map(({ key }) => key)
+    const answer = await find(ledger, keys, requested)
+    if (answer.kind === 'origin') return reply.redirect(originPath(answer.origin), 303)
+    if (answer.kind === 'candidates') return urlsPage(frame, { ...facts, found: answer.found.slice(0, SHOWN) })
+    if (answer.wrong) reply.code(400)
+    return urlsPage(frame, { ...facts, origins: answer.origins, sentence: sentence ?? answer.sentence })
+  }
+  scope.get('/urls', { ...READ, schema: { querystring: PageQuery } }, (request, reply) => {
+    const { what, done } = request.query
+    return show(request, reply, what, done && 'It was cancelled.')
+  })
+  scope.post('/urls', { ...WRITE, schema: { body: Form } }, async (request, reply) => {
+    const { what = '', id, url, crawl } = request.body
+    const given = { id, crawl, url: url || undefined }
+    const done = await readThen(CancelForm, given, (wish) => cancel(ledger, agents, wish))
+    return afterForm(reply, done, `/urls?done=cancelled&what=${encodeURIComponent(what)}`, ({ message }) =>
+      show(request, reply, what, `Not done: ${message}.`),
+    )
+  })
+}
+
+type UrlsPageFacts = {
   requested: string
   found?: FoundCandidate[]
   /** the action just done, an empty result, or a refusal */
@@ -16,7 +68,7 @@ export type UrlsPageFacts = {
   now: number
 }
 
-export function urlsPage(frame: Frame, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): string {
+function urlsPage(frame: Frame, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): string {
   const body = html`<h1>Find</h1>
 ${origins.map((origin) => html`<p>${originLink(origin)}</p>`)}
 ${requested === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
