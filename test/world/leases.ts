@@ -99,9 +99,9 @@ export class Leases {
     this.#clocks.clear()
   }
 
-  /** All leases are over, and lanes are in other partitions, each with a time of its own. */
+  /** All leases are over, and lanes are in other partitions, each with a time of its own; a robots fetch whose end was not recorded is still to be. */
   moved(): void {
-    this.#state = { lanes: new Map(), fetches: new Map(), demanded: new Map() }
+    this.#state = { lanes: new Map(), fetches: this.#state.fetches, demanded: new Map() }
     this.#clocks.clear()
   }
 

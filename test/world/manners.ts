@@ -34,8 +34,6 @@ type Manner = {
   /** @param times  that it was asked for before */
   robots: (dice: Dice, times: number) => Answer
   page: Page
-  /** in its place, one for each site: pages that depend on those before */
-  pages?: () => Page
   /** what robots.txt asks for between two requests, ms */
   delayMs?: number
   /** of an exchange, on average, ms */
@@ -60,18 +58,6 @@ function slowConnect(dice: Dice): number {
 /** In worlds of odd sites so many connect slowly besides. */
 const SLOW_CONNECT = 0.15
 const ODD = 0.1
-/** Whoever asks at the same time is told so as well, with another wait, and by answers that overtake each other. */
-function asksForLess(): Page {
-  let left = 0
-  return (path, dice) => {
-    left = left > 0 ? left - 1 : dice.below(25) === 0 ? 2 : 0
-    if (left === 0) return usual(path, dice)
-    return { status: 429, headers: { 'retry-after': String(2 + dice.below(7)) }, serveMs: dice.between(5, 2_000) }
-  }
-}
-
-/** Only where it is asked for: whoever was let go before may send behind the answer to another one, as a permit may. */
-const AT_ONCE = 'asks all at once for less'
 const FAILS_AT_FIRST = 'its robots.txt fails at first'
 const ELSEWHERE = 'its robots.txt is elsewhere'
 const ANOTHER_FILE = 'its robots.txt is another file'
@@ -107,7 +93,6 @@ const MANNERS: Record<string, Manner> = {
     page: nowAndThen(25, { status: 429, headers: { 'retry-after': '7' }, serveMs: 5 }),
     takesMs: 250,
   },
-  [AT_ONCE]: { robots: OPEN, page: usual, pages: asksForLess, takesMs: 500 },
   'asks to wait beside a page now and then': {
     robots: OPEN,
     page: nowAndThen(25, { ...page(5), headers: { 'content-type': 'text/html', 'retry-after': '5' } }),
@@ -154,8 +139,9 @@ const MANNERS: Record<string, Manner> = {
     takesMs: 200,
   },
   'its robots.txt leads to a forbidden page later': {
+    // Twice at most: each failure in a row doubles the pause
     robots: (dice, times) =>
-      times > 0 && dice.below(2) === 0
+      times > 0 && times < 3 && dice.below(2) === 0
         ? {
             status: 302,
             headers: { location: `https://site-${dice.below(REDIRECTED_TO)}.test/private/rules` },
@@ -165,7 +151,7 @@ const MANNERS: Record<string, Manner> = {
     page: usual,
   },
 }
-const NAMES = Object.keys(MANNERS).filter((name) => name !== AT_ONCE)
+const NAMES = Object.keys(MANNERS)
 /** The share of sites that are like others: lanes are to be busy. */
 export const PLAIN = 0.67
 
@@ -205,7 +191,6 @@ export function siteOf(
   const delayMs = Math.max(DELAY_MS, manner.delayMs ?? 0)
   const isSlow = plain <= ODD && manner.connectMs === undefined && dice.next() < SLOW_CONNECT
   const connectMs = isSlow ? slowConnect : manner.connectMs
-  const pageOf = manner.pages?.() ?? manner.page
   return {
     host,
     address: addressOf(index),
@@ -215,6 +200,6 @@ export function siteOf(
     everyMs: delayMs + (manner.takesMs ?? 35) + (isSlow ? 865 : 0),
     ...(connectMs && { connectMs }),
     ...(manner.opensAt === undefined ? {} : { opensAt: manner.opensAt }),
-    answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : pageOf(path, own)),
+    answer: (path, own, times) => (path === '/robots.txt' ? manner.robots(own, times) : manner.page(path, own)),
   }
 }

@@ -217,6 +217,9 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
     delay: (dice) =>
       atSome(dice, async (origin) => {
         const host = hostOf(origin)
+        const place = `delay ${origin}`
+        if (underWay.has(place)) return // which of two that are called for comes last, nobody knows
+        underWay.add(place)
         const isAlone = sites.some((site) => site.host === host && site.origins.length === 1)
         const lastsMs = dice.between(2_000, 20_000)
         const delayMs = dice.between(1_200, 4_000)
@@ -226,6 +229,7 @@ export async function startOperators(options: OperatorOptions): Promise<Operator
         const isSet = holds.delay(origin, delayMs, begun)
         const until = ledger.wall() + lastsMs
         const isDone = await surely(() => ledger.operate({ origin, action: 'delay', delayMs, until, ...BY }, agents))
+        underWay.delete(place)
         const to = begun + lastsMs - SECOND
         if (isSteady && isDone) isSet(timeline.now, to)
         if (isSteady && isDone && isAlone) configuration.byHand.push({ host, delayMs, from: timeline.now, to })

@@ -62,6 +62,7 @@ export async function openPartitions(redis: RedisLink, options: LedgerOptions, d
     const closings = closingsOf(clock, holdMs, {
       restore: verbs.restore,
       keptUntil: async () => Number((await timed(redis.hget(keys.epoch, EPOCH.keptUntil), 'epoch')) ?? 0),
+      now: scripts.now,
     })
     return { redis, keys, scripts, verbs, closings }
   })

@@ -9,19 +9,24 @@ import type { Closing } from '../verbs/restore.ts'
 
 type Kept<T> = { what: T /** on `clock.monotonic()` */; since: number }
 
-/** An operation, as a call that repeats it; and when it was written, an instant of the ledger. */
-type Operated = { again(): Promise<unknown>; at: number }
+/** An operation on an origin, as a call that writes it, or writes it again. */
+type Operation = { origin: string; write(): Promise<unknown> }
+/** `at`: when it was written, an instant of the ledger */
+type Operated = Operation & { at: number }
 
 /** The functions that restore a partition. */
 export type Restoring = {
   restore(closings: readonly Closing[]): Promise<void>
   /** the ledger's time at the latest write that survived the loss */
   keptUntil(): Promise<number>
+  /** the ledger's time */
+  now(): number
 }
 
 export type Closings = {
   ended(closing: Closing): void
-  operated(operated: Operated): void
+  /** Writes an operation. Until that has ended, earlier ones of its origin are not written again: they would come after it. */
+  operate(operation: Operation): Promise<void>
   /** Writes everything again, until the partition accepts it or the hold has ended. */
   writeAgain(): Promise<void>
 }
@@ -30,9 +35,10 @@ const AGAIN_MS = 500
 /** The ledger's time is known here to within a round trip. */
 const UNSURE_MS = 1_000
 
-export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil }: Restoring): Closings {
+export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, now }: Restoring): Closings {
   const lanes = new Map<string, Kept<Closing>>() // the oldest first
   let operations: Kept<Operated>[] = []
+  const underWay: string[] = [] // origins
   const isRecent = ({ since }: Kept<unknown>): boolean => clock.monotonic() - since < holdMs
   const forget = (): void => {
     for (const [lane, kept] of lanes) {
@@ -41,12 +47,21 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil }:
     }
     if (operations.length > 0) operations = operations.filter(isRecent)
   }
-  const write = async (): Promise<void> => {
+  /** @returns false: some could not be written yet */
+  const write = async (): Promise<boolean> => {
     const all = [...lanes.values()].map(({ what }) => what)
     for (let at = 0; at < all.length; at += MAX_ITEMS) await restore(all.slice(at, at + MAX_ITEMS))
-    if (operations.length === 0) return
+    if (operations.length === 0) return true
     const kept = await keptUntil()
-    for (const { what } of operations) if (what.at + UNSURE_MS > kept) await what.again()
+    const lost = operations.filter(({ what }) => what.at + UNSURE_MS > kept)
+    let isAll = true
+    for (const one of lost) {
+      const { origin } = one.what
+      const latest = operations.findLast(({ what }) => what.origin === origin) ?? one
+      if (!underWay.includes(origin) && lost.includes(latest)) await one.what.write()
+      else isAll = false
+    }
+    return isAll
   }
   return {
     ended(closing) {
@@ -54,19 +69,22 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil }:
       lanes.delete(closing.lane)
       lanes.set(closing.lane, { what: closing, since: clock.monotonic() })
     },
-    operated(operated) {
+    async operate(operation) {
+      underWay.push(operation.origin)
+      try {
+        await operation.write()
+      } finally {
+        underWay.splice(underWay.indexOf(operation.origin), 1)
+      }
       forget()
-      operations.push({ what: operated, since: clock.monotonic() })
+      operations.push({ what: { ...operation, at: now() }, since: clock.monotonic() })
     },
     async writeAgain() {
       const until = clock.monotonic() + holdMs
       forget()
       for (;;) {
-        const failed = await write().then(
-          () => false,
-          () => true,
-        )
-        if (!failed || clock.monotonic() > until) return
+        const isWritten = await write().catch(() => false)
+        if (isWritten || clock.monotonic() > until) return
         await clock.sleep(AGAIN_MS, { ref: false })
       }
     },

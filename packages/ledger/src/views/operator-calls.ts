@@ -65,11 +65,9 @@ export function operatorCalls(partitions: Partitions, notes: Notes | undefined) 
       const texts = await timed(redis.lrange(of(partition).keys.ring, 0, Math.min(most, KEPT.samples) - 1), 'samples')
       return texts.map((text) => JSON.parse(text) as Sample)
     },
-    async operate(operation: Operation, agents: string[]): Promise<void> {
+    operate(operation: Operation, agents: string[]): Promise<void> {
       const { scripts, closings } = ofOrigin(operation.origin)
-      const again = () => operate(scripts, operation, agents)
-      await again()
-      closings.operated({ again, at: scripts.now() })
+      return closings.operate({ origin: operation.origin, write: () => operate(scripts, operation, agents) })
     },
     /** Operations, newest first. A retired partition keeps those from before its hosts moved. */
     operations: (partition: number, most: number): Promise<OperationRecord[]> =>

@@ -1,0 +1,71 @@
+import { type Closings, closingsOf } from '@decorum/ledger/testing'
+import { type Clock, systemClock } from '@decorum/protocol'
+import { expect, test } from 'vitest'
+
+/** On a clock that each sleep moves, over a ledger that has lost everything. */
+function opened(): { closings: Closings; written: string[]; slept: () => Promise<void> } {
+  let now = 0
+  let sleeping = Promise.withResolvers<void>()
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    async sleep(ms) {
+      now += ms
+      sleeping.resolve()
+      sleeping = Promise.withResolvers()
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+  const closings = closingsOf(clock, 60_000, {
+    restore: async () => undefined,
+    keptUntil: async () => 0,
+    now: () => now,
+  })
+  return { closings, written: [], slept: () => sleeping.promise }
+}
+
+test('a pause that was lost is not written again while its end is under way, and so never behind it', async () => {
+  const { closings, written, slept } = opened()
+  const answered = Promise.withResolvers<void>()
+  const pause = { origin: 'http://a.test', write: async () => void written.push('pause') }
+  const resume = {
+    origin: 'http://a.test',
+    async write() {
+      written.push('resume')
+      await answered.promise
+    },
+  }
+  await closings.operate(pause)
+  const resuming = closings.operate(resume)
+  const again = closings.writeAgain()
+  await slept()
+  expect(written).toEqual(['pause', 'resume'])
+  answered.resolve()
+  await resuming
+  await again
+  expect(written).toEqual(['pause', 'resume', 'pause', 'resume'])
+})
+
+test('nor is it written behind an end that came while others were written again', async () => {
+  const { closings, written } = opened()
+  const other = Promise.withResolvers<void>()
+  let times = 0
+  await closings.operate({ origin: 'http://b.test', write: () => (times++ === 0 ? Promise.resolve() : other.promise) })
+  await closings.operate({ origin: 'http://a.test', write: async () => void written.push('pause') })
+  const again = closings.writeAgain()
+  await closings.operate({ origin: 'http://a.test', write: async () => void written.push('resume') })
+  other.resolve()
+  await again
+  expect(written).toEqual(['pause', 'resume', 'pause', 'resume'])
+})
+
+test('an operation on another origin keeps nobody waiting, and one that failed is not written again', async () => {
+  const { closings, written } = opened()
+  await closings.operate({ origin: 'http://a.test', write: async () => void written.push('pause a') })
+  await expect(
+    closings.operate({ origin: 'http://a.test', write: () => Promise.reject(new Error('gone')) }),
+  ).rejects.toThrow('gone')
+  void closings.operate({ origin: 'http://b.test', write: () => new Promise(() => undefined) })
+  await closings.writeAgain()
+  expect(written).toEqual(['pause a', 'pause a'])
+})
