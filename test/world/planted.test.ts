@@ -16,8 +16,9 @@ test.each<[string, Omit<WorldOptions, 'seed'>, RegExp]>([
     'nobody kills a fetcher that stands still',
     {
       ...FEWER,
-      sites: 60,
-      plain: 0.05,
+      sites: 40,
+      plain: 0.1,
+      manners: ['its robots.txt is slow', 'slow', 'never answers now and then'],
       busySeconds: 40,
       planted: { kind: 'no supervisor' },
       kinds: ['freeze'],
