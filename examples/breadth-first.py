@@ -33,9 +33,7 @@ def ask(path, body=None, content_type="application/json", method=None):
     try:
         return opener.open(request, timeout=60).read()
     except urllib.error.HTTPError as error:
-        if error.code == 401:
-            sys.exit(f"{CONSOLE} needs LOGIN=decorum:PASSWORD: its CONSOLE_PASSWORD, or in the file that 'decorum up' names")
-        raise
+        sys.exit(f"{CONSOLE} needs LOGIN=decorum:PASSWORD: its CONSOLE_PASSWORD, or in the file that 'decorum up' names" if error.code == 401 else error)
 
 
 def links_of(outcome):

@@ -139,7 +139,7 @@ test('everything is stopped under kills and a restart of Redis: nothing is sent 
   expect(Math.max(...during.requests.map(({ start }) => start))).toBeLessThan((during.stops[0]?.at ?? 0) + 1_000)
 
   const lifted = await fleet.stop('lift', '--all', '--by', 'ann')
-  expect(lifted).toMatchObject({ code: 0, stdout: 'nothing is stopped\n' })
+  expect(lifted).toMatchObject({ code: 0, stdout: 'everything: lifted\nnothing is stopped any more\n' })
   await outcomesOf([...urls, ...late])
   const { report, stops, requests, bodies } = await judged([web], fleet)
   const { violations, againAsked } = splitAgainAsked(report)
