@@ -15,20 +15,28 @@ export type Keeper = {
 
 const MAX_PROBLEM_BYTES = 4_096
 
-/** @throws ContentError as the process answers, `unavailable` when it does not answer */
+/**
+ * @param from  the first byte, if not the whole member is wanted
+ * @param length  of the member, or of the part that begins at `from`
+ * @throws ContentError as the process answers, `unavailable` when it does not answer
+ */
 export function fetchMember(
   { base, authorization }: Keeper,
   reference: string,
   length: number,
-  clock: Clock = systemClock,
+  { clock = systemClock, from }: { clock?: Clock; from?: number | undefined } = {},
 ): AsyncGenerator<Uint8Array> {
+  const headers = {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(from === undefined ? {} : { range: `bytes=${from}-${from + length - 1}` }),
+  }
   const request = async (signal: AbortSignal): Promise<Response> => {
     const response = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(reference)}`, {
-      headers: authorization === undefined ? {} : { authorization },
+      headers,
       redirect: 'error', // a redirect must not pass on the token
       signal,
     })
-    if (response.status !== 200) throw await problemOf(response, base)
+    if (response.status !== (from === undefined ? 200 : 206)) throw await problemOf(response, base)
     return response
   }
   return wholeBody(request, length, clock, (error, reason = error) => {

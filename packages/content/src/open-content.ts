@@ -66,7 +66,7 @@ async function readRecord(text: string, options: FleetOptions): Promise<PageReco
   const reference = readReference(text)
   const { via } = options
   const request = (keeper: Keeper): Promise<PageRecord> =>
-    readFrom(fetchMember(keeper, text, reference.length, options.clock), reference.length)
+    readFrom(fetchMember(keeper, text, reference.length, options), reference.length)
   if (reference.kind === 's3') return readStored(reference, options, request)
   if (reference.kind === 'http')
     return request(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))

@@ -85,7 +85,8 @@ export function contentHandler(
       })
       if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
       try {
-        yield* between(fetchMember({ base, authorization }, ref, length), from, to)
+        const part = to - from + 1
+        yield* fetchMember({ base, authorization }, ref, part, part < length ? { from } : {})
       } catch (error) {
         if (!(error instanceof ContentError && error.code === 'forbidden')) throw error
         throw new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
@@ -102,12 +103,3 @@ const inPieces = (length: number, read: (from: number, to: number) => AsyncItera
   },
   pieces: () => read(0, length - 1),
 })
-
-/** The bytes from one position to another, both included. */
-async function* between(pieces: AsyncIterable<Uint8Array>, from: number, to: number): AsyncGenerator<Uint8Array> {
-  let at = 0
-  for await (const piece of pieces) {
-    yield piece.subarray(Math.max(0, from - at), Math.max(0, to + 1 - at))
-    at += piece.length
-  }
-}
