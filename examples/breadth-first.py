@@ -29,11 +29,12 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):  # urllib would send the 
 def ask(path, body=None, content_type="application/json", method=None):
     login = {"authorization": "Basic " + base64.b64encode(LOGIN.encode()).decode()} if LOGIN else {}
     headers = {"accept": "application/json", **({"content-type": content_type} if body else {}), **login}
-    request = urllib.request.Request(CONSOLE + path, body, headers, method=method)
     try:
-        return opener.open(request, timeout=60).read()
+        return opener.open(urllib.request.Request(CONSOLE + path, body, headers, method=method), timeout=60).read()
     except urllib.error.HTTPError as error:
-        sys.exit(f"{CONSOLE} needs LOGIN=decorum:PASSWORD: its CONSOLE_PASSWORD, or in the file that 'decorum up' names" if error.code == 401 else error)
+        if error.code == 401:
+            sys.exit(f"{CONSOLE} needs LOGIN=decorum:PASSWORD: its CONSOLE_PASSWORD, or in the file that 'decorum up' names")
+        raise
 
 
 def links_of(outcome):
