@@ -138,7 +138,7 @@ const BELIEVED_MS = -700
 /** One URL of so many is fetched by workers of a pool: more than they do in time would be a tail in which nothing else happens. */
 const OF_POOL = 30
 /** Of the hosts of a fleet in which nothing goes wrong, so many have their rate. */
-const LEAST_BUSY = 0.85
+const LEAST_BUSY = 0.9
 /** Faults go on until nearly all URLs have their outcome. */
 const FAULTS_FOR = 2
 
@@ -480,7 +480,11 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
 const isMistaken = ({ offence, origin }: Violation, requests: readonly RequestLine[]): boolean =>
   (offence === 'robots-too-often' || offence === 'disallowed') &&
   requests.some(
-    (one) => one.origin === origin && one.path === '/robots.txt' && !(one.location?.startsWith(origin) ?? true),
+    (one) =>
+      one.origin === origin &&
+      one.path === '/robots.txt' &&
+      one.location !== undefined &&
+      new URL(one.location, origin).origin !== origin,
   )
 
 /** Whether a run has kept every promise, in words where it has not. */
