@@ -99,7 +99,7 @@ test('a list is crawled', async () => {
 
 test.skipIf(!has('wget'))('a crawler goes through a proxy', async () => {
   const { code, stderr } = await shell('start-crawler')
-  expect(stderr).toMatch(/decorum: \d+ requests?: \d+ held/)
+  expect(stderr).toMatch(/decorum: \d+ requests?: \d+ sent/)
   expect(code).toBe(0)
 })
 
