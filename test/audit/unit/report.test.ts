@@ -79,11 +79,13 @@ test('each moment is printed once: the worst with their lines, then the first of
   const report = new Scene().robots(0, '').pages(1_005, 9, 10).judge()
   const text = textReport(report)
   expect(report.total).toBeGreaterThan(report.worst.length)
-  expect(text).toContain(`The first ${report.total - 5} of ${report.total - 5} others`)
+  expect(text).toContain('The others\n')
   expect(text.match(/^(?:\d\. )?\d{4}-.* UTC {2}[a-z-]+ {2}http/gm)).toHaveLength(report.total)
+  const many = textReport(new Scene().robots(0, '').pages(1_005, 30, 10).judge())
+  expect(many).toMatch(/^The first 10 of \d+ others$/m)
   const few = new Scene().robots(0, '').pages(1_005, 2, 10).judge()
   expect(few.total).toBeLessThanOrEqual(few.worst.length)
-  expect(textReport(few)).not.toContain('The first')
+  expect(textReport(few)).not.toMatch(/^The (?:first|others)/m)
 })
 
 test('the worst moments are five at most, and not five of one kind', () => {

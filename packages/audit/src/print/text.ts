@@ -143,8 +143,9 @@ const sentence = ({ offence, agent, origin, path, at, because }: Violation, show
 function examples({ examples, total, worst }: Report, show: Show): string {
   const printed = new Set(worst.map(idOf))
   const shown = examples.filter((one) => !printed.has(idOf(one))).slice(0, EXAMPLES_SHOWN)
+  const others = total - worst.length
   if (shown.length === 0) return ''
-  const title = `The first ${shown.length} of ${total - worst.length} others`
+  const title = shown.length < others ? `The first ${shown.length} of ${others} others` : 'The others'
   return [styleText('bold', title), ...shown.map((violation) => sentence(violation, show))].join('\n')
 }
 
