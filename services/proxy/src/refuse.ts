@@ -12,7 +12,7 @@ export type Refusal = { status: number; type: string; error: ErrorType; detail: 
 
 /** Under which word it is counted: its type, or the reason of a request that is never granted. */
 export const kindOf = ({ type, more = {} }: Refusal): string =>
-  type === 'refused' ? String(more.reason ?? type) : type
+  type === 'refused' && typeof more.reason === 'string' ? more.reason : type
 
 /** RFC 9209 §2.3. */
 export type ErrorType =
