@@ -35,7 +35,7 @@ class Frontier:
         self.login = "Basic " + base64.b64encode(login.encode()).decode() if login else None
 
     def enqueue(self, candidates):
-        """Stores at most `at_once` URLs, or candidates (docs/frontier.md), in one request. Those with an `id` may be sent again."""
+        """Stores at most `at_once` URLs, or candidates (docs/frontier.md), in one request. Sent again before its outcome, one with an `id` is not fetched twice."""
         lines = [json.dumps(one if isinstance(one, dict) else {"url": one}) for one in candidates]
         return self.call("POST", "/v1/candidates", "\n".join(lines).encode(), "application/x-ndjson")["count"]
 
@@ -51,7 +51,7 @@ class Frontier:
             self.call("POST", "/v1/outcomes/ack", json.dumps({**self.who, "ids": ids}).encode())
 
     def call(self, method, path, body=None, content_type="application/json"):
-        """Asks the console until it answers. Everything that is asked here may be asked again safely."""
+        """Asks the console until it answers, so a request whose answer was lost is made twice."""
         headers = {"accept": "application/json", "content-type": content_type}
         if self.login:
             headers["authorization"] = self.login

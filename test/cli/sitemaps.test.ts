@@ -79,7 +79,7 @@ test('those that robots.txt names, through an index, packed or not, each asked f
   const { code, stdout, stderr } = await sitemaps(`${origin}/any/page`)
   expect(stderr).toContain('secret.xml: disallowed')
   expect(stderr).toContain('gone.xml: status 404')
-  expect(stderr).toContain('1 URLs of other hosts were left out')
+  expect(stderr).toContain('1 URL of other hosts left out')
   expect(stdout.trim().split('\n').sort()).toEqual([`${origin}/a?x=1&y`, `${origin}/b`, `${origin}/c`])
   expect(code).toBe(0)
   expect(asked.sort()).toEqual(['/a.xml.gz', '/gone.xml', '/index.xml', '/list.txt', '/sitemap.xml'])

@@ -138,10 +138,13 @@ test('a crawl beside `up` works on its Redis, and what `up` was given stays its 
   for (const one of [a, b]) await writeFile(one.file, `${left(one).join('\n')}\n`)
   const up = startDecorum(['up', '--json', '--port', '0'], { env: here.env })
   await up.hears('"event":"up"')
+  const configuration = async () => (await decorumHere(['config', 'history'], { env: here.env })).stdout
+  const before = await configuration()
   await decorumHere(['outcomes'], { env: here.env }) // a group that is there before keeps what others read
   await decorumHere(['enqueue', a.file], { env: here.env })
   const { code, stdout } = await start(here, b).result
   expect([code, stdout.includes('"event":"joined"')]).toEqual([0, true])
+  expect(await configuration(), 'the configuration of the fleet is as it was').toBe(before)
   expect(await b.outcomes()).toEqual(
     left(b)
       .map((url) => `fetched ${url}`)

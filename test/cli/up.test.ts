@@ -162,11 +162,23 @@ test('other users of the machine get nothing, a second `up` on the same data say
   redis.on('error', () => undefined)
   await expect(redis.get('decorum:partitions')).rejects.toThrow('NOAUTH')
   redis.disconnect()
-  // of the same user, a role needs no address
+  // of the same user, a role needs no address; with the one that `decorum env` prints, it keeps pages where the fleet does
   const gateway = startDecorum(['gateway'], { env: { ...fleet.env, PORT: '0' } })
   await gateway.hears('"msg":"ready"')
   gateway.child.kill('SIGTERM')
   expect((await gateway.result).code).toBe(0)
+  const fetcher = startDecorum(['fetcher'], { env: { ...fleet.env, PORT: '0', REDIS_URL: fleet.redisUrl } })
+  await fetcher.hears('"msg":"ready"')
+  const fleetLines = async () =>
+    (await decorumHere(['status', 'fleet'], { env: fleet.env })).stdout.match(/^fetcher .*/gm)
+  await expect.poll(fleetLines).toEqual([1, 2].map(() => expect.stringContaining(', keeps pages,')))
+  expect(fetcher.said()).not.toContain('keeps no pages')
+  // of another user, it says that it keeps none, and what to do
+  const away = { ...fleet.env, PORT: '0', REDIS_URL: fleet.redisUrl, XDG_DATA_HOME: await folder() }
+  const other = startDecorum(['fetcher'], { env: away })
+  await other.hears('this fetcher keeps no pages: set ARCHIVE_DIR')
+  for (const one of [fetcher, other]) one.child.kill('SIGTERM')
+  expect((await Promise.all([fetcher.result, other.result])).map(({ code }) => code)).toEqual([0, 0])
 
   const second = await decorum(['up', '--port', '0'], { env: fleet.env })
   expect(second).toMatchObject({

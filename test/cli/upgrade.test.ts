@@ -44,6 +44,6 @@ test('the command says what it did', () => {
   const done = { from: '3', to: '4', processes: 2, leases: 6, lanes: 9, closedMs: 1_200 }
   expect(upgradeSentence(done)).toBe(
     'layout 3 became 4: closed for 1.2 s; 6 leases are written anew. Processes of this version may run.' +
-      '\n2 processes of the earlier version ran: they are refused from now on; end them.',
+      '\n2 processes of the earlier version ran and will be refused from now on: end them.',
   )
 })

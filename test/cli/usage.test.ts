@@ -1,8 +1,10 @@
 /** What is typed wrong, set wrong, or not there: one readable sentence and the right exit code. */
 
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis.ts'
 import { decorum, folder, startDecorum } from './decorum.ts'
@@ -124,4 +126,11 @@ test('a port in use is reported before anything is started', async () => {
   const result = await decorum(['up', '--port', String(port), '--data', await folder()])
   expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining(`port ${port} is in use`) })
   taken.close()
+})
+
+test('a password that is too short is named before anything is started', async () => {
+  const data = join(await folder(), 'data')
+  const result = await decorum(['up', '--port', '0', '--data', data], { env: { CONSOLE_PASSWORD: 'short' } })
+  expect(result).toMatchObject({ code: 2, stderr: expect.stringMatching(/CONSOLE_PASSWORD: at least 8 characters/) })
+  expect(existsSync(join(data, 'redis'))).toBe(false)
 })

@@ -96,7 +96,20 @@ describe('over HTTP', () => {
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
     expect(await answer.text()).toContain('Disallow: /secret')
-    expect((await fetch(`${fleet.base + at('http://other.example')}/robots.txt`)).status).toBe(404)
+    const none = await fetch(`${fleet.base + at('http://other.example')}/robots.txt`)
+    expect([none.status, none.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(await none.text()).toContain('No copy of its robots.txt is stored.')
+  })
+
+  test('at an address that there is not, a browser gets a page with the way back, and a program a problem', async () => {
+    const asked = (accept: string) => fetch(`${fleet.base}/no-such-page?a=<b>`, { headers: { accept } })
+    const page = await asked('text/html,application/xhtml+xml,*/*;q=0.8')
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    const text = await page.text()
+    expect(text).toContain('There is no page /no-such-page?a=')
+    expect(text).toContain('<a href="/origins">')
+    expect(text).not.toContain('<b>')
+    expect(await (await asked('application/json')).json()).toMatchObject({ status: 404, type: 'not-found' })
   })
 
   test('stored rules that are packed are shown unpacked', async () => {

@@ -204,7 +204,7 @@ describe('under decorum guard', () => {
       const { code, stdout, stderr } = await decorum(['guard', '--', '/bin/sh', '-c', line], { env })
       expect([code, stdout], stderr).toEqual([0, expect.stringMatching(/^200\b/m)])
       expect(site.visits.map(({ path }) => path)).toEqual(['/robots.txt', `/by-${name}`])
-      expect(stderr).toMatch(/1 requests: 1 sent, 0 refused/)
+      expect(stderr).toMatch(/1 request: 1 sent, 0 refused/)
     },
   )
 

@@ -19,7 +19,9 @@ test.skipIf(curl === undefined)(
       }
       return true
     })
-    const urls = ['/a', '/b', '/no', '/c'].flatMap((path) => ['-o', '/dev/null', origin + path])
+    const redis = 'http://127.0.0.1:6379'
+    const pages = ['/a', '/b', '/no', '/c'].map((path) => origin + path)
+    const urls = [...pages, `${redis}/`].flatMap((url) => ['-o', '/dev/null', url])
     const { code, stdout, stderr } = await decorum(
       ['guard', '--', curl as string, '--parallel', '-s', '-w', '%{http_code} %{url}\\n', ...urls],
       { env: { DEFAULT_DELAY_MS: '300', http_proxy: 'http://127.0.0.1:1', no_proxy: '127.0.0.1' } },
@@ -27,13 +29,13 @@ test.skipIf(curl === undefined)(
     expect(code, stderr).toBe(0)
     expect(stdout.trim().split('\n').sort()).toEqual([
       ...['/a', '/b', '/c'].map((path) => `200 ${origin}${path}`),
-      `403 ${origin}/no`,
+      ...[`${origin}/no`, `${redis}/`].map((url) => `403 ${url}`).sort(),
     ])
     expect(asked.sort()).toEqual(['/a', '/b', '/c'])
     const gaps = times.slice(1).map((at, n) => at - (times[n] ?? 0))
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(290)
     expect(stderr).toMatch(
-      /decorum: 4 requests: 3 sent, 1 refused \(1 disallowed\); [34] waited, [\d.]+ s each on average\n/,
+      /decorum: 5 requests: 3 sent, 2 refused \((?=.*1 disallowed)(?=.*1 guarded-port)[^)]*\); [345] waited, [\d.]+ s each on average\n/,
     )
     expect(stderr).toContain(`decorum:   ${origin}: `)
   },

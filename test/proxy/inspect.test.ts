@@ -188,7 +188,7 @@ describe('decorum guard', () => {
       expect(code, stderr).toBe(0)
       expect(name === 'wget' ? stderr : stdout).toContain('200')
       expect(site.visits.at(-1)).toMatchObject({ path: `/by-${name}`, agent: expect.stringMatching(/^decorum\//) })
-      expect(stderr).toMatch(/1 requests: 1 sent, 0 refused/)
+      expect(stderr).toMatch(/1 request: 1 sent, 0 refused/)
     },
   )
 })

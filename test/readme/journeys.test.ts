@@ -150,7 +150,10 @@ describe('beside a fleet that runs', () => {
     expect(lines).toHaveLength(3)
     const [doctor, status, config] = await Promise.all(lines.map((line) => type('bash', ['-c', line])))
     expect(doctor?.stdout).toMatch(/^ok /m)
+    expect(doctor?.stdout, 'no advice about the Redis that `up` has started').not.toContain('redis-cli')
     expect(status).toMatchObject({ code: 0 })
+    const [title = ''] = status?.stdout.split('\n') ?? []
+    expect(lines[1], 'the page has the words that are printed').toContain(`"${title}"`)
     expect(config).toMatchObject({ code: 0, stdout: expect.stringContaining('DECORUM_ALLOW_ADDRESSES') })
   })
 })

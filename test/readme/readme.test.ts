@@ -140,7 +140,7 @@ test('a crawl of urls.txt leaves its outcomes in decorum-out/', async () => {
   await writeFile(join(dir, 'urls.txt'), `${origin}/\n`)
   const [crawl] = linesOf('crawl')
   const running = startDecorum(crawl?.args ?? [], { program: START, cwd: dir })
-  expect(await running.result).toMatchObject({ code: 0, stdout: expect.stringContaining('Done: 1 URLs') })
+  expect(await running.result).toMatchObject({ code: 0, stdout: expect.stringContaining('Done: 1 URL,') })
   expect(existsSync(join(dir, 'decorum-out/outcomes.ndjson'))).toBe(true)
 })
 

@@ -1,6 +1,6 @@
 /** Completes the settings of a command with those of its fleet: the fleet decides what the environment leaves open. */
 import { FLEET_SETTINGS } from '@decorum/config'
-import { agree, connectForConfig, readCurrent, write } from '@decorum/config/fleet-config'
+import { agree, connectForConfig, readCurrent } from '@decorum/config/fleet-config'
 import type { RunningRedis } from './local-redis/index.ts'
 import { knownRedis } from './running-redis.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
@@ -27,23 +27,21 @@ export async function agreedEnv(env: Env): Promise<Env> {
 /** The settings of this process in that environment. @throws SettingsError */
 export const agreedSettings = async (): Promise<CliSettings> => readCliSettings(await agreedEnv(process.env))
 
+/** A whole list may be of one site: these URLs take about 1 GB of Redis. */
+const DEFAULTS = { LANE_LIMIT: '10000000' }
+
 /**
- * The same for a command that starts role processes: it also decides, for all of them, the settings that are still undecided.
- * @param defaults  defaults of this command, used in place of the usual ones for settings that it decides
+ * The same for a command that starts role processes: if its Redis has no configuration yet, it also decides every setting, for all of
+ * them. A configuration that another command has made is only read.
  * @throws SettingsError for a setting that contradicts the fleet's
  */
-export async function decidedEnv(env: Env, redis: RunningRedis, defaults: Env = {}): Promise<Env> {
+export async function decidedEnv(env: Env, redis: RunningRedis): Promise<Env> {
   const link = await connectForConfig(redis.url)
   try {
     const isWholeFleet = redis.kind === 'embedded'
-    const agreed = await agree(link, { env, defaults, reads: FLEET_SETTINGS, by: whoAmI(), isWholeFleet })
-    const room = Number(defaults.LANE_LIMIT ?? 0)
-    const isTooSmall = redis.kind === 'joined' && !env.LANE_LIMIT && Number(agreed.env.LANE_LIMIT) < room
-    const current = isTooSmall ? await readCurrent(link) : undefined
-    if (current === undefined) return agreed.env
-    const values = { ...current.values, LANE_LIMIT: room }
-    await write(link, current.version, { ...current, values, by: whoAmI(), reason: 'a whole list may be of one site' })
-    return { ...agreed.env, LANE_LIMIT: String(room) }
+    const isNew = isWholeFleet || (await readCurrent(link)) === undefined
+    const reads = isNew ? FLEET_SETTINGS : []
+    return (await agree(link, { env, defaults: DEFAULTS, reads, by: whoAmI(), isWholeFleet })).env
   } finally {
     link.disconnect()
   }

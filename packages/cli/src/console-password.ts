@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readSettings, schemaOf } from '@decorum/config'
 
 export type ConsoleLogin = {
   user: string
@@ -12,10 +13,16 @@ export type ConsoleLogin = {
 
 const NAME = 'console-password'
 
-/** @param folder  exists, and is private */
+const Given = schemaOf('console').pick({ CONSOLE_PASSWORD: true })
+
+/**
+ * @param folder  exists, and is private
+ * @throws SettingsError when CONSOLE_PASSWORD is too short: before Redis is started, because a fleet that fails to start is no announced restart
+ */
 export async function consoleLogin(env: NodeJS.ProcessEnv, folder: string): Promise<ConsoleLogin> {
   const user = 'decorum'
-  if (env.CONSOLE_PASSWORD?.trim()) return { user, password: env.CONSOLE_PASSWORD }
+  const { CONSOLE_PASSWORD } = readSettings(Given, env)
+  if (CONSOLE_PASSWORD !== undefined) return { user, password: CONSOLE_PASSWORD }
   const file = join(folder, NAME)
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
   if (/^[\w-]{24,}$/.test(kept)) return { user, password: kept, file }

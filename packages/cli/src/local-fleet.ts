@@ -23,8 +23,6 @@ export type LocalFleetOptions = {
   settings: CliSettings
   /** environment of the roles; REDIS_URL is set here */
   env: NodeJS.ProcessEnv
-  /** defaults of this command for settings of the fleet that are still undecided */
-  defaults?: NodeJS.ProcessEnv
   /** data folder of an embedded Redis */
   dataDir: string
   /** when a fleet of this user already runs: use its Redis, or refuse to start */
@@ -60,7 +58,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
   const redis = await ensureRedis({ url: options.settings.redisUrl ?? '', dataDir, log, ...defined({ meeting }) })
   let ledger: LedgerWithViews | undefined
   try {
-    const settings = readCliSettings(await decidedEnv(options.env, redis, options.defaults))
+    const settings = readCliSettings(await decidedEnv(options.env, redis))
     await upgradeAlone(redis.url, log)
     ledger = await openLedgerWithViews({ ...settings, redis: redis.url, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)

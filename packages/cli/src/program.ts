@@ -134,7 +134,10 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(run(() => import('./commands/audit.ts'), 'auditCommand'))
 
   program.commandsGroup('See what the fleet does, and act on it:')
-  const status = command('status', 'Print the state of the fleet: polite, moving, stalled, or stopped by a reader')
+  const status = command(
+    'status',
+    'Print whether the fleet crawls, waits politely or has nothing to do, or what is wrong and what to do',
+  )
   status.action(run(() => import('./commands/status.ts'), 'status'))
   below(status, 'top', 'Show the state of the fleet until q or Ctrl-C; on a pipe, print it once')
     .option('--every <s>', 'Seconds between two updates', whole(1, 3_600), 1)

@@ -14,9 +14,13 @@ export async function runningRedis(): Promise<string> {
   throw new CommandError("no fleet is running here: set REDIS_URL to its Redis, or start one with 'decorum up'")
 }
 
-/** The settings with which a role process joins this user's running fleet; empty when none runs. */
+/**
+ * The settings with which a role process joins this user's running fleet, which keeps its pages where that fleet does; empty when none runs,
+ * or REDIS_URL names another.
+ */
 export async function joinFleet(env: NodeJS.ProcessEnv): Promise<{ REDIS_URL?: string; DECORUM_CRAWLS?: string }> {
   const folder = dataFolder(env)
   const fleet = await fleetAt(folder)
-  return fleet === undefined ? {} : { REDIS_URL: fleet.url, DECORUM_CRAWLS: crawlsFolder(folder) }
+  const isOther = fleet === undefined || ![undefined, '', fleet.url].includes(env.REDIS_URL?.trim())
+  return isOther ? {} : { REDIS_URL: fleet.url, DECORUM_CRAWLS: crawlsFolder(folder) }
 }

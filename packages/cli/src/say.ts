@@ -55,3 +55,6 @@ function sentence({ msg, err, error, reason }: RoleLine): string {
 /** The name under which this command was started, so that printed commands can be pasted. */
 export const called = (env: NodeJS.ProcessEnv): string =>
   env.npm_lifecycle_event === 'start' ? 'npm start --' : 'decorum'
+
+/** '1 URL', '2 URLs' */
+export const some = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`

@@ -4,6 +4,7 @@
  */
 import { printable, readUrl } from '@decorum/protocol'
 import type { Line } from './lines.ts'
+import { some } from './say.ts'
 
 const HOST_FIRST =
   /^(?:\/\/)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]*\p{L}[\p{L}\p{N}-]*\.?|(?:\d{1,3}\.){3}\d{1,3}|localhost)(?::(\d{1,5}))?(?:[/?#]|$)/iu
@@ -45,7 +46,7 @@ export class UnusableLines {
   /** undefined: each line can be requested */
   sentence(): string | undefined {
     if (this.#count === 0) return undefined
-    const lines = this.#count === 1 ? '1 line ends as invalid' : `${this.#count} lines end as invalid`
+    const lines = some(this.#count, 'line ends as invalid', 'lines end as invalid')
     const head = this.#count > NAMED ? `${lines}; the first ${NAMED}:` : `${lines}:`
     return [head, ...this.#first].join('\n')
   }

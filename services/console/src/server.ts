@@ -1,17 +1,19 @@
 /** The console as a server: access, health, pages, API, board. It never fetches. */
-import { openHttpApi } from '@decorum/runtime/http-api'
+import { openHttpApi, Problem } from '@decorum/runtime/http-api'
 import { Registry } from '@decorum/runtime/prometheus'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { requestGuard } from './access/guard.ts'
+import { wantsPage, requestGuard } from './access/guard.ts'
 import { countGuesses, type Guesses } from './access/guesses.ts'
 import { collectRoutes, type KnownRoute } from './access/route-access.ts'
 import { addApi } from './api/mount.ts'
 import { BODY_MAX_BYTES } from './api/mount-intake.ts'
 import { type ApiParts, problemOf } from './api/parts.ts'
 import { addBoard } from './board.ts'
+import { frameOf } from './pages/answer-page.ts'
 import { headline } from './pages/headline.ts'
-import { addPages } from './pages/pages.ts'
+import { HTML } from './pages/html.ts'
+import { addPages, problemPage } from './pages/pages.ts'
 import type { FleetView } from './watch/fleet-view.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
 import type { Pace } from './watch/pace.ts'
@@ -35,13 +37,22 @@ export async function buildServer(
 ): Promise<{ server: FastifyInstance; routes: () => KnownRoute[] }> {
   const { config, log } = parts
   const guesses = parts.guesses ?? countGuesses()
+  const guard = requestGuard(config.login, guesses)
   const server = openHttpApi({
     log,
     usualBytes: USUAL_BODY_MAX_BYTES,
     mostBytes: BODY_MAX_BYTES,
     requestMs: config.requestDeadlineMs,
     trustProxy: config.trustedProxies.length > 0 && config.trustedProxies,
-    guard: requestGuard(config.login, guesses),
+    guard: async (request, reply) => {
+      await guard(request, reply)
+      if (reply.sent || !request.is404 || !wantsPage(request)) return
+      const problem = new Problem(404, 'not-found', `there is no page ${request.url}`)
+      await reply
+        .code(404)
+        .type(HTML)
+        .send(problemPage(frameOf(parts, request), problem))
+    },
     explain: problemOf,
   })
   const routes = collectRoutes(server)

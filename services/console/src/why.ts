@@ -71,7 +71,8 @@ export function dueIn(lane: { due?: Instant | undefined }, why: Why, now: Instan
   if (why.until === undefined && BY_HAND.has(why.state)) return 'by hand'
   if (why.until === undefined && why.state === 'robots') return 'not known'
   const due = why.until ?? lane.due
-  return due === undefined || due <= now ? 'now' : length(due - now)
+  if (due === undefined || due <= now) return why.state === 'idle' ? '–' : 'now'
+  return length(due - now)
 }
 const BY_HAND: ReadonlySet<WaitState> = new Set(['paused', 'blocked', 'stopped'])
 

@@ -38,6 +38,10 @@ export function readConfig(env: Record<string, string | undefined>) {
   }
 }
 
+/** Whether pages are kept: `warc` keeps none without a folder. */
+export const keepsPages = ({ PAGE_SINK, ARCHIVE_DIR, crawls }: Config): boolean =>
+  PAGE_SINK !== 'none' && (PAGE_SINK !== 'warc' || ARCHIVE_DIR !== '' || crawls !== '')
+
 /**
  * The address at which other machines reach what this process keeps: CONTENT_URL; or its own host name, when it listens beyond
  * loopback on a fixed port and they have a token. '': there is none, and references name the folder.

@@ -5,7 +5,7 @@ import { isContentPath } from '@decorum/content/reference'
 import { openHealthServer, type Role, type RunningService, roleLog } from '@decorum/runtime'
 import type { EarlyProcess, Env } from '@decorum/runtime/early-process'
 import type { Logger } from 'pino'
-import { type Config, readConfig } from './config.ts'
+import { type Config, keepsPages, readConfig } from './config.ts'
 import { superviseFetching } from './process/processes.ts'
 
 /** @param early  the first fetching process, if it has been started already */
@@ -65,11 +65,8 @@ function contentOf({ ARCHIVE_DIR, crawls, CONTENT_TOKEN }: Config) {
   }
 }
 
-function logReady(
-  { FETCH_CONCURRENCY, FETCH_PROCESSES, DECORUM_PARTITIONS, agents, guard }: Config,
-  port: number,
-  log: Logger,
-): void {
+function logReady(config: Config, port: number, log: Logger): void {
+  const { FETCH_CONCURRENCY, FETCH_PROCESSES, DECORUM_PARTITIONS, PAGE_SINK, agents, guard } = config
   const names = agents.list.map(({ name }) => name)
   const fields = {
     port,
@@ -83,4 +80,8 @@ function logReady(
   if (guard.opened.length > 0) log.warn({ opened: guard.opened }, 'these addresses are exempt from the address guard')
   if (!agents.list.every(({ hasContact }) => hasContact))
     log.warn('no contact is set (DECORUM_CONTACT): only opened addresses are visited')
+  if (PAGE_SINK !== 'none' && !keepsPages(config)) log.warn(NO_FOLDER)
 }
+
+const NO_FOLDER =
+  'this fetcher keeps no pages: set ARCHIVE_DIR to a folder for them, or PAGE_SINK=none for the whole fleet'

@@ -55,7 +55,10 @@ async function openKeeper(
   log: Logger,
 ): Promise<PagesOfWorkers | undefined> {
   const { PAGE_SINK: which, ARCHIVE_DIR: folder, CONTENT_URL, agents } = config
-  if (folder === '') return undefined
+  if (folder === '') {
+    if (which !== 'none') log.warn('pages of workers are not kept: set ARCHIVE_DIR to a folder for them')
+    return undefined
+  }
   const store = storeOptions(config)
   const contentUrl = CONTENT_URL === '' ? '' : new URL(CONTENT_URL).origin
   return open?.(which, { folder, agents, contentUrl, ...(store && { s3: { ...store, log } }) })

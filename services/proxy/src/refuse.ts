@@ -10,6 +10,10 @@ import type { Reply } from './message.ts'
 /** An answer for the client: a status, the type of RFC 9209, and a sentence. */
 export type Refusal = { status: number; type: string; error: ErrorType; detail: string; more?: Record<string, unknown> }
 
+/** Under which word it is counted: its type, or the reason of a request that is never granted. */
+export const kindOf = ({ type, more = {} }: Refusal): string =>
+  type === 'refused' && typeof more.reason === 'string' ? more.reason : type
+
 /** RFC 9209 §2.3. */
 export type ErrorType =
   | 'connection_limit_reached'

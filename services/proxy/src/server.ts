@@ -16,7 +16,7 @@ import { forward } from './forward.ts'
 import { type Inner, type Inside, urlWithin } from './inspect.ts'
 import { type ClientRequest, overHttp1, type Reply } from './message.ts'
 import type { Parts } from './parts.ts'
-import { type Refusal, refusalOf, refusalText, refuse } from './refuse.ts'
+import { kindOf, type Refusal, refusalOf, refusalText, refuse } from './refuse.ts'
 import { answerRobots } from './robots.ts'
 import { connect } from './tunnel.ts'
 import { wishOf } from './wish.ts'
@@ -134,7 +134,7 @@ async function serve(
     tally.came(wish)
     if (namesOwnRobots(method, wish)) {
       decision = await answerRobots(wish, method === 'HEAD', reply, parts.tools)
-      if (decision === 'robots') tally.ended('robots')
+      if (decision === 'robots') tally.robots(wish)
       else tally.refused(wish, decision)
     } else decision = await forward({ wish, client, incoming, reply }, parts)
   } catch (error) {
@@ -143,7 +143,7 @@ async function serve(
       tally.ended('gone')
     } else {
       const refusal = refusalOf(error, log)
-      decision = refusal.type
+      decision = kindOf(refusal)
       tally.refused(wish, decision)
       refuse(reply, refusal)
     }

@@ -6,8 +6,16 @@ import { defined, gaugeOf } from '@decorum/runtime'
 import { Counter, type Registry } from '@decorum/runtime/prometheus'
 import type { Wish } from '@decorum/sending/granting'
 
-/** requests: received · held: those of them that waited · sent: to the site · refused: by the proxy */
-export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
+/** requests: received · held: those of them that waited · sent: to the site · refused: by the proxy · robots: answered from the stored copy */
+export type Counts = {
+  requests: number
+  held: number
+  heldMs: number
+  sent: number
+  refused: number
+  robots: number
+  tunnels: number
+}
 
 /** Most sites, and clients, counted separately; further ones are counted together. */
 const MOST_SITES = 1_000
@@ -21,16 +29,16 @@ type CountedBy = Pick<Wish, 'origin'> & Partial<Pick<Wish, 'agent' | 'by' | 'cra
 
 export type Tally = ReturnType<typeof openTally>
 
-const none = (): Counts => ({ requests: 0, held: 0, heldMs: 0, sent: 0, refused: 0, tunnels: 0 })
+const none = (): Counts => ({ requests: 0, held: 0, heldMs: 0, sent: 0, refused: 0, robots: 0, tunnels: 0 })
 
 export function openTally(registry: Registry, waiting: () => number) {
   const sites = new Map<string, Counts>()
   const all = none()
-  /** number of refused requests by type, without the sentence */
+  /** number of refused requests by kind, without the sentence */
   const refusals = new Map<string, number>()
   const ends = new Counter({
     name: 'decorum_proxy_requests_total',
-    help: 'Requests by what became of them: sent, tunnel, robots (answered from the stored copy), gone, failed, or the type of a problem',
+    help: 'Requests by what became of them: sent, tunnel, robots (answered from the stored copy), gone, failed, or why they were refused',
     labelNames: ['kind'],
     registers: [registry],
   })
@@ -83,7 +91,7 @@ export function openTally(registry: Registry, waiting: () => number) {
       if (client !== undefined) client.sent++
       ends.inc({ kind })
     },
-    refused(whose: CountedBy | undefined, type: string): void {
+    refused(whose: CountedBy | undefined, kind: string): void {
       if (whose === undefined) {
         all.requests++ // its target could not be read, so it was not counted when it came
         all.refused++
@@ -92,11 +100,15 @@ export function openTally(registry: Registry, waiting: () => number) {
         const client = clientOf(whose)
         if (client !== undefined) client.refused++
       }
-      refusals.set(type, (refusals.get(type) ?? 0) + 1)
-      ends.inc({ kind: type })
+      refusals.set(kind, (refusals.get(kind) ?? 0) + 1)
+      ends.inc({ kind })
     },
-    /** neither sent nor refused */
-    ended: (kind: 'robots' | 'gone' | 'failed'): void => ends.inc({ kind }),
+    robots(whose: CountedBy): void {
+      add(whose.origin, { robots: 1 })
+      ends.inc({ kind: 'robots' })
+    },
+    /** by the client before it was sent; or without an answer afterwards */
+    ended: (kind: 'gone' | 'failed'): void => ends.inc({ kind }),
     begins: (): void => void underWay++,
     ends: (): void => void underWay--,
     now: () => ({

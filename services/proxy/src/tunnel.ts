@@ -11,7 +11,7 @@ import { failureOf } from '@decorum/sending/http'
 import type { Logger } from 'pino'
 import { type Inner, inside } from './inspect.ts'
 import type { Parts } from './parts.ts'
-import { failed, type Refusal, refusalOf, refusalText } from './refuse.ts'
+import { failed, kindOf, type Refusal, refusalOf, refusalText } from './refuse.ts'
 import { endTurn, keepLease, type Turn, waitForTurn } from './turn.ts'
 import { wishOf } from './wish.ts'
 
@@ -43,7 +43,7 @@ export async function connect(
   socket.on('error', () => undefined) // the close event is handled
   let wish: Wish | undefined
   const refuse = (refusal: Refusal): void => {
-    tally.refused(wish, refusal.type)
+    tally.refused(wish, kindOf(refusal))
     socket.end(refusalText(refusal))
   }
   try {

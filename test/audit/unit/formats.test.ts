@@ -103,7 +103,14 @@ test('the combined format as it comes: two requests in one second are too close,
     audit(await file(name, line(10, '/robots.txt'), line(20, '/a'), line(second, '/b')), 'http://a.test')
   expect(found(await log('same', 20))).toEqual({ 'short-delay': 1 })
   expect(found(await log('next', 21))).toEqual({})
-  expect((await log('note', 21)).logs[0]?.notes).toEqual([expect.stringContaining('whole seconds')])
+  expect((await log('note', 21)).logs[0]?.notes).toEqual([
+    expect.stringMatching(
+      /^its times are whole seconds: .*requests at once may count as a short delay .*docs\/audit\.md/,
+    ),
+  ])
+  expect((await log('same', 20)).worst.map(({ because }) => because)).toEqual([
+    'less than 1000.0 ms of 1000.0 ms after /a',
+  ])
   const shorter = agentsOf({ profile: 'decorum', minDelayMs: 500, maxDelayMs: 10_000 })
   expect(found(await auditLogs([join(folder, 'same')], { agents: shorter, origin: 'http://a.test' }))).toEqual({})
 })

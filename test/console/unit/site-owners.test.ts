@@ -29,6 +29,12 @@ test('who answers: the operator first, then whom the User-Agents name, each once
   expect(pageOf(AGENTS, '"><script>')).not.toContain('<script')
 })
 
+test('a reader who knows no crawler learns in two sentences what came', () => {
+  const [text = ''] = /<main[^]*?<section>/.exec(pageOf(AGENTS)) ?? []
+  expect(text).toContain('It came from a crawler, a program that reads web pages for its operator.')
+  expect(text).not.toMatch(/gateway|goes through/)
+})
+
 test('a contact is listed once, however it is written', () => {
   const agents = [{ name: 'bot', userAgent: 'bot/1.0 (+ann@example.com)' }]
   for (const contact of ['ann@example.com', 'mailto:ann@example.com', '+ann@example.com']) {

@@ -48,7 +48,9 @@ test('a wait that is too short is red, and named; one that is short by less than
   expect(titles(page).filter((title) => title.includes('owed'))).toHaveLength(3)
   const kept = timeline([fetched(0), fetched(1_170)], now).text
   expect(kept).not.toContain('class="short"')
-  expect(kept).toContain('none before its delay was over')
+  expect(kept).toContain(
+    '2 requests, none before its delay was over: the closest came after 1.0 s, and had to wait 1 s.',
+  )
 })
 
 test('where the site has consented to a shorter delay, no more is owed', () => {

@@ -166,7 +166,9 @@ test('a block is told before anything else; without an end it says that a hand m
 
 test('a lane without URLs is idle, whether its delay is over or not', () => {
   const idle: LaneView = { ...lane, waiting: 0, state: 'idle' }
-  expect(whyItWaits(idle, origin, part)).toEqual({ state: 'idle', sentence: 'no URL waits' })
+  const why = whyItWaits(idle, origin, part)
+  expect(why).toEqual({ state: 'idle', sentence: 'no URL waits' })
+  expect(dueIn(idle, why, now), 'nothing is due').toBe('–')
   expect(whyItWaits({ ...idle, due: now + 3_000 }, origin, part)).toMatchObject({ state: 'idle', until: now + 3_000 })
 })
 

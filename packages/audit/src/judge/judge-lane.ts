@@ -29,8 +29,9 @@ export type LaneJudge = {
 const RULES_LAST_MS = 86_400_000
 const ms = (value: number): string => `${value.toFixed(1)} ms`
 
-/** One decimal of a millisecond, or as many as distinguish the two. */
-function keptOfOwed(kept: number, owed: number): string {
+/** One decimal of a millisecond, or as many as distinguish the two. @param isCoarse  the instants were rounded, so less may have been kept */
+function keptOfOwed(kept: number, owed: number, isCoarse: boolean): string {
+  if (isCoarse) return kept < 0 ? `none of ${ms(owed)}` : `less than ${ms(Math.ceil(kept * 10) / 10)} of ${ms(owed)}`
   const digits = [1, 3, 6].find((one) => kept.toFixed(one) !== owed.toFixed(one)) ?? 9
   return `${kept.toFixed(digits)} ms of ${ms(owed)}`
 }
@@ -188,7 +189,7 @@ function judgeDelay(row: number, facts: RequestFacts, demandedMs: number, judge:
   const certain = exchanges.startMin(before) + resolution <= facts.startMin || resolution === 0
   if (!certain && owed <= resolution) return
   ends.owed(facts.lane, owed)
-  const because = (): string => `${keptOfOwed(kept, owed)} after ${exchanges.path(before)}`
+  const because = (): string => `${keptOfOwed(kept, owed, resolution > 0)} after ${exchanges.path(before)}`
   if (kept < 0 && certain) {
     findings.blame({
       row,

@@ -24,7 +24,7 @@ const LANES_SHOWN = 50
 const RULE_FILES_SHOWN = 10
 
 const cell = (text: string, most: number): string => `<td title="${escaped(text)}">${escaped(short(text, most))}</td>`
-const number = (value: string | number): string => `<td class="n">${value}</td>`
+const number = (value: string | number): string => `<td class="n">${escaped(String(value))}</td>`
 
 export function htmlReport(report: Report): string {
   return `<!doctype html>

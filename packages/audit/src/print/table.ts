@@ -3,7 +3,7 @@ import { stripVTControlCharacters as bare, styleText } from 'node:util'
 
 export function table(rows: string[][]): string {
   const isNumber = (column: number): boolean =>
-    rows.slice(1).every((row) => /^[-–\d.,]+$/.test(bare(row[column] ?? '')))
+    rows.slice(1).every((row) => /^(?:[-–\d.,]+|< 0)$/.test(bare(row[column] ?? '')))
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => bare(row[column] ?? '').length)))
   const right = widths.map((_, column) => isNumber(column))
   return rows

@@ -139,11 +139,18 @@ function logLines({ line, after }: Violation, show: Show): string {
 const sentence = ({ offence, agent, origin, path, at, because }: Violation, show: Show): string =>
   `${instant(at)}  ${offence}  ${show(origin + path, PATH_CHARS)}  (${labelled(agent, 28, show)})\n   ${OFFENCES[offence].means}: ${show(because, 200)}`
 
+/** The first violations beside the worst ones. */
 function examples({ examples, total, worst }: Report, show: Show): string {
-  if (total <= worst.length) return ''
-  const shown = examples.slice(0, EXAMPLES_SHOWN).map((violation) => sentence(violation, show))
-  return [styleText('bold', `The first ${shown.length} of ${total}`), ...shown].join('\n')
+  const printed = new Set(worst.map(idOf))
+  const shown = examples.filter((one) => !printed.has(idOf(one))).slice(0, EXAMPLES_SHOWN)
+  const others = total - worst.length
+  if (shown.length === 0) return ''
+  const title = shown.length < others ? `The first ${shown.length} of ${others} others` : 'The others'
+  return [styleText('bold', title), ...shown.map((violation) => sentence(violation, show))].join('\n')
 }
+
+const idOf = ({ offence, agent, origin, path, at, line: { file, line } }: Violation): string =>
+  JSON.stringify([offence, agent, origin, path, at, file, line])
 
 /** The rules that were broken or, if none were, the first ones. */
 function rules({ rules: all }: Report, show: Show): string {

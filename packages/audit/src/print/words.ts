@@ -14,10 +14,11 @@ export function labelOf(agent: string, most: number): string {
   return namesCrawler(token) && agent.length > most ? short(token, most) : short(agent, most)
 }
 
-/** A slack with one decimal; one below zero, which is a violation, with as many as show that. */
+/** A slack with one decimal; a smaller one below zero, which is a violation, as that. */
 export function slackOf(ms: number | undefined): string {
   if (ms === undefined) return '–'
-  return ms.toFixed([1, 3, 6].find((digits) => ms >= 0 || Number(ms.toFixed(digits)) < 0) ?? 9)
+  const shown = ms.toFixed(1)
+  return shown === '-0.0' ? '< 0' : shown
 }
 
 export const headline = (report: Report): string =>

@@ -3,6 +3,7 @@ import type { Agents } from '@decorum/config'
 import type { LedgerWithViews, Operation } from '@decorum/ledger/views'
 import { defined } from '@decorum/runtime/defined'
 import { UsageError } from '../exit.ts'
+import { some } from '../say.ts'
 import { agentNamed } from '../typed.ts'
 import { type Accountable, recorded } from '../who.ts'
 
@@ -77,7 +78,7 @@ export async function act(
   const chosen = only === undefined ? keys : [only.key]
   const dropped = await Promise.all(chosen.map((agent) => ledger.dropBacklog({ agent, origin }, by, reason, signal)))
   const urls = dropped.reduce((sum, n) => sum + n, 0)
-  return `${done}: ${urls} ${urls === 1 ? 'URL' : 'URLs'}, each with its outcome`
+  return `${done}: ${some(urls, 'URL')}, each with its outcome`
 }
 
 function operationOf(

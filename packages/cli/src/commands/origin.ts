@@ -11,6 +11,7 @@ import { duration } from '../crawl/status.ts'
 import { DONE, type ExitCode, STOPPED } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
+import { some } from '../say.ts'
 import { printResult, warn } from '../terminal.ts'
 import { readOrigin } from '../typed.ts'
 import { type ActionOptions, act, readAction } from './origin-action.ts'
@@ -104,7 +105,7 @@ function mayWord(view: OriginView, agent: Agent): string {
 
 function laneWord(lane: LaneView, now: number): string {
   const waiting = `${lane.waiting} waiting`
-  const tries = lane.tries > 0 ? `, ${lane.tries} tries of its head` : ''
+  const tries = lane.tries > 0 ? `, ${some(lane.tries, 'try', 'tries')} of its head` : ''
   const due = lane.due === undefined ? '' : lane.due > now ? `, due in ${duration(lane.due - now)}` : ', due'
   const closed = new Set<string>(lane.closed.filter(({ until }) => until > now).map(({ gate }) => gate))
   if (lane.heldBy !== undefined) closed.add(lane.heldBy)

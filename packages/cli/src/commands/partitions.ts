@@ -3,6 +3,7 @@ import { announceNew, readTags } from '@decorum/ledger'
 import { type RepartitionProgress, repartition } from '@decorum/ledger/move'
 import { CommandError, UsageError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
+import { some } from '../say.ts'
 import { readCliSettings } from '../settings.ts'
 import { onceASecond, printResult } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
@@ -30,11 +31,11 @@ export async function partitions(number: number | undefined, options: Partitions
     }
     const onProgress = json ? () => undefined : onceASecond(progressLine)
     const done = await repartition({ redis, to: number, leaseMs, quarantineMs, onProgress })
-    const moved = `${done.urls} URLs in ${done.lanes} lanes and what is known of ${done.origins} origins have moved`
+    const moved = `${some(done.urls, 'URL')} in ${some(done.lanes, 'lane')} and what is known of ${some(done.origins, 'origin')} have moved`
     const text =
       done.from === done.to
-        ? `there are ${done.to} partitions; nothing was left to do`
-        : `${done.from} partitions became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
+        ? `${some(done.to, 'partition')} already; nothing was left to do`
+        : `${some(done.from, 'partition')} became ${done.to}: ${moved}.\nStart the fleet with DECORUM_PARTITIONS=${done.to}.`
     printResult(json, done, text)
   })
 }
@@ -48,7 +49,7 @@ async function announceStop(json: boolean | undefined): Promise<void> {
     if (inFlight > 0 || running.length > 0) {
       const names = running.map(({ role, about }) => `${role} ${about?.pid ?? ''} on ${about?.host ?? '?'}`).join(', ')
       throw new CommandError(
-        `stop the fleet first: ${inFlight} requests are in flight${names === '' ? '' : `, and these run: ${names}`}`,
+        `stop the fleet first: ${some(inFlight, 'request is', 'requests are')} in flight${names === '' ? '' : `, and these run: ${names}`}`,
       )
     }
     await ledger.announceRestart()
@@ -62,8 +63,9 @@ const list = (tags: string[], retired: string[]): string =>
 
 function progressLine(now: RepartitionProgress): string {
   if (now.kind === 'ending')
-    return `waiting until the ledger has forgotten ${now.processes} processes that ended without announcing it`
-  if (now.kind !== 'waiting') return `moved: ${now.urls} URLs, ${now.lanes} lanes, ${now.origins} origins`
-  if (now.leases > 0) return `waiting for ${now.leases} leases to end`
+    return `waiting until the ledger has forgotten ${some(now.processes, 'process', 'processes')} that ended without announcing it`
+  if (now.kind !== 'waiting')
+    return `moved: ${some(now.urls, 'URL')}, ${some(now.lanes, 'lane')}, ${some(now.origins, 'origin')}`
+  if (now.leases > 0) return `waiting for ${some(now.leases, 'lease')} to end`
   return `waiting ${Math.ceil(now.holdMs / 1_000)} s: Redis has forgotten what it granted before`
 }

@@ -4,6 +4,7 @@ import { printable } from '@decorum/protocol'
 import { duration } from '../crawl/status.ts'
 import { CommandError } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
+import { some } from '../say.ts'
 import { columns, printResult } from '../terminal.ts'
 import { type Accountable, recorded } from '../who.ts'
 
@@ -30,7 +31,7 @@ export function forgetReader(options: ForgetOptions): Promise<void> {
     if (answer.kind === 'still-read')
       throw new CommandError(`a reader of '${name}' was active within the last minute: stop it first, or give --force`)
     const { unread } = answer
-    const text = `forgotten: '${name}', which had not acknowledged ${unread} outcomes`
+    const text = `forgotten: '${name}', which had not acknowledged ${some(unread, 'outcome')}`
     printResult(options.json, { crawl, group, unread }, text)
   })
 }

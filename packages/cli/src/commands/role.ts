@@ -60,10 +60,10 @@ export async function runRole(role: Role): Promise<ExitCode> {
   return DONE
 }
 
-/** The settings of the role: from its starter, and, if these name no Redis, from this user's running fleet. */
+/** The settings of the role: from its starter, and, unless that is a command with a fleet of its own, from this user's running fleet. */
 async function environment(): Promise<NodeJS.ProcessEnv> {
   const env = await ownEnvironment()
-  if (!env.REDIS_URL?.trim()) {
+  if (env.DECORUM_CRAWLS === undefined) {
     const { joinFleet } = await import('../running-redis.ts') // imported late: modules imported above are compiled at each start
     Object.assign(env, await joinFleet(env)) // here, and for the process that a fetcher starts
   }

@@ -7,6 +7,7 @@ import { agreedSettings } from '../agreed-settings.ts'
 import { DONE, type ExitCode, FAILED, STOPPED } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { runningRedis } from '../running-redis.ts'
+import { some } from '../say.ts'
 import { type FoundUrl, type Walked, walkSitemaps } from '../sitemaps/walk.ts'
 import { jsonLine, printResult, warn, writeLines } from '../terminal.ts'
 import { agentNamed, readOrigin } from '../typed.ts'
@@ -41,7 +42,7 @@ export async function sitemaps(text: string, options: SitemapsOptions): Promise<
     else for await (const one of found) await writeLines(options.json ? jsonLine(one) : `${one.url}\n`)
     if (walked === undefined || interrupt.signal.aborted) return STOPPED
     if (options.enqueue) printResult(options.json, { enqueued: walked.urls, ...walked }, `${walked.urls} enqueued`)
-    if (walked.skipped > 0) warn(`${walked.skipped} URLs of other hosts were left out`)
+    if (walked.skipped > 0) warn(`${some(walked.skipped, 'URL')} of other hosts left out`)
     if (walked.cut) warn('there are more URLs: --most and --max-sitemaps are the limits')
     if (walked.cut) return STOPPED
     if (walked.sitemaps > 0) return DONE

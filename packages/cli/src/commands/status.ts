@@ -2,6 +2,7 @@
 import { fleetStatus } from '@decorum/console/status'
 import { DEFAULT_CRAWL, printable } from '@decorum/protocol'
 import { withFleetLedger } from '../fleet-ledger.ts'
+import { some } from '../say.ts'
 import { printResult } from '../terminal.ts'
 
 export function status({ json }: { json?: boolean }): Promise<void> {
@@ -10,7 +11,7 @@ export function status({ json }: { json?: boolean }): Promise<void> {
     const behind = readers.filter(({ lag, pending }) => lag + pending > 0)
     const lines = behind.map(
       ({ crawl, group, lag, pending }) =>
-        `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${lag + pending} outcomes not acknowledged`,
+        `  reader '${printable(group)}'${crawl === DEFAULT_CRAWL ? '' : ` of the crawl '${crawl}'`}: ${some(lag + pending, 'outcome')} not acknowledged`,
     )
     const text = [headline.title, headline.sentence, ...lines].join('\n')
     printResult(json, { ...headline, ...totals, readers }, text)

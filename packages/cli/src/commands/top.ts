@@ -8,6 +8,7 @@ import { printable } from '@decorum/protocol'
 import { DONE, messageOf } from '../exit.ts'
 import { withFleetLedger } from '../fleet-ledger.ts'
 import { catchInterrupt } from '../interrupt.ts'
+import { some } from '../say.ts'
 import { columns, drawScreen, leaveScreen, printJson, printText } from '../terminal.ts'
 
 export type TopOptions = { json?: boolean; every: number }
@@ -95,9 +96,9 @@ function linesOf(
   const sums = [
     `${rate} outcomes/s`,
     `${totals.inFlight} in flight`,
-    `${totals.waiting} URLs in ${totals.lanes} lanes`,
-    `${totals.candidates} candidates`,
-    `${totals.due} lanes due`,
+    `${some(totals.waiting, 'URL')} in ${some(totals.lanes, 'lane')}`,
+    some(totals.candidates, 'candidate'),
+    `${some(totals.due, 'lane')} due`,
     `${totals.unread} unread`,
   ]
   const behind = readers.filter(({ lag, pending }) => lag + pending > 0).slice(0, 3)
@@ -113,7 +114,9 @@ function linesOf(
       ['STATE', 'URLS', 'LANE'],
       ...lanes.slice(0, LANES).map(({ state, waiting, name }) => [state, String(waiting), name]),
     ]),
-    ...behind.map(({ group, lag, pending }) => dim(`reader '${group}': ${lag + pending} outcomes not acknowledged`)),
+    ...behind.map(({ group, lag, pending }) =>
+      dim(`reader '${group}': ${some(lag + pending, 'outcome')} not acknowledged`),
+    ),
   ]
   return all.slice(0, Math.max(1, size.rows - 1))
 }

@@ -11,7 +11,7 @@ import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, makeDataFolder, openLocalFleet } from '../local-fleet.ts'
 import { dataFolder } from '../local-redis/index.ts'
-import { called, troubleReporter, type Printer, printerOf } from '../say.ts'
+import { called, type Printer, printerOf, some, troubleReporter } from '../say.ts'
 import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
@@ -106,8 +106,7 @@ function introduce(
   const consoleUrl = `http://127.0.0.1:${board?.port ?? 0}/`
   const decorum = called(process.env)
   const embedded = redis.kind === 'embedded'
-  const count = (role: 'gateway' | 'fetcher'): string =>
-    `${fleet.of(role).length} ${role}${fleet.of(role).length === 1 ? '' : 's'}`
+  const count = (role: 'gateway' | 'fetcher'): string => some(fleet.of(role).length, role)
   // A terminal may show the password; a log file that stderr is written to may not.
   const secret = process.stderr.isTTY ? password : `in ${file}`
   const lines = [

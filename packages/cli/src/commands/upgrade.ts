@@ -1,5 +1,6 @@
 /** `decorum ledger upgrade`: converts the stored form of an earlier version's ledger to this version's, while URLs wait there. */
 import { layoutsOf, type Upgraded, upgrade as upgradeLedger } from '@decorum/ledger/move'
+import { some } from '../say.ts'
 import { onceASecond, printResult } from '../terminal.ts'
 import { withRedis } from '../with-redis.ts'
 
@@ -22,13 +23,13 @@ export function upgrade(options: UpgradeCommandOptions): Promise<void> {
 
 export function upgradeSentence({ from, to, processes, leases, closedMs }: Upgraded): string {
   if (from === to) return `layout ${to} already: nothing was left to do`
-  const took = `closed for ${closedMs / 1_000} s; ${leases} leases are written anew`
+  const took = `closed for ${closedMs / 1_000} s; ${some(leases, 'lease is', 'leases are')} written anew`
   const others =
     processes === 0
       ? ''
-      : `\n${processes} processes of the earlier version ran: they are refused from now on; end them.`
+      : `\n${some(processes, 'process', 'processes')} of the earlier version ran and will be refused from now on: end them.`
   return `layout ${from} became ${to}: ${took}. Processes of this version may run.${others}`
 }
 
 const progressLine = ({ leases, lanes }: Upgraded): string =>
-  `written anew: ${leases} leases; held by a pause: ${lanes} lanes`
+  `written anew: ${some(leases, 'lease')}; held by a pause: ${some(lanes, 'lane')}`

@@ -1,6 +1,7 @@
 /** Lists a worker's faults in one situation, from the records of the sites and the outcomes of the URLs. Pure. */
 import type { RequestLine, Violation } from '@decorum/audit'
 import type { Outcome } from '@decorum/protocol'
+import { some } from '../say.ts'
 import type { ReceivedHeaders } from './header-site.ts'
 import { AGENT } from './settings.ts'
 import type { Situation } from './situation.ts'
@@ -39,7 +40,7 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
   const most = situation.most ?? urls.length
   if (requests.length > most)
     complaints.push(
-      `${requests.length} requests, at most ${most} were ordered: ${requests.map(({ path }) => path).join(' ')}`,
+      `${some(requests.length, 'request')}, at most ${most} were ordered: ${requests.map(({ path }) => path).join(' ')}`,
     )
   complaints.push(...(situation.judge?.({ requests, received, outcomes }) ?? []))
   return complaints.filter((one) => typeof one === 'string')

@@ -36,9 +36,6 @@ export type CrawlOptions = {
   json?: boolean
 }
 
-/** Most URLs in one lane, unless LANE_LIMIT is set: about 1 GB of Redis if all of them are of one host. */
-const WHOLE_LIST = 10_000_000
-
 /** @returns DONE when every URL has its outcome, STOPPED when Ctrl-C or a limit came first and the rest is stored */
 export async function crawlCommand(
   file: string | undefined,
@@ -145,8 +142,6 @@ async function start(
   const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
-    // The whole list may belong to one origin, and no other frontier shares this Redis.
-    defaults: { LANE_LIMIT: String(WHOLE_LIST) },
     dataDir: folder.stored,
     whenTaken: 'join',
     crawl: { run: folder.note.run, out: folder.dir, pages },

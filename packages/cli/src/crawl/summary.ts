@@ -1,5 +1,6 @@
 /** The summary at the end of a crawl: its outcomes, and where everything is stored. Pure. */
 import { OUTCOME_KINDS } from '@decorum/protocol'
+import { some } from '../say.ts'
 import type { CliSettings } from '../settings.ts'
 import { duration } from './status.ts'
 import type { Counts } from './tally.ts'
@@ -74,8 +75,8 @@ export function printSummary(summary: Summary): string {
   const ending = summary.ending === 'finished' && isAllRefused(summary) ? 'refused' : summary.ending
   const of =
     summary.ending === 'finished'
-      ? `${total} URLs, each with its outcome`
-      : `${done} of ${total} URLs have their outcome`
+      ? `${some(total, 'URL')}, each with its outcome`
+      : `${done} of ${some(total, 'URL')} ${done === 1 ? 'has its' : 'have their'} outcome`
   const kinds = OUTCOME_KINDS.filter((kind) => summary.byKind[kind] !== undefined)
   const table = kinds.flatMap((kind) => [
     `  ${String(summary.byKind[kind]).padStart(8)}  ${kind}`,

@@ -12,6 +12,7 @@ import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { ensureRedis } from '../local-redis/index.ts'
+import { some } from '../say.ts'
 import { spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { printJson } from '../terminal.ts'
@@ -172,7 +173,9 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
   screen.line(styleText('bold', 'What became of the URLs'))
   for (const [kind, count] of Object.entries(byKind).toSorted(([, a], [, b]) => b - a))
     screen.line(`  ${String(count).padStart(4)}  ${kind}`)
-  screen.line(`  ${String(outcomes).padStart(4)}  outcomes, for ${urls} URLs and ${targets} redirect targets`)
+  screen.line(
+    `  ${String(outcomes).padStart(4)}  outcomes, for ${some(urls, 'URL')} and ${some(targets, 'redirect target')}`,
+  )
   for (const complaint of complaints) screen.line(styleText('red', `  ✗ ${complaint}`))
   screen.line()
   screen.line(styleText('bold', 'The audit: what the sites recorded, and nothing else'))
@@ -183,7 +186,7 @@ function conclude({ crawled, report, web, screen, options, seconds, folder }: En
       ? `${urls} URLs in, ${sum} outcomes out, ${report.requests} requests, and no site had anything to complain about. ${seconds.toFixed(0)} s.`
       : styleText(
           'red',
-          `Something is wrong: ${report.total} violations, ${complaints.length} URLs without the outcome to be expected. ${seconds.toFixed(0)} s.`,
+          `Something is wrong: ${some(report.total, 'violation')}, ${some(complaints.length, 'URL')} without the outcome to be expected. ${seconds.toFixed(0)} s.`,
         ),
   )
   if (options.keep !== undefined) {

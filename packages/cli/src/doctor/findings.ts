@@ -1,6 +1,8 @@
 /** Findings of `doctor`: facts about Redis, the fleet and this machine in, findings and fixes out. No I/O here. */
 import type { FleetStatus } from '@decorum/console/status'
 import { type About, infoField, type Member, OLDEST_REDIS } from '@decorum/ledger'
+import { REDIS_SHARE } from '../local-redis/memory.ts'
+import { some } from '../say.ts'
 
 /** bad: a promise is weakened, or nothing works · warn: it will be, or costs something · ok */
 export type Finding = { check: string; state: 'ok' | 'warn' | 'bad'; says: string; mend?: string }
@@ -141,7 +143,7 @@ function ofInfo(info: string, add: Add): void {
       'memory',
       'warn',
       'has no maxmemory: when memory ends, the kernel kills it instead of Redis refusing new URLs',
-      `redis-cli CONFIG SET maxmemory ${Math.max(1, Math.floor((machine * 0.7) / GB))}gb`,
+      `redis-cli CONFIG SET maxmemory ${Math.max(1, Math.floor((machine * REDIS_SHARE) / GB))}gb`,
     )
   const share = limit > 0 ? used / limit : 0
   add(
@@ -247,7 +249,7 @@ function ofThisMachine({ openFiles, slots, names, hasContact }: Facts, add: Add)
     add(
       'open files',
       openFiles < needed ? 'bad' : 'ok',
-      `a process here may open ${openFiles} files; ${slots} slots need ${needed}`,
+      `a process here may open ${openFiles} files; for ${some(slots, 'slot')} it needs ${needed}`,
       `ulimit -n ${needed * 2}, LimitNOFILE= of systemd, or --ulimit nofile of the container`,
     )
   for (const { host, ms, error } of names) {

@@ -1,7 +1,16 @@
 /** The requests of a guarded command through its proxy, summarised at its end. Pure. */
 import { printable } from '@decorum/protocol'
+import { some } from '../say.ts'
 
-export type Counts = { requests: number; held: number; heldMs: number; sent: number; refused: number; tunnels: number }
+export type Counts = {
+  requests: number
+  held: number
+  heldMs: number
+  sent: number
+  refused: number
+  robots: number
+  tunnels: number
+}
 /** The proxy's answer to `/v1/counts`. */
 export type ProxyCounts = { all: Counts; refusals: Record<string, number>; sites: Record<string, Counts> }
 
@@ -14,8 +23,8 @@ export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
   if (all.requests === 0)
     return '0 requests: the command sent nothing through the proxy, and what it sent elsewhere was not paced'
   const why = Object.entries(refusals).map(([type, count]) => `${count} ${printable(type)}`)
-  const tunnels = all.tunnels > 0 ? ` (${all.tunnels} of them tunnels, in which nothing was judged)` : ''
-  const first = `${all.requests} requests: ${line(all, tunnels, why.length > 0 ? ` (${why.join(', ')})` : '')}`
+  const tunnels = all.tunnels > 0 ? ` (${some(all.tunnels, 'tunnel')} among them, in which nothing was judged)` : ''
+  const first = `${some(all.requests, 'request')}: ${line(all, tunnels, why.length > 0 ? ` (${why.join(', ')})` : '')}`
   const known = Object.entries(sites)
   const shown =
     known.length <= FEW_SITES ? known : known.filter(([, { refused, sent }]) => refused > sent).slice(0, MOST_REFUSED)
@@ -23,9 +32,12 @@ export function guardSummary({ all, refusals, sites }: ProxyCounts): string {
 }
 
 /** The ends of the requests, whose sum is their number, and how many of them waited before that. */
-function line({ requests, held, heldMs, sent, refused }: Counts, ofSent = '', ofRefused = ''): string {
-  const others = requests - sent - refused
-  const rest = others > 0 ? `, ${others} answered with the stored robots.txt or ended by the command` : ''
+function line({ requests, held, heldMs, sent, refused, robots }: Counts, ofSent = '', ofRefused = ''): string {
+  const gone = requests - sent - refused - robots
+  const rest = [
+    robots > 0 && `, ${robots} answered with the stored robots.txt`,
+    gone > 0 && `, ${gone} given up by the command`,
+  ]
   const waits = held === 0 ? '' : `; ${held} waited, ${(heldMs / held / 1_000).toFixed(1)} s each on average`
-  return `${sent} sent${ofSent}, ${refused} refused${ofRefused}${rest}${waits}`
+  return `${sent} sent${ofSent}, ${refused} refused${ofRefused}${rest.filter(Boolean).join('')}${waits}`
 }

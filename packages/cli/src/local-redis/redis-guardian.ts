@@ -13,6 +13,7 @@ import { promisify } from 'node:util'
 import { redisRunningOn, removeNote, writeNote } from '@decorum/client/fleet-here'
 import { withoutLogin } from '@decorum/protocol/redis-address'
 import { awaitName, canHoldNames, lockPlace } from './kernel-name.ts'
+import { maxMemory } from './memory.ts'
 import type { RedisBinary } from './redis-binary.ts'
 import { endRedis, usersOfRedis } from './redis-line.ts'
 import { type RedisProcess, spawnRedis } from './redis-process.ts'
@@ -81,10 +82,11 @@ async function guard(): Promise<number> {
     if (other !== undefined) return send({ kind: 'folder-in-use', place: other }, 3)
     const wrapper = await endsWithThisProcess()
     const password = task.again?.password ?? randomBytes(24).toString('base64url')
+    const more = { maxmemory: String(maxMemory()) }
     const start = async (port: number | undefined): Promise<RedisProcess> => {
       const usual = task.place === undefined ? {} : { usualPort: USUAL_PORT }
       const on = port === undefined ? usual : { port }
-      const begun = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, password, wrapper, ...on })
+      const begun = await spawnRedis(task.binary, { dir: task.dir, appendonly: true, password, wrapper, more, ...on })
       startedAt = performance.now()
       await writeNote(task.dir, { port: begun.port, pid: begun.pid, password })
       return begun

@@ -14,7 +14,8 @@ export const limits = {
   LANE_LIMIT: {
     schema: wholeNumber(1).default(100_000),
     unit: 'URLs',
-    means: 'URLs that may be pending in one lane; beyond it they end as `refused: lane-full`.',
+    means:
+      'URLs that may be pending in one lane; beyond it they end as `refused: lane-full`. A fleet that `decorum up` or `decorum crawl` has begun has 10000000 unless it is set.',
     reason: 'At one request a second that is more than a day of work, and a URL is kept for a day.',
     roles: ['gateway'],
     fleet: 'live',

@@ -8,6 +8,7 @@
 import { isLoopback } from '@decorum/config'
 import { Problem } from '@decorum/runtime/http-api'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { HTML } from '../pages/html.ts'
 import { loginPage } from '../pages/login-page.ts'
 import { countGuesses, type Guesses } from './guesses.ts'
 import { type Access, refusePage } from './route-access.ts'
@@ -87,13 +88,17 @@ export function guess(
   return guesses.wrong(address, isKnown ? user : '') || undefined
 }
 
+/** A browser that opens an address, not a program or the script of a page. */
+export const wantsPage = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'GET' && headers.accept?.includes('text/html') === true
+
 /** A person gets the login page; a program gets an HTTP challenge, and a page's script only a status. */
-function requirePassword({ method, url, headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const isPage = method === 'GET' && headers.accept?.includes('text/html') === true
-  if (isPage)
+function requirePassword(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { url, headers } = request
+  if (wantsPage(request))
     return reply
       .code(401)
-      .type('text/html; charset=utf-8')
+      .type(HTML)
       .send(loginPage({ next: url }))
   if (headers['sec-fetch-site'] === undefined)
     reply.header('www-authenticate', 'Basic realm="Decorum console", charset="UTF-8"')

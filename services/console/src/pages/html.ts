@@ -4,6 +4,9 @@
  */
 import { printable } from '@decorum/protocol'
 
+/** Its media type. */
+export const HTML = 'text/html; charset=utf-8'
+
 export class Html {
   readonly text: string
   constructor(text: string) {

@@ -73,7 +73,7 @@ export function addOrigins(scope: PageScope, parts: PageParts): void {
     const { origin } = request.params
     const { state } = await ledger.viewOrigin(origin, [])
     const body = state.copy && (await ledger.body(ledger.partitionOf(origin), state.copy.hash))
-    if (body === undefined) return new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
+    if (body === undefined) throw new Problem(404, 'no-copy', 'no copy of its robots.txt is stored')
     return reply.type('text/plain; charset=utf-8').send(Buffer.from(plainText(body))) // untrusted text: browsers must not interpret it as anything else
   })
   scope.post('/origins/:origin', { ...WRITE, schema: { params, body: Form } }, async (request, reply) => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { readBySchemas } from '@decorum/runtime/http-api'
+import { type Problem, readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { viewConfiguration, viewFleet } from '../api/fleet.ts'
 import { HISTORY_MINUTES, HistoryQuery } from '../api/questions.ts'
@@ -16,7 +16,8 @@ import { addCrawls } from './crawls-page.ts'
 import { failuresPage } from './failures-page.ts'
 import { fleetPage } from './fleet-page.ts'
 import { hoursPage } from './hours-page.ts'
-import { layout } from './layout.ts'
+import { HTML } from './html.ts'
+import { type Frame, layout } from './layout.ts'
 import { addLogin } from './login.ts'
 import { addOrigins } from './origins.ts'
 import { overviewPage } from './overview-page.ts'
@@ -41,8 +42,7 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
     const problem = problemOf(error)
     if (problem === undefined) throw error
     reply.code(problem.status).type(HTML)
-    const title = problem.status === 404 ? 'Not found' : 'Not done'
-    return layout(frameOf(parts, request), title, banner('trouble', title, `${capital(problem.message)}.`))
+    return problemPage(frameOf(parts, request), problem)
   })
   addStatic(scope)
   addLogin(scope, parts)
@@ -76,7 +76,12 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
   )
 }
 
-const HTML = 'text/html; charset=utf-8'
+/** What a person reads in place of a problem. */
+export function problemPage(frame: Frame, { status, message }: Problem): string {
+  const title = status === 404 ? 'Not found' : 'Not done'
+  return layout(frame, title, banner('trouble', title, `${capital(message)}.`))
+}
+
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 

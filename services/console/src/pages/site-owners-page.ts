@@ -20,8 +20,8 @@ export function siteOwnersPage({ agents, contact }: SiteOwnersFacts): string {
 <body>
 <header><span class="name">For owners of sites</span></header>
 <main class="prose"><h1>About the requests to your site</h1>
-<p>You have probably followed a link in the User-Agent of a request. It was made by a crawler that goes through
-Decorum, a politeness gateway: many machines that behave as one visitor.</p>
+<p>You have probably followed a link in the User-Agent of a request. It came from a crawler, a program that reads web pages for its operator. The
+crawler may run on many machines; it uses Decorum, software that makes all of them together behave as one polite visitor.</p>
 ${whoAnswers(contacts)}
 <section><h2>Who visits</h2>${agents.map(described)}</section>
 ${obeyed(agents)}

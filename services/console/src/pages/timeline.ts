@@ -119,7 +119,8 @@ function sentenceOf(shown: Request[]): string {
   const made = some(shown.length, 'request')
   if (waited.length === 0) return `${made}.`
   const least = waited.reduce((a, b) => ((b.waitedMs ?? 0) - b.owedMs < (a.waitedMs ?? 0) - a.owedMs ? b : a))
-  const closest = `the shortest wait was ${length(Math.max(0, least.waitedMs ?? 0))} where ${length(least.owedMs)} was owed`
-  if (short.length === 0) return `${made}, none before its delay was over: ${closest}.`
-  return `${made}, ${count(short.length)} before the delay was over: ${closest}.`
+  const [waitedFor, owed] = [length(Math.max(0, least.waitedMs ?? 0)), length(least.owedMs)]
+  if (short.length === 0)
+    return `${made}, none before its delay was over: the closest came after ${waitedFor}, and had to wait ${owed}.`
+  return `${made}, ${count(short.length)} before the delay was over: the shortest wait was ${waitedFor} where ${owed} was owed.`
 }

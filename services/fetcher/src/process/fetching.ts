@@ -11,7 +11,7 @@ import { untilOver } from '@decorum/sending'
 import { checkEgress, openConnections, openLookup } from '@decorum/sending/http'
 import { hopLines, siteAnswers } from '@decorum/sending/robots'
 import type { Logger } from 'pino'
-import { type Config, contentUrlOf } from '../config.ts'
+import { type Config, contentUrlOf, keepsPages } from '../config.ts'
 import { GATHER_MS, START_AHEAD_MS } from '../limits.ts'
 import { carryOut } from '../orders/carry-out.ts'
 import { openOrdersIn } from '../orders/orders-in.ts'
@@ -89,12 +89,11 @@ export async function startFetching(joined: Joined<Config>, log: Logger): Promis
   })
 
   const id = randomUUID()
-  const keepsPages = config.PAGE_SINK !== 'none' && (config.PAGE_SINK !== 'warc' || config.ARCHIVE_DIR !== '')
   const member = () => ({
     id,
     role: 'fetcher',
     slots: config.FETCH_CONCURRENCY,
-    about: aboutThisProcess(following, { keepsPages }),
+    about: aboutThisProcess(following, { keepsPages: keepsPages(config) }),
   })
   // A missing announcement shows the others that this fetcher is unreachable. Only a permanent refusal by the ledger ends it.
   const announce = () => {
