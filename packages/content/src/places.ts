@@ -12,13 +12,13 @@ export async function atFirstPlace<T>(
   places: readonly ReadMember[],
   use: (read: ReadMember) => Promise<T>,
 ): Promise<T> {
-  let failed: ContentError | undefined
+  let failed = new ContentError('gone', 'no place is known that has the record')
   for (const place of places) {
     try {
       return await use(place)
     } catch (error) {
       if (!(error instanceof ContentError)) throw error
-      if (failed?.code !== 'unavailable') failed = error
+      if (failed.code !== 'unavailable') failed = error
     }
   }
   throw failed
