@@ -14,7 +14,7 @@ import { fetchersOf } from './fetchers.ts'
 import { dataFolder, fleetAt } from './fleet-here/index.ts'
 import { Held } from './held.ts'
 import { merged } from './merged.ts'
-import { checkCandidates, checkIds, checkOptions } from './options.ts'
+import { checkOptions } from './options.ts'
 import { readOutcomes } from './outcomes.ts'
 import { Partitions, REREAD_MS } from './partitions.ts'
 import { heldBy, sendHeartbeat } from './stream-group.ts'
@@ -241,7 +241,7 @@ function frontierOn(
       return partitions.tags
     },
     async enqueue(candidates) {
-      checkCandidates(candidates)
+      checkOptions('enqueue', candidates)
       return intake.enqueue(candidates)
     },
     outcomes(options) {
@@ -253,7 +253,6 @@ function frontierOn(
     },
     async acknowledge(options) {
       checkOptions('acknowledge', options)
-      checkIds(options.ids)
       return { count: await acknowledge(options) }
     },
     async createGroup(options) {
