@@ -15,14 +15,7 @@ export const MAX_BYTES = 64 * 1024 * 1024
  * Encodings and links are loaded when the first page is read, because most processes that pass content on read none, and loading
  * takes 60 ms of CPU and 20 MB (docs/decisions/0010-compiled-code-is-kept.md).
  */
-let reading: Promise<typeof import('./charset.ts') & typeof import('./links.ts')> | undefined
-const forReading = (): NonNullable<typeof reading> => {
-  reading ??= Promise.all([import('./charset.ts'), import('./links.ts')]).then(([charset, links]) => ({
-    ...charset,
-    ...links,
-  }))
-  return reading
-}
+const forReading = async () => ({ ...(await import('./charset.ts')), ...(await import('./links.ts')) })
 
 export class Content {
   readonly url: string

@@ -13,8 +13,6 @@ export type Keeper = {
   authorization?: string | undefined
 }
 
-const MAX_PROBLEM_BYTES = 4_096
-
 /**
  * @param from  the first byte, if not the whole member is wanted
  * @param length  of the member, or of the part that begins at `from`
@@ -39,10 +37,7 @@ export function fetchMember(
     if (response.status !== (from === undefined ? 200 : 206)) throw await problemOf(response, base)
     return response
   }
-  return wholeBody(request, length, clock, (error, reason = error) => {
-    const why = (reason.cause as Error | undefined) ?? reason
-    return new ContentError('unavailable', `${base} does not give ${reference}: ${why.message}`, error)
-  })
+  return wholeBody(`${base} does not give ${reference}`, request, length, clock)
 }
 
 /** Errors that a process of the fleet may answer with. */
@@ -62,7 +57,7 @@ const CODES: Record<number, ContentErrorCode> = {
 }
 
 async function problemOf(response: Response, base: string): Promise<ContentError> {
-  const text = await startOf(response, MAX_PROBLEM_BYTES)
+  const text = await startOf(response)
   let problem: Partial<Record<keyof ProblemBody, unknown>> = {}
   try {
     problem = JSON.parse(text) as typeof problem
