@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { PROBLEM_TYPE, problemBody } from '@decorum/protocol'
 import { ByteInput } from './coding/byte-input.ts'
 import { Content } from './content.ts'
-import { ContentError, type ContentErrorCode } from './errors.ts'
+import { ContentError, STATUS } from './errors.ts'
 import { readFileMember } from './member-file.ts'
 import type { ReadMember } from './places.ts'
 import { readRecord } from './record.ts'
@@ -27,17 +27,6 @@ export type ContentServerOptions = {
   folders: () => Promise<readonly string[]>
   /** CONTENT_TOKEN; undefined: only this machine may read, at its loopback address */
   token: string | undefined
-}
-
-const STATUS: Record<ContentErrorCode, number> = {
-  'bad-reference': 400,
-  forbidden: 403,
-  elsewhere: 404,
-  gone: 410,
-  damaged: 410,
-  unavailable: 503,
-  'too-large': 422,
-  undecodable: 422,
 }
 
 /** A request handler for `node:http`. It answers every request, and never throws. */

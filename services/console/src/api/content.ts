@@ -66,8 +66,7 @@ export function contentHandler(
       })
       if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
       try {
-        const part = to - from + 1
-        yield* fetchMember({ base, authorization }, ref, part, part < length ? { from } : {})
+        yield* fetchMember({ base, authorization }, ref, length, { from, to })
       } catch (error) {
         if (!(error instanceof ContentError && error.code === 'forbidden')) throw error
         throw new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
