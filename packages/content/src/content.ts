@@ -15,7 +15,9 @@ export const MAX_BYTES = 64 * 1024 * 1024
  * Encodings and links are loaded when the first page is read, because most processes that pass content on read none, and loading
  * takes 60 ms of CPU and 20 MB (docs/decisions/0010-compiled-code-is-kept.md).
  */
-const forReading = async () => ({ ...(await import('./charset.ts')), ...(await import('./links.ts')) })
+const load = async () => ({ ...(await import('./charset.ts')), ...(await import('./links.ts')) })
+let loaded: ReturnType<typeof load> | undefined
+const forReading = (): ReturnType<typeof load> => (loaded ??= load())
 
 export class Content {
   readonly url: string
