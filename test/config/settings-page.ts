@@ -7,17 +7,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   AUDIENCES,
-  agentsJsonSchema,
   audienceOf,
   defaultOf,
-  egressJsonSchema,
-  paceGroupsJsonSchema,
-  permitTokensJsonSchema,
+  fileJsonSchema,
   SETTINGS,
   type Setting,
   type SettingName,
   settingsJsonSchema,
-  sitePoliciesJsonSchema,
 } from '@decorum/config'
 
 const DOCS = join(import.meta.dirname, '../../docs')
@@ -48,11 +44,11 @@ these two are named once all else is right.
 
 /** Settings whose value is a file, and what it holds. */
 const FILES: Partial<Record<SettingName, [about: string, schema: object]>> = {
-  DECORUM_AGENTS: ['A list; each entry has', agentsJsonSchema()],
-  PACE_GROUPS: ['An object with', paceGroupsJsonSchema()],
-  SITE_POLICIES: ['An object: site → policy. A policy has', sitePoliciesJsonSchema()],
-  DECORUM_PERMIT_TOKENS: ['A list; each entry has', permitTokensJsonSchema()],
-  EGRESS: ['An object: name of an agent, or `*` → one of', egressJsonSchema()],
+  DECORUM_AGENTS: ['A list; each entry has', fileJsonSchema('DECORUM_AGENTS')],
+  PACE_GROUPS: ['An object with', fileJsonSchema('PACE_GROUPS')],
+  SITE_POLICIES: ['An object: site → policy. A policy has', fileJsonSchema('SITE_POLICIES')],
+  DECORUM_PERMIT_TOKENS: ['A list; each entry has', fileJsonSchema('DECORUM_PERMIT_TOKENS')],
+  EGRESS: ['An object: name of an agent, or `*` → one of', fileJsonSchema('EGRESS')],
 }
 
 function section(audience: (typeof AUDIENCES)[number]): string {
@@ -123,11 +119,11 @@ function kindOf({ type, enum: names, items, anyOf, minimum, maximum = Number.MAX
 export const PAGES: Readonly<Record<string, string>> = {
   'settings.md': [HEAD, ...AUDIENCES.map(section)].join('\n'),
   'schemas/settings.schema.json': json(settingsJsonSchema()),
-  'schemas/agents.schema.json': json(agentsJsonSchema()),
-  'schemas/egress.schema.json': json(egressJsonSchema()),
-  'schemas/pace-groups.schema.json': json(paceGroupsJsonSchema()),
-  'schemas/site-policies.schema.json': json(sitePoliciesJsonSchema()),
-  'schemas/permit-tokens.schema.json': json(permitTokensJsonSchema()),
+  'schemas/agents.schema.json': json(fileJsonSchema('DECORUM_AGENTS')),
+  'schemas/egress.schema.json': json(fileJsonSchema('EGRESS')),
+  'schemas/pace-groups.schema.json': json(fileJsonSchema('PACE_GROUPS')),
+  'schemas/site-policies.schema.json': json(fileJsonSchema('SITE_POLICIES')),
+  'schemas/permit-tokens.schema.json': json(fileJsonSchema('DECORUM_PERMIT_TOKENS')),
 }
 export const placeOf = (page: string): string => join(DOCS, page)
 

@@ -6,9 +6,8 @@
 import type { RedisLink } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
-import { FrontierUnavailableError } from './errors.ts'
+import { CALL_MS, FrontierUnavailableError } from './errors.ts'
 
-const CALL_MS = 5_000
 /** How long an acknowledgement is repeated before its caller gets an error, ms: connections reconnect one by one. */
 const COMING_BACK_MS = 2_000
 const AGAIN_MS = 100

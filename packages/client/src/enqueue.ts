@@ -14,7 +14,6 @@ import {
   type Candidate,
   type Clock,
   crawlField,
-  DEFAULT_CRAWL,
   frontierJob,
   hostOf,
   JOB_NAMES,
@@ -42,17 +41,10 @@ const AGAIN_MS = 500
 /** How often the memory of Redis is checked while candidates are added, ms. */
 const ROOM_MS = 1_000
 
-/** A job of BullMQ: its data, and the id under which BullMQ accepts it only once. */
-type Job = {
-  name: string
-  data: { crawl?: string; candidates: unknown[] }
-  opts: { jobId: string; removeOnComplete: true }
-}
+/** Candidates of one partition that become one job. `id`: the job is accepted only once under it. */
+type Batch = { tag: string; id: string; candidates: unknown[]; spans: Span[] }
 /** How much memory Redis uses and will need; and the crawls of the candidates, which decide near the limit. */
 type Room = { share: number; toCome: number; stored: StoredUrls }
-/** A job before it is written as JSON. */
-type Filling = { some: unknown[]; spans: Span[] }
-type Batch = { tag: string; job: Job; spans: Span[] }
 
 export type Intake = {
   enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }>
@@ -72,39 +64,38 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
 
   async function enqueue(candidates: Iterable<Candidate> | AsyncIterable<Candidate>): Promise<{ count: number }> {
     let count = 0
-    const filling = new Map<string, Filling>()
+    /** by the tag of their partition */
+    const filling = new Map<string, Batch>()
     let full: Batch[] = []
-    const closeAll = (): void => {
-      for (const [tag, { some, spans }] of filling) full.push({ tag, job: jobOf(some), spans })
-      filling.clear()
-    }
     const storeFull = async (): Promise<void> => {
       const some = full
       full = []
       await store(some)
       await partitions.recent()
     }
+    const storeAll = (): Promise<void> => {
+      full.push(...filling.values())
+      filling.clear()
+      return storeFull()
+    }
     await partitions.recent()
     const source = Symbol.asyncIterator in candidates ? impatient(clock, candidates) : candidates
     for await (const candidate of source) {
-      if (candidate === PAUSE) closeAll()
-      else {
-        const tag = tagOf(candidate)
-        const batch = filling.get(tag) ?? { some: [], spans: [] }
-        filling.set(tag, batch)
-        const { span, traceparent } = traced(candidate)
-        if (span !== undefined) batch.spans.push(span)
-        const sent = traceparent === undefined ? candidate : { ...candidate, traceparent }
-        if (batch.some.push(sendable(sent, count)) === BATCH) {
-          filling.delete(tag)
-          full.push({ tag, job: jobOf(batch.some), spans: batch.spans })
-        }
-        count++
+      if (candidate === PAUSE) {
+        await storeAll()
+        continue
       }
-      if (full.length >= JOBS_AT_ONCE || (candidate === PAUSE && full.length > 0)) await storeFull()
+      const tag = tagOf(candidate)
+      const batch = filling.get(tag) ?? { tag, id: frontierJob(run, ++jobCount), candidates: [], spans: [] }
+      filling.set(tag, batch)
+      const { span, traceparent } = traced(candidate)
+      if (span !== undefined) batch.spans.push(span)
+      const sent = traceparent === undefined ? candidate : { ...candidate, traceparent }
+      if (batch.candidates.push(sendable(sent, count++)) < BATCH) continue
+      filling.delete(tag)
+      if (full.push(batch) >= JOBS_AT_ONCE) await storeFull()
     }
-    closeAll()
-    await storeFull()
+    await storeAll()
     return { count }
   }
 
@@ -125,33 +116,31 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
     return queue
   }
 
-  const jobOf = (candidates: unknown[]): Job => ({
-    name: JOB_NAMES.candidates,
-    data: { ...ofCrawl, candidates },
-    opts: { jobId: frontierJob(run, ++jobCount), removeOnComplete: true },
-  })
-
-  async function store(full: Batch[]): Promise<void> {
-    const stored = [...Map.groupBy(full, ({ tag }) => tag)].map(([tag, some]) => {
-      const jobs = some.map(({ job }) => job)
-      return add(tag, jobs).then(
+  async function store(batches: Batch[]): Promise<void> {
+    const stored = [...Map.groupBy(batches, ({ tag }) => tag)].map(([tag, some]) =>
+      add(tag, some).then(
         () => endSpans(some),
         (error: unknown) => {
           endSpans(some, error)
           throw error
         },
-      )
-    })
+      ),
+    )
     await Promise.all(stored)
   }
 
   /** Repeats the call under the same job ids until the patience is over. A job whose reply was lost is still stored only once. */
-  async function add(tag: string, jobs: Job[]): Promise<void> {
+  async function add(tag: string, batches: Batch[]): Promise<void> {
+    const jobs = batches.map(({ id, candidates }) => ({
+      name: JOB_NAMES.candidates,
+      data: { ...ofCrawl, candidates },
+      opts: { jobId: id, removeOnComplete: true },
+    }))
     const until = clock.monotonic() + patienceMs
     for (;;) {
       const queue = queueOf(tag)
       try {
-        await checkRoom(jobs)
+        await checkRoom(batches)
         await within(clock, addJobs(queue, jobs), CALL_MS)
         return
       } catch (error) {
@@ -169,7 +158,7 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
    * Keeps some memory of Redis free: if Redis were full, nothing could be fetched, and only fetching frees memory.
    * @throws when little is left, or when memory is short and one of the crawls has more than its share
    */
-  async function checkRoom(jobs: readonly Job[]): Promise<void> {
+  async function checkRoom(batches: readonly Batch[]): Promise<void> {
     const now = clock.monotonic()
     if (room === undefined || now - room.at >= ROOM_MS) room = { at: now, measure: measure() }
     const { share, toCome, stored } = await room.measure
@@ -179,7 +168,8 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
         `${used}: URLs are taken in below ${HEADROOM.intake * 100} %, when others have left and outcomes have been read`,
       )
     if (stored.size === 0) return
-    const beyond = [...new Set(jobs.flatMap(crawlsOf))].find((one) => isBeyondShare(stored, one))
+    const crawls = batches.flatMap(({ candidates }) => candidates.map((candidate) => crawlOf(candidate, crawl)))
+    const beyond = [...new Set(crawls)].find((one) => isBeyondShare(stored, one))
     if (beyond !== undefined)
       throw new Error(
         `${used}, ${Math.floor(toCome * 100)} % when all hosts with URLs have been visited, and the crawl ${beyond} has more than its share of it, ${stored.get(beyond)} URLs: more are taken in when some have left, or below ${HEADROOM.shares * 100} %`,
@@ -214,12 +204,9 @@ export function intakeTo(redis: RedisLink, partitions: Partitions, patienceMs: n
   }
 }
 
-/** The crawls of the candidates in a job. */
-function crawlsOf({ data: { crawl = DEFAULT_CRAWL, candidates } }: Job): string[] {
-  return candidates.map((candidate) => {
-    const own = (candidate as { crawl?: unknown } | null)?.crawl
-    return typeof own === 'string' ? own : crawl
-  })
+function crawlOf(candidate: unknown, otherwise: string): string {
+  const own = (candidate as { crawl?: unknown } | null)?.crawl
+  return typeof own === 'string' ? own : otherwise
 }
 
 function endSpans(batches: readonly Batch[], error?: unknown): void {

@@ -1,5 +1,7 @@
 /** Errors that a frontier can meet; the message says what to do next. */
 import { explainRefusal } from '@decorum/protocol/redis-refusal'
+import type { Clock } from '@decorum/protocol/time'
+import { within } from '@decorum/protocol/within'
 
 /** Redis did not answer in time. Nothing is lost; enqueue the same candidates under the same ids again. */
 export class FrontierUnavailableError extends Error {
@@ -15,3 +17,12 @@ export class FrontierUnfitError extends Error {
   override readonly name = 'FrontierUnfitError'
   readonly code = 'FRONTIER_UNFIT'
 }
+
+/** The longest wait for an answer of Redis, ms. */
+export const CALL_MS = 5_000
+
+/** @param what  could not be done, if Redis does not answer. @throws FrontierUnavailableError */
+export const answered = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
+  within(clock, work, CALL_MS).catch((error: unknown) => {
+    throw new FrontierUnavailableError(what, error)
+  })

@@ -6,24 +6,18 @@
 import { contentKey, type RedisLink } from '@decorum/ledger'
 import type { Clock } from '@decorum/protocol/time'
 import { within } from '@decorum/protocol/within'
-
-const CALL_MS = 5_000
+import { CALL_MS } from './errors.ts'
 
 /** @returns a check that throws while Redis is unavailable. An address that was once a fetcher's is not looked up again. */
 export function fetchersOf(redis: RedisLink, clock: Clock): (base: string) => Promise<boolean> {
-  const known = new Set<string>()
-  const pending = new Map<string, Promise<boolean>>()
-  const isAnnounced = async (base: string): Promise<boolean> =>
-    (await within(clock, redis.exists(contentKey(base)), CALL_MS)) === 1
-  return async (base) => {
-    if (known.has(base)) return true
-    const answer = pending.get(base) ?? isAnnounced(base)
-    pending.set(base, answer)
-    try {
-      if (await answer) known.add(base)
-      return await answer
-    } finally {
-      pending.delete(base)
-    }
+  const answers = new Map<string, Promise<boolean>>()
+  return (base) => {
+    const known = answers.get(base)
+    if (known !== undefined) return known
+    const answer = within(clock, redis.exists(contentKey(base)), CALL_MS).then((count) => count === 1)
+    answers.set(base, answer)
+    const forget = (): unknown => answers.delete(base)
+    answer.then((isFetcher) => isFetcher || forget(), forget)
+    return answer
   }
 }

@@ -9,18 +9,17 @@ import { Acknowledger } from './acknowledge.ts'
 import { connectTo } from './connection.ts'
 import { readDeliveryId } from './delivery-id.ts'
 import { intakeTo } from './enqueue.ts'
-import { FrontierUnavailableError } from './errors.ts'
+import { answered, CALL_MS, FrontierUnavailableError } from './errors.ts'
 import { fetchersOf } from './fetchers.ts'
 import { dataFolder, fleetAt } from './fleet-here/index.ts'
 import { Held } from './held.ts'
 import { merged } from './merged.ts'
-import { checkCandidates, checkIds, checkOptions } from './options.ts'
+import { checkOptions } from './options.ts'
 import { readOutcomes } from './outcomes.ts'
 import { Partitions, REREAD_MS } from './partitions.ts'
 import { heldBy, sendHeartbeat } from './stream-group.ts'
 import type { AcknowledgeOptions, Delivery, Frontier, FrontierOptions, OutcomesOptions, Patience } from './types.ts'
 
-const CALL_MS = 5_000
 /** Time before a reader retries when Redis does not answer, ms. */
 const AGAIN_MS = 500
 /** How often a loop that waits for acknowledgements checks Redis, ms: another process may have sent them. */
@@ -175,33 +174,24 @@ function frontierOn(
     signal: AbortSignal,
   ): AsyncGenerator<Iterable<Delivery>, void, undefined> {
     // A blocking read needs its own connection, and stops only when that connection is closed.
-    const own = options.wait
-      ? await untilDone(
-          clock,
-          true,
-          signal,
-          () => connectTo(redis, clock),
-          (late) => late.disconnect(),
-        )
-      : redis
+    const own = options.wait ? await untilDone(clock, true, signal, () => connectUntil(signal)) : redis
     if (own === undefined) return
-    const cut = (): void => {
-      if (own !== redis) own.disconnect()
-    }
-    signal.addEventListener('abort', cut)
-    try {
-      const links = { own, shared: redis }
-      yield* readOutcomes({ links, acks, streams: part, options, held, closing: signal, patience, content: reaching })
-    } finally {
-      signal.removeEventListener('abort', cut)
-      if (!signal.aborted) cut() // a second disconnect would keep a timer of 2 s running
-    }
+    const links = { own, shared: redis }
+    yield* readOutcomes({ links, acks, streams: part, options, held, closing: signal, patience, content: reaching })
+  }
+
+  /** A connection that is closed when the signal is aborted, even if it is made later. */
+  async function connectUntil(signal: AbortSignal): Promise<RedisLink> {
+    const own = await connectTo(redis, clock)
+    if (signal.aborted) own.disconnect()
+    else signal.addEventListener('abort', () => own.disconnect(), { once: true })
+    return own
   }
 
   async function acknowledge({ crawl = own, group, consumer, ids }: AcknowledgeOptions): Promise<number> {
     let count = 0
     const byTag = Map.groupBy(
-      ids.map((id) => readDeliveryId(id) ?? { tag: '', entry: '' }),
+      ids.flatMap((id) => readDeliveryId(id) ?? []),
       ({ tag }) => tag,
     )
     for (const [tag, some] of byTag) {
@@ -223,11 +213,8 @@ function frontierOn(
   async function removeGroup(group: string, crawl: string): Promise<void> {
     await partitions.refresh()
     const forgetting = { crawl, group, by: `a frontier on ${hostname()}`, reason: '', silentForMs: 0 }
-    const gone = partitions.allTags.map((tag) => within(clock, forgetReader(redis, [tag], forgetting), CALL_MS))
-    for (const answer of await Promise.allSettled(gone)) {
-      if (answer.status === 'fulfilled') continue
-      throw new FrontierUnavailableError(`the group '${group}' could not be removed`, answer.reason)
-    }
+    const gone = partitions.allTags.map((tag) => forgetReader(redis, [tag], forgetting))
+    await answered(clock, `the group '${group}' could not be removed`, Promise.all(gone))
   }
 
   async function close(): Promise<void> {
@@ -241,7 +228,7 @@ function frontierOn(
       return partitions.tags
     },
     async enqueue(candidates) {
-      checkCandidates(candidates)
+      checkOptions('enqueue', candidates)
       return intake.enqueue(candidates)
     },
     outcomes(options) {
@@ -253,7 +240,6 @@ function frontierOn(
     },
     async acknowledge(options) {
       checkOptions('acknowledge', options)
-      checkIds(options.ids)
       return { count: await acknowledge(options) }
     },
     async createGroup(options) {
@@ -274,23 +260,18 @@ function frontierOn(
 }
 
 /**
- * Retries while the caller waits; resolves to undefined when the reader was closed first.
- * @param undo  called with a result that arrives after the reader was closed
+ * Retries while the caller waits; resolves to undefined when the reader was closed first, even if `work` is done later.
  */
 async function untilDone<T>(
   clock: Clock,
   wait: boolean,
   signal: AbortSignal,
   work: () => Promise<T>,
-  undo: (late: T) => void = () => undefined,
 ): Promise<T | undefined> {
   const ended = aborted(signal).then(() => undefined)
   while (!signal.aborted) {
-    const done = work()
     try {
-      const first = await Promise.race([done, ended])
-      if (first !== undefined && !signal.aborted) return first
-      void done.then(undo).catch(() => undefined)
+      return await Promise.race([work(), ended])
     } catch (error) {
       if (!wait) throw error
       await clock.sleep(AGAIN_MS, { signal })
@@ -298,11 +279,6 @@ async function untilDone<T>(
   }
   return undefined
 }
-
-const answered = <T>(clock: Clock, what: string, work: Promise<T>): Promise<T> =>
-  within(clock, work, CALL_MS).catch((error: unknown) => {
-    throw new FrontierUnavailableError(what, error)
-  })
 
 /** A unique name: two readers with one name would each receive the other's entries. */
 const newConsumer = (): string => `${hostname()}-${process.pid}-${randomBytes(3).toString('hex')}`

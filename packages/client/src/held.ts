@@ -1,9 +1,10 @@
 /** Deliveries that a loop over outcomes has handed out and that are not known to be acknowledged, as `stream id`. */
+import { EventEmitter, once } from 'node:events'
 import type { Clock } from '@decorum/protocol/time'
 
 export class Held extends Set<string> {
   readonly #clock: Clock
-  #freed: (() => void)[] = []
+  readonly #events = new EventEmitter()
 
   constructor(clock: Clock) {
     super()
@@ -12,19 +13,16 @@ export class Held extends Set<string> {
 
   override delete(key: string): boolean {
     const isDeleted = super.delete(key)
-    if (isDeleted) for (const resolve of this.#freed.splice(0)) resolve()
+    if (isDeleted) this.#events.emit('freed')
     return isDeleted
   }
 
   /** Resolves when one of them is acknowledged, after `ms` at the latest, or when the signal is aborted. */
   async freed(ms: number, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#freed.push(resolve)
     const ending = new AbortController()
-    const late = this.#clock.sleep(ms, { signal: AbortSignal.any([signal, ending.signal]) })
-    await Promise.race([promise, late])
+    const until = { signal: AbortSignal.any([signal, ending.signal]) }
+    await Promise.race([once(this.#events, 'freed', until), this.#clock.sleep(ms, until)]).catch(() => undefined)
     ending.abort()
-    this.#freed = this.#freed.filter((one) => one !== resolve)
   }
 
   /** The ids of the entries in one stream. */

@@ -1,51 +1,36 @@
 /** Merges several endless sources into one, in the order in which their values arrive. */
 
-type Offer<T> = { value: T; taken: () => void }
+type Arrival<T> = { source: AsyncIterator<T>; result?: IteratorResult<T>; error?: unknown }
 
 /**
  * The next value of a source is requested when the last one has been consumed. When one source fails, the others go on; its error is
  * thrown when all have ended.
  */
-export async function* merged<T>(sources: AsyncIterable<T>[]): AsyncGenerator<T, void, undefined> {
-  const offers: Offer<T>[] = []
-  let open = sources.length
-  let wake = (): void => undefined
-  let failed: Error | undefined
-  let left = false
-  const pump = async (source: AsyncIterable<T>): Promise<void> => {
-    try {
-      for await (const value of source) {
-        if (left) return
-        await new Promise<void>((taken) => {
-          offers.push({ value, taken })
-          wake()
-        })
-      }
-    } catch (error) {
-      failed ??= error instanceof Error ? error : new Error(String(error))
-    } finally {
-      open--
-      wake()
-    }
+export async function* merged<T>(iterables: AsyncIterable<T>[]): AsyncGenerator<T, void, undefined> {
+  const sources = iterables.map((one) => one[Symbol.asyncIterator]())
+  /** in the order in which they were requested, so that no source comes twice before another */
+  const requested = new Map<AsyncIterator<T>, Promise<Arrival<T>>>()
+  const request = (source: AsyncIterator<T>): void => {
+    const arrival = source.next().then(
+      (result) => ({ source, result }),
+      (error: unknown) => ({ source, error }),
+    )
+    requested.set(source, arrival)
   }
-  for (const source of sources) void pump(source)
+  for (const source of sources) request(source)
+  const errors: unknown[] = []
   try {
-    for (;;) {
-      const offer = offers.shift()
-      if (offer !== undefined) {
-        yield offer.value
-        offer.taken()
-      } else if (open === 0) {
-        if (failed !== undefined) throw failed
-        return
-      } else {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
+    while (requested.size > 0) {
+      const { source, result, error } = await Promise.race(requested.values())
+      requested.delete(source)
+      if (result === undefined) errors.push(error)
+      else if (!result.done) {
+        yield result.value
+        request(source)
       }
     }
+    for (const error of errors) throw error
   } finally {
-    left = true
-    for (const { taken } of offers) taken()
+    for (const source of sources) source.return?.().catch(() => undefined)
   }
 }

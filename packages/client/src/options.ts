@@ -1,108 +1,94 @@
 /** Checks options before anything is opened or sent: callers without TypeScript can pass anything. */
 import { inspect } from 'node:util'
 import { CrawlName, MAX_PARTITIONS } from '@decorum/protocol'
+import { z } from 'zod'
 import { readDeliveryId } from './delivery-id.ts'
 
-/** What an option has to be. `isSecret`: it may hold a password, so only its type is shown. */
-type Rule = { isRight: (value: unknown) => boolean; needed: string; isSecret?: boolean }
+// The message of a schema says what is needed.
 
-const optional = (isRight: Rule['isRight'], needed: string, isSecret = false): Rule => ({
-  isRight: (value) => value === undefined || isRight(value),
-  needed: `${needed}, or left out`,
-  isSecret,
-})
-const wholeNumber = (most = Number.MAX_SAFE_INTEGER): Rule['isRight'] => {
-  return (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most
-}
-const isText = (value: unknown): value is string => typeof value === 'string'
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-const isAddress = (value: unknown): boolean => isText(value) && /^https?:/.test(value) && URL.canParse(value)
+const wholeNumber = (needed: string, most = Number.MAX_SAFE_INTEGER) =>
+  z.int(needed).min(1, needed).max(most, needed).optional()
 /** All lone surrogates would become the same name in Redis. */
-const isName = (value: unknown): boolean => isText(value) && value !== '' && value.isWellFormed()
-/** Accepts an instance of any copy of ioredis. */
-const isLink = (value: unknown): boolean =>
-  isObject(value) && 'duplicate' in value && typeof value.duplicate === 'function' && 'options' in value
-const isDeliveryId = (value: unknown): boolean => isText(value) && readDeliveryId(value) !== undefined
+const name = (needed: string) => z.string(needed).refine((text) => text !== '' && text.isWellFormed(), needed)
+const address = (needed: string) => z.url({ protocol: /^https?$/, error: needed })
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-const CRAWL = optional(
-  (value) => CrawlName.safeParse(value).success,
-  'lower-case letters, digits and hyphens, at most 64',
+const crawl = z
+  .custom((value) => CrawlName.safeParse(value).success, 'lower-case letters, digits and hyphens, at most 64')
+  .optional()
+const consumer = name('a name').optional()
+const ofGroup = { crawl, group: name('the name of a consumer group') }
+const newGroup = { ...ofGroup, from: z.enum(['start', 'now'], "'start', 'now'").optional() }
+const GROUP_EXAMPLE = "an object such as { group: 'crawl' }"
+
+const contentOptions = z.object(
+  {
+    via: address("the console's address, such as http://127.0.0.1:7070").optional(),
+    token: z.string('a text').optional(),
+    fetchers: z
+      .array(address('the address of a fetcher such as http://crawler-1:9000'), 'an array of addresses')
+      .optional(),
+    maxBytes: wholeNumber('a whole number from 1'),
+  },
+  'an object such as { via, token, maxBytes }',
 )
-const CONSUMER = optional(isName, 'a name')
-const GROUP: Rule = { isRight: isName, needed: 'the name of a consumer group' }
-const OF_GROUP = {
-  group: GROUP,
-  crawl: CRAWL,
-  from: optional((value) => value === 'start' || value === 'now', "'start', 'now'"),
-}
+/** They may hold a password, so only their type is shown. */
+const SECRET = /^content\.(via|token|fetchers)/
 
-/** The options of each call; a dot leads into an option that is an object. */
-const RULES: Record<
-  'openFrontier' | 'outcomes' | 'createGroup' | 'removeGroup' | 'acknowledge',
-  Record<string, Rule>
-> = {
-  openFrontier: {
-    crawl: CRAWL,
-    // A string is checked where addresses are read, and never quoted in an error: it may hold a password.
-    redis: optional(
-      (value) => (isText(value) && value !== '') || isLink(value),
-      'an address such as redis://127.0.0.1:6379, an ioredis instance',
-    ),
-    partitions: optional(wholeNumber(MAX_PARTITIONS), `a whole number from 1 to ${MAX_PARTITIONS}`),
-    patienceMs: optional((value) => typeof value === 'number' && value >= 0, 'milliseconds from 0'),
-    content: optional(isObject, 'an object such as { via, token, maxBytes }'),
-    'content.via': optional(isAddress, "the console's address, such as http://127.0.0.1:7070", true),
-    'content.token': optional(isText, 'a text', true),
-    'content.fetchers': optional(
-      (value) => Array.isArray(value) && value.every(isAddress),
-      'an array of addresses such as http://crawler-1:9000',
-      true,
-    ),
-    'content.maxBytes': optional(wholeNumber(), 'a whole number from 1'),
-  },
-  outcomes: {
-    ...OF_GROUP,
-    consumer: CONSUMER,
-    wait: optional((value) => typeof value === 'boolean', 'true, false'),
-    max: optional(wholeNumber(), 'a whole number from 1'),
-    signal: optional((value) => value instanceof AbortSignal, 'an AbortSignal'),
-  },
-  createGroup: OF_GROUP,
-  removeGroup: { group: GROUP, crawl: CRAWL },
-  acknowledge: {
-    group: GROUP,
-    crawl: CRAWL,
-    consumer: CONSUMER,
-    ids: { isRight: Array.isArray, needed: 'an array of the ids of deliveries' },
-  },
+/** An address is checked where addresses are read. An instance may be of any copy of ioredis. */
+const isRedis = (value: unknown): boolean =>
+  isObject(value)
+    ? 'options' in value && 'duplicate' in value && typeof value.duplicate === 'function'
+    : typeof value === 'string' && value !== ''
+/** The gateway judges each candidate. A string would be iterated letter by letter. */
+const isList = (value: unknown): boolean =>
+  isObject(value) && !ArrayBuffer.isView(value) && (Symbol.iterator in value || Symbol.asyncIterator in value)
+
+/** What each call takes. */
+const CALLS = {
+  openFrontier: z.object(
+    {
+      crawl,
+      redis: z.custom(isRedis, 'an address such as redis://127.0.0.1:6379, an ioredis instance').optional(),
+      partitions: wholeNumber(`a whole number from 1 to ${MAX_PARTITIONS}`, MAX_PARTITIONS),
+      patienceMs: z.custom((value) => typeof value === 'number' && value >= 0, 'milliseconds from 0').optional(),
+      content: contentOptions.optional(),
+    },
+    'an object such as { redis: process.env.REDIS_URL }',
+  ),
+  enqueue: z.custom(isList, 'an array or an (async) iterable of candidates such as { url }'),
+  outcomes: z.object(
+    {
+      ...newGroup,
+      consumer,
+      wait: z.boolean('true, false').optional(),
+      max: wholeNumber('a whole number from 1'),
+      signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
+    },
+    GROUP_EXAMPLE,
+  ),
+  createGroup: z.object(newGroup, GROUP_EXAMPLE),
+  removeGroup: z.object(ofGroup, GROUP_EXAMPLE),
+  acknowledge: z.object(
+    {
+      ...ofGroup,
+      consumer,
+      ids: z.array(
+        z.string('the id of a delivery').refine((id) => readDeliveryId(id) !== undefined, 'the id of a delivery'),
+        'an array of the ids of deliveries',
+      ),
+    },
+    GROUP_EXAMPLE,
+  ),
 }
 
 /** @throws TypeError that names the option, what was given, and what is right */
-export function checkOptions(where: keyof typeof RULES, options: unknown): void {
-  const example = where === 'openFrontier' ? '{ redis: process.env.REDIS_URL }' : "{ group: 'crawl' }"
-  need({ isRight: isObject, needed: `an object such as ${example}` }, where, 'its argument', options)
-  for (const [name, rule] of Object.entries(RULES[where])) {
-    const value = name.split('.').reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], options)
-    need(rule, where, name, value)
-  }
-}
-
-/** @throws TypeError for anything that is no id of a delivery */
-export function checkIds(ids: readonly unknown[]): void {
-  for (const id of ids) need({ isRight: isDeliveryId, needed: 'the id of a delivery' }, 'acknowledge', 'an id', id)
-}
-
-/** Checks only that the candidates are a list; the gateway judges each one. A string would be iterated letter by letter. */
-export function checkCandidates(candidates: unknown): void {
-  const isRight = (value: unknown): boolean =>
-    isObject(value) && !ArrayBuffer.isView(value) && (Symbol.iterator in value || Symbol.asyncIterator in value)
-  const needed = 'an array or an (async) iterable of candidates such as { url }'
-  need({ isRight, needed }, 'enqueue', 'its argument', candidates)
-}
-
-function need({ isRight, needed, isSecret = false }: Rule, where: string, what: string, given: unknown): void {
-  if (isRight(given)) return
+export function checkOptions(call: keyof typeof CALLS, given: unknown): void {
+  const [issue] = CALLS[call].safeParse(given).error?.issues ?? []
+  if (issue === undefined) return
+  const path = issue.path.join('.')
+  const value = issue.path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)[part], given)
   const options = { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 100 }
-  const shown = inspect(isSecret ? typeof given : given, options)
-  throw new TypeError(`${where}: ${what} is ${shown}; what is needed is ${needed}`)
+  const shown = inspect(SECRET.test(path) ? typeof value : value, options)
+  throw new TypeError(`${call}: ${path || 'its argument'} is ${shown}; what is needed is ${issue.message}`)
 }

@@ -9,7 +9,7 @@ import { makeGroup, READER_DEAD_AFTER_MS, type RedisLink } from '@decorum/ledger
 import { within } from '@decorum/protocol/within'
 import type { Acknowledger } from './acknowledge.ts'
 import { deliveryId } from './delivery-id.ts'
-import { FrontierUnavailableError } from './errors.ts'
+import { CALL_MS, FrontierUnavailableError } from './errors.ts'
 import { claimFromDead, type Entry, entriesOf, type Reply, sendHeartbeat, TAKEN_OVER_AT_ONCE } from './stream-group.ts'
 import type { Delivery, OutcomesOptions, Patience } from './types.ts'
 
@@ -18,7 +18,6 @@ const COUNT = 200
 /** A blocking read ends after this time, so that a dead connection is noticed. */
 const BLOCK_MS = 5_000
 const AGAIN_MS = 500
-const CALL_MS = 5_000
 
 const PATIENCE: Patience = {
   deadAfterMs: READER_DEAD_AFTER_MS,

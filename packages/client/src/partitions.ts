@@ -2,10 +2,9 @@
 import { checkOneServer, LedgerUnfitError, PARTITIONS_KEY, type RedisLink, readTags } from '@decorum/ledger'
 import { outcomesKey, partitionTags } from '@decorum/protocol'
 import type { Clock } from '@decorum/protocol/time'
-import { within } from '@decorum/protocol/within'
-import { FrontierUnavailableError, FrontierUnfitError } from './errors.ts'
+import { answered, FrontierUnfitError } from './errors.ts'
 
-const CALL_MS = 5_000
+const UNREADABLE = `${PARTITIONS_KEY} could not be read`
 /** How long a reading counts as recent, ms. */
 export const REREAD_MS = 2_000
 
@@ -28,9 +27,8 @@ export class Partitions {
    */
   static async read(redis: RedisLink, wanted: number | undefined, clock: Clock): Promise<Partitions> {
     const partitions = new Partitions(redis, clock)
-    await within(clock, checkOneServer(redis), CALL_MS).catch((error: unknown) => {
-      if (error instanceof LedgerUnfitError) throw new FrontierUnfitError(error.message)
-      throw unreadable(error)
+    await answered(clock, UNREADABLE, checkOneServer(redis)).catch((error: Error) => {
+      throw error.cause instanceof LedgerUnfitError ? new FrontierUnfitError(error.cause.message) : error
     })
     const count = await partitions.refresh()
     if (wanted !== undefined && count !== 0 && wanted !== count)
@@ -58,9 +56,7 @@ export class Partitions {
 
   /** @returns the registered number, 0 for none. @throws FrontierUnavailableError, which changes nothing */
   async refresh(): Promise<number> {
-    const { tags, retired } = await within(this.clock, readTags(this.#redis), CALL_MS).catch((error: unknown) => {
-      throw unreadable(error)
-    })
+    const { tags, retired } = await answered(this.clock, UNREADABLE, readTags(this.#redis))
     this.#readAt = this.clock.monotonic()
     if (tags.length > 0) this.#tags = tags
     this.#retired = retired
@@ -72,6 +68,3 @@ export class Partitions {
     if (this.clock.monotonic() - this.#readAt >= REREAD_MS) await this.refresh().catch(() => undefined)
   }
 }
-
-const unreadable = (cause: unknown): FrontierUnavailableError =>
-  new FrontierUnavailableError(`${PARTITIONS_KEY} could not be read`, cause)

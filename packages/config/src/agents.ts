@@ -4,6 +4,7 @@ import { type ProfileName, policies } from '@decorum/robots'
 import { z } from 'zod'
 import { readJsonSetting } from './json-setting.ts'
 import { readingSettings } from './read-settings.ts'
+import type { SettingsOf } from './settings.ts'
 
 /**
  * A lane whose agent a process does not know is deferred for this long: long enough that such lanes cost little, short enough that they
@@ -117,13 +118,11 @@ export type AgentSettings = {
   maxDelayMs: number
 }
 
-/** The four settings that define the agents. */
-type AgentVariables = {
-  DECORUM_AGENTS?: string | undefined
-  DECORUM_CONTACT?: string | undefined
-  DEFAULT_DELAY_MS: number
-  MAX_DELAY_MS: number
-}
+/** The settings that define the agents. */
+type AgentVariables = Pick<
+  SettingsOf<'gateway'>,
+  'DECORUM_AGENTS' | 'DECORUM_CONTACT' | 'DEFAULT_DELAY_MS' | 'MAX_DELAY_MS'
+>
 
 /** Members that a running process applies; every other member of an agent waits for the next start. */
 export const LIVE_MEMBERS = [

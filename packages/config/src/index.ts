@@ -32,14 +32,7 @@ export { contradictions, environmentOf, settled, valuesOfEnvironment } from './f
 export { FLEET_SETTINGS, type FleetValues, fleetSettingsOf, type Json } from './fleet/values.ts'
 export { settingsHelp } from './help.ts'
 export { inheritedCrawls } from './inherited.ts'
-export {
-  agentsJsonSchema,
-  egressJsonSchema,
-  paceGroupsJsonSchema,
-  permitTokensJsonSchema,
-  settingsJsonSchema,
-  sitePoliciesJsonSchema,
-} from './json-schema.ts'
+export { fileJsonSchema, settingsJsonSchema } from './json-schema.ts'
 export { formerInDocument } from './names.ts'
 export { type PaceGroupSettings, readPaceGroups } from './pace-groups.ts'
 export { type PermitToken, readPermitTokens } from './permit-tokens.ts'

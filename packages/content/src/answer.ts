@@ -1,21 +1,24 @@
 /** Bodies of answers over HTTP: one of a known length, from a place that may be slow or silent; and the start of any. */
 import type { Clock, Timer } from '@decorum/protocol/time'
+import { ByteInput } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'
 
 const ANSWER_WITHIN_MS = 10_000
 /** A place that sends nothing for this long counts as unreachable. */
 const SILENT_MS = 30_000
+const START_BYTES = 4_096
 
 /**
  * Yields a body that has `length` bytes.
+ * @param what     begins the message of an error
  * @param request  throws a ContentError for an answer without such a body
- * @param failed   the error to throw for any other one; `reason`: why the request was given up, if it was
+ * @throws ContentError `unavailable` for any other error
  */
 export async function* wholeBody(
+  what: string,
   request: (signal: AbortSignal) => Promise<Response>,
   length: number,
   clock: Clock,
-  failed: (error: Error, reason: Error | undefined) => ContentError,
 ): AsyncGenerator<Uint8Array> {
   const giveUp = new AbortController()
   const giveUpAfter = (ms: number, why: string): Timer => clock.timeout(() => giveUp.abort(new Error(why)), ms)
@@ -31,27 +34,24 @@ export async function* wholeBody(
     }
     if (received !== length) throw new Error(`${received} of ${length} bytes came`)
   } catch (error) {
-    throw error instanceof ContentError ? error : failed(error as Error, giveUp.signal.reason as Error | undefined)
+    if (error instanceof ContentError) throw error
+    const why = (giveUp.signal.reason ?? error) as Error
+    const { message } = (why.cause ?? why) as Error // fetch itself says only that it failed
+    throw new ContentError('unavailable', `${what}: ${message}`, error)
   } finally {
     clock.cancel(timer)
     giveUp.abort()
   }
 }
 
-/**
- * The first bytes of an answer as text; the rest is not read. If the answer breaks off, returns the part that arrived. Never rejects.
- */
-export async function startOf({ body }: Response, maxBytes: number): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
+/** The first bytes of an answer as text; '' if it breaks off. The rest is not read. */
+export async function startOf({ body }: Response): Promise<string> {
+  const input = new ByteInput(body ?? [])
   try {
-    for await (const piece of body ?? []) {
-      pieces.push(piece)
-      bytes += piece.length
-      if (bytes >= maxBytes) break
-    }
+    return (await input.peek(START_BYTES)).toString('utf8', 0, START_BYTES)
   } catch {
-    // the status and the part that arrived are enough
+    return '' // the status is enough
+  } finally {
+    await input.close()
   }
-  return Buffer.concat(pieces).toString('utf8', 0, maxBytes)
 }

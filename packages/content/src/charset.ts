@@ -5,6 +5,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { isHtmlType, isXmlType, mediaTypeOf } from '@decorum/protocol/headers'
 import { getBOMEncoding, labelToName, TextDecoder } from '@exodus/bytes/encoding.js'
+import type { ByteInput } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'
 import { type HeadTag, readTags } from './head-tags.ts'
 
@@ -12,11 +13,12 @@ import { type HeadTag, readTags } from './head-tags.ts'
 export const SAMPLE_BYTES = 64 * 1024
 
 /**
- * @param sample  the first bytes
+ * @param start   the first bytes, at least SAMPLE_BYTES where there are as many
  * @param header  Content-Type as received
  * @returns       the name that the WHATWG Encoding Standard gives
  */
-export function encodingOf(sample: Uint8Array, header: string | null): string {
+export function encodingOf(start: Uint8Array, header: string | null): string {
+  const sample = start.subarray(0, SAMPLE_BYTES)
   const declared = declaredEncoding(sample, header)
   if (declared !== undefined) return declared
   const type = mediaTypeOf(header)
@@ -125,35 +127,9 @@ export function decoderOf(encoding: string): Decoder {
   return new TextDecoder(encoding)
 }
 
-/**
- * Decodes a text piece by piece.
- * @param begin  called once, with the first bytes; returns the encoding, or undefined when the text is not wanted
- */
-export async function* textOf(
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  begin: (sample: Uint8Array) => string | undefined,
-): AsyncGenerator<string, void, undefined> {
-  const sample: Uint8Array[] = []
-  let bytes = 0
-  let decoder: Decoder | undefined
-  for await (const piece of pieces) {
-    if (decoder === undefined) {
-      sample.push(piece)
-      bytes += piece.length
-      if (bytes < SAMPLE_BYTES) continue
-      decoder = decoderFor(sample, begin)
-      if (decoder === undefined) return
-      yield decoder.decode(Buffer.concat(sample.splice(0)), { stream: true })
-    } else yield decoder.decode(piece, { stream: true })
-  }
-  decoder ??= decoderFor(sample, begin)
-  if (decoder !== undefined) yield decoder.decode(Buffer.concat(sample))
-}
-
-function decoderFor(
-  sample: readonly Uint8Array[],
-  begin: (sample: Uint8Array) => string | undefined,
-): Decoder | undefined {
-  const encoding = begin(Buffer.concat(sample).subarray(0, SAMPLE_BYTES))
-  return encoding === undefined ? undefined : decoderOf(encoding)
+/** Decodes a text piece by piece. @throws ContentError as decoderOf does */
+export async function* textOf(input: ByteInput, encoding: string): AsyncGenerator<string, void, undefined> {
+  const decoder = decoderOf(encoding)
+  for await (const piece of input) yield decoder.decode(piece, { stream: true })
+  yield decoder.decode()
 }

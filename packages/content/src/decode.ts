@@ -1,13 +1,29 @@
 /** Decodes the body of a kept page within a limit: a few kilobytes can decode to gigabytes. */
-import * as zlib from 'node:zlib'
+import { gunzipSync } from 'node:zlib'
 import { type Pieces, unpacked } from './coding/unpack.ts'
 import { ContentError } from './errors.ts'
+import type { PageRecord } from './record.ts'
+
+const AT_ONCE_MAX_BYTES = 1024 * 1024
 
 /**
- * @param complete  false: the fetcher stopped reading, so the readable part is all there is
- * @throws ContentError `undecodable`, `too-large` with the first byte beyond `maxBytes`; what `source` throws
+ * A small gzip body is decoded in one call, which takes a third of a stream's time.
+ * @throws ContentError `undecodable`, `too-large` with the first byte beyond `maxBytes`; what `body` throws; all of them while it is read
  */
-export async function* decoded(
+export function decoded({ body, truncated }: PageRecord, codings: string[], maxBytes: number): Pieces {
+  if (!(body instanceof Uint8Array)) return decodedPieces(body, codings, truncated === '', maxBytes)
+  if (codings.join() === 'gzip' && body.length > 0) {
+    try {
+      return [gunzipSync(body, { maxOutputLength: Math.min(maxBytes, AT_ONCE_MAX_BYTES) })]
+    } catch {
+      // the stream reports the fault, or decodes more
+    }
+  }
+  return decodedPieces([body], codings, truncated === '', maxBytes)
+}
+
+/** @param complete  false: the fetcher stopped reading, so the readable part is all there is */
+async function* decodedPieces(
   source: Pieces,
   codings: string[],
   complete: boolean,
@@ -19,33 +35,8 @@ export async function* decoded(
   let bytes = 0
   for await (const piece of unpacked(source, codings, { complete, mostBetween: maxBytes, overlooked })) {
     bytes += piece.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    if (bytes > maxBytes)
+      throw new ContentError('too-large', `the decoded body has more than ${maxBytes} bytes (option \`maxBytes\`)`)
     yield piece
   }
 }
-
-/** Decodes a body in memory in one call; undefined: it needs a stream. */
-export function decodedAtOnce(
-  body: readonly Uint8Array[],
-  codings: string[],
-  maxBytes: number,
-): Uint8Array | undefined {
-  const [only = EMPTY, ...more] = body
-  if (more.length > 0 || codings.length > 1) return undefined
-  const [coding] = codings
-  if (coding === undefined || only.length === 0) {
-    if (only.length > maxBytes) throw tooLarge(maxBytes)
-    return only
-  }
-  if (coding !== 'gzip') return undefined
-  try {
-    return zlib.gunzipSync(only, { maxOutputLength: Math.min(maxBytes, AT_ONCE_MAX_BYTES) })
-  } catch {
-    return undefined // the stream reports the fault, or decodes more
-  }
-}
-const AT_ONCE_MAX_BYTES = 1024 * 1024
-const EMPTY = new Uint8Array()
-
-const tooLarge = (maxBytes: number): ContentError =>
-  new ContentError('too-large', `the decoded body has more than ${maxBytes} bytes (option \`maxBytes\`)`)

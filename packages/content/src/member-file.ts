@@ -2,43 +2,51 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ContentError } from './errors.ts'
-import type { Reference } from './reference.ts'
-import { thisHost } from './reference.ts'
+import { type Reference, thisHost } from './reference.ts'
 
-export type OpenMember = { handle: FileHandle; offset: number; length: number }
+/** The place of a member. `host`: of the machine that wrote the file, if a folder is named. */
+export type FileMember = Pick<Reference, 'name' | 'offset' | 'length'> & { host?: string }
+
+/** As many bytes as a small member has at most, so that it is read in one call. */
+const CHUNK_BYTES = 256 * 1024
 
 /**
- * Opens the finished file, or the one still being written (`.open`): it is renamed once, so the finished name is tried again after it.
- * @throws ContentError `gone`, `elsewhere` (the file is on another machine), `damaged` (the file is too short)
+ * @param from  first byte of the member that is wanted. @param to  last one
+ * @throws ContentError `gone`, `elsewhere` (the file is on another machine), `damaged` (the file is too short); before the first piece
  */
-export async function openMember(
+export async function* readFileMember(
   folder: string,
-  reference: Pick<Reference, 'kind' | 'name' | 'offset' | 'length'> & { host?: string },
-  { isRead = false }: { /** for readMember, which detects an early end itself */ isRead?: boolean } = {},
-): Promise<OpenMember> {
-  const { name, offset, length } = reference
-  const path = join(folder, name)
-  const handle = (await openIf(path)) ?? (await openIf(`${path}.open`)) ?? (await openIf(path))
-  if (handle === undefined) throw missing(path, reference)
-  if (isRead) return { handle, offset, length }
+  member: FileMember,
+  from = 0,
+  to = member.length - 1,
+): AsyncGenerator<Uint8Array> {
+  const path = join(folder, member.name)
+  const handle = await openFinishedOrNot(path, member)
   try {
-    const { size } = await handle.stat()
-    if (size < offset + length)
-      throw new ContentError('damaged', `${path} has ${size} bytes, and the record should end at ${offset + length}`)
-    return { handle, offset, length }
-  } catch (error) {
+    const tooShort = new ContentError('damaged', `${path} ends before the record does`)
+    // A single piece shows it itself, and costs a call less.
+    if (to - from >= CHUNK_BYTES && (await handle.stat()).size < member.offset + member.length) throw tooShort
+    for (let at = from; at <= to; at += CHUNK_BYTES) {
+      const length = Math.min(to + 1 - at, CHUNK_BYTES)
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, member.offset + at)
+      if (bytesRead < length) throw tooShort
+      yield buffer
+    }
+  } finally {
     await handle.close()
-    throw error
   }
 }
 
-function missing(path: string, { kind, host = '' }: Parameters<typeof openMember>[1]): ContentError {
-  if (kind === 'file' && host !== '' && host !== thisHost())
-    return new ContentError(
+/** Opens the finished file, or the one still being written (`.open`): it is renamed once, so the finished name is tried again after it. */
+async function openFinishedOrNot(path: string, { host = '' }: FileMember): Promise<FileHandle> {
+  const handle = (await openIf(path)) ?? (await openIf(`${path}.open`)) ?? (await openIf(path))
+  if (handle !== undefined) return handle
+  if (host !== '' && host !== thisHost())
+    throw new ContentError(
       'elsewhere',
       `${path} is on ${host} and this is ${thisHost()}: read it through the console's API (option \`via\`)`,
     )
-  return new ContentError('gone', `${path} is not there any more`)
+  throw new ContentError('gone', `${path} is not there any more`)
 }
 
 async function openIf(path: string): Promise<FileHandle | undefined> {
@@ -49,15 +57,4 @@ async function openIf(path: string): Promise<FileHandle | undefined> {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw new ContentError('unavailable', `${path} cannot be read: ${message}`, error)
   }
-}
-
-/** Reads the whole member; for small members. */
-export async function readMember({ handle, offset, length }: OpenMember): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length)
-  for (let at = 0; at < length;) {
-    const { bytesRead } = await handle.read(bytes, at, length - at, offset + at)
-    if (bytesRead === 0) throw new ContentError('damaged', 'the file became shorter while it was read')
-    at += bytesRead
-  }
-  return bytes
 }

@@ -3,7 +3,7 @@
 import type { ProblemBody } from '@decorum/protocol'
 import { type Clock, systemClock } from '@decorum/protocol/time'
 import { startOf, wholeBody } from './answer.ts'
-import { ContentError, type ContentErrorCode } from './errors.ts'
+import { ContentError, type ContentErrorCode, STATUS } from './errors.ts'
 import { CONTENT_PATH } from './reference.ts'
 
 export type Keeper = {
@@ -13,22 +13,20 @@ export type Keeper = {
   authorization?: string | undefined
 }
 
-const MAX_PROBLEM_BYTES = 4_096
-
 /**
- * @param from  the first byte, if not the whole member is wanted
- * @param length  of the member, or of the part that begins at `from`
+ * @param length  of the member. @param from  first byte of it that is wanted. @param to  last one
  * @throws ContentError as the process answers, `unavailable` when it does not answer
  */
 export function fetchMember(
   { base, authorization }: Keeper,
   reference: string,
   length: number,
-  { clock = systemClock, from }: { clock?: Clock; from?: number | undefined } = {},
+  { clock = systemClock, from = 0, to = length - 1 }: { clock?: Clock; from?: number; to?: number } = {},
 ): AsyncGenerator<Uint8Array> {
+  const wanted = to - from + 1
   const headers = {
     ...(authorization === undefined ? {} : { authorization }),
-    ...(from === undefined ? {} : { range: `bytes=${from}-${from + length - 1}` }),
+    ...(wanted === length ? {} : { range: `bytes=${from}-${to}` }),
   }
   const request = async (signal: AbortSignal): Promise<Response> => {
     const response = await fetch(`${base}${CONTENT_PATH}?ref=${encodeURIComponent(reference)}`, {
@@ -36,42 +34,24 @@ export function fetchMember(
       redirect: 'error', // a redirect must not pass on the token
       signal,
     })
-    if (response.status !== (from === undefined ? 200 : 206)) throw await problemOf(response, base)
+    if (response.status !== (wanted === length ? 200 : 206)) throw await problemOf(response, base)
     return response
   }
-  return wholeBody(request, length, clock, (error, reason = error) => {
-    const why = (reason.cause as Error | undefined) ?? reason
-    return new ContentError('unavailable', `${base} does not give ${reference}: ${why.message}`, error)
-  })
+  return wholeBody(`${base} does not give ${reference}`, request, wanted, clock)
 }
 
-/** Errors that a process of the fleet may answer with. */
-const REPORTED: readonly unknown[] = [
-  'bad-reference',
-  'gone',
-  'elsewhere',
-  'damaged',
-  'unavailable',
-] satisfies ContentErrorCode[]
-const CODES: Record<number, ContentErrorCode> = {
-  400: 'bad-reference',
-  401: 'forbidden',
-  403: 'forbidden',
-  404: 'gone',
-  410: 'gone',
-}
+const CODES = Object.keys(STATUS) as ContentErrorCode[]
 
 async function problemOf(response: Response, base: string): Promise<ContentError> {
-  const text = await startOf(response, MAX_PROBLEM_BYTES)
+  const text = await startOf(response)
   let problem: Partial<Record<keyof ProblemBody, unknown>> = {}
   try {
     problem = JSON.parse(text) as typeof problem
   } catch {
     // the answer is not from a process of the fleet; only its status can be reported
   }
-  const code = REPORTED.includes(problem.type)
-    ? (problem.type as ContentErrorCode)
-    : (CODES[response.status] ?? 'unavailable')
+  const status = response.status === 401 ? STATUS.forbidden : response.status
+  const code = CODES.find((one) => one === problem.type) ?? CODES.find((one) => STATUS[one] === status)
   const explanation = typeof problem.detail === 'string' ? `: ${problem.detail}` : ''
-  return new ContentError(code, `${base} answers ${response.status}${explanation}`)
+  return new ContentError(code ?? 'unavailable', `${base} answers ${response.status}${explanation}`)
 }

@@ -38,21 +38,17 @@ export type ObjectStore = {
   range(place: ObjectPlace, offset: number, length: number): AsyncGenerator<Uint8Array>
 }
 
-const MAX_PROBLEM_BYTES = 4_096
 const MAX_PROBLEM_CHARS = 300
 
-const stores = new WeakMap<StoreAccess, ObjectStore>()
+/** Keys that sign requests; each is made once a day. */
+const signingKeys = new Map<string, ArrayBuffer>()
 
-/** One signer per access: its signing key is made once a day. */
-export function storeAt(access: StoreAccess, clock: Clock = systemClock): ObjectStore {
-  const store = stores.get(access) ?? openStore(access, clock)
-  stores.set(access, store)
-  return store
-}
-
-function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAccess, clock: Clock): ObjectStore {
+export function storeAt(
+  { endpoint, region, accessKeyId, secretAccessKey }: StoreAccess,
+  clock: Clock = systemClock,
+): ObjectStore {
   // The caller decides when to try again
-  const aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0 })
+  const aws = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: 0, cache: signingKeys })
   const base = new URL(endpoint).origin
   const urlOf = ({ bucket, key }: ObjectPlace): string =>
     `${base}/${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`
@@ -66,8 +62,8 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
         signal: init.signal ?? null,
       })
     } catch (error) {
-      const { cause, message } = error as Error
-      throw new StoreError(`${base} does not answer: ${(cause as Error | undefined)?.message ?? message}`, 0, error)
+      const why = ((error as Error).cause ?? error) as Error
+      throw new StoreError(`${base} does not answer: ${why.message}`, 0, why)
     }
   }
   return {
@@ -98,15 +94,14 @@ function openStore({ endpoint, region, accessKeyId, secretAccessKey }: StoreAcce
         if (answer.status !== 206) throw await refused(answer, base)
         return answer
       }
-      const failed = (error: Error): ContentError => new ContentError('unavailable', `${name}: ${error.message}`, error)
-      return wholeBody(fetchRange, length, clock, failed)
+      return wholeBody(name, fetchRange, length, clock)
     },
   }
 }
 
 /** The error without the request: an error message of a store may repeat the request, but never the secret key. */
 async function refused(answer: Response, base: string): Promise<StoreError> {
-  const text = await startOf(answer, MAX_PROBLEM_BYTES)
+  const text = await startOf(answer)
   const detail = /<Code>([^<]{1,100})<\/Code>/.exec(text)?.[1] ?? text.slice(0, MAX_PROBLEM_CHARS)
   return new StoreError(`${base} answers ${answer.status}${detail === '' ? '' : ` ${detail}`}`, answer.status)
 }

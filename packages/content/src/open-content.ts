@@ -2,11 +2,12 @@
 import type { Clock } from '@decorum/protocol/time'
 import { Content, type ContentHead } from './content.ts'
 import { ContentError } from './errors.ts'
-import { type OpenMember, openMember, readMember } from './member-file.ts'
+import { readFileMember } from './member-file.ts'
 import { fetchMember, type Keeper } from './member-http.ts'
 import { type StoreAccess, storeAt } from './object-store.ts'
-import { type PageRecord, readLarge, readSmall } from './record.ts'
-import { type Reference, readReference } from './reference.ts'
+import { atFirstPlace, type ReadMember } from './places.ts'
+import { type PageRecord, readRecord } from './record.ts'
+import { type Kept, type Reference, readReference } from './reference.ts'
 
 export type ContentOptions = {
   /** the console's address, with user and password as in a URL: used for everything outside the folders of this machine */
@@ -24,23 +25,14 @@ export type ContentOptions = {
 /** Added by `openFrontier`: its clock, and the check whether an address is a fetcher of the fleet. @throws when the check fails */
 export type FleetOptions = ContentOptions & { isFetcher?: (base: string) => Promise<boolean>; clock?: Clock }
 
-/** Members up to this size are read in one call; larger ones, and output beyond 1 MiB of a small one, are streamed. */
-const SMALL_BYTES = 256 * 1024
-
 /**
  * Opens content by reference alone, e.g. from an outcome in a file.
  * @throws ContentError · TypeError for wrong options
  */
 export async function openContent(reference: string, options: ContentOptions = {}): Promise<Content> {
-  const record = await readRecord(reference, options)
-  record.close?.()
-  let first = record.close === undefined ? record : undefined
-  const open = async (): Promise<PageRecord> => {
-    const kept = first
-    first = undefined
-    return kept ?? readRecord(reference, options)
-  }
-  return new Content(record, open, options.maxBytes)
+  const record = await readReferenced(reference, options)
+  await record.close?.()
+  return new Content(record, () => readReferenced(reference, options), options.maxBytes)
 }
 
 /** Opens content by an outcome, whose head is known; nothing is read before the first call. */
@@ -48,114 +40,68 @@ export function contentOf(head: ContentHead, reference: string, options: FleetOp
   // Looked up now, because the frontier may be closed when the content is read.
   const base = options.isFetcher === undefined || options.via !== undefined ? undefined : keeperIn(reference)
   if (base !== undefined) void options.isFetcher?.(base).catch(() => undefined)
-  return new Content(head, () => readRecord(reference, options), options.maxBytes)
+  return new Content(head, () => readReferenced(reference, options), options.maxBytes)
 }
+
+/** Where a fetcher keeps the record, at least until it is in a store. */
+const keptBy = (reference: Reference): Kept => (reference.kind === 's3' ? reference.until : reference)
 
 /** The address of the fetcher that a reference names, if it names one. */
 function keeperIn(text: string): string | undefined {
   try {
-    const reference = readReference(text)
-    const kept = reference.kind === 's3' ? reference.until : reference
+    const kept = keptBy(readReference(text))
     return kept.kind === 'http' ? kept.base : undefined
   } catch {
     return undefined // reading the content reports it
   }
 }
 
-async function readRecord(text: string, options: FleetOptions): Promise<PageRecord> {
+async function readReferenced(text: string, options: FleetOptions): Promise<PageRecord> {
   const reference = readReference(text)
-  const { via } = options
-  const request = (keeper: Keeper): Promise<PageRecord> =>
-    readFrom(fetchMember(keeper, text, reference.length, options), reference.length)
-  if (reference.kind === 's3') return readStored(reference, options, request)
-  if (reference.kind === 'http')
-    return request(via === undefined ? await fetcherAt(reference.base, options) : consoleAt(via))
-  const member = await openMember(reference.folder, reference, { isRead: reference.length <= SMALL_BYTES }).catch(
-    (error: unknown) => {
-      const isElsewhere = error instanceof ContentError && (error.code === 'elsewhere' || error.code === 'gone')
-      if (isElsewhere && via !== undefined) return undefined
-      throw error
-    },
-  )
-  return member === undefined ? request(consoleAt(via as string)) : readOpened(member)
+  return atFirstPlace(placesOf(reference, text, options), (read) => readRecord(read(), reference.length))
 }
-
-async function readOpened(member: OpenMember): Promise<PageRecord> {
-  const { handle, offset, length } = member
-  if (length > SMALL_BYTES) return readLarge(handle.createReadStream({ start: offset, end: offset + length - 1 }))
-  try {
-    return await readBytes(await readMember(member))
-  } finally {
-    await handle.close()
-  }
-}
-
-const readBytes = async (bytes: Uint8Array): Promise<PageRecord> => readSmall(bytes) ?? readLarge([bytes])
 
 /**
- * Reads a record from a store. Until the object is complete the fetcher has the record, so the order is: the folder, if it is on this
- * machine; the store; the fetcher; the store again, because the object may have been completed in between.
+ * Until an object in a store is complete the fetcher has the record, so the order is: the folder, if it is on this machine; the store;
+ * the fetcher; the store again, because the object may have been completed in between.
  */
-async function readStored(
-  reference: Extract<Reference, { kind: 's3' }>,
-  options: FleetOptions,
-  request: (keeper: Keeper) => Promise<PageRecord>,
-): Promise<PageRecord> {
+function placesOf(reference: Reference, text: string, options: FleetOptions): ReadMember[] {
   const { via, s3, clock } = options
-  const { bucket, prefix, name, offset, length, until } = reference
-  const place = { bucket, key: prefix + name }
-  const ways: (() => Promise<PageRecord>)[] = []
-  if (until.kind === 'file')
-    ways.push(async () => readOpened(await openMember(until.folder, { ...until, name, offset, length })))
-  const stored = s3 === undefined ? [] : [() => readFrom(storeAt(s3, clock).range(place, offset, length), length)]
-  ways.push(...stored)
-  if (via !== undefined) ways.push(() => request(consoleAt(via)))
-  else if (until.kind === 'http') ways.push(async () => request(await fetcherAt(until.base, options)))
-  if (ways.length > stored.length) ways.push(...stored)
-  let last: ContentError | undefined
-  for (const way of ways) {
-    try {
-      return await way()
-    } catch (error) {
-      if (!(error instanceof ContentError) || error.code === 'damaged') throw error
-      // An unreachable place that may have the record is reported before places that do not have it.
-      if (last?.code !== 'unavailable') last = error
-    }
+  const { name, offset, length } = reference
+  const kept = keptBy(reference)
+  const folder: ReadMember[] = []
+  if (kept.kind === 'file') folder.push(() => readFileMember(kept.folder, { name, offset, length, host: kept.host }))
+  const stored: ReadMember[] = []
+  if (reference.kind === 's3' && s3 !== undefined) {
+    const place = { bucket: reference.bucket, key: reference.prefix + name }
+    stored.push(() => storeAt(s3, clock).range(place, offset, length))
   }
-  throw (
-    last ??
-    new ContentError(
-      'elsewhere',
-      `${name} is in the store ${bucket}: give its access as \`s3\`, or the console as \`via\``,
-    )
-  )
+  const asked: ReadMember[] = []
+  if (via !== undefined) asked.push(() => fetchMember(consoleAt(via), text, length, options))
+  else if (kept.kind === 'http') asked.push(() => readFromFetcher(kept.base, text, length, options))
+  return [...folder, ...stored, ...asked, ...stored]
 }
 
-async function readFrom(source: AsyncGenerator<Uint8Array>, length: number): Promise<PageRecord> {
-  if (length > SMALL_BYTES) return readLarge(source)
-  const pieces: Uint8Array[] = []
-  for await (const piece of source) pieces.push(piece)
-  return readBytes(Buffer.concat(pieces))
-}
-
-/**
- * Anybody, also a worker with a limited token, can write a reference, so a reference alone never decides which address is contacted.
- * @throws ContentError
- */
-async function fetcherAt(base: string, { token, fetchers = [], isFetcher }: FleetOptions): Promise<Keeper> {
-  const isListed = fetchers.some((one) => addressOf(one, FETCHER).origin === base)
-  if (!isListed && isFetcher === undefined)
-    throw new ContentError(
-      'elsewhere',
-      `the reference names ${base}, which \`fetchers\` does not: no other address is asked`,
-    )
-  if (!isListed && (await isFetcher?.(base).catch(checkFailed)) !== true)
-    throw new ContentError('unavailable', `no running fetcher of this fleet keeps pages at ${base}`)
-  return { base, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) }
-}
-
-const checkFailed = (error: unknown): never => {
-  throw new ContentError('unavailable', 'Redis does not say which fetchers keep pages', error)
+/** Anybody, also a worker with a limited token, can write a reference, so a reference alone never decides which address is contacted. */
+async function* readFromFetcher(
+  base: string,
+  text: string,
+  length: number,
+  options: FleetOptions,
+): AsyncGenerator<Uint8Array> {
+  const { token, fetchers = [], isFetcher } = options
+  if (!fetchers.some((one) => addressOf(one, FETCHER).origin === base)) {
+    if (isFetcher === undefined)
+      throw new ContentError(
+        'elsewhere',
+        `the reference names ${base}, which \`fetchers\` does not: no other address is asked`,
+      )
+    const isOurs = await isFetcher(base).catch((error: unknown) => {
+      throw new ContentError('unavailable', 'Redis does not say which fetchers keep pages', error)
+    })
+    if (!isOurs) throw new ContentError('unavailable', `no running fetcher of this fleet keeps pages at ${base}`)
+  }
+  yield* fetchMember({ base, authorization: token && `Bearer ${token}` }, text, length, options)
 }
 
 const FETCHER = 'one of the fetchers is not an address such as http://crawler-1:9000'

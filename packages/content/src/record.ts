@@ -2,10 +2,10 @@
  * One `response` record: its two heads, and the body as received, piece by piece. A small record is unpacked in one call
  * (measured: a fifth of the time), a large one as a stream, so memory use stays that of single pieces.
  */
-import { pipeline, Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { trimmedPart } from '@decorum/protocol/headers'
-import type { Pieces } from './coding/byte-input.ts'
+import { ByteInput, gathered, type Pieces } from './coding/byte-input.ts'
 import { ContentError } from './errors.ts'
 
 export type PageRecord = {
@@ -15,93 +15,76 @@ export type PageRecord = {
   headers: [string, string][]
   /** why the fetcher stopped reading: `length`, `time`, `disconnect`; '': the body is whole */
   truncated: string
-  body: AsyncIterable<Uint8Array> | readonly Uint8Array[]
+  body: AsyncIterable<Uint8Array> | Uint8Array
   /** ends the reading of a body that is streamed */
-  close?(): void
+  close?(): Promise<void>
 }
 
 /** Limit for each of the two heads: the fetcher reads at most 256 KiB of an answer's head, and may write longer field names. */
 const HEAD_MAX_BYTES = 512 * 1024
-/** Largest record unpacked in one call; larger ones are streamed. */
+/** Members up to this size are unpacked in one call unless they hold more than AT_ONCE_MAX_BYTES. */
+const SMALL_BYTES = 256 * 1024
 const AT_ONCE_MAX_BYTES = 1024 * 1024
+/** Bytes in which most heads end. */
+const FIRST_BYTES = 4 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** @returns undefined when the record is too large for one call. @throws ContentError `damaged` */
-export function readSmall(member: Uint8Array): PageRecord | undefined {
-  let bytes: Buffer
+/**
+ * @param length  of the gzip member
+ * @throws ContentError `damaged`, also while the body is read; any error of `member`
+ */
+export async function readRecord(member: Pieces, length: number): Promise<PageRecord> {
+  const packed = length > SMALL_BYTES ? undefined : await gathered(member)
+  const atOnce = packed && unpackedAtOnce(packed)
+  const input = new ByteInput(atOnce ? [atOnce] : unpacked(packed ? [packed] : member))
   try {
-    bytes = gunzipSync(member, { maxOutputLength: AT_ONCE_MAX_BYTES })
+    const { about, bodyAt, bodyBytes } = await headsOf(input)
+    await input.skip(bodyAt)
+    const body = bodyOf(input, bodyBytes)
+    return atOnce ? { ...about, body: await gathered(body) } : { ...about, body, close: () => input.close() }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined
-    throw damaged((error as Error).message, error)
-  }
-  const heads = headsIn(bytes)
-  if (heads === undefined) throw damaged('it has no head')
-  const body = bytes.subarray(heads.bodyAt, heads.bodyAt + heads.bodyBytes)
-  if (body.length !== heads.bodyBytes) throw damaged('it ends inside the body')
-  return { ...heads.about, body: body.length === 0 ? [] : [body] }
-}
-
-/** @throws ContentError `damaged`, also while the body is read; any error of `member` */
-export async function readLarge(member: Pieces): Promise<PageRecord & { close(): void }> {
-  let elsewhere: { error: unknown } | undefined
-  const source = (async function* () {
-    try {
-      yield* member
-    } catch (error) {
-      elsewhere = { error }
-      throw error
-    }
-  })()
-  const gunzip = createGunzip()
-  pipeline(Readable.from(source, { objectMode: false }), gunzip, () => undefined) // errors are thrown by the iteration
-  const chunks = gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-  const next = async (): Promise<Buffer | undefined> => {
-    try {
-      const { done, value } = await chunks.next()
-      return done ? undefined : value
-    } catch (error) {
-      if (elsewhere !== undefined) throw elsewhere.error
-      throw damaged((error as Error).message, error)
-    }
-  }
-  const close = (): void => void gunzip.destroy()
-  try {
-    let start: Buffer = Buffer.alloc(0)
-    let heads = headsIn(start)
-    while (heads === undefined) {
-      if (start.length > 2 * HEAD_MAX_BYTES) throw damaged('its head does not end')
-      const more = await next()
-      if (more === undefined) throw damaged('it has no head')
-      start = Buffer.concat([start, more])
-      heads = headsIn(start)
-    }
-    const { about, bodyAt, bodyBytes } = heads
-    return { ...about, body: bodyOf(start.subarray(bodyAt), bodyBytes, next, close), close }
-  } catch (error) {
-    close()
+    await input.close()
     throw error
   }
 }
 
-/** Reads to the end of the member, whose check sum comes last; a record that continues long after the body was not written by a fetcher. */
-async function* bodyOf(
-  first: Buffer,
-  bytes: number,
-  next: () => Promise<Buffer | undefined>,
-  close: () => void,
-): AsyncGenerator<Uint8Array> {
-  let left = bytes
+/** @returns undefined when the record is too large for one call */
+function unpackedAtOnce(packed: Uint8Array): Uint8Array | undefined {
   try {
-    for (let chunk: Buffer | undefined = first; chunk !== undefined; chunk = await next()) {
-      const part = chunk.subarray(0, left)
-      left -= part.length
-      if (part.length > 0) yield part
-      if (left === 0 && chunk.length - part.length > HEAD_END.length) throw damaged('it does not end behind the body')
-    }
-    if (left > 0) throw damaged('it ends inside the body')
-  } finally {
-    close()
+    return gunzipSync(packed, { maxOutputLength: AT_ONCE_MAX_BYTES })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return undefined
+    throw damaged((error as Error).message, error)
+  }
+}
+
+async function* unpacked(member: Pieces): AsyncGenerator<Uint8Array> {
+  const packed = new ByteInput(member)
+  try {
+    yield* pipeline(packed, createGunzip(), () => undefined) // errors are thrown by the iteration
+  } catch (error) {
+    throw packed.failure === undefined ? damaged((error as Error).message, error) : packed.failure.error
+  }
+}
+
+/** Reads to the end of the member, whose check sum comes last; a record that continues long after the body was not written by a fetcher. */
+async function* bodyOf(input: ByteInput, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes
+  for await (const piece of input) {
+    const part = piece.subarray(0, left)
+    left -= part.length
+    if (part.length > 0) yield part
+    if (left === 0 && piece.length - part.length > HEAD_END.length) throw damaged('it does not end behind the body')
+  }
+  if (left > 0) throw damaged('it ends inside the body')
+}
+
+async function headsOf(input: ByteInput): Promise<Heads> {
+  for (let bytes = FIRST_BYTES; ; bytes *= 2) {
+    const start = await input.peek(bytes)
+    const heads = headsIn(start)
+    if (heads !== undefined) return heads
+    if (start.length < bytes) throw damaged('it has no head')
   }
 }
 

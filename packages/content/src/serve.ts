@@ -4,19 +4,22 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { PROBLEM_TYPE, problemBody } from '@decorum/protocol'
+import { ByteInput } from './coding/byte-input.ts'
 import { Content } from './content.ts'
-import { ContentError, type ContentErrorCode } from './errors.ts'
-import { type OpenMember, openMember } from './member-file.ts'
-import { readLarge } from './record.ts'
+import { ContentError, STATUS } from './errors.ts'
+import { readFileMember } from './member-file.ts'
+import type { ReadMember } from './places.ts'
+import { readRecord } from './record.ts'
 import { CONTENT_PATH, MAX_REFERENCE_CHARS, type Reference, readReference } from './reference.ts'
 
 export { ContentError } from './errors.ts'
 export { archiveFolders } from './folders.ts'
-export { fetchMember, type Keeper } from './member-http.ts'
+export { fetchMember } from './member-http.ts'
 export { type ObjectStore, type StoreAccess, StoreError, storeAt } from './object-store.ts'
+export { atFirstPlace, type ReadMember } from './places.ts'
 export { type Bucket, CONTENT_PATH, type Reference, readReference, writeReference, wrongBucket } from './reference.ts'
 
 export type ContentServerOptions = {
@@ -24,17 +27,6 @@ export type ContentServerOptions = {
   folders: () => Promise<readonly string[]>
   /** CONTENT_TOKEN; undefined: only this machine may read, at its loopback address */
   token: string | undefined
-}
-
-const STATUS: Record<ContentErrorCode, number> = {
-  'bad-reference': 400,
-  forbidden: 403,
-  elsewhere: 404,
-  gone: 410,
-  damaged: 410,
-  unavailable: 503,
-  'too-large': 422,
-  undecodable: 422,
 }
 
 /** A request handler for `node:http`. It answers every request, and never throws. */
@@ -45,7 +37,8 @@ export function contentServer({ folders, token }: ContentServerOptions) {
       if (refusal !== undefined) return problem(response, ...refusal)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem(response, 405, 'method', 'only GET and HEAD are answered')
-      await sendMember(await findMember(referenceIn(request.url ?? ''), await folders()), request, response)
+      const reference = referenceIn(request.url ?? '')
+      await sendMember(inFolders(reference, folders), reference.length, request, response)
     } catch (error) {
       answerError(response, error)
     }
@@ -61,73 +54,22 @@ function referenceIn(url: string): Reference {
   return readReference(ref)
 }
 
-/** @throws ContentError `gone`, also for existing files in folders that are not archives of the fleet */
-export async function findMember(reference: Reference, folders: readonly string[]): Promise<OpenMember> {
-  // Names are never reused, so the name is enough where a reference has no folder.
-  const own = reference.kind === 'file' ? folders.filter((folder) => folder === reference.folder) : folders
-  let last: Error | undefined
-  for (const folder of own) {
-    try {
-      return await openMember(folder, reference)
-    } catch (error) {
-      if (!(error instanceof ContentError && error.code === 'gone')) throw error
-      last = error
+/** Reads a member from those folders that are archives of the fleet; a file in any other folder is `gone`. */
+export function inFolders(reference: Reference, folders: ContentServerOptions['folders']): ReadMember {
+  return async function* (from, to) {
+    const all = await folders()
+    // Names are never reused, so the name is enough where a reference has no folder.
+    const own = reference.kind === 'file' ? all.filter((folder) => folder === reference.folder) : all
+    let gone = new ContentError('gone', `${reference.name} is in none of the folders that are kept here`)
+    for (const folder of own) {
+      try {
+        return yield* readFileMember(folder, reference, from, to)
+      } catch (error) {
+        if (!(error instanceof ContentError && error.code === 'gone')) throw error
+        gone = error
+      }
     }
-  }
-  throw last ?? new ContentError('gone', `${reference.name} is in none of the folders that are kept here`)
-}
-
-/** Answers an authorised request: whole, a range, or 304. Closes the member. */
-export async function sendMember(
-  { handle, offset, length }: OpenMember,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    await sendBytes(length, (from, to) => rangeOf({ handle, offset }, from, to), request, response)
-  } finally {
-    await handle.close()
-  }
-}
-
-/** The bytes of a member from one position to another, both included. */
-const rangeOf = ({ handle, offset }: Pick<OpenMember, 'handle' | 'offset'>, from: number, to: number) =>
-  handle.createReadStream({ start: offset + from, end: offset + to, autoClose: false })
-
-/** The bytes of a member that is found on the first read. @throws what `find` throws, before the first piece */
-export async function* readMemberPieces(find: () => Promise<OpenMember>): AsyncGenerator<Uint8Array> {
-  const member = await find()
-  try {
-    yield* rangeOf(member, 0, member.length - 1)
-  } finally {
-    await member.handle.close()
-  }
-}
-
-/**
- * Answers with the body of a page, without its content coding, for programs that do not read WARC. The body is untrusted, so headers
- * keep browsers from showing or running it.
- */
-export async function sendBody(
-  member: AsyncIterable<Uint8Array>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const record = await readLarge(member)
-  try {
-    const pieces = new Content(record, async () => record).stream()[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
-    const first = await pieces.next()
-    response.writeHead(200, {
-      'content-type': 'application/octet-stream',
-      'content-disposition': 'attachment',
-      'content-security-policy': "sandbox; default-src 'none'",
-      'cache-control': IMMUTABLE,
-      ...NO_SNIFFING,
-    })
-    if (request.method === 'HEAD') return void response.end()
-    await sendAll(first, pieces, response)
-  } finally {
-    record.close()
+    throw gone
   }
 }
 
@@ -136,47 +78,75 @@ const IMMUTABLE = 'private, max-age=31536000, immutable'
 const NO_SNIFFING = { 'x-content-type-options': 'nosniff' }
 
 /**
- * Answers in the same way with bytes from any source.
- * @param read  from and to, both included. @throws its error before the first piece
+ * Answers an authorised request with the body of a page, without its content coding, for programs that do not read WARC. The body is
+ * untrusted, so headers keep browsers from showing or running it. @throws before the answer has begun
  */
-export async function sendBytes(
+export async function sendBody(
+  read: ReadMember,
   length: number,
-  read: (from: number, to: number) => AsyncIterable<Uint8Array>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const tag = `"${createHash('sha256')
-    .update(request.url ?? '')
-    .digest('base64url')
-    .slice(0, 22)}"`
+  const record = await readRecord(read(), length)
+  try {
+    await send(new Content(record, async () => record).stream(), request, response, 200, {
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'cache-control': IMMUTABLE,
+      ...NO_SNIFFING,
+    })
+  } finally {
+    await record.close?.()
+  }
+}
+
+/** Answers an authorised request with a member: whole, a range, or 304. @throws before the answer has begun */
+export async function sendMember(
+  read: ReadMember,
+  length: number,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const hash = createHash('sha256').update(request.url ?? '')
+  const tag = `"${hash.digest('base64url').slice(0, 22)}"`
+  const headers = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes', ...NO_SNIFFING }
+  if (request.headers['if-none-match']?.split(',').some((one) => one.trim() === tag))
+    return void response.writeHead(304, headers).end()
   const ifRange = request.headers['if-range']
   const range = ifRange === undefined || ifRange === tag ? requestedRange(request.headers.range, length) : undefined
-  const isKnown = request.headers['if-none-match']?.split(',').some((one) => one.trim() === tag) === true
-  const [from, to] = range === undefined || range === 'outside' ? [0, length - 1] : range
-  const isSent = !isKnown && range !== 'outside' && request.method !== 'HEAD'
-  const pieces = isSent ? read(from, to)[Symbol.asyncIterator]() : undefined
-  const first = await pieces?.next() // an error can be answered as such until the head is sent
-  const headers = { etag: tag, 'cache-control': IMMUTABLE, 'accept-ranges': 'bytes', ...NO_SNIFFING }
-  if (isKnown) return void response.writeHead(304, headers).end()
   if (range === 'outside') {
     response.setHeader('content-range', `bytes */${length}`)
     return problem(response, 416, 'range', `the record has ${length} bytes`)
   }
-  response.writeHead(range === undefined ? 200 : 206, {
+  const [from, to] = range ?? [0, length - 1]
+  const pieces = read(from, request.method === 'HEAD' ? from : to) // for HEAD, a byte shows that the record is there
+  await send(pieces, request, response, range === undefined ? 200 : 206, {
     ...headers,
     'content-type': 'application/gzip',
     'content-length': to - from + 1,
     ...(range === undefined ? {} : { 'content-range': `bytes ${from}-${to}/${length}` }),
   })
-  if (pieces === undefined || first === undefined) return void response.end()
-  await sendAll(first, pieces, response)
 }
 
-/** Sends a first piece, which has been read already, and those that follow it. */
-const sendAll = (first: IteratorResult<Uint8Array>, rest: AsyncIterator<Uint8Array>, to: ServerResponse) =>
-  pipeline(async function* () {
-    for (let next = first; next.done !== true; next = await rest.next()) yield next.value
-  }, to)
+/** An answer that has begun is cut off by an error. @throws an error that comes before the first piece */
+async function send(
+  pieces: AsyncIterable<Uint8Array>,
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+): Promise<void> {
+  const input = new ByteInput(pieces)
+  try {
+    await input.peek(1)
+    response.writeHead(status, headers)
+    if (method === 'HEAD') response.end()
+    else await pipeline(input, response).catch(() => undefined)
+  } finally {
+    await input.close()
+  }
+}
 
 /** Parses one range. Several ranges, or an unreadable header, are answered with the whole record (RFC 9110 §14.2). */
 function requestedRange(header: string | undefined, length: number): [number, number] | 'outside' | undefined {
@@ -211,9 +181,8 @@ const isLoopback = (host = ''): boolean => /^(::ffff:)?127\.|^::1$|^\[::1\]$|^lo
 const hostnameOf = (header = ''): string =>
   URL.canParse(`http://${header}`) ? new URL(`http://${header}`).hostname : ''
 
-/** Answers with the error that was thrown. An answer that has begun is cut off. */
+/** Answers with an error that came before the answer had begun. */
 export function answerError(response: ServerResponse, error: unknown): void {
-  if (response.headersSent) return void response.destroy()
   if (error instanceof ContentError) problem(response, STATUS[error.code], error.code, error.message)
   else problem(response, 500, 'internal', 'it could not be read')
 }

@@ -4,7 +4,7 @@
  */
 
 import { MAX_URL_CHARS } from '@decorum/protocol/origin'
-import { encodingOf, latin1, textOf } from './charset.ts'
+import { encodingOf, latin1, SAMPLE_BYTES, textOf } from './charset.ts'
 import { ByteInput } from './coding/byte-input.ts'
 import { gunzip, isGzip } from './coding/decoders.ts'
 import { ContentError } from './errors.ts'
@@ -45,7 +45,9 @@ export async function* readSitemap(
   let pieces = body
   for (let layer = 0; layer < MOST_LAYERS; layer++) pieces = unpacked(pieces)
   const bounded = new Bounded(pieces)
-  for await (const text of textOf(bounded.pieces(), (sample) => encodingIn(sample, type))) {
+  const input = new ByteInput(bounded.pieces())
+  const encoding = encodingIn(await input.peek(SAMPLE_BYTES), type)
+  for await (const text of textOf(input, encoding)) {
     if (reader === undefined && text.trim() === '') continue
     if (reader === undefined) {
       start = text.slice(0, 65_536)

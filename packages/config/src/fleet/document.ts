@@ -1,7 +1,7 @@
 /** Reads the fleet's document as a person writes it: setting → value, checked like the environment, with all relations. */
-import { type Agents, loadAgents } from '../agents.ts'
+import { type Agents, agentsOf } from '../agents.ts'
 import { misspelt } from '../names.ts'
-import { readingSettings, wrongSettings } from '../read-settings.ts'
+import { wrongSettings } from '../read-settings.ts'
 import { brokenRelations, type Related } from '../relations.ts'
 import { isSetting, type SettingName } from '../settings.ts'
 import { readSitePolicies, type SitePolicies } from '../site-policies.ts'
@@ -41,14 +41,12 @@ export function checkDocument(values: FleetValues): void {
   const broken = brokenRelations(values as Partial<Related>)
   if (broken.length > 0) throw wrongSettings(...broken)
   if (values.DEFAULT_DELAY_MS === undefined) return
-  const agents = readingSettings(() =>
-    loadAgents({
-      agents: textOf(values.DECORUM_AGENTS),
-      contact: textOf(values.DECORUM_CONTACT),
-      defaultDelayMs: Number(values.DEFAULT_DELAY_MS),
-      maxDelayMs: Number(values.MAX_DELAY_MS),
-    }),
-  )
+  const agents = agentsOf({
+    DECORUM_AGENTS: textOf(values.DECORUM_AGENTS),
+    DECORUM_CONTACT: textOf(values.DECORUM_CONTACT),
+    DEFAULT_DELAY_MS: Number(values.DEFAULT_DELAY_MS),
+    MAX_DELAY_MS: Number(values.MAX_DELAY_MS),
+  })
   const wrong = withoutEffect(readSitePolicies(textOf(values.SITE_POLICIES)), agents)
   if (wrong.length > 0) throw wrongSettings(...wrong)
 }

@@ -1,17 +1,17 @@
 /** The fleet's document as JSON Schema (2020-12), for editors. */
-import { agentsJsonSchema, paceGroupsJsonSchema, settingsJsonSchema, sitePoliciesJsonSchema } from '../json-schema.ts'
+import { fileJsonSchema, type JsonSchema, objectSchema, settingsJsonSchema } from '../json-schema.ts'
 import { FLEET_SETTINGS } from './values.ts'
 
-type Schema = Record<string, unknown>
-
-export function fleetJsonSchema(): Schema {
-  const { properties } = settingsJsonSchema() as { properties: Record<string, Schema> }
-  const inline = ({ $schema: _, title: __, ...schema }: Schema): Schema => schema
-  const list = (items: string): Schema => ({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: items } }] })
-  const special: Record<string, Schema> = {
-    DECORUM_AGENTS: inline(agentsJsonSchema()),
-    PACE_GROUPS: inline(paceGroupsJsonSchema()),
-    SITE_POLICIES: inline(sitePoliciesJsonSchema()),
+export function fleetJsonSchema(): JsonSchema {
+  const { properties } = settingsJsonSchema() as { properties: Record<string, JsonSchema> }
+  const inline = ({ $schema: _, title: __, ...schema }: JsonSchema): JsonSchema => schema
+  const list = (items: string): JsonSchema => ({
+    anyOf: [{ type: 'string' }, { type: 'array', items: { type: items } }],
+  })
+  const special: Record<string, JsonSchema> = {
+    DECORUM_AGENTS: inline(fileJsonSchema('DECORUM_AGENTS')),
+    PACE_GROUPS: inline(fileJsonSchema('PACE_GROUPS')),
+    SITE_POLICIES: inline(fileJsonSchema('SITE_POLICIES')),
     DECORUM_ALLOW_ADDRESSES: list('string'),
     DECORUM_ALLOW_PORTS: list('integer'),
   }
@@ -19,11 +19,5 @@ export function fleetJsonSchema(): Schema {
     const { description, ...plain } = properties[name] ?? {}
     return [name, { description, anyOf: [special[name] ?? plain, { type: 'null' }] }]
   })
-  return {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: "A Decorum fleet's configuration (decorum config apply)",
-    type: 'object',
-    properties: Object.fromEntries(entries),
-    additionalProperties: false,
-  }
+  return objectSchema("A Decorum fleet's configuration (decorum config apply)", Object.fromEntries(entries))
 }

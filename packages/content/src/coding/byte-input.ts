@@ -1,6 +1,13 @@
 /** Input of a decoder: bytes can be inspected before they are consumed, and surplus bytes are put back. */
 export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
+/** All of them in memory; a single piece is not copied. */
+export async function gathered(pieces: Pieces): Promise<Uint8Array> {
+  const all: Uint8Array[] = []
+  for await (const piece of pieces) all.push(piece)
+  return all.length === 1 ? (all[0] as Uint8Array) : Buffer.concat(all)
+}
+
 export class ByteInput {
   readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>
   #front: Uint8Array[] = []
@@ -27,8 +34,13 @@ export class ByteInput {
     }
   }
 
+  /** Leaving the loop closes the input. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    for (let piece = await this.next(); piece !== undefined; piece = await this.next()) yield piece
+    try {
+      for (let piece = await this.next(); piece !== undefined; piece = await this.next()) yield piece
+    } finally {
+      await this.close()
+    }
   }
 
   /** The first bytes, without consuming them: at least as many as requested, or all there are. */

@@ -7,14 +7,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   answerError,
   archiveFolders,
+  atFirstPlace,
   ContentError,
   fetchMember,
-  findMember,
+  inFolders,
+  type ReadMember,
   type Reference,
-  readMemberPieces,
   type StoreAccess,
   sendBody,
-  sendBytes,
   sendMember,
   storeAt,
 } from '@decorum/content/server'
@@ -29,77 +29,48 @@ export type ContentQuestion = {
   as: 'record' | 'body'
 }
 
-/** A place that may have the record. If it does not, both functions throw a ContentError before anything is answered. */
-type Place = {
-  send(request: IncomingMessage, response: ServerResponse): Promise<void>
-  pieces(): AsyncIterable<Uint8Array>
-}
-
 /** @returns a function that answers an authorised request; it never throws */
 export function contentHandler(
   { archiveDir, crawls, contentToken, store }: ConsoleConfig['content'],
   ledger: LedgerWithViews,
 ) {
   return async (question: ContentQuestion, request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let last: unknown
-    for (const place of placesOf(question)) {
-      try {
-        if (question.as === 'record') await place.send(request, response)
-        else await sendBody(place.pieces(), request, response)
-        return
-      } catch (error) {
-        // An unreachable place that may have the record is reported before places that do not have it.
-        if (!(last instanceof ContentError && last.code === 'unavailable')) last = error
-        if (response.headersSent || !(error instanceof ContentError)) break
-      }
+    const send = question.as === 'record' ? sendMember : sendBody
+    const { length } = question.reference
+    try {
+      await atFirstPlace(placesOf(question), (read) => send(read, length, request, response))
+    } catch (error) {
+      answerError(response, error)
     }
-    answerError(response, last ?? new ContentError('gone', `${question.reference.name} is not here`))
   }
 
-  function placesOf({ reference, ref }: ContentQuestion): Place[] {
-    if (reference.kind === 'file') return [inFolder(reference)]
+  function placesOf({ reference, ref }: ContentQuestion): ReadMember[] {
+    const folder = inFolders(reference, () => archiveFolders(archiveDir, crawls))
+    if (reference.kind === 'file') return [folder]
     if (reference.kind === 'http') return [atFetcher(reference.base, ref, reference.length)]
     // The folder, the store, or the fetcher that has not yet uploaded the file; then the store again
     const { bucket, prefix, name, offset, length, until } = reference
-    const read = (from: number, to: number) =>
+    const read: ReadMember = (from = 0, to = length - 1) =>
       storeAt(store as StoreAccess).range({ bucket, key: prefix + name }, offset + from, to - from + 1)
     const isOurs = store !== undefined && store.bucket === bucket && store.prefix === prefix // anybody can write a reference
-    const stored = isOurs ? [inPieces(length, read)] : []
-    if (until.kind !== 'http') return [inFolder(reference), ...stored]
-    return [inFolder(reference), ...stored, atFetcher(until.base, ref, length), ...stored]
+    const stored = isOurs ? [read] : []
+    if (until.kind !== 'http') return [folder, ...stored]
+    return [folder, ...stored, atFetcher(until.base, ref, length), ...stored]
   }
 
-  function inFolder(reference: Reference): Place {
-    const find = async () => findMember(reference, await archiveFolders(archiveDir, crawls))
-    return {
-      send: async (request, response) => sendMember(await find(), request, response),
-      pieces: () => readMemberPieces(find),
-    }
-  }
-
-  function atFetcher(base: string, ref: string, length: number): Place {
+  function atFetcher(base: string, ref: string, length: number): ReadMember {
     const authorization = contentToken === undefined ? undefined : `Bearer ${contentToken}`
-    async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
+    return async function* (from = 0, to = length - 1) {
       const isAnnounced = await ledger.keepsContent(base).catch((error: unknown) => {
         throw new ContentError('unavailable', 'Redis does not answer', error)
       })
       if (!isAnnounced) throw new ContentError('unavailable', `no running fetcher keeps pages at ${base}`)
       try {
-        const part = to - from + 1
-        yield* fetchMember({ base, authorization }, ref, part, part < length ? { from } : {})
+        yield* fetchMember({ base, authorization }, ref, length, { from, to })
       } catch (error) {
         if (!(error instanceof ContentError && error.code === 'forbidden')) throw error
         throw new ContentError('unavailable', `the fetcher at ${base} has another CONTENT_TOKEN than the console`)
       }
     }
-    return inPieces(length, read)
   }
 }
-
-const inPieces = (length: number, read: (from: number, to: number) => AsyncIterable<Uint8Array>): Place => ({
-  async send(request, response) {
-    if (request.method === 'HEAD') for await (const _piece of read(0, 0)) break // whether it is there
-    await sendBytes(length, read, request, response)
-  },
-  pieces: () => read(0, length - 1),
-})
