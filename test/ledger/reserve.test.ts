@@ -314,6 +314,34 @@ test('a URL that expires while its site is closed leaves at its expiry, not at t
   })
 })
 
+test.each(['high', 'normal'] as const)(
+  'a %s URL that has expired behind another list ends, whatever only the gateway waits for',
+  async (priority) => {
+    const { ledger, clock, reserveOne, startPage } = await emptyLedger(redis)
+    const other = priority === 'high' ? 'normal' : 'high'
+    await ledger.store(0, [url('tried', { priority: other })])
+    await startPage(await reserveOne(), { delayMs: 0 })
+    clock.pass(LEASE)
+    await ledger.reap(0)
+    clock.pass(QUARANTINE)
+    const expiresAt = Math.ceil((clock.now + 5_000) / 1_000) * 1_000
+    await ledger.store(0, [url('b', { priority, expiresAt })])
+    const defer = { kind: 'defer', until: clock.now + 60_000, why: 'robots-unreachable' } as const
+    const tried = await reserveOne()
+    expect(tried).toMatchObject({ tries: 1, urls: [{ id: 'tried' }] })
+    clock.now = expiresAt
+    await ledger.resolve(0, [{ ...tried, dropped: [], next: defer }])
+    const expired = await reserveOne()
+    expect(expired).toMatchObject({ tries: 0, urls: [{ id: 'b' }] })
+    const dropped = [outcomeOf('b', { kind: 'expired', reason: 'robots-unreachable' })]
+    await ledger.resolve(0, [{ ...expired, dropped, next: { kind: 'release' } }])
+    const again = await reserveOne()
+    expect(again).toMatchObject({ tries: 1, urls: [{ id: 'tried' }] })
+    await ledger.resolve(0, [{ ...again, dropped: [], next: defer }])
+    expect(await ledger.reserve(0, ask)).toMatchObject({ kind: 'wait', waitMs: defer.until - clock.now })
+  },
+)
+
 test('a lane that opens after the back-off of its site is reserved ahead; one that opens before is not', async () => {
   const { ledger, clock, visit, setOrigin } = await emptyLedger(redis)
   await visit('a', 1_000)

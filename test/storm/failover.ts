@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { judgeRecord } from '@decorum/audit'
+import { judgeRecord, type Violation } from '@decorum/audit'
 import { now as clock } from '@decorum/cli/synthetic-web'
 import { recordedWeb } from '../support/origins/index.ts'
 import { type Book, openBook } from './book.ts'
@@ -161,21 +161,30 @@ async function onStage(
     const [soon, until] = [clock() + GIVEN_UP_MS, clock() + patienceMs]
     const isAwaited = (): boolean => frontier.waiting().some((id) => !inTail(id) || clock() < soon)
     while (isAwaited() && clock() < until) await sleep(LOOK_MS)
-    const report = judgeRecord(await web.evidence(), judgedBy(times))
+    const evidence = await web.evidence()
+    const report = judgeRecord(evidence, judgedBy(times))
+    // A robots.txt whose record went with a master's last writes is asked for again.
+    const wentWithTail = ({ offence, origin, at }: Violation): boolean => {
+      if (offence !== 'robots-too-often') return false
+      const before = evidence.requests.findLast(
+        (one) => one.origin === origin && one.path === '/robots.txt' && one.start < at,
+      )
+      const { end = -1 } = before ?? {}
+      return failovers.some((one) => end >= one.at - TAIL_MS && end <= one.overAt + TAIL_MS)
+    }
+    const violations = report.examples.filter((one) => !wentWithTail(one))
     const waiting = frontier.waiting()
     const lost = waiting.filter((id) => !inTail(id))
     return {
       failovers,
       requests: report.requests,
-      violations: report.total,
+      violations: violations.length,
       accepted: frontier.accepted.size,
       lost,
       lostWithTail: waiting.length - lost.length,
       deaths,
       broken: [
-        ...report.examples.map(
-          ({ offence, origin, path, because }) => `${name}: ${offence}: ${origin}${path}: ${because}`,
-        ),
+        ...violations.map(({ offence, origin, path, because }) => `${name}: ${offence}: ${origin}${path}: ${because}`),
         ...lost.map((id) => `${name}: ${id} was accepted and has no outcome`),
         ...deaths,
         ...failovers.filter(({ healedAt }) => healedAt === undefined).map(({ kind }) => `${kind}: did not heal`),

@@ -225,14 +225,14 @@ export function reserve(
     const closed = gateOf(m, { what: 'page', moment: 'reserve', lane: name, now, held, list, heldUntil })
     const blocked = origin.blockedUntil > now
     let peek = ask.peek
-    if (closed !== undefined && closed.till > opens && !blocked) {
-      const first = firstExpiry(m, lane)
-      if (first === undefined || first.at > now) {
-        makeDueAfter(m, now, name, lane.ownDue ?? opens, closed.till, closed.gate)
-        continue
-      }
+    const isHeld = closed !== undefined && closed.till > opens && !blocked
+    const first = isHeld || lane.why !== undefined ? firstExpiry(m, lane) : undefined
+    if (first !== undefined && first.at <= now && (isHeld || first.list !== list)) {
       list = first.list
       peek = 1
+    } else if (isHeld) {
+      makeDueAfter(m, now, name, lane.ownDue ?? opens, closed.till, closed.gate)
+      continue
     }
     if (lane.ownDue !== undefined) forgetHeld(m, name, lane.why)
     delete lane.ownDue

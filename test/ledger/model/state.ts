@@ -412,6 +412,7 @@ export function makeDueAfter(m: Model, now: number, name: string, ownDue: number
   const lane = laneOf(m, name)
   const most = till > now ? Math.min(till, firstExpiry(m, lane)?.at ?? till) : till
   makeDue(lane, ownDue, most, why)
+  if (till > now && most <= now) lane.why = why // reserve looks for what has expired
   if (most > ownDue && ownDue < 0) lane.ownDue = now // it leaves its line
   if (most > ownDue && isByRecord(why)) m.heldByRecord.add(name)
 }

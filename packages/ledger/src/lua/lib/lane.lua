@@ -150,7 +150,8 @@ end
 -- a verb that wakes it earlier. No gate holds a lane beyond the expiry of the first URL in any of its lists, because
 -- that URL's outcome is due then.
 local function makeDue(lane, ownDue, till, heldBy)
-  if till and till > now then
+  local isHeld = till and till > now
+  if isHeld then
     till = --[[rule:a-gate-holds-no-url-beyond-its-expiry]] math.min(till, firstExpiry(lane) or till) --[[end]]
   end
   if till and till > ownDue then
@@ -162,6 +163,8 @@ local function makeDue(lane, ownDue, till, heldBy)
     indexClosed(heldBy, originOf(lane), till, 'GT')
     setDue(lane, till)
   else
+    -- A URL has expired meanwhile: reserve looks for it in the lists of a lane that a gate has held.
+    if isHeld and till <= now then changeMemory(lane)[MEMORY.heldBy] = heldBy end
     setDue(lane, ownDue)
   end
 end

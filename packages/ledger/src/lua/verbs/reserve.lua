@@ -148,14 +148,18 @@ for i = 1, #lanes do
   local isBlocked = o and isAhead(o[FACTS.blockedUntil])
   local isClosed = gate and --[[rule:reserve-minds-closed-gates]] closedUntil > due --[[end]]
   local isHeld = #urls > 0 and isClosed and not isBlocked and not isNamed
-  if isHeld then
-    -- An expired URL in any of its lists ends now, whatever gate is closed.
-    local expires, listOfIt = firstExpiry(lane)
-    if --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]] then
-      isHeld = false
-      if list ~= listOfIt then attempts, list = '', listOfIt end
-      urls = { firstIn(lane, list) } -- the URLs behind it wait
-    end
+  -- A URL that has expired ends now, in whatever list it is and whatever gate is closed, also one that only the gateway
+  -- knows: it would defer the lane again and again.
+  local wasHeld = others ~= '' and heldBy ~= '' and #urls > 0 and not isNamed
+  local expires, listOfIt
+  if isHeld or --[[rule:what-expired-in-another-list-ends-first]] wasHeld --[[end]] then
+    expires, listOfIt = firstExpiry(lane)
+  end
+  local isExpired = --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]]
+  if isExpired and (isHeld or list ~= listOfIt) then
+    isHeld = false
+    if list ~= listOfIt then attempts, list = '', listOfIt end
+    urls = { firstIn(lane, list) } -- the URLs behind it wait
   end
   local urlCount = #urls
   if urlCount == 0 then
