@@ -52,7 +52,10 @@ describe.skipIf(chromiumPath === undefined)('in chromium', async () => {
     await ledger.announce({ id: 'f1', role: 'fetcher', slots: 100 }, LONG_MS)
     await page.getByRole('heading', { name: 'Stalled' }).waitFor() // nobody takes the open lane
     await page.locator('.chip.trouble', { hasText: 'late' }).waitFor()
-    await page.getByRole('cell', { name: 'f1' }).waitFor()
+    await page
+      .getByText(/\b1 fetcher\b/)
+      .first()
+      .waitFor()
     expect(chrome.complaints).toEqual([])
   })
 
