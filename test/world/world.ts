@@ -169,6 +169,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   /** Redis's clock leaps in every other world; there, nothing is asked for by the hour. */
   const { leapsFirst = false, leaps = leapsFirst || dice.apart('manner').below(2) !== 0 } = options
   const isSteady = !leaps
+  const isCalm = faultEveryMs === 0 && permits === 0 && proxies === 0
   const sites = Array.from({ length: siteCount }, (_, n) => siteOf(n, dice.apart(`site ${n}`), isSteady, options))
   const web = new Web(timeline, dice.apart('web'), sites)
   const holds = new Holds()
@@ -180,13 +181,23 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       leases.ran(call)
     },
     closed: (cells: readonly string[]) => coverage.closed(cells),
+    woke: (channel: string) => leases.woke(channel),
   }
   const server = new Server(timeline, real, dice.apart('network'), observer, scriptsWith(planted), tags)
+  const lives = new Map<string, number>()
+  leases.mayBeginEpoch = (tag) => {
+    const before = lives.get(tag) ?? 0
+    lives.set(tag, server.life)
+    return leaps || before < server.life
+  }
   const configuration = new Configuration(timeline)
   const closed = new Closed()
   const shut = new Shut()
   web.onAsked = (line, answer) =>
     shut.asked(line, answer, line.agent === fleetAgents.default.userAgent && !line.path.includes(OF_OTHERS))
+  const fleetAgents = agentsWith({ minDelayMs: DELAY_MS })
+  const keys = new Map(fleetAgents.list.map(({ userAgent, key }) => [userAgent, key]))
+  web.onSent = (agent, origin) => leases.sent(keys.get(agent) ?? agent, origin)
   for (const { host, opensAt } of sites) {
     if (opensAt === undefined) continue
     closed.begin(host, START)(opensAt + SECOND)
@@ -253,7 +264,6 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       parts.process.onDeath(() => some.delete(parts.process))
       some.set(parts.process, await start(parts))
     }
-  const fleetAgents = agentsWith({ minDelayMs: DELAY_MS })
   const around: Around = {
     timeline,
     web,
@@ -263,6 +273,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     permits: oneOf(served.permits),
     proxies: oneOf(served.proxies),
     waitsFor: (gate) => coverage.reach(`${gate} permit grant`),
+    stoppedFor: (origin) => (leases.isAtEase ? holds.stoppedFor(web.addressOf(origin), timeline.now) : undefined),
     problem: (text) => problems.push(text),
   }
   const roles: [role: string, count: number, start: (parts: Parts) => Promise<unknown>][] = [
@@ -318,6 +329,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
       return undefined
     })
     if (now === undefined) return
+    problems.push(...now.left.map((what) => `${what}, and does not move with its host`))
     leases.moved()
     tags = now.tags
     retired = now.retired
@@ -406,6 +418,8 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
   if (leapsFirst) timeline.after(VOUCHES_AFTER_MS, 'the clock of Redis', () => server.leap(-HOUR))
   const kinds = (options.kinds ?? FAULTS).filter((kind) => kind !== 'clock leap' || !isSteady)
   const isAtEase = faultEveryMs === 0 || kinds.every((kind) => (OPERATIONS as readonly Fault[]).includes(kind))
+  leases.isAtEase = isAtEase
+  leases.isCalm = isCalm
   /** each exchange ends, and Redis hears of it */
   const isWhole = faultEveryMs === 0 || kinds.every((kind) => HARMLESS.has(kind))
   const faults = startFaults(
@@ -462,7 +476,7 @@ export async function runWorld(real: Redis, options: WorldOptions): Promise<Worl
     faults,
     violations: judged.examples.filter((found) => !(operators?.excuses(found) || isMistaken(found, requests))),
     pace: paceOf(ofFleet, sites, closed, DELAY_MS),
-    isCalm: faultEveryMs === 0 && permits === 0 && proxies === 0,
+    isCalm,
     coverage,
     lost: frontier.lost(),
     twice: frontier.twice(),
