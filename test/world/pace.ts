@@ -48,35 +48,6 @@ export function paceOf(requests: readonly RequestLine[], sites: readonly Site[],
     }
     if (count < LEAST) continue
     pace.hosts++
-    if (process.env.PACE_DEBUG && ofHost < BUSY * inAll) {
-      console.log(
-        'SLOW',
-        site.host,
-        site.manner,
-        site.origins.join(' '),
-        site.delayMs,
-        (ofHost / inAll).toFixed(2),
-        count,
-      )
-      for (const [n, l] of lines.entries()) {
-        const b = lines[n - 1]
-        if (
-          b &&
-          !closes(b) &&
-          !closed.between(site, b.end, l.start) &&
-          l.start - b.end > 1.1 * Math.max(site.delayMs, owedMs)
-        )
-          console.log(
-            '   ',
-            ((b.end - 1.9e12) / 1000).toFixed(2),
-            ((l.start - 1.9e12) / 1000).toFixed(2),
-            b.origin + b.path,
-            b.status,
-            '->',
-            l.origin + l.path,
-          )
-      }
-    }
     if (ofHost >= BUSY * inAll) pace.busy++
     allowed += ofHost
     passed += inAll
