@@ -31,6 +31,8 @@ export type Around = {
   /** why a permit was not given at once */
   waitsFor(gate: string): void
   proxies(dice: Dice): { process: Process; served: ProxyServed } | undefined
+  /** for how long the address of an origin has been stopped, ms, where nothing goes wrong */
+  stoppedFor(origin: string): number | undefined
   /** a promise to somebody who asks was not kept */
   problem(text: string): void
 }
@@ -40,6 +42,8 @@ const LEASES_MS = [5_000, 15_000, 40_000]
 const PAUSE_MS = 400
 /** A request is given up when its lease ends so soon. */
 const MARGIN_MS = 1_000
+/** A permits process has read of an emergency stop by then. */
+const STOP_READ_MS = 3_000
 /** Not every URL of a site: theirs are told from those of the frontier. */
 const pathOf = (dice: Dice): string =>
   dice.below(10) === 0 ? `/private/of-others/${dice.below(1_000)}` : `${OF_OTHERS}${dice.below(1_000)}`
@@ -60,20 +64,26 @@ type Held = { permit: string; leaseMs: number; sendWithinMs: number }
 
 /** One that asks for permits until it dies. */
 export const startCrawler = (process: Process, around: Around): Promise<void> =>
-  again(process, (manner) => oneRequest(process, manner, around))
+  again(process, around, (manner) => oneRequest(process, manner, around))
 
 /** One that asks for orders of the pool until it dies. */
 export const startWorker = (process: Process, around: Around): Promise<void> =>
-  again(process, (manner) => someOrders(process, manner, around))
+  again(process, around, (manner) => someOrders(process, manner, around))
 
-async function again(process: Process, act: (manner: Manner) => Promise<void>): Promise<void> {
+/** Who is refused, or gets no answer, comes again; any other error is a fault of the product, or of the world. */
+function unexpected(error: unknown, around: Around): void {
+  if (error instanceof TypeError) around.problem(`a request of others has thrown: ${error.stack}`)
+}
+
+async function again(process: Process, around: Around, act: (manner: Manner) => Promise<void>): Promise<void> {
   const { dice, clock } = process
   for (;;) {
     await clock.sleep(dice.about(PAUSE_MS))
     const manner = dice.pick(MANNERS)
     try {
       await act(manner)
-    } catch {
+    } catch (error) {
+      unexpected(error, around)
       await clock.sleep(dice.between(200, 2_000)) // refused, or nobody answers
     }
     if (manner.startsWith('dies')) return process.kill()
@@ -218,9 +228,13 @@ async function underPermit(
     const leftMs = endsAt - clock.monotonic()
     if (leftMs < MARGIN_MS) return giveUp()
     const calledAt = clock.monotonic()
+    const stoppedMs = around.stoppedFor(origin) ?? 0
     atPermits(process, around, ({ holding }) => holding.extend(permit, leaseMs, ANYBODY)).then(
       (held) => {
         if (held.leaseMs !== undefined) endsAt = calledAt + held.leaseMs
+        if (held.stop !== undefined) giveUp()
+        else if (stoppedMs > STOP_READ_MS && around.stoppedFor(origin) !== undefined)
+          around.problem(`a permit for ${url} is extended without a word of the stop of its address`)
       },
       () => undefined,
     )
@@ -257,7 +271,8 @@ export async function startProxied(process: Process, around: Around): Promise<vo
       )
     try {
       await call(timeline, process, proxy.process, (client) => forward(url, proxy.served, client), connection)
-    } catch {
+    } catch (error) {
+      unexpected(error, around)
       await clock.sleep(dice.between(200, 2_000))
     }
   }

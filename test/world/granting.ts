@@ -68,7 +68,7 @@ export async function startPermits(parts: Parts): Promise<Permits> {
     fetchers: () => running.fetchers,
     lookup: async (host: string) => [{ address: parts.web.addressOf(`https://${host}`) ?? '' }],
     pages: { hasRoom: () => true, keep: async () => undefined },
-    traces: undefined,
+    traces: { span: () => undefined, stop: async () => undefined },
   } as unknown as Parameters<typeof openPermits>[0])
   pools.demand = () => permits.pools.demand()
   permits.pools.onDemand = () => pools.housekeeping?.announce()
@@ -85,6 +85,11 @@ export async function startProxy(parts: Parts): Promise<ProxyServed> {
   const { addressOf } = connections
   const tools = grantingTools({ config, ledger, robots, fetchers: () => running.fetchers, addressOf })
   const nothing = (): void => undefined
+  // Of all its members that a request calls, so that the compiler asks for one that is added
+  const tally = {
+    ...{ waits: () => nothing, came: nothing, held: nothing, sent: nothing, refused: nothing, ended: nothing },
+    ...{ begins: nothing, ends: nothing },
+  } satisfies Record<Exclude<keyof ProxyParts['tally'], 'now' | 'most'>, unknown>
   return {
     ledger,
     connections,
@@ -93,14 +98,6 @@ export async function startProxy(parts: Parts): Promise<ProxyServed> {
     lines: openLines(tools, 0),
     places: new Places(process.clock),
     reporter: untilOver(process.clock, { unheard: 0, stale: 0 }),
-    tally: {
-      came: nothing,
-      held: nothing,
-      sent: nothing,
-      refused: nothing,
-      ended: nothing,
-      begins: nothing,
-      ends: nothing,
-    },
+    tally,
   } as unknown as ProxyServed
 }

@@ -73,6 +73,12 @@ export class Holds {
     return found.find((gate) => gate !== 'blocked') ?? found[0]
   }
 
+  /** @returns for how long an address has been stopped, ms; undefined: it is not */
+  stoppedFor(address: string | undefined, now: Instant): number | undefined {
+    const found = this.#held.get(`stopped ${address}`)
+    return found && now - found.from
+  }
+
   mayBeBlocked(origin: string): boolean {
     return (this.#mayBe.get(`blocked ${origin}`) ?? 0) > 0
   }

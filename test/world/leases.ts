@@ -8,6 +8,7 @@ import {
   CANCEL_ITEM,
   COMPLETION,
   CONFIRM_ITEM,
+  DELAY_ITEM,
   FACT,
   GRANT_ITEM,
   GRANTED,
@@ -35,6 +36,16 @@ import { START, type Timeline } from './timeline.ts'
 const EXACT_MS = 0.01
 /** Steps of Redis's clock up to this may be believed (docs/decisions/0014-a-clock-that-leaps.md). */
 const BELIEVED_MS = 6_000
+/** What the ledger has said is relied on for so long (docs/gates.md, docs/permits.md); a permit is on its way to who asked for it. */
+const LATEST_MS = 1_010
+/** A process that measures a wait may have a clock that is so much faster. */
+const DRIFT = 0.001
+/** A robots fetch that was not sent is ended by then, where nothing goes wrong. */
+const UNSENT_MS = 2_000
+/** Where nothing goes wrong a gateway looks for due lanes so soon after a wake-up; by itself it looks once a second. */
+const WOKEN_MS = 100
+/** Until then no fetcher may have announced itself. */
+const STARTED_MS = 5_000
 /** A delay that became longer so long ago is over. */
 const LONGEST_DELAY_MS = 10_000
 const MOST_SAID = 50
@@ -62,12 +73,16 @@ type Lane = {
   /** nothing is sent before */
   opens: Instant
   ended?: Instant
+  /** the delay that was reported at the end of its latest exchange; undefined: it is in one, or nobody has reported it */
+  owed?: number | undefined
   of: string
 }
+/** What the ledger has granted to a sender, by true time: one request. */
+type Grant = { at: Instant; opens: Instant; until: Instant; isUsed: boolean }
 type State = {
   lanes: Map<string, Lane>
   /** origin → its robots fetch */
-  fetches: Map<string, { fence: string; until: Instant }>
+  fetches: Map<string, { fence: string; until: Instant; unsentAt?: Instant }>
   /** tag and agent or host → the delay that the configuration asks for */
   demanded: Map<string, number>
 }
@@ -80,6 +95,15 @@ export class Leases {
   #saved: State | undefined
   readonly #clocks = new Map<string, Instant>()
   readonly #epochs = new Map<string, string>()
+  /** lane → the latest; what Redis has forgotten is granted all the same */
+  readonly #grants = new Map<string, Grant>()
+  /** nothing goes wrong in this run but what operators do; nor do they do anything */
+  isAtEase = false
+  isCalm = false
+  /** tag → the first wake-up that no gateway has followed */
+  readonly #wokeAt = new Map<string, Instant>()
+  /** Redis may begin another epoch: it has restarted, or its clock leaps in this run */
+  mayBeginEpoch: (tag: string) => boolean = () => true
   /** a delay may have become longer then, by true time; from a loss on at any time */
   #longerAt = 0
 
@@ -103,6 +127,30 @@ export class Leases {
   moved(): void {
     this.#state = { lanes: new Map(), fetches: this.#state.fetches, demanded: new Map() }
     this.#clocks.clear()
+    this.#epochs.clear()
+  }
+
+  /** A request leaves its process. @returns to be called when that has its answer, or has closed its connection */
+  sent(agent: string, origin: string): () => void {
+    const lane = `${agent} ${origin}`
+    const grant = this.#grants.get(lane)
+    const held = [grant, this.#grants.get(`${agent} https://${hostOf(origin)}`)].filter((one) => one !== undefined)
+    const { now } = this.#timeline
+    const isOver = (when: string): void => {
+      const until = Math.min(...held.map((one) => one.until))
+      if (until < this.#timeline.now)
+        this.#say(`a request to ${lane} is ${when} ${(this.#timeline.now - until).toFixed(0)} ms after its lease`)
+    }
+    if (grant === undefined || grant.isUsed) this.#say(`a request to ${lane} is sent, and no other was granted`)
+    else {
+      const earlyMs = grant.opens - now - DRIFT * (grant.opens - grant.at)
+      if (earlyMs > EXACT_MS) this.#say(`a request to ${lane} is sent ${earlyMs.toFixed(3)} ms before it may`)
+      if (now > grant.at + LATEST_MS)
+        this.#say(`a request to ${lane} is sent, and was granted ${(now - grant.at).toFixed(0)} ms ago`)
+      grant.isUsed = true
+    }
+    isOver('sent')
+    return () => isOver('open')
   }
 
   ran(call: Call): void {
@@ -126,16 +174,23 @@ export class Leases {
     acquire: (call) => this.#acquire(call),
     next: (call) => this.#next(call),
     confirm: ({ now, items, said }) => {
-      for (const [n, { lane, fence }] of lanesIn(items).entries())
+      for (const [n, { lane, fence }] of lanesIn(items).entries()) {
         this.#judge('confirm', lane, fence, now, said[n] === 'granted', said[n] === 'stale')
+        const grant = this.#grants.get(lane)
+        if (said[n] === 'granted' && grant !== undefined) grant.at = this.#timeline.now
+      }
     },
     extend: ({ now, items, said: [answer], arg }) => {
       const all = lanesIn(items)
       this.#together('extend', all, now, answer === 'extended', answer === 'stale')
       const leaseMs = Number(arg('leaseMs'))
-      if (answer !== 'extended' || leaseMs === 0) return
+      if (answer !== 'extended') return
       for (const { lane } of all) {
         const { held } = this.#of(lane)
+        const grant = this.#grants.get(lane)
+        if (grant !== undefined) grant.at = this.#timeline.now
+        if (leaseMs === 0) continue
+        if (grant !== undefined) grant.until = this.#timeline.now + leaseMs
         if (held !== undefined) this.#lasts(held, now + leaseMs, now)
       }
     },
@@ -147,7 +202,17 @@ export class Leases {
     rates: (call) => this.#rates(call),
   }
 
-  #reserve({ now, said, arg }: Call): void {
+  /** Gateways are told that a lane of a partition is due earlier than was known. */
+  woke(channel: string): void {
+    const tag = channel.replace(/wake$/, 'epoch') // calls name a partition by the key of its epoch
+    const { now } = this.#timeline
+    if (now > START + STARTED_MS) this.#wokeAt.set(tag, this.#wokeAt.get(tag) ?? now)
+  }
+
+  #reserve({ tag, now, said, arg }: Call): void {
+    const lateMs = this.#timeline.now - (this.#wokeAt.get(tag) ?? Number.POSITIVE_INFINITY)
+    this.#wokeAt.delete(tag)
+    if (this.isCalm && lateMs > WOKEN_MS) this.#say(`${tag} is looked at ${lateMs.toFixed(0)} ms after a wake-up`)
     if (said[0] !== 'reserved') return
     for (let at = 2; at < said.length;) {
       const lane = said[at] as string
@@ -184,6 +249,8 @@ export class Leases {
       this.#opens(tag, lane, opens, now)
       const ends = now + Number(arg('leaseMs'))
       Object.assign(held, { isStarted: true, kind, startedAt: now, requestAt: opens })
+      this.#of(lane).owed = undefined
+      this.#allow(lane, opens - now, ends - now)
       this.#lasts(held, ends, now)
       held.delayMs = Number(part('delayMs'))
       if (kind !== KIND.page) this.#fetch(originOf(lane), held.fence, now, ends, arg)
@@ -235,6 +302,10 @@ export class Leases {
     if (arg('turn') === '') held.startedAt = sentAt(held, now)
     held.requestAt = now + Number(waitMs)
     const lane = arg('lane')
+    for (const one of answer === 'granted' ? all : []) {
+      const grant = this.#grants.get(one.lane)
+      if (grant !== undefined) this.#allow(one.lane, Number(waitMs), grant.until - this.#timeline.now)
+    }
     if (answer !== 'granted' || !all.some((one) => one.lane === lane)) return
     this.#open(lane, 'given one more request')
     const fetch = this.#state.fetches.get(originOf(lane))
@@ -256,7 +327,7 @@ export class Leases {
     }
   }
 
-  #record({ now, said: [answer], arg }: Call): void {
+  #record({ now, said: [answer], items, arg }: Call): void {
     const [lane, fence, origin] = [arg('lane'), arg('fence'), arg('origin')]
     const { fetches } = this.#state
     const fetch = fetches.get(origin)
@@ -269,7 +340,11 @@ export class Leases {
     if (answer !== 'completed') return
     fetches.delete(origin)
     this.#longer()
-    if (lane !== '') this.#ended(lane, Number(arg('elapsedMs')), Number(arg('delayMs')), now)
+    if (lane === '') return
+    this.#ended(lane, Number(arg('elapsedMs')), Number(arg('delayMs')), now)
+    const { size, agent, delayMs } = DELAY_ITEM.at
+    const at = items.findIndex((item, n) => n % size === agent && lane.startsWith(`${item} `))
+    this.#owes(lane, Math.max(Number(arg('delayMs')), Number(items[at + delayMs - agent])))
   }
 
   #resolve({ now, items, said }: Call): void {
@@ -288,7 +363,11 @@ export class Leases {
         continue
       }
       of.held = undefined
+      of.owed = undefined
+      this.#grants.delete(lane)
       if (next !== 'unused') continue
+      const fetch = this.#state.fetches.get(originOf(lane))
+      if (fetch?.fence === held.fence) fetch.unsentAt = this.#timeline.now
       of.ended = now
       of.of = held.of
       of.opens = Math.max(of.opens, now + held.delayMs)
@@ -342,7 +421,9 @@ export class Leases {
     const [id = ''] = /^\d+/.exec(text) ?? []
     const known = this.#epochs.get(tag)
     this.#epochs.set(tag, id)
-    if (known !== undefined && known !== id) this.#longerAt = Number.POSITIVE_INFINITY
+    if (known === undefined || known === id) return
+    this.#longerAt = Number.POSITIVE_INFINITY
+    if (!this.mayBeginEpoch(tag)) this.#say(`another epoch begins in ${tag}, and Redis has neither restarted nor leapt`)
   }
 
   #longer(): void {
@@ -393,6 +474,13 @@ export class Leases {
     const { now: givenAt } = this.#timeline
     const lastsUntil = givenAt + lease.ends - now
     of.held = { ...nothing, givenAt, lastsUntil, isStarted, startedAt: now, requestAt, ...lease }
+    of.owed = undefined
+    if (isStarted) this.#allow(lane, requestAt - now, lease.ends - now)
+  }
+
+  #allow(lane: string, waitMs: number, leaseMs: number): void {
+    const { now } = this.#timeline
+    this.#grants.set(lane, { at: now, opens: now + waitMs, until: now + leaseMs, isUsed: false })
   }
 
   #lasts(held: Held, ends: Instant, now: Instant): void {
@@ -435,10 +523,24 @@ export class Leases {
     const of = this.#of(lane)
     const { held } = of
     of.held = undefined
+    this.#grants.delete(lane)
     if (held === undefined) return
     of.ended = Math.max(now - elapsedMs, sentAt(held, now))
     of.of = held.of
     of.opens = of.ended + delayMs
+    this.#owes(lane, delayMs)
+  }
+
+  /** Its sender has reported so: the lane of the host owes no less than the lane whose request held both. */
+  #owes(lane: string, delayMs: number): void {
+    const of = this.#of(lane)
+    of.owed = delayMs
+    if (!lane.includes(' http')) return
+    const isHost = of.of !== '' && kindBeside(lane) === KIND.host
+    const [own, host] = isHost ? [of.of, lane] : [lane, `${agentOf(lane)} https://${hostOf(originOf(lane))}`]
+    const [ownMs, hostMs] = [this.#of(own).owed, this.#of(host).owed]
+    if (this.#of(host).of !== own || ownMs === undefined || hostMs === undefined) return
+    if (hostMs < ownMs - EXACT_MS) this.#say(`${host} owes ${hostMs} ms behind ${own}, which owes ${ownMs} ms`)
   }
 
   #opens(tag: string, lane: string, opens: Instant, now: Instant): void {
@@ -453,7 +555,7 @@ export class Leases {
     const host = hostOf(originOf(lane))
     if (ended === undefined || !lane.includes(' http')) return 0
     const { demanded } = this.#state
-    const ofFleet = demanded.get(`${tag} ${lane.slice(0, lane.indexOf(' '))}`) ?? 0
+    const ofFleet = demanded.get(`${tag} ${agentOf(lane)}`) ?? 0
     const ofSite = demanded.get(`${tag}${OF_SITE}${host}`) ?? 0
     const origins = of === '' ? [originOf(lane)] : [originOf(lane), originOf(of)]
     const byHand = origins.map((origin) => this.#holds.delayOf(origin, now, ended, opens))
@@ -465,7 +567,15 @@ export class Leases {
     const other = fetches.get(origin)
     if (other !== undefined && other.fence !== fence && other.until > now)
       this.#say(`two robots fetches of ${origin} at once, ${other.fence} and ${fence}`)
+    this.#unsent(origin)
     fetches.set(origin, { fence, until: Math.max(now + Number(arg('holdMs')), ends) })
+  }
+
+  /** Of a robots fetch that was not sent its process says that it is over: lanes wait for it. */
+  #unsent(origin: string): void {
+    const { unsentAt } = this.#state.fetches.get(origin) ?? {}
+    if (this.isAtEase && unsentAt !== undefined && this.#timeline.now > unsentAt + UNSENT_MS)
+      this.#say(`the robots fetch of ${origin} was not sent, and has not been ended`)
   }
 
   /** What operators hold is neither reserved nor granted. */
@@ -484,6 +594,7 @@ export class Leases {
 /** Between a tag and a site, where an agent has a blank. */
 const OF_SITE = ' site '
 
+const agentOf = (lane: string): string => lane.slice(0, lane.indexOf(' '))
 const originOf = (lane: string): string => lane.slice(lane.indexOf(' ') + 1)
 const kindBeside = (lane: string): LeaseKind => (lane.includes(' http') ? KIND.host : KIND.paceGroup)
 

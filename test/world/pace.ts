@@ -34,13 +34,21 @@ export function paceOf(requests: readonly RequestLine[], sites: readonly Site[],
   const pace = { hosts: 0, busy: 0, share: 0 }
   let [allowed, passed] = [0, 0]
   for (const site of sites) {
+    if (site.connectMs !== undefined) continue // how long connecting took is not in the record
     const all = (byHost.get(site.host) ?? []).toSorted((one, other) => one.start - other.start)
     // Behind the last URL of the frontier it is busy no more, whoever comes now and then
     const lines = all.slice(0, 1 + all.findLastIndex(({ path }) => !path.startsWith(OF_OTHERS)))
     let [ofHost, inAll, count] = [0, 0, 0]
     for (const [n, line] of lines.entries()) {
       const before = lines[n - 1]
-      if (before === undefined || closes(before) || closed.between(site, before.end, line.start)) continue
+      // A robots.txt is fetched when somebody wants its rules, also by a redirect of another host's
+      if (
+        before === undefined ||
+        line.path === '/robots.txt' ||
+        closes(before) ||
+        closed.between(site, before.end, line.start)
+      )
+        continue
       const took = line.end - line.start
       ofHost += Math.max(site.delayMs, owedMs) + took
       inAll += Math.max(0, line.start - before.end) + took

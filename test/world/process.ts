@@ -18,6 +18,8 @@ export class Process {
   readonly #timeline: Timeline
   #isAlive = true
   #isFrozen = false
+  /** when it last went on after it had stood still */
+  thawedAt = 0
   readonly #isWatched: boolean
   /** what the clock of its machine shows beside the true time, ms; and how much faster than time its monotonic one runs */
   readonly #wrongMs: number
@@ -95,6 +97,7 @@ export class Process {
   #thaw(): void {
     if (!this.#isAlive) return
     this.#isFrozen = false
+    this.thawedAt = this.#timeline.now
     const kept = this.#kept
     this.#kept = []
     for (const isTimer of [true, false])

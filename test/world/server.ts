@@ -29,6 +29,8 @@ export type Observer = {
   ran(call: Call, process: Process): void
   /** it found these cells of the table of gates closed */
   closed(cells: readonly string[]): void
+  /** it has told who listens that a lane is due earlier than was known */
+  woke(channel: string): void
 }
 
 export class Server {
@@ -108,7 +110,10 @@ export class Server {
   noted(reply: unknown): Notes {
     const notes = notesIn(reply)
     if (notes.cells.length > 0) this.observer.closed(notes.cells)
-    for (const channel of notes.wakes) for (const listener of this.#listeners) listener(channel)
+    for (const channel of notes.wakes) {
+      this.observer.woke(channel)
+      for (const listener of this.#listeners) listener(channel)
+    }
     return notes
   }
 

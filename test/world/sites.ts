@@ -57,6 +57,8 @@ export class Web {
   open = 0
   /** told of each request, as it comes, and how it is answered */
   onAsked: (line: RequestLine, answer: Answer) => void = () => undefined
+  /** a request leaves its process. @returns to be called when that has its answer, or has closed its connection */
+  onSent: (agent: string, origin: string) => () => void = () => () => undefined
   /** answers about rules that the ledger has not been told */
   readonly #unknown = new Map<string, { line: RequestLine; process: Process | undefined }>()
   /** redirects of a robots.txt that a process was given: it and the target → the origin first asked */
@@ -179,6 +181,11 @@ export class Web {
     }
     if (!process.isAlive) return () => undefined
     this.open++
+    const sentAt = timeline.now
+    const isHeldTo = this.onSent(agent, origin)
+    const isOver = (): void => {
+      if (process.isAlive && process.thawedAt <= sentAt) isHeldTo()
+    }
     timeline.after(this.way(), `${origin}${path} is asked`, () => {
       line = { kind: 'request', origin, agent, method, path, start: timeline.now, end: timeline.now, status: 0 }
       const found = this.#sites.get(origin)
@@ -232,6 +239,7 @@ export class Web {
           `has the body of ${origin}${path}`,
           () => {
             isRead = true
+            isOver()
             heard.body(answer)
           },
           process,
@@ -241,6 +249,7 @@ export class Web {
     return () => {
       if (closedAt !== undefined || isRead) return
       closedAt = timeline.now
+      isOver()
       // Its octets were on their way to a process that did not read them any more: the agent knows no answer, or no rules but its status.
       if (recorded !== undefined && (!hasHead || ofRobots !== undefined)) unread(recorded)
       timeline.after(this.way(), `${origin}${path} is given up`, () => {

@@ -55,8 +55,29 @@ const AT_EASE = {
   plain: 0,
   busySeconds: 25,
 } as const
-/** The number of partitions changes, and policies outlast that. */
-const MOVES = { kinds: ['partitions', 'policy'], faultEveryMs: 8_000, sites: 24, plain: 0.5, busySeconds: 60 } as const
+/** The number of partitions changes again and again, and policies outlast that. */
+const MOVES = {
+  ...ALONE,
+  kinds: ['partitions', 'partitions', 'partitions', 'partitions', 'policy'],
+  faultEveryMs: 2_000,
+  sites: 8,
+  plain: 0.5,
+  busySeconds: 120,
+} as const
+/** Nobody has seen the time pass, or many calls come late. */
+const BLACKOUTS = {
+  ...ALONE,
+  leaps: false,
+  kinds: ['blackout', 'hang'],
+  faultEveryMs: 6_000,
+  sites: 8,
+  busySeconds: 40,
+  fetchers: 2,
+} as const
+/** Sites with other ports ask for a longer delay than the fleet's own. */
+const SLOWER = { ...CALM, sites: 12, plain: 0, busySeconds: 6, manners: ['asks for three seconds'] } as const
+/** Exchanges take longer than short leases. */
+const LONG = ['takes its time now and then', 'never answers now and then', 'slow'] as const
 /** Delays become longer while they run, and while requests are in flight. */
 const LONGER = { ...OPERATORS, kinds: ['delay', 'policy', 'configuration', 'refetch', 'crash'] } as const
 /** Lanes are held by what operators do. */
@@ -74,13 +95,16 @@ const inCode: InCode[] = [
     text: 'return this.#tooOld() ?? this.stillHeld() ?? this.wrongAddress(address)',
     put: 'return this.wrongAddress(address)',
     options: {
-      kinds: ['slow link', 'freeze', 'stop', 'pause'],
-      faultEveryMs: 150,
-      sites: 24,
-      plain: 0,
-      busySeconds: 40,
-      permits: 0,
-      proxies: 0,
+      ...CALM,
+      sites: 30,
+      plain: 1,
+      busySeconds: 20,
+      gateways: 1,
+      fetchers: 6,
+      slots: 2,
+      kinds: ['freeze point'],
+      points: ['start.after'],
+      faultEveryMs: 500,
     },
   },
   {
@@ -149,7 +173,18 @@ const inCode: InCode[] = [
     file: 'services/permits/src/leased.ts',
     text: 'leaseMs + desk.marginMs)',
     put: 'Math.ceil(leaseMs / 4))',
-    options: { ...OTHERS, kinds: ['freeze', 'partition', 'crash'], faultEveryMs: 1_500 },
+    options: {
+      ...OTHERS,
+      manners: LONG,
+      plain: 0,
+      proxies: 0,
+      workers: 0,
+      crawlers: 12,
+      gateways: 1,
+      fetchers: 1,
+      kinds: ['cut'],
+      faultEveryMs: 4_000,
+    },
   },
   {
     name: 'the proxy does not extend its lease',
@@ -284,7 +319,12 @@ const inCode: InCode[] = [
     file: `${SENDING}/ledger.ts`,
     text: '  await endRobotsFetch(ledger, own)\n  return result\n}\n\nasync function resolveAll',
     put: '  return result\n}\n\nasync function resolveAll',
-    options: CALM,
+    options: {
+      ...AT_EASE,
+      manners: ['connects slowly'],
+      kinds: ['refetch', 'pause', 'block', 'stop'],
+      faultEveryMs: 500,
+    },
   },
   {
     name: 'an answer that asks to wait beside another status than 429 and 503 is not heard',
@@ -363,7 +403,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/robots/hop-lane.ts`,
     text: 'const shared = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf)',
     put: 'const shared = held.flatMap((one) => lease.leaseOf(one) ?? []).map(laneOf).slice(0, 0)',
-    options: { plain: 0 },
+    options: { ...CALM, sites: 8, plain: 0, busySeconds: 4, manners: ['its robots.txt is another file'] },
   },
   {
     name: 'a hop to the robots.txt of another origin is no robots fetch of it',
@@ -444,7 +484,18 @@ const inCode: InCode[] = [
     file: 'services/permits/src/desk.ts',
     text: "return stops.why(origin, await addressOf(origin)) === undefined ? undefined : 'stopped'",
     put: "return stops.why(origin, await addressOf(origin)) === '' ? 'stopped' : undefined",
-    options: { kinds: ['stop'], faultEveryMs: 400, workers: 8, sites: 12, busySeconds: 60, proxies: 0, crawlers: 0 },
+    options: {
+      kinds: ['stop'],
+      faultEveryMs: 3_000,
+      workers: 8,
+      poolEvery: 1,
+      crawlers: 4,
+      proxies: 0,
+      sites: 12,
+      busySeconds: 60,
+      manners: LONG,
+      plain: 0,
+    },
   },
   {
     name: 'the stop of an address holds no turn',
@@ -460,7 +511,15 @@ const inCode: InCode[] = [
     file: 'services/gateway/src/housekeeping.ts',
     text: '[{ ...item, mark: outboxMark(tag, id) }]',
     put: "[outboxMark(tag, id) === '' ? item : { ...item }]",
-    options: { kinds: ['crash point', 'crash'], faultEveryMs: 200, sites: 40, plain: 0.2, busySeconds: 20 },
+    options: {
+      ...ALONE,
+      busySeconds: 15,
+      manners: ['redirects its first pages'],
+      plain: 0,
+      kinds: ['freeze point'],
+      points: ['outbox.after-store'],
+      faultEveryMs: 1_000,
+    },
   },
   {
     name: 'the process that has just started vouches for the time',
@@ -468,7 +527,7 @@ const inCode: InCode[] = [
     file: 'packages/ledger/src/redis-clock.ts',
     text: 'now - firstAt < KNOWN_MS',
     put: 'now - firstAt < 0',
-    options: LEAPS,
+    options: BLACKOUTS,
   },
   {
     name: 'a bound of the time of Redis is kept although a reply disproves it',
@@ -476,7 +535,7 @@ const inCode: InCode[] = [
     file: 'packages/ledger/src/redis-clock.ts',
     text: 'most = kept.most < low ? high : Math.min(kept.most, high)',
     put: 'most = Math.min(kept.most, high)',
-    options: LEAPS,
+    options: BLACKOUTS,
   },
   {
     name: 'nobody hears of wake-ups',
@@ -484,7 +543,7 @@ const inCode: InCode[] = [
     file: 'packages/ledger/src/wakes.ts',
     text: "      .on('message', listener)\n",
     put: '',
-    options: CALM,
+    options: { ...CALM, sites: 2, busySeconds: 20 },
   },
   {
     name: 'a record that a Redis has lost is not written again',
@@ -529,7 +588,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/ledger.ts`,
     text: 'byPartition(ledger, lanesOf(leases)).map(([, some]) => ledger.extend(some, leaseMs))',
     put: 'byPartition(ledger, lanesOf(leases).slice(0, 1)).map(([, some]) => ledger.extend(some, leaseMs))',
-    options: { ...OTHERS, manners: ['never answers now and then'], plain: 0, busySeconds: 150, faultEveryMs: 0 },
+    options: { ...OTHERS, manners: LONG, plain: 0, busySeconds: 150, faultEveryMs: 0 },
   },
   {
     name: 'the host owes no more than it has owed before',
@@ -537,7 +596,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/ledger.ts`,
     text: '{ delayMs: Math.max(delayMs, owedMs), load: hostLoad }',
     put: '{ delayMs: delayMs + 0 * owedMs, load: hostLoad }',
-    options: { ...LONGER, plain: 0, kinds: ['delay'] },
+    options: SLOWER,
   },
   {
     name: 'a crawl-delay does not count for the request that brought it',
@@ -545,7 +604,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/ledger.ts`,
     text: 'return Math.max(delayMs, adaptiveMs, furtherMs, recorded)',
     put: 'return Math.max(delayMs, adaptiveMs, furtherMs, recorded * 0)',
-    options: { plain: 0 },
+    options: SLOWER,
   },
   {
     name: 'an exchange may outlast its lease',
@@ -583,6 +642,8 @@ const inCode: InCode[] = [
 
 /** Rules of the scripts that nothing in the world comes to rely on. */
 const CANNOT: Record<string, string> = {
+  'the pace lane of a permit owes what the permit asked for':
+    'the lane of the host asks what the lane of the permit owes, whatever it is granted for, so only places in a line change (test/ledger/model)',
   'a shorter Retry-After shortens':
     'two answers that ask to wait come one after the other, but to workers of a pool, who may send behind either (test/ledger/model)',
   'a reaped reservation forgets its due time':
@@ -623,7 +684,7 @@ const inScripts: InScripts[] = (
     [
       'start relies on the reservation, whatever changed since',
       'changelog: a gate that opens or closes between reservation and start',
-      OPERATORS,
+      { ...ALONE, kinds: ['pause'], faultEveryMs: 500, slots: 4, fetchers: 1 },
     ],
     ['reserve relies on gates that stood open once', 'changelog: gates', HELD],
     ['a secondary lease overlaps', 'promise 1', OTHERS],
@@ -727,7 +788,16 @@ const inScripts: InScripts[] = (
     [
       'what was not started is completed',
       'leases.md',
-      { ...LOSSES, permits: 0, proxies: 0, manners: ['slow'], plain: 0, sites: 40 },
+      {
+        ...ALONE,
+        kinds: ['lost second', 'slow link'],
+        faultEveryMs: 2_500,
+        slots: 60,
+        manners: ['slow'],
+        plain: 0,
+        sites: 50,
+        busySeconds: 60,
+      },
     ],
     ['start grants a second time', 'leases.md', { ...ALONE, kinds: ['lost reply'], faultEveryMs: 100 }],
     [
@@ -789,7 +859,7 @@ const inScripts: InScripts[] = (
   name: mutant,
   mutant,
   of,
-  options: { untilWrong: true, ...(options as InScripts['options'] & object) },
+  options: options as InScripts['options'] & object,
   ...(CANNOT[mutant] === undefined ? {} : { cannot: CANNOT[mutant] }),
 }))
 

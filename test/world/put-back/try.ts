@@ -40,7 +40,7 @@ process.exit() // a run that has thrown may go on
 /** @returns what a run has broken, if anything. @throws what is no fault of the product */
 async function played(at: number): Promise<string | undefined> {
   try {
-    const run = runWorld(real, { seed: at, ...sizeOf(at), ...fault?.options, ...planted })
+    const run = runWorld(real, { seed: at, untilWrong: true, ...sizeOf(at), ...fault?.options, ...planted })
     return brokenBy(await Promise.race([run, unheard.promise]))[0]
   } catch (error) {
     await real.ping() // without Redis everything fails
