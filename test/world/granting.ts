@@ -88,7 +88,7 @@ export async function startProxy(parts: Parts): Promise<ProxyServed> {
   // Of all its members that a request calls, so that the compiler asks for one that is added
   const tally = {
     ...{ waits: () => nothing, came: nothing, held: nothing, sent: nothing, refused: nothing, ended: nothing },
-    ...{ begins: nothing, ends: nothing },
+    ...{ robots: nothing, begins: nothing, ends: nothing },
   } satisfies Record<Exclude<keyof ProxyParts['tally'], 'now' | 'most'>, unknown>
   return {
     ledger,
