@@ -275,6 +275,7 @@ const BUGS: [name: string, rule: string, put: string][] = [
   ['a lane that is to be judged again waits', 'a-lane-that-is-judged-again-is-due', 'false'],
   ['a URL that is stored behind a closed gate waits for it', 'a-new-first-url-may-end-a-wait', 'false'],
   ['the URLs of one list alone end a wait', 'a-url-of-any-list-may-expire', '{ LIST.normal }'],
+  ['what has expired in another list keeps a lane that is held', 'what-expired-in-another-list-ends-first', 'false'],
   ['a closed gate keeps what has expired', 'what-expires-ends-behind-a-closed-gate', 'false'],
   ['a change of stops or policies wakes no lane', 'a-change-of-a-record-wakes-lanes', ''],
   ['who waits for a gate has a place in line', 'no-line-behind-a-gate', 'false'],

@@ -152,7 +152,7 @@ for i = 1, #lanes do
   -- knows: it would defer the lane again and again.
   local wasHeld = others ~= '' and heldBy ~= '' and #urls > 0 and not isNamed
   local expires, listOfIt
-  if isHeld or wasHeld then
+  if isHeld or --[[rule:what-expired-in-another-list-ends-first]] wasHeld --[[end]] then
     expires, listOfIt = firstExpiry(lane)
   end
   local isExpired = --[[rule:what-expires-ends-behind-a-closed-gate]] expires and expires <= now --[[end]]
