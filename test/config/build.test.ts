@@ -1,4 +1,4 @@
-/** Which build a process is: from what packing wrote, from git, or not known. */
+/** Which build a process is: from what packing wrote, from the files of git, or not known. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
