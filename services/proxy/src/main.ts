@@ -39,6 +39,8 @@ import { whyUnreachable } from './refuse.ts'
 import { buildServer, listen } from './server.ts'
 import { openTally } from './tally.ts'
 
+export type { Counts } from './tally.ts'
+
 const GRANT_AHEAD_MS = 8 // as in permits: the round trip to the ledger lies before the due time, not behind it
 /** The ends of exchanges are reported together, as in the fetchers. */
 const GATHER_MS = 20

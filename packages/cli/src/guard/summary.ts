@@ -1,16 +1,8 @@
 /** The requests of a guarded command through its proxy, summarised at its end. Pure. */
 import { printable } from '@decorum/protocol'
+import type { Counts } from '@decorum/proxy'
 import { some } from '../say.ts'
 
-export type Counts = {
-  requests: number
-  held: number
-  heldMs: number
-  sent: number
-  refused: number
-  robots: number
-  tunnels: number
-}
 /** The proxy's answer to `/v1/counts`. */
 export type ProxyCounts = { all: Counts; refusals: Record<string, number>; sites: Record<string, Counts> }
 
