@@ -76,10 +76,10 @@ function placesOf(reference: Reference, text: string, options: FleetOptions): Re
     const place = { bucket: reference.bucket, key: reference.prefix + name }
     stored.push(() => storeAt(s3, clock).range(place, offset, length))
   }
-  const asked: ReadMember[] = []
-  if (via !== undefined) asked.push(() => fetchMember(consoleAt(via), text, length, options))
-  else if (kept.kind === 'http') asked.push(() => readFromFetcher(kept.base, text, length, options))
-  return [...folder, ...stored, ...asked, ...stored]
+  const keepers: ReadMember[] = []
+  if (via !== undefined) keepers.push(() => fetchMember(consoleAt(via), text, length, options))
+  else if (kept.kind === 'http') keepers.push(() => readFromFetcher(kept.base, text, length, options))
+  return [...folder, ...stored, ...keepers, ...stored]
 }
 
 /** Anybody, also a worker with a limited token, can write a reference, so a reference alone never decides which address is contacted. */
