@@ -137,7 +137,7 @@ const VOUCHES_AFTER_MS = 6 * SECOND
 const BELIEVED_MS = -700
 /** One URL of so many is fetched by workers of a pool: more than they do in time would be a tail in which nothing else happens. */
 const OF_POOL = 30
-/** So long at least. */
+/** A robots.txt that only a permit token asked about is kept for at least this time, ms (docs/robots.md). */
 const KEPT_UNCLAIMED_MS = 30_000
 /** Of the hosts of a fleet in which nothing goes wrong, so many have their rate. */
 const LEAST_BUSY = 0.9
@@ -509,7 +509,7 @@ const isMistaken = ({ offence, origin }: Violation, requests: readonly RequestLi
       new URL(one.location, origin).origin !== origin,
   )
 
-/** What only a permit token asked about is kept for half a minute (docs/robots.md): nobody had a permit for the origin between the two fetches. */
+/** Whether the fleet had forgotten a robots.txt that only a permit token asked about: nobody was granted a page in between. */
 function isForgotten({ offence, origin, at }: Violation, requests: readonly RequestLine[]): boolean {
   const before = requests.filter((one) => one.origin === origin && one.start < at)
   const last = before.findLast(({ path }) => path === '/robots.txt')
