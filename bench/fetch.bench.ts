@@ -208,6 +208,7 @@ const orderText = (origin: string, fence: number): string =>
 function ledgerAtOnce(): Tools['ledger'] {
   return {
     start: async () => ({ kind: 'granted', leaseMs: 45_000 }),
+    reportLate: () => undefined,
     confirm: async () => 'granted',
     acquire: async () => ({ kind: 'wait', gate: 'delay', waitMs: 1_000 }),
     next: async () => ({ kind: 'stale' }),

@@ -36,7 +36,7 @@ export async function render(order, browser, service, permitsUrl) {
     )
     return Promise.race([work, late])
   }
-  const context = await within(RENDER_MS, browser.newContext({ serviceWorkers: 'block' }))
+  let context
   const others = permitsOf(order.agent, permitsUrl)
   let isOver = false
   let said
@@ -51,10 +51,17 @@ export async function render(order, browser, service, permitsUrl) {
     if (!isOver && !(await isWanted())) {
       said ??= { reason: 'reset', error: 'no answer is wanted any more' }
       isOver = true
-      await context.close()
+      await context?.close()
     }
   }
+  // From now on: on a busy machine a new context alone may take longer than the lease
   const keeper = setInterval(() => void look().catch(() => {}), order.leaseMs / 3)
+  try {
+    context = await within(RENDER_MS, browser.newContext({ serviceWorkers: 'block' }))
+  } catch (error) {
+    clearInterval(keeper)
+    throw error
+  }
 
   const send = async (route) => {
     await context.clearCookies()

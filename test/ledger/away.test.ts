@@ -24,9 +24,9 @@ const outcome = {
   attempts: 1,
 }
 
-/** Each call; the compiler names one that is missing. `onWake` and `setRates` try again until they succeed. */
+/** Each call; the compiler names one that is missing. `onWake`, `setRates` and `reportLate` try again until they succeed. */
 const CALLS: Record<
-  Exclude<CallName, 'close' | 'onWake' | 'setRates'>,
+  Exclude<CallName, 'close' | 'onWake' | 'setRates' | 'reportLate'>,
   (ledger: LedgerWithViews) => Promise<unknown>
 > = {
   store: (ledger) => ledger.store(0, [{ outcome } as never]),

@@ -57,6 +57,28 @@ test.each(['page', 'robots'] as const)(
   },
 )
 
+test('a Retry-After whose exchange had lost its lease closes the origin all the same', async () => {
+  const { ledger, clock, raw, reserveOne, startPage, restartRedis } = await emptyLedger(redis, { random: () => 0 })
+  await ledger.store(0, urls('a', 'b'))
+  const { agent, origin, fence, ...reserved } = await reserveOne()
+  await startPage({ agent, origin, fence, ...reserved })
+  const load = { kind: 'asked-for-less' as const, retryAfterMs: 2 * HOLD }
+  const end = { agent, origin, fence, delayMs: 0, elapsedMs: 0, load }
+  await raw.hdel(keys.leases, lane)
+  const until = async () => Number(await raw.hget(keys.origin(ORIGIN), FIELD.backOffUntil))
+  expect(await ledger.complete({ ...end, outcome: outcomeOf('a') })).toBe('stale')
+  expect(await until()).toBe(0)
+  const endedAt = clock.now
+  clock.pass(1_000)
+  ledger.reportLate({ ...end, elapsedMs: 1_000 })
+  await expect.poll(until).toBeCloseTo(endedAt + 2 * HOLD, 1)
+
+  await raw.hdel(keys.origin(ORIGIN), FIELD.backOffUntil, FIELD.incidents)
+  await restartRedis()
+  await ledger.reap(0)
+  await expect.poll(until, { message: 'what Redis has lost is written again' }).toBeCloseTo(endedAt + 2 * HOLD, 1)
+})
+
 test('a pause that was lost holds again; one that was ended before the loss does not', async () => {
   const { ledger, clock, raw, restartRedis, another } = await emptyLedger(redis)
   const operator = { origin: ORIGIN, by: 'ann', reason: 'they wrote to us' }

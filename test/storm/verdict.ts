@@ -124,18 +124,28 @@ export function judgeStorm(facts: StormFacts): Verdict {
     requests.filter(({ path }) => path === '/robots.txt'),
     ({ origin }) => origin,
   )
+  // An asker that died before it could tell: an extra request like any other.
+  const whyUntold = (line: RequestLine | undefined): Cause | undefined => {
+    const about = holdOf(times) + longestNear(stalls, line?.start ?? 0, line?.end)
+    return line && (causeOf(line, faults, about) ?? (outlasted(line, times, stalls) ? 'freeze' : undefined))
+  }
+  const whyUnheard = (violation: Violation): Cause | undefined => {
+    const answers = requests.filter((line) => asksToWait(line, violation))
+    const causes = answers.map((line) => unheard(line, violation.at, faults, times, stalls))
+    return causes.includes(undefined) ? undefined : causes[0]
+  }
   for (const violation of report.examples) {
     if (violation.agent === LIAR) continue // it said that its exchange had ended, and was believed
-    if (violation.offence === 'robots-too-often') {
-      // An asker that died before it could tell: an extra request like any other.
-      const before = robots.get(violation.origin)?.findLast(({ start }) => start < violation.at)
-      const about = holdOf(times) + longestNear(stalls, before?.start ?? 0, before?.end)
-      const cause =
-        before && (causeOf(before, faults, about) ?? (outlasted(before, times, stalls) ? 'freeze' : undefined))
-      if (cause !== undefined) {
-        extra[cause]++
-        continue
-      }
+    // Whoever heard the answer could not tell of it: the requests that follow are extra requests like any other.
+    const untold =
+      violation.offence === 'robots-too-often'
+        ? whyUntold(robots.get(violation.origin)?.findLast(({ start }) => start < violation.at))
+        : violation.offence === 'in-back-off'
+          ? whyUnheard(violation)
+          : undefined
+    if (untold !== undefined) {
+      extra[untold]++
+      continue
     }
     const open =
       violation.offence === 'overlap' || violation.offence === 'robots-overlap' || violation.offence === 'short-delay'
@@ -281,6 +291,44 @@ const diedBetween = (from: number, until: number, { kills, freezes }: FaultLog):
 /** The first span that hit an exchange while it was open or not yet told. */
 function hitBy(line: RequestLine, spans: Span[], afterMs = SETTLED_MS): Span | undefined {
   return spans.find((span) => span.at <= line.end + afterMs && span.until >= line.start - ON_ITS_WAY_MS)
+}
+
+/** Whether this answer had asked for silence at the time of a violation. */
+const asksToWait = ({ origin, status, retryAfter, end }: RequestLine, violation: Violation): boolean =>
+  origin === violation.origin &&
+  (status === 429 || status === 503) &&
+  end <= violation.at &&
+  end + 1_000 * Number(retryAfter ?? 0) > violation.at
+
+/**
+ * Why the ledger may not have known at an instant that an answer had asked for silence: nobody had heard it, or nobody could tell of it. Where Redis has forgotten it, a process that lives
+ * and runs writes it again before the hold is over.
+ */
+function unheard(
+  line: RequestLine,
+  when: number,
+  faults: FaultLog,
+  times: Times,
+  stalls: readonly Stall[],
+): Cause | undefined {
+  const { start, end } = line
+  const waited = keptWaiting(stalls, start - times.deadlineMs, end)
+  const hasHungUp = line.cut === true || (/^\/(proxied|again)\//.test(line.path) && waited > 0)
+  if (hasHungUp) return 'freeze'
+  if (when < start + times.leaseMs - ON_ITS_WAY_MS) return undefined // what is not told of holds its lane until then
+  if (outlasted(line, times, stalls)) return 'freeze'
+  const of = (list: readonly { role: string; at: number; until?: number }[]): Span[] =>
+    list.filter(({ role }) => role !== 'gateway').map(({ at, until = at }) => ({ at, until }))
+  const isHit = (spans: Span[], until: number): boolean =>
+    spans.some((span) => span.at <= until && span.until >= start - ON_ITS_WAY_MS)
+  const { kills, freezes, hurts, outages } = faults
+  const outage = outages.find(({ lostSince, backAt }) => lostSince <= end + SETTLED_MS && backAt >= start)
+  const opens = outage === undefined ? 0 : outage.backAt + holdOf(times)
+  const until = Math.max(end + SETTLED_MS + longestNear(stalls, start, end), opens)
+  if (isHit(of(kills), until)) return 'kill'
+  if (isHit(of(freezes), until)) return 'freeze'
+  if (isHit(of(hurts), until)) return 'link'
+  return outage !== undefined && keptWaiting(stalls, start, opens) > holdOf(times) / 2 ? 'redis' : undefined
 }
 
 /** Redis first: when it forgets, whatever was going on comes again, whoever died besides. */

@@ -31,7 +31,16 @@ import { once, type Report, type Reporter } from './report.ts'
 /** The part of the ledger that most requests need; those of orders `start` their lanes as well, permits `grant` and `extend` theirs. */
 export type LeaseLedger = Pick<
   Ledger,
-  'acquire' | 'next' | 'confirm' | 'complete' | 'resolve' | 'record' | 'endRobotsFetch' | 'partitionOf' | 'clock'
+  | 'acquire'
+  | 'next'
+  | 'confirm'
+  | 'complete'
+  | 'reportLate'
+  | 'resolve'
+  | 'record'
+  | 'endRobotsFetch'
+  | 'partitionOf'
+  | 'clock'
 >
 
 /** The lease of the lane that a request goes to. */
@@ -321,12 +330,30 @@ export async function endPaceLeases(
     leases.map((lease) => {
       const { delayMs, ofSite } = lease
       const owed = ofSite ? { delayMs: Math.max(delayMs, owedMs), load: hostLoad } : { delayMs, load: NORMAL_LOAD }
-      return report.send(async () => {
-        await ledger.complete({ ...laneOf(lease), ...owed, elapsedMs: elapsedSince(ledger, endedAt), secondary: true })
-      })
+      return complete(ledger, { ...laneOf(lease), ...owed, elapsedMs: 0, secondary: true }, endedAt, report)
     }),
   )
   crashPoint('pace-group.completed')
+}
+
+/** Reports the end of an exchange. An answer that asks for silence counts even if its lease is over by then. */
+async function complete(
+  ledger: LeaseLedger,
+  completion: Completion,
+  endedAt: number,
+  report: Report,
+): Promise<CompleteResult> {
+  const result = await report.send(() => {
+    completion.elapsedMs = elapsedSince(ledger, endedAt)
+    return ledger.complete(completion)
+  })
+  if (result !== 'completed') reportWait(ledger, { ...completion, elapsedMs: elapsedSince(ledger, endedAt) })
+  return result ?? 'stale'
+}
+
+function reportWait(ledger: LeaseLedger, late: Parameters<LeaseLedger['reportLate']>[0]): void {
+  const load = loadOfHost(late.load ?? NORMAL_LOAD)
+  if (load.kind !== 'normal') ledger.reportLate({ ...late, load })
 }
 
 /** A record ends the lease of an order for robots.txt; any other lease is completed. */
@@ -347,20 +374,21 @@ async function endOwn(
       return recordRobots(ledger, own, record, owed, onNoRoom)
     })
     crashPoint('record.after')
-    if (own.kind === 'robots') return result ?? 'stale'
+    if (own.kind === 'robots') {
+      const late = { ...laneOf(own), delayMs, load, elapsedMs: elapsedSince(ledger, endedAt) }
+      if (result !== 'completed') reportWait(ledger, late)
+      return result ?? 'stale'
+    }
   }
   // The record's note already contains an exchange that was recorded.
   const left = defined({ outcome, candidate, candidateAfter, tookMs: record === undefined ? tookMs : undefined })
   const completion: Completion = { ...laneOf(own), delayMs, elapsedMs: 0, load, ...left }
   if (own.kind !== 'page') completion.secondary = true // no attempt of the URL at the head is counted
   if (record === undefined) crashPoint('complete.before')
-  const result = await report.send(() => {
-    completion.elapsedMs = elapsedSince(ledger, endedAt)
-    return ledger.complete(completion)
-  })
+  const result = await complete(ledger, completion, endedAt, report)
   if (record === undefined) crashPoint('complete.after')
   if (record === undefined) await endRobotsFetch(ledger, own)
-  return result ?? 'stale'
+  return result
 }
 
 /** Records the result of a robots fetch, without the body when there is no room for it. */

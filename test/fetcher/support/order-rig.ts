@@ -24,6 +24,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
   const settled: Completion[] = []
   const recorded: RobotsRecord[] = []
   const ended: RobotsFetchEnd[] = []
+  const late: Parameters<Tools['ledger']['reportLate']>[0][] = []
   const released: Resolution[] = []
   const started: number[] = []
   const problems: string[] = []
@@ -37,6 +38,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
       settled.push(completion)
       return 'completed'
     },
+    reportLate: (asked) => void late.push(asked),
     confirm: async () => 'granted',
     acquire: async () => ({ kind: 'wait', gate: 'delay', waitMs: 60_000 }),
     next: async () => ({ kind: 'granted', waitMs: 0, turn: { at: '', endedAt: '' } }),
@@ -91,6 +93,7 @@ export function rig(script: Script = {}, over: Partial<Tools> = {}) {
     settled,
     recorded,
     ended,
+    late,
     released,
     started,
     problems,

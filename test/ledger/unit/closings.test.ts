@@ -69,3 +69,26 @@ test('an operation on another origin keeps nobody waiting, and one that failed i
   await closings.writeAgain()
   expect(written).toEqual(['pause a', 'pause a'])
 })
+
+test('an end whose lease is over is written until the partition accepts it', async () => {
+  let isAway = true
+  const written: string[] = []
+  const clock: Clock = { ...systemClock, monotonic: () => 0, sleep: () => new Promise((done) => setImmediate(done)) }
+  const { endedLate } = closingsOf(clock, 60_000, {
+    restore: async (some) => {
+      written.push(some.map(({ lane }) => lane).join())
+      if (isAway) throw new Error('Redis is away')
+    },
+    keptUntil: async () => 0,
+    now: () => 0,
+  })
+  const end = { endedAt: 0, delayMs: 0, load: 'asked-for-less 0 9000 ' }
+  endedLate({ ...end, lane: 'a' })
+  endedLate({ ...end, lane: 'b' })
+  await expect.poll(() => written).toContain('a,b')
+  isAway = false
+  await expect.poll(() => written.length).toBeGreaterThan(2)
+  const before = written.length
+  endedLate({ ...end, lane: 'c' })
+  await expect.poll(() => written.slice(before).at(-1)).toMatch(/c$/)
+})

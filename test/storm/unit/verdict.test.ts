@@ -356,3 +356,29 @@ test('a robots fetch repeated after the death of its fetcher, or after many shor
   expect(judge({ requests: again, stalls: stutter.slice(0, 3) }).violations, 'not long enough').toHaveLength(1)
   expect(judge({ requests: again, stalls: stutter })).toMatchObject({ violations: [], extra: { freeze: 1 } })
 })
+
+test('a request while a site had asked for silence is excused where nobody heard of that, or lived to tell it once its lease was over', () => {
+  const answer = (start: number, end: number, more: Partial<RequestLine> = {}) =>
+    visit(start, end, '/tired', { status: 429, retryAfter: '9', ...more })
+  const next = (start: number) => visit(start, start + 10, '/next')
+  const offences = (requests: RequestLine[], faults: Faults = {}, stalls: Scene['stalls'] = []) =>
+    judge({ requests, faults, stalls }).violations.map(({ offence }) => offence)
+  const soon = [answer(1_000, 1_010), next(2_000)]
+  const later = [answer(1_000, 1_010), next(3_400)]
+  expect(offences(soon)).toEqual(['in-back-off'])
+  expect(offences(soon, { kills: [kill(1_012)] }), 'its lease is not over').toEqual(['in-back-off'])
+  expect(offences(later), 'whoever heard it is alive').toEqual(['in-back-off'])
+  expect(judge({ requests: later, faults: { kills: [kill(1_012)] } })).toMatchObject({
+    violations: [],
+    extra: { kill: 1 },
+  })
+  expect(offences([...later, answer(3_600, 3_610), next(4_100)], { kills: [kill(1_012)] })).toEqual(['in-back-off'])
+  expect(offences([answer(1_000, 1_010, { cut: true }), next(2_000)]), 'its client has hung up').toEqual([])
+  const proxied = [{ ...answer(1_000, 1_310), path: '/proxied/1' }, next(2_000)]
+  expect(offences(proxied)).toEqual(['in-back-off'])
+  expect(offences(proxied, {}, [{ at: T + 1_000, until: T + 1_300 }]), 'its client may have hung up').toEqual([])
+  const forgotten = [answer(4_100, 4_110), next(8_700)]
+  expect(offences(forgotten, { outages: [tail] }), 'whoever told of it does so again').toEqual(['in-back-off'])
+  expect(offences(forgotten, { outages: [tail], kills: [kill(7_000)] })).toEqual([])
+  expect(offences(forgotten, { outages: [tail] }, [{ at: T + 6_000, until: T + 7_500 }])).toEqual([])
+})

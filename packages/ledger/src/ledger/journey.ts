@@ -31,6 +31,7 @@ import type {
   StoreResult,
 } from '../types.ts'
 import { loadText } from '../verbs/complete.ts'
+import type { Closing } from '../verbs/restore.ts'
 import { DONE_MARK_MS } from '../verbs/store.ts'
 import type { Partitions } from './partitions.ts'
 
@@ -59,15 +60,16 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
     if (outcome !== undefined) notes?.outcome(outcome, origin, exchange)
     else if (load.kind === 'normal' && exchange !== undefined) notes?.request(origin, exchange)
   }
-  /** Keeps the end of an exchange, to write it again if Redis loses it. */
-  const keepClosed = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): void => {
-    const { closings, scripts } = ofOrigin(origin)
+  const closingOf = ({ agent, origin, fence, delayMs, elapsedMs, load }: Ended): Closing => {
+    const { scripts } = ofOrigin(origin)
     // A permit holder's report of elapsed time is believed at most back to the grant of the lease: a fence is an instant, in µs, or a later
     // one.
     const now = scripts.now()
     const endedAt = Math.min(now, Math.max(now - elapsedMs, fence / 1_000))
-    closings.ended({ lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) })
+    return { lane: laneName(agent, origin), endedAt, delayMs, load: loadText(load, () => 0) }
   }
+  /** Keeps the end of an exchange, to write it again if Redis loses it. */
+  const keepClosed = (ended: Ended): void => ofOrigin(ended.origin).closings.ended(closingOf(ended))
   return {
     async store(partition: number, items: StoreItem[], mark?: StoreMark): Promise<StoreResult> {
       const { keys: own, verbs } = of(partition)
@@ -135,6 +137,11 @@ export function journeyCalls(partitions: Partitions, book: CrawlBook, notes: Not
       }, ignored)
       return ended
     },
+    /**
+     * An answer has asked for silence, and the lease of its exchange was over before the ledger knew: the origin is closed all the same, as
+     * soon as the ledger answers.
+     */
+    reportLate: (ended: Ended): void => ofOrigin(ended.origin).closings.endedLate(closingOf(ended)),
     resolve(partition: number, resolutions: Resolution[]): Promise<CompleteResult[]> {
       const ended = of(partition).verbs.resolve(resolutions)
       ended.then((results) => {

@@ -4,6 +4,7 @@
  * longer ones are written again from here before it ends.
  */
 import type { Clock } from '@decorum/protocol'
+import { RETRY_AFTER } from '../layout.ts'
 import { MAX_ITEMS } from '../verbs/batch.ts'
 import type { Closing } from '../verbs/restore.ts'
 
@@ -25,6 +26,8 @@ export type Restoring = {
 
 export type Closings = {
   ended(closing: Closing): void
+  /** The same for an end whose lease is over: it is written until the partition accepts it, or no site's wait lasts any longer. */
+  endedLate(closing: Closing): void
   /** Writes an operation. Until that has ended, earlier ones of its origin are not written again: they would come after it. */
   operate(operation: Operation): Promise<void>
   /** Writes everything again, until the partition accepts it or the hold has ended. */
@@ -37,6 +40,7 @@ const UNSURE_MS = 1_000
 
 export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, now }: Restoring): Closings {
   const lanes = new Map<string, Kept<Closing>>() // the oldest first
+  const late: Closing[] = []
   let operations: Kept<Operated>[] = []
   const underWay: string[] = [] // origins
   const isRecent = ({ since }: Kept<unknown>): boolean => clock.monotonic() - since < holdMs
@@ -63,11 +67,28 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
     }
     return isAll
   }
+  const ended = (closing: Closing): void => {
+    forget()
+    lanes.delete(closing.lane)
+    lanes.set(closing.lane, { what: closing, since: clock.monotonic() })
+  }
+  const writeLate = async (): Promise<void> => {
+    const until = clock.monotonic() + RETRY_AFTER.longestMs
+    while (late.length > 0 && clock.monotonic() < until) {
+      const some = late.slice(0, MAX_ITEMS)
+      const isWritten = await restore(some).then(
+        () => true,
+        () => false,
+      )
+      if (isWritten) late.splice(0, some.length)
+      else await clock.sleep(AGAIN_MS, { ref: false })
+    }
+  }
   return {
-    ended(closing) {
-      forget()
-      lanes.delete(closing.lane)
-      lanes.set(closing.lane, { what: closing, since: clock.monotonic() })
+    ended,
+    endedLate(closing) {
+      if (!(Number(lanes.get(closing.lane)?.what.endedAt) > closing.endedAt)) ended(closing)
+      if (late.push(closing) === 1) void writeLate()
     },
     async operate(operation) {
       underWay.push(operation.origin)

@@ -123,6 +123,7 @@ function noFleet(leaseMs: number): FetchTools['ledger'] {
       dueAt.set(nameOf(lane), clock.monotonic() + delayMs - elapsedMs)
       return 'completed'
     },
+    reportLate: () => undefined,
     confirm: async () => 'granted',
     resolve: async (_, resolutions) => resolutions.map(() => 'completed'),
     record: completed,
