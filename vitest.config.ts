@@ -70,7 +70,7 @@ export default defineConfig({
           globalSetup: 'test/support/global-setup.ts',
           ...limits,
           isolate: false,
-          maxWorkers: 6,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,6 +1,7 @@
 """A crawl frontier of Decorum: URLs go in and outcomes come out, over the console's HTTP API. Standard library only."""
 import base64
 import json
+import logging
 import time
 import urllib.error
 import urllib.parse
@@ -15,7 +16,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
-
+_LOG = logging.getLogger("decorum_frontier")
 
 _NEEDS_LOGIN = (
     "needs a login, or another one: it is 'decorum:' and the password (LOGIN in the examples), "
@@ -51,10 +52,11 @@ class Frontier:
             self.call("POST", "/v1/outcomes/ack", json.dumps({**self.who, "ids": ids}).encode())
 
     def call(self, method, path, body=None, content_type="application/json"):
-        """Asks the console until it answers, so a request whose answer was lost is made twice."""
+        """Asks the console until it answers, so a request whose answer was lost is made twice. A wait is logged once, as a warning."""
         headers = {"accept": "application/json", "content-type": content_type}
         if self.login:
             headers["authorization"] = self.login
+        waits = False
         while True:
             request = urllib.request.Request(self.console + path, data=body, headers=headers, method=method)
             try:
@@ -65,6 +67,10 @@ class Frontier:
                     raise Wrong(f"{self.console} {_NEEDS_LOGIN}") from None
                 if error.code not in (429, 503):
                     raise Wrong(f"{method} {path}: {error.code} {error.read().decode()}") from None
-            except (OSError, json.JSONDecodeError):
-                pass  # the console is being started again, or the answer was cut off
+                failure = error
+            except (OSError, json.JSONDecodeError) as error:
+                failure = error  # the console is being started again, or the answer was cut off
+            if not waits:
+                _LOG.warning("%s: %s; asking again every second until it answers", self.console, getattr(failure, "reason", failure))
+            waits = True
             time.sleep(1)

@@ -107,8 +107,9 @@ test('the owner of a site reads a report', async () => {
   const line = '192.0.2.1 - - [27/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 5 "-" "examplebot/1.0"'
   await writeFile(join(cwd, 'access.log'), `${line}\n${line}\n`)
   await writeFile(join(cwd, 'robots.txt'), 'User-agent: *\nDisallow: /no\n')
-  const { code, stdout } = await shell('start-owner')
+  const { code, stdout, stderr } = await shell('start-owner')
   expect([1, 4]).toContain(code)
+  expect(stderr).toContain('the report as a page: report.html')
   expect(stdout).toContain('examplebot')
   expect(existsSync(join(cwd, 'report.html'))).toBe(true)
 })
@@ -143,7 +144,29 @@ describe('beside a fleet that runs', () => {
     expect(nameless.stderr).toMatch(/needs a login, or another one: it is 'decorum:' and the password \(LOGIN/)
     const { stdout, stderr } = await type('python3', ['frontier.py'], { CONSOLE, LOGIN: `decorum:${PASSWORD}` })
     expect(stdout, stderr).toContain(`fetched ${origin}/`)
+    expect(stderr).toBe('')
   })
+
+  test.skipIf(!has('python3'))(
+    'a frontier in Python whose console does not answer says so, once, and goes on when it does',
+    async () => {
+      const busy = createServer((_, response) => {
+        requests++
+        response.writeHead(requests < 3 ? 503 : 200, { 'content-type': 'application/json' })
+        response.end(requests < 3 ? '' : '{"count":1}')
+      })
+      let requests = 0
+      await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+      const url = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`
+      const lines = ['from decorum_frontier import Frontier', `print(Frontier("${url}").enqueue(["${origin}/"]))`]
+      expect(await type('python3', ['-c', lines.join('\n')])).toEqual({
+        code: 0,
+        stdout: '1\n',
+        stderr: `${url}: Service Unavailable; asking again every second until it answers\n`,
+      })
+      busy.close()
+    },
+  )
 
   test('whoever runs it sees how it is', async () => {
     const lines = block('start-fleet').trim().split('\n')

@@ -20,7 +20,7 @@ import type { ProfileName } from '@decorum/robots'
 import { defined } from '@decorum/runtime/defined'
 import { DONE, type ExitCode, messageOf, UsageError } from '../exit.ts'
 import { readPoliciesFile } from '../policies-file.ts'
-import { writeLines } from '../terminal.ts'
+import { warn, writeLines } from '../terminal.ts'
 
 export type AuditOptions = {
   /** robots.txt bodies for logs that hold none: HOST.txt, HOST_PORT.txt, robots.txt for the others */
@@ -105,6 +105,7 @@ export async function auditCommand(
     await writeFile(html, htmlReport(report)).catch((error: Error) => {
       throw new UsageError(`audit: --html: ${error.message}`)
     })
+    warn(`the report as a page: ${printable(html)}`)
   }
   if (html === '-') print(htmlReport(report))
   else
