@@ -55,6 +55,7 @@ async function npm(started, cwd, ...task) {
   for (const signal of SIGNALS) process.on(signal, leave)
   const child = spawn(command, [...before, ...task, ...options, ...patience], {
     cwd,
+    env: { ...process.env, DECORUM_SET_UP: 'yes' }, // see scripts/node24/launcher/node.sh
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started(child.pid)

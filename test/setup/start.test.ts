@@ -265,7 +265,7 @@ test('what npm ci links as node_modules/.bin/node installs Node 24 where the fir
   const launcher = join(here.dir, 'scripts/node24/launcher/node.sh')
   mkdirSync(join(here.dir, 'node_modules', '.bin'), { recursive: true })
   symlinkSync(launcher, join(here.dir, 'node_modules', '.bin', 'node'))
-  const print = (version: string): string => {
+  const print = (version: string, more: NodeJS.ProcessEnv = {}): string => {
     writeFileSync(join(own, 'node'), `#!/bin/sh\nexec ${process.execPath} "$@"`, { mode: 0o755 })
     return execFileSync(
       join(here.dir, 'node_modules/.bin/node'),
@@ -273,6 +273,7 @@ test('what npm ci links as node_modules/.bin/node installs Node 24 where the fir
       {
         env: {
           ...pretend(version),
+          ...more,
           PATH: [join(here.dir, 'node_modules/.bin'), own, here.bin, '/usr/bin', '/bin'].join(':'),
         },
         encoding: 'utf8',
@@ -280,6 +281,9 @@ test('what npm ci links as node_modules/.bin/node installs Node 24 where the fir
     )
   }
   expect(print('24.1.0')).toBe(`2 ${process.version}\n`)
+  expect(existsSync(join(here.dir, PACKAGED))).toBe(false)
+  const bySetUp = { DECORUM_SET_UP: 'yes' }
+  expect(print('20.9.0', bySetUp), 'the set-up that it would wait for waits for it').toBe(`2 ${process.version}\n`)
   expect(existsSync(join(here.dir, PACKAGED))).toBe(false)
   expect(print('20.9.0')).toBe(`2 ${process.version}\n`)
   expect(existsSync(join(here.dir, PACKAGED, 'node'))).toBe(true)
