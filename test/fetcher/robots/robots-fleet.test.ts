@@ -187,6 +187,17 @@ test('the request that brought a delay owes it to all ports of the host', async 
   expect((others[0]?.start ?? 0) - brought.end).toBeGreaterThanOrEqual(DELAY_MS)
 })
 
+test('the delay in a robots.txt that was read by a redirect is owed where it was read', async () => {
+  const there = await site(unchanged)
+  const leading = await site(movedTo(`${there.origin}/robots.txt`))
+  await enqueue({ id: 'leading', url: `${leading.origin}/1` })
+  await expect.poll(() => there.heard[0]?.end ?? Infinity).toBeLessThan(Infinity)
+  await enqueue({ id: 'there', url: `${there.origin}/1` })
+  await ends('there', 'fetched')
+  expect(there.robots()).toHaveLength(2)
+  expect(shortest(there.heard)).toBeGreaterThanOrEqual(DELAY_MS)
+})
+
 test('a body that cannot be read while robots.txt is asked for again: the known delay is kept, and nothing is asked in a row', async () => {
   let busy = false // puts the rules out of force
   const there = await site((asked) => {

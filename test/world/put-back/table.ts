@@ -261,7 +261,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/leases/wait.ts`,
     text: "if (answer === undefined) return { kind: 'refused', why: 'ledger-unavailable' }",
     put: "if (answer === undefined) return { kind: 'granted', own: { ...lane, ...awaited, kind: what }, host: undefined, since, leaseMs: 45_000 }",
-    options: { ...QUEUES, kinds: ['restart', 'lost second'], faultEveryMs: 8_000 },
+    options: { ...QUEUES, kinds: ['unheard', 'lost reply', 'partition', 'hang'], faultEveryMs: 2_000 },
   },
   {
     name: 'an order is carried out whatever has become of its lane',
@@ -388,14 +388,7 @@ const inCode: InCode[] = [
     file: `${SENDING}/report.ts`,
     text: 'return !isOver()',
     put: 'return isOver() && false',
-    options: {
-      kinds: ['lost reply', 'slow link'],
-      faultEveryMs: 300,
-      permits: 0,
-      proxies: 0,
-      sites: 24,
-      busySeconds: 40,
-    },
+    options: { kinds: ['unheard'], faultEveryMs: 1_000, permits: 0, proxies: 0, sites: 24, busySeconds: 40 },
   },
   {
     name: 'a hop in a lane that is held does not wait for its delay',

@@ -4,8 +4,11 @@
  */
 import type { Agent } from '@decorum/config'
 import type { SiteLoad } from '@decorum/ledger'
+import { delayByRules } from '@decorum/politeness'
 import { isRedirect, linesOf, namesRobotsTxt, type Target, targetOf } from '@decorum/protocol'
 import {
+  parseRobots,
+  policies,
   type RetryAfter,
   type RobotsEvent,
   type RobotsState,
@@ -72,6 +75,7 @@ export async function requestRobots(
   const seen = new Set<string>()
   let tookMs: number | undefined
   let load: SiteLoad = NORMAL_LOAD
+  let lastRead: RobotsReading | undefined
   // The wait that a redirect requested the last time is over, whoever fetches now: it is followed at once, or it would never be followed.
   const hasWaited = state.notBefore !== undefined && state.notBefore <= tools.now()
   let at = { origin, path }
@@ -145,8 +149,15 @@ export async function requestRobots(
     if (lane.isShared && result.kind !== 'not-sent') tookMs = Math.max(tookMs ?? 0, result.timing.totalMs)
     const hopLoad = loadAfter(result)
     if (lane.isShared) keepLoad(hopLoad)
-    await lane.complete(result, hopLoad)
+    if (result.kind === 'answered' && leadsTo(result, at).kind === 'none')
+      lastRead = await readRobots(result, { isFirst: false, isConditional: isConditional(state) }, tools)
+    // The rules bind the first origin. But it is the robots.txt of this one, too, which may ask for a longer delay than is known of it.
+    await lane.complete(result, hopLoad, isRobots ? delayIn(lastRead?.bytes) : 0)
     return result
+  }
+  const delayIn = (body: Uint8Array | undefined): number => {
+    const rules = body && parseRobots(body, { policy: policies[agent.profile] })
+    return delayByRules(agent, rules).delayMs
   }
 
   for (;;) {
@@ -177,7 +188,7 @@ export async function requestRobots(
     const target = leadsTo(result, at)
     if (target.kind === 'none') {
       const chain = { isFirst, isConditional: isConditional(state) }
-      const { bytes, ...reading } = await readRobots(result, chain, tools)
+      const { bytes, ...reading } = lastRead ?? (await readRobots(result, chain, tools))
       return { ...ended(result.endedAt), ...reading, ...defined({ rules: bytes }) }
     }
     if (target.kind === 'unusable') {

@@ -157,13 +157,18 @@ function hopLane(
     /** called in the tick in which the bytes leave */
     lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
-    /** @param load  the load of the site by its answer */
+    /**
+     * @param load   the load of the site by its answer
+     * @param requestedMs  the delay that the answer asks for
+     */
     async complete(
       { kind, endedAt, timing }: Pick<Exchange, 'kind' | 'endedAt' | 'timing'>,
       load = NORMAL_LOAD,
+      requestedMs = 0,
     ): Promise<void> {
       const adaptiveMs = delayAfter(agent, 0, kind === 'not-sent' ? undefined : timing.totalMs)
-      await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs), { endedAt, load }, report)
+      if (isShared) lease.owedByHopsMs = Math.max(lease.owedByHopsMs, requestedMs)
+      await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs, requestedMs), { endedAt, load }, report)
       crashPoint('hop.completed')
       await endFetch()
     },
