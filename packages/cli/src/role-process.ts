@@ -123,7 +123,7 @@ export class RoleProcess {
     const lastWords: string[] = []
     let startedAt = Number.POSITIVE_INFINITY
     const { promise: ready, resolve: isReady } = Promise.withResolvers<number>()
-    const onText = (text: string): void => {
+    const onText = (text: string) => {
       const now = performance.now()
       const started = startedPort(text)
       if (started === undefined) {
@@ -166,7 +166,7 @@ export class RoleProcess {
 
   /** A crash after the start leads to a restart, later each time, until stop() is called. */
   #watch(child: ChildProcess, since: number): void {
-    const revive = async (code: number | null, signal: NodeJS.Signals | null): Promise<void> => {
+    const revive = async (code: number | null, signal: NodeJS.Signals | null) => {
       if (this.#stopping.signal.aborted) return
       if (Date.now() - since > FORGIVEN_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
       const againInMs = this.#backOffMs

@@ -50,7 +50,7 @@ export async function keepRedis(
   if (hold === undefined) throw new CommandError('the embedded Redis has started, but does not answer')
   let checking: Promise<void> | undefined
   let failures = 0
-  const check = async (): Promise<void> => {
+  const check = async () => {
     if (!(await isUnguarded(task.dir, guardians))) return
     const { first } = await start({ port: address.port, password: address.password })
     if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
