@@ -42,6 +42,7 @@ export type LocalFleet = {
   /** the settings that the fleet has agreed on */
   readonly settings: CliSettings
   readonly ledger: LedgerWithViews
+  /** after its kill(), close() only stops Redis */
   readonly fleet: Fleet
   /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
   drain(): Promise<boolean>
@@ -49,8 +50,6 @@ export type LocalFleet = {
   finish(): Promise<void>
   /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
   close(): Promise<void>
-  /** Ends the role processes at once; close() then only stops Redis. */
-  kill(): void
 }
 
 /** @throws any error that keeps Redis, the ledger or a role from starting; everything already started is stopped first */
@@ -92,7 +91,6 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
         await opened.close()
         await redis.stop()
       },
-      kill: () => fleet.kill(),
     }
   } catch (error) {
     await ledger?.close()

@@ -1,5 +1,5 @@
 /** Parts of single commands for unit tests. */
-export { AppendFile } from './append-file.ts'
+export { openAppendFile } from './append-file.ts'
 export { type AuditOptions, auditCommand } from './commands/audit.ts'
 export { printOrigin } from './commands/origin.ts'
 export { type ActionOptions, act, readAction } from './commands/origin-action.ts'

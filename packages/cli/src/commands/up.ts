@@ -41,7 +41,7 @@ async function runUntilStopped(
 ): Promise<ExitCode> {
   const { env } = process
   let local: LocalFleet | undefined
-  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.fleet.kill()))
   try {
     await makeDataFolder(dataDir)
     const login = await consoleLogin(env, dataDir)
@@ -61,7 +61,7 @@ async function runUntilStopped(
       onEvent: listener(print),
       print,
     })
-    introduce(print, local, local.settings, { dataDir, pages }, login)
+    introduce(print, local, { dataDir, pages }, login)
     await aborted(interrupt.signal)
     print('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await local.finish()
@@ -101,8 +101,7 @@ export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEn
 
 function introduce(
   print: Print,
-  { redis, fleet }: LocalFleet,
-  settings: CliSettings,
+  { redis, fleet, settings }: LocalFleet,
   { dataDir, pages }: { dataDir: string; pages: string },
   { user, password, file }: ConsoleLogin,
 ): void {

@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
-import { AppendFile } from '../append-file.ts'
+import { type AppendFile, openAppendFile } from '../append-file.ts'
 import { agreedSettings } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
@@ -47,11 +47,11 @@ export async function crawlCommand(
   const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
   let local: LocalFleet | undefined
   let outcomes: AppendFile | undefined
-  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.fleet.kill()))
   try {
     local = await start(fleet, folder, pages, settings, display)
     await folder.start(local.redis.dir)
-    outcomes = await AppendFile.open(folder.outcomes)
+    outcomes = await openAppendFile(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
       display.print('list-cut-off', LIST_CUT_OFF)
