@@ -27,6 +27,10 @@ export async function agreedEnv(env: Env): Promise<Env> {
 /** The settings of this process in that environment. @throws SettingsError */
 export const agreedSettings = async (): Promise<CliSettings> => readCliSettings(await agreedEnv(process.env))
 
+/** The same for a command that starts a fleet: only the fleet of a given REDIS_URL decides. */
+export const settingsToStart = async (): Promise<CliSettings> =>
+  process.env.REDIS_URL?.trim() ? agreedSettings() : readCliSettings(process.env)
+
 /** A whole list may be of one site: these URLs take about 1 GB of Redis. */
 const DEFAULTS = { LANE_LIMIT: '10000000' }
 

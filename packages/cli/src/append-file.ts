@@ -8,64 +8,51 @@ import { CommandError, messageOf } from './exit.ts'
 
 const WINDOW = 65_536
 
-export class AppendFile {
-  readonly #file: FileHandle
-  readonly #path: string
+export type AppendFile = Awaited<ReturnType<typeof openAppendFile>>
+
+/**
+ * Opens or creates the file. An incomplete line left by a crash is removed; the rest is on the disk afterwards.
+ * @throws CommandError that names the file
+ */
+export async function openAppendFile(path: string, { empty = false }: { empty?: boolean } = {}) {
+  const cannotBeWritten = (error: unknown) => new CommandError(`${path} cannot be written: ${messageOf(error)}`)
+  const file = await open(path, 'a+').catch((error: unknown) => {
+    throw cannotBeWritten(error)
+  })
   /** size of the part that is safely on the disk */
-  #end: number
-  #failure: CommandError | undefined
-
-  private constructor(file: FileHandle, path: string, end: number) {
-    this.#file = file
-    this.#path = path
-    this.#end = end
+  let end = 0
+  let failure: CommandError | undefined
+  try {
+    if (!empty) end = await endOfLastLine(file)
+    await file.truncate(end)
+    await file.datasync()
+  } catch (error) {
+    await file.close()
+    throw cannotBeWritten(error)
   }
-
-  /**
-   * Opens or creates the file. An incomplete line left by a crash is removed; the rest is on the disk afterwards.
-   * @throws CommandError that names the file
-   */
-  static async open(path: string, { empty = false }: { empty?: boolean } = {}): Promise<AppendFile> {
-    let file: FileHandle | undefined
-    try {
-      file = await open(path, 'a+')
-      const end = empty ? 0 : await endOfLastLine(file)
-      await file.truncate(end)
-      await file.datasync()
-      return new AppendFile(file, path, end)
-    } catch (error) {
-      await file?.close()
-      throw cannotBeWritten(path, error)
-    }
-  }
-
-  /**
-   * Appends all of it or nothing; calls must not overlap. After a failure nothing more is accepted.
-   * @throws CommandError with the error of the file system
-   */
-  async append(content: string | Uint8Array): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content
-    if (bytes.length === 0) return
-    try {
-      await this.#file.appendFile(bytes)
-      await this.#file.datasync()
-      this.#end += bytes.length
-    } catch (error) {
-      this.#failure = cannotBeWritten(this.#path, error)
-      // If this fails as well, the next open() removes the incomplete line; duplicate whole lines do no harm.
-      await this.#file.truncate(this.#end).catch(() => undefined)
-      throw this.#failure
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#file.close()
+  return {
+    /**
+     * Appends all of it or nothing; calls must not overlap. After a failure nothing more is accepted.
+     * @throws CommandError with the error of the file system
+     */
+    async append(content: string | Uint8Array): Promise<void> {
+      if (failure !== undefined) throw failure
+      const bytes = typeof content === 'string' ? Buffer.from(content) : content
+      if (bytes.length === 0) return
+      try {
+        await file.appendFile(bytes)
+        await file.datasync()
+        end += bytes.length
+      } catch (error) {
+        failure = cannotBeWritten(error)
+        // If this fails as well, the next opening removes the incomplete line; duplicate whole lines do no harm.
+        await file.truncate(end).catch(() => undefined)
+        throw failure
+      }
+    },
+    close: () => file.close(),
   }
 }
-
-const cannotBeWritten = (path: string, error: unknown): CommandError =>
-  new CommandError(`${path} cannot be written: ${messageOf(error)}`)
 
 /** Position behind the last line end of any kind. */
 async function endOfLastLine(file: FileHandle): Promise<number> {

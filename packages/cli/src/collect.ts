@@ -20,7 +20,7 @@ export async function collect(
   let failure: { error: unknown } | undefined
   let writing: Promise<void> | undefined
 
-  const writeBatch = async (): Promise<void> => {
+  const writeBatch = async () => {
     const some = batch
     batch = []
     if (some.length === 0 || failure !== undefined) return
@@ -34,7 +34,7 @@ export async function collect(
     // If Redis is unavailable, the acknowledgement is sent later, or the outcome is redelivered and recognised.
     await Promise.allSettled(some.map(({ ack }) => ack()))
   }
-  const flush = async (): Promise<void> => {
+  const flush = async () => {
     await writing
     writing = writeBatch()
     await writing

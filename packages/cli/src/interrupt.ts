@@ -12,7 +12,7 @@ export type Interrupt = {
 /** @param onSecond  called at each further signal */
 export function catchInterrupt(onSecond: () => void): Interrupt {
   const first = new AbortController()
-  const onSignal = (name: NodeJS.Signals): void => {
+  const onSignal = (name: NodeJS.Signals) => {
     if (first.signal.aborted) onSecond()
     else first.abort(name)
   }

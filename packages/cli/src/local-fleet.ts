@@ -16,6 +16,7 @@ import {
   privateFolder,
   type RunningRedis,
 } from './local-redis/index.ts'
+import type { Print } from './say.ts'
 import { type CliSettings, readCliSettings } from './settings.ts'
 import { withRedis } from './with-redis.ts'
 
@@ -32,7 +33,8 @@ export type LocalFleetOptions = {
   /** a fleet that has not begun */
   fleet: EarlyFleet
   onEvent: (event: RoleEvent) => void
-  log: (line: string) => void
+  /** receives the messages about Redis */
+  print: Print
 }
 
 export type LocalFleet = {
@@ -40,6 +42,7 @@ export type LocalFleet = {
   /** the settings that the fleet has agreed on */
   readonly settings: CliSettings
   readonly ledger: LedgerWithViews
+  /** after its kill(), close() only stops Redis */
   readonly fleet: Fleet
   /** Stops new requests, completes leases in flight, ends the role processes. May be called twice. @returns whether all drained */
   drain(): Promise<boolean>
@@ -47,13 +50,12 @@ export type LocalFleet = {
   finish(): Promise<void>
   /** drain(), then Redis: an embedded one is stopped with its data on disk, unless another command still uses it. */
   close(): Promise<void>
-  /** Ends the role processes at once; close() then only stops Redis. */
-  kill(): void
 }
 
 /** @throws any error that keeps Redis, the ledger or a role from starting; everything already started is stopped first */
 export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalFleet> {
-  const { dataDir, whenTaken, log } = options
+  const { dataDir, whenTaken, crawl } = options
+  const log = (line: string) => options.print('redis', line)
   const meeting = await meetingOf(options.env, options.settings, whenTaken, log)
   const redis = await ensureRedis({ url: options.settings.redisUrl ?? '', dataDir, log, ...defined({ meeting }) })
   let ledger: LedgerWithViews | undefined
@@ -62,7 +64,6 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     await upgradeAlone(redis.url, log)
     ledger = await openLedgerWithViews({ ...settings, redis: redis.url, onNotice: log })
     for (const warning of ledger.warnings) log(`Redis: ${warning}`)
-    const { crawl } = options
     if (meeting !== undefined && crawl !== undefined) await writeCrawlNote(meeting.place, crawl)
     const env = {
       ...options.env,
@@ -74,7 +75,7 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
     const opened = ledger
     const fleet = await options.fleet.begin(env, options.onEvent)
     let draining: Promise<boolean> | undefined
-    const drain = (): Promise<boolean> => {
+    const drain = () => {
       draining ??= fleet.stop(settings.drainMs)
       return draining
     }
@@ -90,7 +91,6 @@ export async function openLocalFleet(options: LocalFleetOptions): Promise<LocalF
         await opened.close()
         await redis.stop()
       },
-      kill: () => fleet.kill(),
     }
   } catch (error) {
     await ledger?.close()

@@ -209,19 +209,19 @@ export function buildProgram(done: (code: number) => void): Command {
     )
   changingCrawl('set', 'Set the weight, end and limits of a crawl, and defaults of its candidates')
     .option('--weight <n>', 'Turns beside other crawls of the same site, 1 to 100; usually 1', whole(1, 100))
-    .option('--for <length>', `Time until its end: ${LENGTHS}${OR_NONE}`, orNone(lengthOfTime))
-    .option('--stored <n>', `Most URLs stored at once${OR_NONE}`, orNone(whole(1)))
-    .option('--per-day <n>', `Most URLs accepted in a day (UTC)${OR_NONE}`, orNone(whole(1)))
-    .option('--per-host <n>', `Most URLs accepted for a host${OR_NONE}`, orNone(whole(1)))
-    .option('--per-domain <n>', `Most URLs accepted for a registrable domain${OR_NONE}`, orNone(whole(1)))
-    .option('--bytes <n>', `Most bytes of all bodies${OR_NONE}`, orNone(whole(1)))
+    .addOption(removable('--for <length>', `Time until its end: ${LENGTHS}`, lengthOfTime))
+    .addOption(removable('--stored <n>', 'Most URLs stored at once', whole(1)))
+    .addOption(removable('--per-day <n>', 'Most URLs accepted in a day (UTC)', whole(1)))
+    .addOption(removable('--per-host <n>', 'Most URLs accepted for a host', whole(1)))
+    .addOption(removable('--per-domain <n>', 'Most URLs accepted for a registrable domain', whole(1)))
+    .addOption(removable('--bytes <n>', 'Most bytes of all bodies', whole(1)))
     .addOption(new Option('--redirects <what>', 'Handling of redirects').choices(['follow', 'report', 'none']))
     .addOption(new Option('--priority <p>', 'Default priority').choices(['high', 'normal', 'none']))
-    .option('--accept <types>', `Media types to read, separated by commas${OR_NONE}`)
-    .option('--max-bytes <n>', `Most bytes of a body${OR_NONE}`, orNone(whole(1)))
-    .option('--deadline-ms <n>', `Longest request, ms${OR_NONE}`, orNone(whole(100)))
-    .option('--attempts <n>', `Most requests for a URL, up to MAX_ATTEMPTS${OR_NONE}`, orNone(whole(1)))
-    .option('--pool <name>', `Pool whose workers fetch its pages${OR_NONE}`)
+    .addOption(removable('--accept <types>', 'Media types to read, separated by commas', String))
+    .addOption(removable('--max-bytes <n>', 'Most bytes of a body', whole(1)))
+    .addOption(removable('--deadline-ms <n>', 'Longest request, ms', whole(100)))
+    .addOption(removable('--attempts <n>', 'Most requests for a URL, up to MAX_ATTEMPTS', whole(1)))
+    .addOption(removable('--pool <name>', 'Pool whose workers fetch its pages', String))
     .action(run(ofCrawls, 'setCrawl'))
   below(crawls, 'forget', 'Remove a crawl without URLs and readers from the list')
     .argument('<crawl>', 'Name of the crawl', crawlName)
@@ -320,7 +320,6 @@ const TUNNELS = 'Pass HTTPS through tunnels, paced by host and not judged'
 const ORIGIN = 'scheme://host[:port], or any URL of the origin'
 const CONFIG_FILE = 'YAML or JSON; - reads standard input'
 const LENGTHS = '90s, 30m, 1h or 7d'
-const OR_NONE = '; none removes it'
 
 const AGENT = new Option('--agent <name>', 'Name of an agent of DECORUM_AGENTS (default: the first)')
 const CRAWL = new Option('--crawl <name>', 'Name of the crawl').argParser(crawlName).default(DEFAULT_CRAWL)
@@ -354,11 +353,9 @@ function whole(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) =>
   }
 }
 
-/** Parses a setting, or the word that removes it. */
-const orNone =
-  <T>(read: (text: string) => T) =>
-  (text: string): T | 'none' =>
-    text === 'none' ? 'none' : read(text)
+/** An option whose value is a setting, or the word that removes it. */
+const removable = (flags: string, description: string, read: (text: string) => unknown): Option =>
+  new Option(flags, `${description}; none removes it`).argParser((text) => (text === 'none' ? 'none' : read(text)))
 
 function crawlName(text: string): string {
   if (CRAWL_NAME_FORM.test(text)) return text

@@ -50,9 +50,11 @@ export class RoleProcess {
   readonly name: string
   readonly #options: RoleProcessOptions
   #child: ChildProcess | undefined
-  #port = 0
+  /** Port of its HTTP side, 0 before it is ready. */
+  port = 0
   #wantedPort: number
-  #restarts = 0
+  /** How often it has been restarted. */
+  restarts = 0
   #backOffMs = FIRST_BACK_OFF_MS
   readonly #stopping = new AbortController()
 
@@ -67,16 +69,6 @@ export class RoleProcess {
   /** Process id while it runs. */
   get pid(): number | undefined {
     return this.#child?.exitCode === null && this.#child.signalCode === null ? this.#child.pid : undefined
-  }
-
-  /** Port of its HTTP side, 0 before it is ready. */
-  get port(): number {
-    return this.#port
-  }
-
-  /** How often it has been restarted. */
-  get restarts(): number {
-    return this.#restarts
   }
 
   /** @throws CommandError, or UsageError for wrong settings, with its last output when it ends, or stays silent, instead of getting ready */
@@ -116,14 +108,14 @@ export class RoleProcess {
   async #launch(): Promise<ChildProcess> {
     const { role, name, onEvent } = this.#options
     // Other programs know these ports, so a restart keeps them.
-    const keepsPort = this.#port !== 0 && (role === 'console' || role === 'permits' || role === 'proxy')
-    const own = { PORT: String(keepsPort ? this.#port : this.#wantedPort) }
+    const keepsPort = this.port !== 0 && (role === 'console' || role === 'permits' || role === 'proxy')
+    const own = { PORT: String(keepsPort ? this.port : this.#wantedPort) }
     const child = forkWith([role], this.#options.env, own)
     this.#child = child
     const lastWords: string[] = []
     let startedAt = Number.POSITIVE_INFINITY
     const { promise: ready, resolve: isReady } = Promise.withResolvers<number>()
-    const onText = (text: string): void => {
+    const onText = (text: string) => {
       const now = performance.now()
       const started = startedPort(text)
       if (started === undefined) {
@@ -156,17 +148,17 @@ export class RoleProcess {
     })
     for (const loser of [closed, late]) loser.catch(() => undefined)
     try {
-      this.#port = await Promise.race([ready, closed, late])
+      this.port = await Promise.race([ready, closed, late])
     } finally {
       ended.abort()
     }
-    onEvent({ kind: 'ready', name, pid: child.pid ?? 0, port: this.#port })
+    onEvent({ kind: 'ready', name, pid: child.pid ?? 0, port: this.port })
     return child
   }
 
   /** A crash after the start leads to a restart, later each time, until stop() is called. */
   #watch(child: ChildProcess, since: number): void {
-    const revive = async (code: number | null, signal: NodeJS.Signals | null): Promise<void> => {
+    const revive = async (code: number | null, signal: NodeJS.Signals | null) => {
       if (this.#stopping.signal.aborted) return
       if (Date.now() - since > FORGIVEN_AFTER_MS) this.#backOffMs = FIRST_BACK_OFF_MS
       const againInMs = this.#backOffMs
@@ -175,7 +167,7 @@ export class RoleProcess {
       onEvent({ kind: 'died', name, pid: child.pid ?? 0, how: signal ?? `exit code ${code}`, againInMs })
       try {
         await sleep(againInMs, undefined, { signal: this.#stopping.signal })
-        this.#restarts++
+        this.restarts++
         const next = await this.#launch()
         if (this.#stopping.signal.aborted) next.kill('SIGTERM')
         this.#watch(next, Date.now())

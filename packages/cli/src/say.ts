@@ -3,18 +3,18 @@ import { printable } from '@decorum/protocol'
 import type { RoleEvent, RoleLine } from './fleet.ts'
 import { printJson, warn } from './terminal.ts'
 
-export type Printer = {
-  /** an event; `text` is for people, the rest for programs; without a text it is for programs only */
-  printLine(event: string, text: string | undefined, data?: object): void
-}
+/** Prints an event: `text` is for people, the rest for programs; without a text it is for programs only. */
+export type Print = (event: string, text: string | undefined, data?: object) => void
 
-/** @param print  prints a line of JSON; default: on stdout. @param prefix  begins each line for people */
-export function printerOf(json: boolean | undefined, print: (value: object) => void = printJson, prefix = ''): Printer {
-  return {
-    printLine(event, text, data = {}) {
-      if (json) print({ event, ...data, text })
-      else if (text !== undefined) warn(text.replace(/^/gm, prefix))
-    },
+/** @param printLine  prints a line of JSON; default: on stdout. @param prefix  begins each line for people */
+export function printerOf(
+  json: boolean | undefined,
+  printLine: (value: object) => void = printJson,
+  prefix = '',
+): Print {
+  return (event, text, data = {}) => {
+    if (json) printLine({ event, ...data, text })
+    else if (text !== undefined) warn(text.replace(/^/gm, prefix))
   }
 }
 
@@ -27,13 +27,13 @@ const WARN = 40
  * A listener that prints the events of a fleet that matter to a user: crashes, warnings, errors; not the messages of each process about
  * its settings, and not the same message repeatedly.
  */
-export function troubleReporter(printer: Printer): (event: RoleEvent) => void {
+export function troubleReporter(print: Print): (event: RoleEvent) => void {
   const printedAt = new Map<string, number>()
   return (event) => {
     if (event.kind === 'died') {
       const { name, how, againInMs } = event
       const text = `${name} ended (${how}); it is started again in ${againInMs / 1_000} s`
-      printer.printLine('died', text, { name, how, againInMs })
+      print('died', text, { name, how, againInMs })
     } else if (event.kind === 'line' && event.line.level >= WARN && !event.starting) {
       const { name, line } = event
       const key = `${name} ${line.msg}`
@@ -41,7 +41,7 @@ export function troubleReporter(printer: Printer): (event: RoleEvent) => void {
       if (now - (printedAt.get(key) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return
       if (printedAt.size > 1_000) printedAt.clear()
       printedAt.set(key, now)
-      printer.printLine('trouble', `${name}: ${printable(sentence(line))}`, { name, line })
+      print('trouble', `${name}: ${printable(sentence(line))}`, { name, line })
     }
   }
 }

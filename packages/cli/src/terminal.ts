@@ -46,9 +46,9 @@ export const printResult = (json: boolean | undefined, value: unknown, text: str
 
 /** Rows of cells as lines, each column as wide as its longest cell. */
 export function columns(rows: readonly string[][]): string[] {
-  const widthOf = (column: number): number => Math.max(...rows.map((row) => [...(row[column] ?? '')].length))
+  const widthOf = (column: number) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length))
   const widths = rows[0]?.map((_, column) => widthOf(column)) ?? []
-  const line = (row: string[]): string => row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join('  ')
+  const line = (row: string[]) => row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join('  ')
   return rows.map((row) => line(row).trimEnd())
 }
 

@@ -1,5 +1,5 @@
 /** Parts of single commands for unit tests. */
-export { AppendFile } from './append-file.ts'
+export { openAppendFile } from './append-file.ts'
 export { type AuditOptions, auditCommand } from './commands/audit.ts'
 export { printOrigin } from './commands/origin.ts'
 export { type ActionOptions, act, readAction } from './commands/origin-action.ts'
@@ -23,5 +23,5 @@ export { guardSummary } from './guard/summary.ts'
 export { type Line, linesOf, openInput } from './lines.ts'
 export { readPoliciesFile } from './policies-file.ts'
 export { runCommand } from './run-command.ts'
-export { type Printer, printerOf } from './say.ts'
+export { type Print, printerOf } from './say.ts'
 export { withScheme } from './unusable-lines.ts'

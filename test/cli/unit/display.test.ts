@@ -1,7 +1,7 @@
 /** The rows of a crawl on a terminal, and its lines elsewhere. */
 
 import { Writable } from 'node:stream'
-import { displayOn, type Status, type Printer, printerOf } from '@decorum/cli/testing'
+import { displayOn, type Status, type Print, printerOf } from '@decorum/cli/testing'
 import { expect, test } from 'vitest'
 
 const STATUS: Status = {
@@ -40,7 +40,7 @@ test('on a terminal: how far, how it goes, why it waits, and what is said is fol
   const { stream, text } = terminal(40)
   const display = displayOn(stream, false, printerOf(false))
   display.show({ ...STATUS, note: 'polite, not stalled' })
-  display.printer.printLine('trouble', 'a sentence that is longer than forty characters are')
+  display.print('trouble', 'a sentence that is longer than forty characters are')
   display.stop()
   expect(text()).toContain('25%  5/20 done · ETA 15 s')
   expect(text()).toContain('14 waiting · 1 in flight · 2 backing off · 60 pages/min')
@@ -53,8 +53,8 @@ test('on a terminal: how far, how it goes, why it waits, and what is said is fol
 
 test('without a terminal: not a line for every status', () => {
   const said: string[] = []
-  const printer: Printer = { printLine: (event) => void said.push(event) }
-  const display = displayOn(terminal(80).stream, true, printer)
+  const print: Print = (event) => void said.push(event)
+  const display = displayOn(terminal(80).stream, true, print)
   for (let n = 0; n < 100; n++) display.show(STATUS)
   display.stop()
   expect(said).toEqual([]) // the first one is due after five seconds

@@ -17,7 +17,7 @@ import {
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AppendFile, type OutFolderRequest, openOutFolder, outcomeLines, outcomesIn } from '@decorum/cli/testing'
+import { openAppendFile, type OutFolderRequest, openOutFolder, outcomeLines, outcomesIn } from '@decorum/cli/testing'
 import type { Outcome } from '@decorum/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -142,13 +142,13 @@ async function read(path: string): Promise<Outcome[]> {
 test('outcomes are written with their line; a line that a crash has cut is cut off', async () => {
   const { dir } = await place()
   const path = join(dir, 'outcomes.ndjson')
-  const file = await AppendFile.open(path)
+  const file = await openAppendFile(path)
   await file.append(outcomeLines([outcome('1')], () => 7))
   expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } })])
   await file.close()
   await appendFile(path, `{"id":"2","long":"${'x'.repeat(200_000)}`)
 
-  const again = await AppendFile.open(path)
+  const again = await openAppendFile(path)
   await again.append(outcomeLines([outcome('3')], () => undefined))
   await again.close()
   expect(await read(path)).toEqual([outcome('1', { meta: { own: 1, line: 7 } }), outcome('3')])
@@ -157,7 +157,7 @@ test('outcomes are written with their line; a line that a crash has cut is cut o
 test('line ends that JSON may hold as they are end no line: U+2028, U+2029, NEL', async () => {
   const { dir } = await place()
   const path = join(dir, 'outcomes.ndjson')
-  const file = await AppendFile.open(path)
+  const file = await openAppendFile(path)
   const odd = outcome('1', { reason: 'a\u2028b\u2029c\u0085d\re' })
   await file.append(outcomeLines([odd, outcome('2')], () => undefined))
   await file.close()

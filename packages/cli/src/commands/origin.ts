@@ -48,9 +48,8 @@ export async function origin(text: string, options: OriginOptions): Promise<Exit
 export function printOrigin(known: OriginView, agents: Agents, notes: readonly Note[] = []): string {
   const view = printableAll(known)
   const { now, backOff, paused, blocked, override } = view
-  const from = (until: number): string => duration(Math.max(0, until - now))
-  const lasting = (until: number): string =>
-    isForever(until) ? 'until somebody ends it' : `for another ${from(until)}`
+  const from = (until: number) => duration(Math.max(0, until - now))
+  const lasting = (until: number) => (isForever(until) ? 'until somebody ends it' : `for another ${from(until)}`)
   const lines = [view.origin, ...robotsLines(view.state, now)]
   if (blocked !== undefined) lines.push(`  blocked    ${lasting(blocked.until)}: ${blocked.reason}`)
   if (paused !== undefined) lines.push(`  paused     ${lasting(paused.until)}: ${paused.reason}`)

@@ -22,11 +22,11 @@ export async function runRole(role: Role): Promise<ExitCode> {
   const stopRequested = Promise.withResolvers<void>()
   let isStopping = false
   let signals = 0
-  const requestStop = (): void => {
+  const requestStop = () => {
     isStopping = true
     stopRequested.resolve()
   }
-  const onSignal = (): void => {
+  const onSignal = () => {
     if (++signals > 1) process.exit(FAILED)
     requestStop()
   }

@@ -46,7 +46,7 @@ async function follow(view: Viewing, version: number, every: number): Promise<vo
   const interrupt = catchInterrupt(() => process.exit(DONE))
   const ended = new AbortController()
   const signal = AbortSignal.any([interrupt.signal, ended.signal])
-  const onKey = (key: Buffer): void => {
+  const onKey = (key: Buffer) => {
     if (key.some((byte) => ENDING_KEYS.has(byte))) ended.abort()
   }
   const keys = process.stdin.isTTY ? process.stdin : undefined
@@ -81,11 +81,11 @@ function linesOf(
   version: number,
   size: { columns: number; rows: number },
 ): string[] {
-  const cut = (text: string): string => {
+  const cut = (text: string) => {
     const shown = printable(text)
     return shown.length > size.columns ? `${shown.slice(0, size.columns - 1)}…` : shown
   }
-  const dim = (text: string): string => styleText('dim', cut(text))
+  const dim = (text: string) => styleText('dim', cut(text))
   const tableOf = (rows: string[][]): string[] => columns(rows).map((line, n) => (n === 0 ? dim(line) : cut(line)))
   const cellsOf = ({ role, id, slots, about }: Member): string[] => {
     const config = about === undefined ? '' : `${about.config}${about.config === version ? '' : `≠${version}`}`

@@ -1,18 +1,17 @@
 /** `decorum up`: a whole small fleet on this machine, until Ctrl-C. */
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { isLoopback } from '@decorum/config'
 import { aborted } from '@decorum/protocol'
-import { agreedEnv } from '../agreed-settings.ts'
+import { settingsToStart } from '../agreed-settings.ts'
 import { type ConsoleLogin, consoleLogin } from '../console-password.ts'
-import { type EarlyFleet, earlyFleet } from '../early-fleet.ts'
+import { type EarlyFleet, withEarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED } from '../exit.ts'
 import type { PortWish, RoleEvent } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { type LocalFleet, makeDataFolder, openLocalFleet } from '../local-fleet.ts'
-import { dataFolder } from '../local-redis/index.ts'
-import { called, type Printer, printerOf, some, troubleReporter } from '../say.ts'
-import { type CliSettings, readCliSettings, whatIsOpened } from '../settings.ts'
+import { dataFolder, freePort } from '../local-redis/index.ts'
+import { called, type Print, printerOf, some, troubleReporter } from '../say.ts'
+import { type CliSettings, whatIsOpened } from '../settings.ts'
 
 export type UpOptions = { data?: string; port?: number; gateways: number; fetchers: number; json?: boolean }
 
@@ -23,19 +22,27 @@ const PERMITS_PORT = 7_071
 
 export async function up(options: UpOptions): Promise<ExitCode> {
   const { env } = process
-  const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
-  const printer = printerOf(options.json)
+  const settings = await settingsToStart()
   const dataDir = resolve(options.data ?? dataFolder(env))
-  let fleet: EarlyFleet | undefined
+  const shape = {
+    gateways: options.gateways,
+    fetchers: options.fetchers,
+    console: await consolePort(options.port ?? settings.port),
+    ...(mayGivePermits(env) ? { permits: 1, permitsPort: { usual: PERMITS_PORT } } : {}),
+  }
+  return withEarlyFleet(shape, (fleet) => runUntilStopped(fleet, settings, dataDir, printerOf(options.json)))
+}
+
+async function runUntilStopped(
+  fleet: EarlyFleet,
+  settings: CliSettings,
+  dataDir: string,
+  print: Print,
+): Promise<ExitCode> {
+  const { env } = process
   let local: LocalFleet | undefined
-  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.fleet.kill()))
   try {
-    fleet = earlyFleet({
-      gateways: options.gateways,
-      fetchers: options.fetchers,
-      console: await consolePort(options.port ?? settings.port),
-      ...(mayGivePermits(env) ? { permits: 1, permitsPort: { usual: PERMITS_PORT } } : {}),
-    })
     await makeDataFolder(dataDir)
     const login = await consoleLogin(env, dataDir)
     const pages = pagesIn(dataDir, env, settings)
@@ -51,19 +58,18 @@ export async function up(options: UpOptions): Promise<ExitCode> {
       whenTaken: 'refuse',
       crawl: { run: 'default', out: dataDir, pages },
       fleet,
-      onEvent: listener(printer),
-      log: (line) => printer.printLine('redis', line),
+      onEvent: listener(print),
+      print,
     })
-    introduce(printer, local, local.settings, { dataDir, pages }, login)
+    introduce(print, local, { dataDir, pages }, login)
     await aborted(interrupt.signal)
-    printer.printLine('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
+    print('stopping', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await local.finish()
     await local.close()
     const stored = local.redis.kind === 'embedded' ? `; what waits is stored in ${dataDir}` : ''
-    printer.printLine('stopped', `stopped${stored}`, { dataDir })
+    print('stopped', `stopped${stored}`, { dataDir })
     return DONE
   } finally {
-    fleet?.cancel()
     interrupt.release()
   }
 }
@@ -80,11 +86,11 @@ function pagesIn(dataDir: string, { PAGE_SINK }: NodeJS.ProcessEnv, { archiveDir
 const pagesKept = (folder: string, { pageSink, store }: CliSettings): string =>
   pageSink === 's3' ? `go to ${store} by way of ${folder}` : `kept in ${folder} (ARCHIVE_MAX_BYTES)`
 
-function listener(printer: Printer): (event: RoleEvent) => void {
-  const reportTrouble = troubleReporter(printer)
+function listener(print: Print): (event: RoleEvent) => void {
+  const reportTrouble = troubleReporter(print)
   return (event) => {
     const { kind, ...data } = event
-    if (kind === 'ready') printer.printLine(kind, undefined, data)
+    if (kind === 'ready') print(kind, undefined, data)
     else reportTrouble(event)
   }
 }
@@ -94,9 +100,8 @@ export const mayGivePermits = ({ HOST, DECORUM_PERMIT_TOKENS }: NodeJS.ProcessEn
   !HOST || isLoopback(HOST) || Boolean(DECORUM_PERMIT_TOKENS)
 
 function introduce(
-  printer: Printer,
-  { redis, fleet }: LocalFleet,
-  settings: CliSettings,
+  print: Print,
+  { redis, fleet, settings }: LocalFleet,
   { dataDir, pages }: { dataDir: string; pages: string },
   { user, password, file }: ConsoleLogin,
 ): void {
@@ -106,7 +111,7 @@ function introduce(
   const consoleUrl = `http://127.0.0.1:${board?.port ?? 0}/`
   const decorum = called(process.env)
   const embedded = redis.kind === 'embedded'
-  const count = (role: 'gateway' | 'fetcher'): string => some(fleet.of(role).length, role)
+  const count = (role: 'gateway' | 'fetcher') => some(fleet.of(role).length, role)
   // A terminal may show the password; a log file that stderr is written to may not.
   const secret = process.stderr.isTTY ? password : `in ${file}`
   const lines = [
@@ -129,7 +134,7 @@ function introduce(
     redisDir: redis.dir,
     dataDir,
   }
-  printer.printLine('up', lines.join('\n'), facts)
+  print('up', lines.join('\n'), facts)
 }
 
 /**
@@ -138,14 +143,6 @@ function introduce(
  */
 async function consolePort(requested: number | undefined): Promise<PortWish> {
   if (requested === undefined) return { usual: USUAL_PORT }
-  if (requested === 0 || (await isFree(requested))) return requested
+  if (requested === 0 || (await freePort(requested)) === requested) return requested
   throw new CommandError(`port ${requested} is in use: give --port another number, or 0 for any free one`)
-}
-
-function isFree(port: number): Promise<boolean> {
-  const server = createServer()
-  return new Promise((answer) => {
-    server.once('error', () => answer(false))
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => answer(true)))
-  })
 }

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { printable } from '@decorum/protocol'
-import { DONE, FAILED, STOPPED, UsageError } from '../exit.ts'
+import { DONE, type ExitCode, FAILED, STOPPED, UsageError } from '../exit.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { printJson, printStyled, warn } from '../terminal.ts'
@@ -20,10 +20,7 @@ export type ConformOptions = {
  * @returns 0 when the worker passed all situations, 1 when it did not, 3 after Ctrl-C
  * @throws  UsageError · CommandError and the errors of Redis and fleet
  */
-export async function conform(
-  command: string[],
-  { only, json }: ConformOptions,
-): Promise<typeof DONE | typeof FAILED | typeof STOPPED> {
+export async function conform(command: string[], { only, json }: ConformOptions): Promise<ExitCode> {
   if (command.length === 0) throw new UsageError('conform: the command of a worker is needed after --')
   const unknown = only?.find((name) => SITUATIONS.every((one) => one.name !== name))
   if (unknown !== undefined)
@@ -49,7 +46,7 @@ export async function conform(
 /** A temporary folder, removed at the end, even if process.exit() ends this process early. */
 async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = await temporaryFolder('conform')
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)
   try {
     return await work(folder)
@@ -59,7 +56,7 @@ async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-function conclude(verdicts: Verdict[], json: boolean): typeof DONE | typeof FAILED {
+function conclude(verdicts: Verdict[], json: boolean): ExitCode {
   const failed = verdicts.filter(({ complaints }) => complaints.length > 0).length
   if (json) printJson({ conforms: failed === 0, situations: verdicts }, 2)
   else {

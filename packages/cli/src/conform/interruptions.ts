@@ -1,5 +1,7 @@
 /** Situations that interrupt the worker while it has an order: its site is stopped, or the worker is frozen, left waiting or ended. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+import { now } from '../synthetic-web/index.ts'
 import { CONFORM } from './settings.ts'
 import { at, isKind, type Situation, SLACK_MS } from './situation.ts'
 
@@ -11,11 +13,11 @@ export const INTERRUPTIONS: Situation[] = [
     sites: { site: { announce: true, pages: [{ dribbleMs: 3 * CONFORM.LEASE_MS }, {}] } },
     urls: at('/stopped'),
     most: 2,
-    async act({ pause, began, now }) {
+    async act({ pause, began }) {
       await began('stop-site')
-      const at = now()
+      const stoppedAt = now()
       await pause('stop-site')
-      const openMs = await began('stop-site', 'ended').then((end) => end - at)
+      const openMs = await began('stop-site', 'ended').then((end) => end - stoppedAt)
       await pause('stop-site', 'resume')
       return [
         openMs > CONFORM.LEASE_MS + SLACK_MS && `its request was open for ${Math.round(openMs)} ms after the stop`,
@@ -28,14 +30,14 @@ export const INTERRUPTIONS: Situation[] = [
     sites: { site: { announce: true, pages: [{ delayMs: 2_000 }, {}] } },
     urls: at('/frozen'),
     most: 2,
-    async act({ began, worker, pauseFor }) {
+    async act({ began, worker }) {
       await began('dead-lease-site')
       worker.signal('SIGSTOP')
-      await pauseFor(CONFORM.LEASE_MS + CONFORM.QUARANTINE_MS + 1_000)
+      await sleep(CONFORM.LEASE_MS + CONFORM.QUARANTINE_MS + 1_000)
       worker.signal('SIGCONT')
       return []
     },
-    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+    judge: [isKind('page', 'fetched')],
   },
   {
     name: 'service-away',
@@ -47,7 +49,7 @@ export const INTERRUPTIONS: Situation[] = [
       await killPermits()
       return []
     },
-    judge: (seen) => [isKind(seen, 'page', 'fetched')],
+    judge: [isKind('page', 'fetched')],
   },
   {
     name: 'terminated',

@@ -4,7 +4,7 @@ import type { Outcome } from '@decorum/protocol'
 import { some } from '../say.ts'
 import type { ReceivedHeaders } from './header-site.ts'
 import { AGENT } from './settings.ts'
-import type { Situation } from './situation.ts'
+import type { Fault, Situation } from './situation.ts'
 
 export type Evidence = {
   requests: RequestLine[]
@@ -26,7 +26,7 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
     .toSorted((one, other) => one.start - other.start)
   const received = evidence.received.filter(({ path }) => paths.has(path))
   const outcomes = new Map<string, Outcome>()
-  const complaints: (string | false | undefined)[] = []
+  const complaints: Fault[] = []
   for (const [id] of urls) {
     const reported = evidence.outcomes.get(`${name}.${id}`) ?? []
     if (reported.length !== 1 && name !== 'terminated')
@@ -42,6 +42,6 @@ export function complaintsOf(situation: Situation, evidence: Evidence): string[]
     complaints.push(
       `${some(requests.length, 'request')}, at most ${most} were ordered: ${requests.map(({ path }) => path).join(' ')}`,
     )
-  complaints.push(...(situation.judge?.({ requests, received, outcomes }) ?? []))
+  for (const check of situation.judge ?? []) complaints.push(...check({ requests, received, outcomes }))
   return complaints.filter((one) => typeof one === 'string')
 }

@@ -5,7 +5,7 @@
 import { CUT_BYTES, PLAIN } from './header-site.ts'
 import { INTERRUPTIONS } from './interruptions.ts'
 import { AGENT, CONFORM } from './settings.ts'
-import { at, isEarly, isFetched, isKind, leastOpenMs, of, type Situation, SLACK_MS } from './situation.ts'
+import { at, ifFetched, isFetched, isKind, isLate, leastOpenMs, type Situation, SLACK_MS } from './situation.ts'
 
 export const SITUATIONS: Situation[] = [
   {
@@ -13,7 +13,7 @@ export const SITUATIONS: Situation[] = [
     means: 'fetches it once and says what came',
     sites: { site: {} },
     urls: at('/page'),
-    judge: (seen) => isFetched(seen, 'page', { status: 200, bytes: 1_024, truncated: '', attempts: 1 }),
+    judge: [isFetched('page', { status: 200, bytes: 1_024, truncated: '', attempts: 1 })],
   },
   {
     name: 'headers',
@@ -23,25 +23,26 @@ export const SITUATIONS: Situation[] = [
       head: { url: `${headers}/head`, method: 'HEAD' },
       changed: { url: `${headers}/changed`, ifNoneMatch: '"v1"' },
     }),
-    judge: (seen) => [
-      ...seen.received.flatMap(({ path, headers }) => [
-        headers['user-agent'] !== AGENT.userAgent && `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
-        headers.referer !== undefined && `${path}: a Referer was sent`,
-      ]),
-      seen.received.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') &&
-        'x-trace was not sent',
-      seen.received.every(({ path, method }) => path !== '/head' || method !== 'HEAD') && 'HEAD was asked for as GET',
-      ...isFetched(seen, 'head', { status: 200, bytes: 0 }),
-      ...isFetched(seen, 'changed', { status: 304, unchanged: true }),
+    judge: [
+      ({ received }) => [
+        ...received.flatMap(({ path, headers }) => [
+          headers['user-agent'] !== AGENT.userAgent && `${path}: User-Agent was ${headers['user-agent'] ?? 'missing'}`,
+          headers.referer !== undefined && `${path}: a Referer was sent`,
+        ]),
+        received.every(({ path, headers }) => path !== '/own' || headers['x-trace'] !== 'a1') && 'x-trace was not sent',
+        received.every(({ path, method }) => path !== '/head' || method !== 'HEAD') && 'HEAD was asked for as GET',
+      ],
+      isFetched('head', { status: 200, bytes: 0 }),
+      isFetched('changed', { status: 304, unchanged: true }),
     ],
   },
   {
     name: 'cookies',
     means: 'sends no cookies back',
     urls: ({ headers }) => ({ one: `${headers}/cookie-1`, two: `${headers}/cookie-2` }),
-    judge: (seen) => [
-      seen.received.some(({ headers }) => headers.cookie !== undefined) && 'a cookie was sent',
-      ...isFetched(seen, 'one', { status: 200 }),
+    judge: [
+      ({ received }) => [received.some(({ headers }) => headers.cookie !== undefined) && 'a cookie was sent'],
+      isFetched('one', { status: 200 }),
     ],
   },
   {
@@ -49,14 +50,14 @@ export const SITUATIONS: Situation[] = [
     means: 'says 404, which is an answer like any other',
     sites: { site: { paths: { '/gone': { status: 404 } } } },
     urls: at('/gone'),
-    judge: (seen) => isFetched(seen, 'page', { status: 404, attempts: 1 }),
+    judge: [isFetched('page', { status: 404, attempts: 1 })],
   },
   {
     name: 'empty',
     means: 'completes an answer without a body',
     sites: { site: { paths: { '/none': { status: 204, body: '' } } } },
     urls: at('/none'),
-    judge: (seen) => isFetched(seen, 'page', { status: 204, bytes: 0 }),
+    judge: [isFetched('page', { status: 204, bytes: 0 })],
   },
   {
     name: 'redirect',
@@ -72,7 +73,7 @@ export const SITUATIONS: Situation[] = [
     },
     urls: ({ site }) => ({ a: `${site}/a`, b: `${site}/b` }),
     most: 3,
-    judge: (seen) => [isKind(seen, 'a', 'redirected'), isKind(seen, 'b', 'redirected')],
+    judge: [isKind('a', 'redirected'), isKind('b', 'redirected')],
   },
   {
     name: 'redirect-here',
@@ -80,7 +81,7 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { paths: { '/a': { status: 307, location: '/b' } } } },
     urls: at('/a'),
     most: 2,
-    judge: (seen) => [isKind(seen, 'page', 'redirected')],
+    judge: [isKind('page', 'redirected')],
   },
   {
     name: 'too-many',
@@ -88,7 +89,7 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { pages: [{ status: 429, retryAfter: '2' }, {}] } },
     urls: at('/busy'),
     most: 2,
-    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+    judge: [isFetched('page', { status: 200, attempts: 2 })],
   },
   {
     name: 'unavailable',
@@ -96,18 +97,14 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { pages: [{ status: 503 }, {}] } },
     urls: at('/busy'),
     most: 2,
-    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+    judge: [isFetched('page', { status: 200, attempts: 2 })],
   },
   {
     name: 'slow',
     means: 'waits for a slow answer, and says that it has ended when it has',
     sites: { site: { pages: { delayMs: 1_500 } } },
     urls: ({ site }) => ({ page: `${site}/slow`, next: `${site}/next` }),
-    judge: (seen) => [
-      ...isFetched(seen, 'page', { status: 200, attempts: 1 }),
-      isEarly(seen, 'page', '/slow'),
-      isEarly(seen, 'next', '/next'),
-    ],
+    judge: [isFetched('page', { status: 200, attempts: 1 }), isLate('page', '/slow'), isLate('next', '/next')],
   },
   {
     name: 'long',
@@ -115,7 +112,7 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { pages: [{ dribbleMs: CONFORM.LEASE_MS + 4_000 }, {}] } },
     urls: at('/long'),
     most: 2,
-    judge: (seen) => [isKind(seen, 'page', 'fetched', 'failed')],
+    judge: [isKind('page', 'fetched', 'failed')],
   },
   {
     name: 'deadline',
@@ -123,11 +120,13 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { pages: [{ instead: 'never' }, {}] } },
     urls: ({ site }) => ({ page: { url: `${site}/never`, deadlineMs: 1_500 } }),
     most: 2,
-    judge: (seen) =>
-      seen.requests.map((request) => {
-        const openMs = leastOpenMs(request)
-        return openMs > 1_500 + SLACK_MS && `${request.path}: open for ${Math.round(openMs)} ms`
-      }),
+    judge: [
+      ({ requests }) =>
+        requests.map((request) => {
+          const openMs = leastOpenMs(request)
+          return openMs > 1_500 + SLACK_MS && `${request.path}: open for ${Math.round(openMs)} ms`
+        }),
+    ],
   },
   {
     name: 'reset',
@@ -135,49 +134,46 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { pages: [{ instead: 'reset' }, {}] } },
     urls: at('/reset'),
     most: 2,
-    judge: (seen) => isFetched(seen, 'page', { status: 200, attempts: 2 }),
+    judge: [isFetched('page', { status: 200, attempts: 2 })],
   },
   {
     name: 'big',
     means: 'reads no more than maxBytes and says that it cut the body',
     sites: { site: { pages: { bytes: 4 * CONFORM.PAGE_MAX_BYTES } } },
     urls: at('/big'),
-    judge: (seen) => {
-      const outcome = of(seen, 'page')
-      const isTooMuch = outcome?.kind === 'fetched' && outcome.bytes > CONFORM.PAGE_MAX_BYTES
-      return [...isFetched(seen, 'page', { truncated: 'length', attempts: 1 }), isTooMuch && `bytes: ${outcome.bytes}`]
-    },
+    judge: [
+      isFetched('page', { truncated: 'length', attempts: 1 }),
+      ifFetched('page', ({ bytes }) => [bytes > CONFORM.PAGE_MAX_BYTES && `bytes: ${bytes}`]),
+    ],
   },
   {
     name: 'compressed',
     means: 'sends a body without its content coding',
     urls: ({ headers }) => ({ page: `${headers}/gzip` }),
-    judge: (seen) => {
-      const outcome = of(seen, 'page')
-      const bytes = outcome?.kind === 'fetched' ? (outcome.decodedBytes ?? 0) : 0
-      // A rendered page may be longer than its source.
-      return [
-        ...isFetched(seen, 'page', { truncated: '' }),
-        bytes < PLAIN.length && `${bytes} bytes came of ${PLAIN.length}`,
-      ]
-    },
+    judge: [
+      isFetched('page', { truncated: '' }),
+      ({ outcomes }) => {
+        const outcome = outcomes.get('page')
+        const bytes = outcome?.kind === 'fetched' ? (outcome.decodedBytes ?? 0) : 0
+        return [bytes < PLAIN.length && `${bytes} bytes came of ${PLAIN.length}`] // a rendered page may be longer than its source
+      },
+    ],
   },
   {
     name: 'cut-off',
     means: 'says that an answer broke off',
     urls: ({ headers }) => ({ page: `${headers}/cut` }),
-    judge: (seen) => {
-      const outcome = of(seen, 'page')
-      const isWhole = outcome?.kind === 'fetched' && outcome.truncated === ''
-      return [isKind(seen, 'page', 'fetched', 'failed'), isWhole && `half of ${CUT_BYTES} bytes counts as a whole page`]
-    },
+    judge: [
+      isKind('page', 'fetched', 'failed'),
+      ifFetched('page', ({ truncated }) => [truncated === '' && `half of ${CUT_BYTES} bytes counts as a whole page`]),
+    ],
   },
   {
     name: 'several',
     means: 'keeps the delay between the pages of a site',
     sites: { site: { robots: { body: 'User-agent: *\nCrawl-delay: 0.4\n' } } },
     urls: ({ site }) => Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`p${n}`, `${site}/page-${n}`])),
-    judge: (seen) => [1, 2, 3, 4, 5].flatMap((n) => isFetched(seen, `p${n}`, { status: 200 })),
+    judge: [1, 2, 3, 4, 5].map((n) => isFetched(`p${n}`, { status: 200 })),
   },
   {
     name: 'forbidden',
@@ -185,7 +181,7 @@ export const SITUATIONS: Situation[] = [
     sites: { site: { robots: { body: 'User-agent: *\nDisallow: /no\n' } } },
     urls: ({ site }) => ({ yes: `${site}/yes`, no: `${site}/no` }),
     most: 1,
-    judge: (seen) => [isKind(seen, 'yes', 'fetched'), isKind(seen, 'no', 'disallowed')],
+    judge: [isKind('yes', 'fetched'), isKind('no', 'disallowed')],
   },
   ...INTERRUPTIONS,
 ]

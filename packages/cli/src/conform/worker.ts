@@ -42,15 +42,15 @@ export async function startWorker(command: string[], url: string): Promise<Worke
   child.once('exit', (code, signal) => {
     if (!isStopping) gone.abort(signal ?? `exit code ${code}`)
   })
-  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null
-  const sendSignal = (signal: NodeJS.Signals): void => {
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const sendSignal = (signal: NodeJS.Signals) => {
     if (child.pid === undefined) return // 0 would be this process's group
     try {
       process.kill(-child.pid, signal)
     } catch {} // the group is empty
   }
   // If process.exit() ends this process (a second Ctrl-C, a reader that has closed the pipe), nothing else would end the worker.
-  const kill = (): void => sendSignal('SIGKILL')
+  const kill = () => sendSignal('SIGKILL')
   process.once('exit', kill)
   const worker: Worker = {
     get isRunning() {

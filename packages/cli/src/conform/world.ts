@@ -7,7 +7,7 @@ import { collect } from '../collect.ts'
 import { messageOf } from '../exit.ts'
 import { type Fleet, startFleet } from '../fleet.ts'
 import { ensureRedis } from '../local-redis/index.ts'
-import { now, type Site, spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
+import { type Site, spawnWeb, type WebProcess } from '../synthetic-web/index.ts'
 import { type HeaderSite, openHeaderSite } from './header-site.ts'
 import { ownFailure, patiently, roleTrouble } from './own-failure.ts'
 import { runAll } from './run-all.ts'
@@ -25,9 +25,7 @@ export type World = {
   over: AbortSignal
   /** when a request of a site began, or ended, on the clock of the sites. @throws NotBegunError when the worker makes no such request */
   began(site: string, kind?: 'began' | 'ended'): Promise<number>
-  now(): number
   pause(site: string, action?: 'pause' | 'resume'): Promise<void>
-  pauseFor(ms: number): Promise<unknown>
   killPermits(): Promise<void>
   /** whether the lane of a site has a lease */
   isHeld(site: string): Promise<boolean>
@@ -56,12 +54,12 @@ export async function openWorld(
   const failing = new AbortController()
   const over = AbortSignal.any([interrupted, failing.signal])
   let isClosing = false
-  const fails = (...what: Parameters<typeof ownFailure>): void => {
+  const fails = (...what: Parameters<typeof ownFailure>) => {
     if (!isClosing) failing.abort(ownFailure(...what))
   }
   /** the latest first */
   const ends: (() => unknown)[] = []
-  const close = (): Promise<void> => {
+  const close = () => {
     isClosing = true
     return runAll(ends)
   }
@@ -77,7 +75,7 @@ export async function openWorld(
     void web.exited.then((how) => fails('sites', `their process ended (${how})`))
     let redisUrl: string | undefined
     // Once Redis runs, each line reports its end: even if it is restarted, its latest writes may be lost.
-    const log = (line: string): void => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
+    const log = (line: string) => void (redisUrl !== undefined && fails('Redis', line.replace(/^Redis: /, '')))
     const redis = await opened(ensureRedis({ log }), (it) => it.stop())
     redisUrl = redis.url
     const trouble = roleTrouble((why) => fails('fleet', why))
@@ -97,7 +95,7 @@ export async function openWorld(
     ends.push(() => reading)
     const [permits] = fleet.of('permits')
     const worker = await opened(startWorker(command, `http://127.0.0.1:${permits?.port}`), (it) => it.end())
-    const originOf = (site: string): string => web.origins[site] as string
+    const originOf = (site: string) => web.origins[site] as string
     return {
       web,
       headers,
@@ -111,12 +109,10 @@ export async function openWorld(
         if (first === undefined) throw new NotBegunError(site)
         return first.at
       },
-      now,
       pause(site, action = 'pause') {
         const operation = { origin: originOf(site), by: 'conform', reason: 'the situation', action }
         return patiently(() => ledger.operate(operation, [AGENT.name]), over)
       },
-      pauseFor: (ms) => sleep(ms),
       killPermits: () => killPermits(fleet, trouble.expect),
       isHeld: (site) => patiently(() => isHeld(ledger, originOf(site)), over),
       close,

@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { relative } from 'node:path'
 import { printableAll, REFUSALS, REFUSED_REASONS } from '@decorum/protocol'
-import { AppendFile } from '../append-file.ts'
+import { type AppendFile, openAppendFile } from '../append-file.ts'
 import { agreedSettings } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, DONE, type ExitCode, FAILED, messageOf, STOPPED, UsageError } from '../exit.ts'
@@ -18,18 +18,15 @@ import { agentNamed } from '../typed.ts'
 import { type Display, displayOn } from './display.ts'
 import { type OutFolder, openOutFolder } from './out-folder.ts'
 import { outcomesIn } from './outcome-file.ts'
-import { runCrawl } from './run.ts'
+import { type Limits, runCrawl } from './run.ts'
 import { isAllRefused, NO_PAGES, placeOfPages, printSummary, type SummaryInput, summaryOf } from './summary.ts'
 import { type Counts, Tally } from './tally.ts'
 
-export type CrawlOptions = {
+export type CrawlOptions = Limits & {
   agent?: string
   out: string
   gateways: number
   fetchers: number
-  maxMinutes?: number
-  maxPages?: number
-  expireMinutes?: number
   archive: boolean
   resume?: boolean
   name?: string
@@ -50,20 +47,18 @@ export async function crawlCommand(
   const display = displayOn(process.stderr, options.json === true, printerOf(options.json))
   let local: LocalFleet | undefined
   let outcomes: AppendFile | undefined
-  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.kill()))
+  const interrupt = catchInterrupt(() => (local === undefined ? process.exit(FAILED) : local.fleet.kill()))
   try {
     local = await start(fleet, folder, pages, settings, display)
     await folder.start(local.redis.dir)
-    outcomes = await AppendFile.open(folder.outcomes)
+    outcomes = await openAppendFile(folder.outcomes)
     if (folder.resumed) for await (const outcome of outcomesIn(folder.outcomes)) tally.record(outcome)
     if (folder.resumed && folder.note.file === '-' && folder.note.whole !== true)
-      display.printer.printLine('list-cut-off', LIST_CUT_OFF)
+      display.print('list-cut-off', LIST_CUT_OFF)
     const started = performance.now()
     const before = tally.fetched
     const { agents } = local.settings
     const agent = agents.find(folder.note.agent) ?? agents.default
-    const { maxMinutes, maxPages, expireMinutes } = options
-    const limits = { minutes: maxMinutes, pages: maxPages, expireMinutes }
     const ending = await runCrawl({
       folder,
       input,
@@ -73,7 +68,7 @@ export async function crawlCommand(
       local,
       agent,
       keptIn: keptIn(pages, local),
-      limits,
+      limits: options,
       interrupt: interrupt.signal,
     })
     if (ending === 'finished') {
@@ -133,12 +128,12 @@ async function start(
   folder: OutFolder,
   pages: string,
   settings: CliSettings,
-  { printer }: Display,
+  { print }: Display,
 ): Promise<LocalFleet> {
   const log = createWriteStream(folder.log, { flags: 'a' })
   // The log is only for reading: a failure to write it must not end the crawl.
-  log.on('error', (error) => printer.printLine('log', `${folder.log} cannot be written: ${messageOf(error)}`))
-  const reportTrouble = troubleReporter(printer)
+  log.on('error', (error) => print('log', `${folder.log} cannot be written: ${messageOf(error)}`))
+  const reportTrouble = troubleReporter(print)
   const local = await openLocalFleet({
     settings,
     env: { ...process.env, ARCHIVE_DIR: pages },
@@ -146,15 +141,15 @@ async function start(
     whenTaken: 'join',
     crawl: { run: folder.note.run, out: folder.dir, pages },
     fleet,
-    log: (line) => printer.printLine('redis', line),
+    print,
     onEvent: (event: RoleEvent) => {
       log.write(`${JSON.stringify(event.kind === 'line' ? { name: event.name, ...event.line } : event)}\n`)
       reportTrouble(event)
     },
   })
   if (local.redis.kind === 'joined')
-    printer.printLine('joined', `joins the fleet that is running already, on its Redis in ${local.redis.dir}`)
-  for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
+    print('joined', `joins the fleet that is running already, on its Redis in ${local.redis.dir}`)
+  for (const line of whatIsOpened(local.settings)) print('opened', line)
   return local
 }
 
@@ -163,14 +158,14 @@ async function summarize(
   folder: OutFolder,
   pages: string,
   local: LocalFleet,
-  { printer }: Display,
+  { print }: Display,
   options: CrawlOptions,
 ): Promise<void> {
   const { kind, dir } = local.redis
   // whether other commands use the same embedded Redis
   const isShared = dir !== undefined && (await local.redis.isShared())
   const goesOn = isShared ? '; the running fleet continues it' : ''
-  const place = (path: string): string => relative('', path) || '.'
+  const place = (path: string) => relative('', path) || '.'
   const summary = summaryOf({
     ...run,
     outcomes: place(folder.outcomes),
@@ -180,6 +175,6 @@ async function summarize(
     giveUp: kind === 'embedded' ? undefined : `${called(process.env)} crawls cancel ${folder.note.crawl}`,
   })
   if (isShared && kind === 'embedded' && dir !== undefined)
-    printer.printLine('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
+    print('kept', `another crawl works on the Redis in ${place(dir)}: keep that folder until it has ended`)
   printResult(options.json, { event: 'summary', ...summary }, printSummary(printableAll(summary)))
 }

@@ -1,7 +1,7 @@
 /** Shows a crawl's status: bars on a terminal, occasional lines elsewhere, NDJSON with --json. */
 import { printable } from '@decorum/protocol'
 import cliProgress from 'cli-progress'
-import type { Printer } from '../say.ts'
+import type { Print } from '../say.ts'
 import { shown } from '../terminal.ts'
 import { duration, partsOf, type Status, sentenceOf } from './status.ts'
 
@@ -9,26 +9,26 @@ export type Display = {
   /** shows the newest status; may be called for every one */
   show(status: Status): void
   /** prints messages without disturbing the bars */
-  readonly printer: Printer
+  readonly print: Print
   /** restores the terminal; the last status stays readable */
   stop(): void
 }
 
 const LINE_EVERY_MS = 5_000
 
-export function displayOn(stream: NodeJS.WriteStream, json: boolean, printer: Printer): Display {
-  return !json && stream.isTTY ? bars(stream) : lines(json, printer)
+export function displayOn(stream: NodeJS.WriteStream, json: boolean, print: Print): Display {
+  return !json && stream.isTTY ? bars(stream) : lines(json, print)
 }
 
-function lines(json: boolean, printer: Printer): Display {
+function lines(json: boolean, print: Print): Display {
   let next = performance.now() + LINE_EVERY_MS
   return {
-    printer,
+    print,
     show(status) {
       if (performance.now() < next) return
       next = performance.now() + LINE_EVERY_MS
       const note = status.note === undefined ? '' : `\n${PLACE}${printable(status.note)}`
-      printer.printLine('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
+      print('progress', json ? undefined : `${clock()}  ${sentenceOf(status)}${note}`, status)
     },
     stop: () => undefined,
   }
@@ -63,8 +63,8 @@ function bars(stream: NodeJS.WriteStream): Display {
       how.update(0, { text: printable(rest.join(' · ')) })
       why.update(0, { text: printable(status.note ?? '') })
     },
-    printer: {
-      printLine: (_, text) => void (text !== undefined && multi.log(`${fold(shown(text), stream.columns)}\n`)),
+    print(_, text) {
+      if (text !== undefined) multi.log(`${fold(shown(text), stream.columns)}\n`)
     },
     stop() {
       if (!multi.isActive) return

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import type { Candidate } from '@decorum/client'
 import { defined } from '@decorum/runtime/defined'
-import { AppendFile } from '../append-file.ts'
+import { openAppendFile } from '../append-file.ts'
 import { linesOf, openInput } from '../lines.ts'
 import type { UnusableLines } from '../unusable-lines.ts'
 import type { Leftovers } from './leftovers.ts'
@@ -46,14 +46,14 @@ async function listOf(
 ): Promise<AsyncIterable<Uint8Array>> {
   if (folder.note.file !== '-') return input ?? openInput(folder.list)
   if (input !== undefined) return keptCopy(input, folder)
-  const copy = await AppendFile.open(folder.list)
+  const copy = await openAppendFile(folder.list)
   await copy.close()
   return createReadStream(folder.list)
 }
 
 /** Standard input cannot be read twice: each line is on the disk before it is sent. */
 async function* keptCopy(input: AsyncIterable<Uint8Array>, folder: OutFolder): AsyncGenerator<Uint8Array> {
-  const copy = await AppendFile.open(folder.list, { empty: true })
+  const copy = await openAppendFile(folder.list, { empty: true })
   let last: number | undefined
   try {
     for await (const chunk of input) {

@@ -104,7 +104,7 @@ function folder(dir: string, requested: CrawlNote, before: CrawlNote | 'resumed'
   const state = join(dir, 'state')
   let note = requested
   /** Writes the file completely, or leaves the old one. @throws CommandError with the error of the file system */
-  const write = async (text: CrawlNote): Promise<void> => {
+  const write = async (text: CrawlNote) => {
     const draft = `${path}.${process.pid}`
     try {
       await writeFile(draft, `${JSON.stringify(text, undefined, 2)}\n`, { flush: true })

@@ -25,6 +25,13 @@ import type { Ending } from './summary.ts'
 import type { Tally } from './tally.ts'
 import { viewCrawl } from './view.ts'
 
+export type Limits = {
+  maxMinutes?: number
+  maxPages?: number
+  /** of each URL, counted from its enqueueing */
+  expireMinutes?: number
+}
+
 export type Crawl = {
   folder: OutFolder
   /** the list, open; undefined: the folder names it */
@@ -36,12 +43,7 @@ export type Crawl = {
   agent: Agent
   /** where every fetcher of this crawl keeps pages: a `fetched` outcome without a place in the archive means that the page was lost */
   keptIn: string | undefined
-  limits: {
-    minutes: number | undefined
-    pages: number | undefined
-    /** of each URL, counted from its enqueueing */
-    expireMinutes: number | undefined
-  }
+  limits: Limits
   interrupt: AbortSignal
 }
 
@@ -63,9 +65,9 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   const over = Promise.withResolvers<Ending>()
   const stop = new AbortController()
   let fed = false
-  const check = (): void => {
+  const check = () => {
     if (fed && tally.left === 0) over.resolve('finished')
-    else if (limits.pages !== undefined && tally.fetched - pagesAtStart >= limits.pages) over.resolve('limit')
+    else if (limits.maxPages !== undefined && tally.fetched - pagesAtStart >= limits.maxPages) over.resolve('limit')
   }
   let pagesAtStart = tally.fetched
   const catchingUp = catchUp(crawl, frontier, group, stop.signal)
@@ -81,7 +83,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   })
   for (const work of [collecting, feeding]) work.catch((error: unknown) => over.reject(error))
   const limit =
-    limits.minutes === undefined ? undefined : setTimeout(() => over.resolve('limit'), limits.minutes * 60_000)
+    limits.maxMinutes === undefined ? undefined : setTimeout(() => over.resolve('limit'), limits.maxMinutes * 60_000)
   void aborted(crawl.interrupt).then(() => over.resolve('interrupted'))
   const watching = watch(crawl, () => fed, stop.signal)
   watching.catch((error: unknown) => over.reject(error))
@@ -89,7 +91,7 @@ export async function runCrawl(crawl: Crawl): Promise<Ending> {
   try {
     let ending = await over.promise
     if (ending !== 'finished')
-      display.printer.printLine('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
+      display.print('draining', 'stopping: requests in flight end first; Ctrl-C again ends at once')
     await wind()
     if (fed && tally.left === 0) ending = 'finished'
     if (!fed) await countRest(folder, tally)
@@ -123,7 +125,7 @@ function writer(
   onNew: () => void = () => undefined,
   onLost: (error: Error) => void = () => undefined,
 ): (outcomes: Outcome[]) => Promise<void> {
-  const isLost = (one: Outcome): boolean => keptIn !== undefined && one.kind === 'fetched' && one.archive === undefined
+  const isLost = (one: Outcome) => keptIn !== undefined && one.kind === 'fetched' && one.archive === undefined
   return async (outcomes) => {
     const fresh = tally.newOf(outcomes)
     const kept = fresh.filter((one) => !isLost(one))
@@ -150,7 +152,7 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
     const unusable = new UnusableLines()
     await frontier.enqueue(candidatesOf(folder, input, tally, leftovers, limits.expireMinutes, stop, unusable))
     const hint = unusable.sentence()
-    if (hint !== undefined) display.printer.printLine('unusable-lines', hint)
+    if (hint !== undefined) display.print('unusable-lines', hint)
   } catch (error) {
     if (!stop.aborted) throw error
   }
@@ -164,7 +166,7 @@ async function feed(crawl: Crawl, frontier: Frontier, leftovers: Leftovers, stop
 async function catchUp(crawl: Crawl, frontier: Frontier, group: string, stop: AbortSignal): Promise<Leftovers> {
   const { folder, tally, local } = crawl
   if (!folder.resumed) return NO_LEFTOVERS
-  const read = (): Promise<void> =>
+  const read = () =>
     collect(frontier.outcomes({ group, consumer: CONSUMER, wait: false }), writer(crawl)).catch(unlessAway)
   await read()
   const leftovers = await leftoversOf(folder, tally, local.ledger, stop)

@@ -30,15 +30,16 @@ export class Tally {
   #lastLine = 0
   /** one bit per line number */
   #doneLines = new Uint8Array(1_024)
-  #done = 0
+  done = 0
   /** known lines and targets without an outcome */
-  #left = 0
+  left = 0
   readonly #targets = new Map<string, Target>()
   readonly #byKind = new Map<string, number>()
   readonly #byReason = new Map<string, number>()
   /** number of URLs without an outcome, by site */
-  readonly #pending = new Map<string, number>()
-  #fetched = 0
+  readonly pending = new Map<string, number>()
+  /** number of URLs that a site answered, with any status */
+  fetched = 0
 
   /** @param run  the crawl's id: letters and digits */
   constructor(run: string) {
@@ -74,7 +75,7 @@ export class Tally {
   #add(line: number): void {
     this.#lines++
     this.#lastLine = line
-    if (!this.hasOutcome(line)) this.#left++
+    if (!this.hasOutcome(line)) this.left++
   }
 
   /** Those of the outcomes that would be new: of this crawl, not recorded yet, without duplicates. */
@@ -103,13 +104,13 @@ export class Tally {
     const isOwnLine = id === this.idOf(line)
     if (isOwnLine) this.#mark(line)
     else this.#targets.set(id, { ...target, isDone: true })
-    this.#done++
+    this.done++
     if (isOwnLine ? line <= this.#lastLine : target !== undefined) {
-      this.#left--
+      this.left--
       this.#wait(outcome.url, -1)
     }
     if (outcome.kind === 'redirected') this.#leadsTo(outcome.candidate, outcome.to, id)
-    if (outcome.kind === 'fetched') this.#fetched++
+    if (outcome.kind === 'fetched') this.fetched++
     count(this.#byKind, outcome.kind)
     const reason = reasonOf(outcome)
     if (reason !== undefined) count(this.#byReason, `${outcome.kind}: ${reason}`)
@@ -120,7 +121,7 @@ export class Tally {
     const target = this.#targets.get(id)
     this.#targets.set(id, { isDone: target?.isDone ?? false, url, parent })
     if (target !== undefined) return
-    this.#left++
+    this.left++
     this.#wait(url, 1)
   }
 
@@ -144,31 +145,13 @@ export class Tally {
     return this.#lines + this.#targets.size
   }
 
-  get done(): number {
-    return this.#done
-  }
-
-  get left(): number {
-    return this.#left
-  }
-
-  /** Number of URLs that a site answered, with any status. */
-  get fetched(): number {
-    return this.#fetched
-  }
-
   get counts(): Counts {
     return {
       total: this.total,
-      done: this.#done,
+      done: this.done,
       byKind: Object.fromEntries(this.#byKind),
       byReason: Object.fromEntries(this.#byReason),
     }
-  }
-
-  /** Number of URLs without an outcome, by site. */
-  get pending(): ReadonlyMap<string, number> {
-    return this.#pending
   }
 
   #mark(line: number): void {
@@ -184,9 +167,9 @@ export class Tally {
   #wait(url: string, by: 1 | -1): void {
     const at = readUrl(url)
     if ('refused' in at) return
-    const waiting = (this.#pending.get(at.origin) ?? 0) + by
-    if (waiting <= 0) this.#pending.delete(at.origin)
-    else this.#pending.set(at.origin, waiting)
+    const waiting = (this.pending.get(at.origin) ?? 0) + by
+    if (waiting <= 0) this.pending.delete(at.origin)
+    else this.pending.set(at.origin, waiting)
   }
 }
 

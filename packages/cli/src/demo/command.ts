@@ -8,7 +8,7 @@ import { styleText } from 'node:util'
 import { agentsOf, judgeRecord, type Report, readLogs, textReport } from '@decorum/audit'
 import { loadAgents } from '@decorum/config'
 import { printable, printableAll } from '@decorum/protocol'
-import { CommandError, DONE, FAILED, STOPPED } from '../exit.ts'
+import { CommandError, DONE, type ExitCode, FAILED, STOPPED } from '../exit.ts'
 import { startFleet } from '../fleet.ts'
 import { catchInterrupt } from '../interrupt.ts'
 import { ensureRedis } from '../local-redis/index.ts'
@@ -32,7 +32,7 @@ export type DemoOptions = {
  * @returns 0 when every URL has the outcome to be expected and the sites saw no violation; 1 otherwise; 3 after Ctrl-C
  * @throws  CommandError and the errors of Redis and fleet when something cannot be started
  */
-export async function demoCommand(options: DemoOptions): Promise<typeof DONE | typeof FAILED | typeof STOPPED> {
+export async function demoCommand(options: DemoOptions): Promise<ExitCode> {
   const began = performance.now()
   const screen = screenOn(options.json ? process.stderr : process.stdout)
   const folder = await recordFolder(options.keep)
@@ -159,7 +159,7 @@ type Ending = {
 }
 
 /** Tables, a last sentence, the exit code. */
-function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): typeof DONE | typeof FAILED {
+function conclude({ crawled, report, web, screen, options, seconds, folder }: Ending): ExitCode {
   const { urls, targets, outcomes, byKind, wrong } = crawled.sums
   const sum = urls + targets
   const complaints = printableAll([...wrong, ...crawled.unanswered.map((url) => `${url}: no outcome`)])

@@ -29,16 +29,12 @@ export async function crawlAll(options: CrawlOptions): Promise<CrawlEnd> {
   const state = demoTally(urls)
   const frontier = await openFrontier({ redis: redisUrl })
   const end = new AbortController()
-  const read = async (): Promise<void> => {
-    for await (const { outcome, ack } of frontier.outcomes({ group: 'demo' })) {
-      state.record(outcome)
-      await ack()
-      if (state.complete) end.abort()
-    }
-  }
-  const collecting = read().finally(() => end.abort())
+  const collecting = collect(frontier.outcomes({ group: 'demo' }), async (outcomes) => {
+    for (const outcome of outcomes) state.record(outcome)
+    if (state.complete) end.abort()
+  }).finally(() => end.abort())
   collecting.catch(() => undefined) // heard below
-  const show = (): void => onProgress(state.sums, state.waiting)
+  const show = () => onProgress(state.sums, state.waiting)
   const ticker = setInterval(show, PROGRESS_MS)
   try {
     await frontier.enqueue(

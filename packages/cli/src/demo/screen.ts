@@ -21,7 +21,7 @@ const PIPE_EVERY_MS = 5_000
 export function screenOn(out: NodeJS.WriteStream): Screen {
   let moving = false
   let lastPrinted = performance.now()
-  const settle = (): void => {
+  const settle = () => {
     if (moving) printStyled('\n', out)
     moving = false
   }

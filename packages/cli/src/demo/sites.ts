@@ -43,12 +43,14 @@ const [FIRST, SECOND] = ['demobot', 'demobot-images']
 const PATIENCE_MS = 18_000
 
 const rules = (...lines: string[]): Script => ({ body: `${lines.join('\n')}\n`, type: 'text/plain' })
-const pages = (count: number, prefix = '/page'): [string, OutcomeKind][] =>
-  Array.from({ length: count }, (_, n) => [`${prefix}-${n + 1}`, 'fetched'])
+/** An item for each number from 1. */
+const each = <T>(count: number, item: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => item(n + 1))
+const pages = (count: number, expect: OutcomeKind = 'fetched') =>
+  each(count, (n): [string, OutcomeKind] => [`/page-${n}`, expect])
 
 /** 600 KiB, of which crawlers read the first 500 KiB: a rule before the limit counts, one behind it does not. */
 const hugeRobots = (): Script => {
-  const filler = Array.from({ length: 15_000 }, (_, n) => `# ${'filler '.repeat(5)}${n}`)
+  const filler = each(15_000, (n) => `# ${'filler '.repeat(5)}${n}`)
   return rules('User-agent: *', 'Disallow: /early/', ...filler, 'Disallow: /late/')
 }
 
@@ -87,7 +89,7 @@ export const KINDS: Kind[] = [
     title: 'robots.txt 503 for good',
     count: 3,
     site: () => ({ robots: { status: 503, body: 'User-agent: *\nAllow: /\n' } }),
-    urls: Array.from({ length: 4 }, (_, n) => [`/page-${n}`, 'expired']),
+    urls: pages(4, 'expired'),
     lifeMs: PATIENCE_MS,
   },
   {
@@ -95,7 +97,7 @@ export const KINDS: Kind[] = [
     title: 'robots.txt never answers',
     count: 2,
     site: () => ({ robots: { instead: 'never' } }),
-    urls: Array.from({ length: 3 }, (_, n) => [`/page-${n}`, 'expired']),
+    urls: pages(3, 'expired'),
     lifeMs: PATIENCE_MS,
   },
   {
@@ -132,11 +134,7 @@ export const KINDS: Kind[] = [
     urls: [
       ...pages(5),
       ['/images/1.png', 'disallowed'],
-      ...Array.from({ length: 5 }, (_, n): [string, OutcomeKind, string] => [
-        `/images/${n + 1}.png`,
-        'fetched',
-        SECOND,
-      ]),
+      ...each(5, (n): [string, OutcomeKind, string] => [`/images/${n}.png`, 'fetched', SECOND]),
       ['/page-1', 'disallowed', SECOND],
     ],
   },
@@ -231,34 +229,25 @@ export const BAD_URLS: DemoUrl[] = [
   { url: 'http://127.40.0.1:25/', agent: FIRST, expect: 'failed' },
 ]
 
-const nameOf = (kind: Kind, n: number): string => `${kind.name}-${n}`
+/** Every site, with its kind and its number among those. */
+const SITES = KINDS.flatMap((kind) => each(kind.count, (n) => ({ name: `${kind.name}-${n}`, kind, n })))
 
-export const demoSites = (): Site[] =>
-  KINDS.flatMap((kind) =>
-    Array.from({ length: kind.count }, (_, n) => ({ name: nameOf(kind, n + 1), ...kind.site(n + 1) })),
-  )
+export const demoSites = (): Site[] => SITES.map(({ name, kind, n }) => ({ name, ...kind.site(n) }))
 
 /** Every URL of the demo, mixed as a frontier mixes them: round and round the sites. */
 export function demoUrls(origins: Record<string, string>): DemoUrl[] {
-  const bySite = KINDS.flatMap((kind) =>
-    Array.from({ length: kind.count }, (_, n) =>
-      kind.urls.map(([path, expect, agent = FIRST]) => {
-        const url = `${origins[nameOf(kind, n + 1)]}${path}`
-        return { url, agent, expect, ...defined({ lifeMs: kind.lifeMs }) }
-      }),
-    ),
+  const bySite = SITES.map(({ name, kind: { urls, lifeMs } }) =>
+    urls.map(([path, expect, agent = FIRST]) => ({
+      ...{ url: `${origins[name]}${path}`, agent, expect },
+      ...defined({ lifeMs }),
+    })),
   )
   const longest = Math.max(...bySite.map((urls) => urls.length))
-  const rounds = Array.from({ length: longest }, (_, n) => bySite.flatMap((urls) => urls.slice(n, n + 1)))
-  return [...rounds.flat(), ...BAD_URLS]
+  return [...each(longest, (n) => bySite.flatMap((urls) => urls.slice(n - 1, n))).flat(), ...BAD_URLS]
 }
 
 /** The kind of site that an origin is; undefined for others. */
 export function kindOf(origins: Record<string, string>): (origin: string) => Kind | undefined {
-  const byOrigin = new Map(
-    KINDS.flatMap((kind) =>
-      Array.from({ length: kind.count }, (_, n) => [origins[nameOf(kind, n + 1)] ?? '', kind] as const),
-    ),
-  )
+  const byOrigin = new Map(SITES.map(({ name, kind }) => [origins[name] ?? '', kind]))
   return (origin) => byOrigin.get(origin)
 }

@@ -101,7 +101,7 @@ function ofServer(
 }
 
 function ofInfo(info: string, add: Add): void {
-  const field = (key: string): string => infoField(info, key)
+  const field = (key: string) => infoField(info, key)
   const version = field('redis_version')
   const isOld = Number.parseInt(version, 10) < OLDEST_REDIS
   add('redis version', isOld ? 'bad' : 'ok', `version ${version}`, `install Redis ${OLDEST_REDIS}.0 or later`)

@@ -7,13 +7,13 @@ import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { http } from '@decorum/runtime/node-http'
-import { agreedEnv } from '../agreed-settings.ts'
+import { settingsToStart } from '../agreed-settings.ts'
 import type { EarlyFleet } from '../early-fleet.ts'
 import { CommandError, messageOf, UsageError } from '../exit.ts'
 import { makeDataFolder, openLocalFleet } from '../local-fleet.ts'
 import { dataFolder } from '../local-redis/index.ts'
 import { printerOf, troubleReporter } from '../say.ts'
-import { readCliSettings, whatIsOpened } from '../settings.ts'
+import { whatIsOpened } from '../settings.ts'
 import { jsonLine, warn } from '../terminal.ts'
 import { agentNamed } from '../typed.ts'
 import { guardedEnv, loginOf } from './environment.ts'
@@ -36,13 +36,13 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
   if (command.length === 0) throw new UsageError('guard: the command of a crawler is needed after --')
   const { env } = process
   const umask = process.umask(0o077)
-  const settings = readCliSettings(env.REDIS_URL?.trim() ? await agreedEnv(env) : env)
+  const settings = await settingsToStart()
   agentNamed(settings.agents, options.agent) // throws if the agent is unknown
   const folder = dataFolder(env)
   if (settings.redisUrl === undefined) await makeDataFolder(folder)
   const inspects = options.inspect !== false && !options.tunnels
   // With --json, each message is a line of JSON, also on stderr.
-  const printer = printerOf(options.json, (value) => warn(jsonLine(value).trimEnd()), 'decorum: ')
+  const print = printerOf(options.json, (value) => warn(jsonLine(value).trimEnd()), 'decorum: ')
   const local = await openLocalFleet({
     settings,
     env: {
@@ -54,13 +54,13 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
     dataDir: join(folder, 'redis'),
     whenTaken: 'join',
     fleet,
-    onEvent: troubleReporter(printer),
-    log: (line) => printer.printLine('redis', line),
+    onEvent: troubleReporter(print),
+    print,
   })
   try {
     const [proxy] = local.fleet.of('proxy')
     if (proxy === undefined) throw new CommandError('the proxy has not come up')
-    for (const line of whatIsOpened(local.settings)) printer.printLine('opened', line)
+    for (const line of whatIsOpened(local.settings)) print('opened', line)
     const trust = inspects ? await writeTrust(await textOf(proxy.port, '/v1/ca.pem'), env) : undefined
     const guarded = guardedEnv(env, proxy.port, loginOf(options.agent, options.crawl))
     const { code, hasRun } = await runGuarded(command, { ...guarded, ...trust?.env }, umask)
@@ -70,12 +70,10 @@ export async function guardCommand(command: string[], options: GuardOptions, fle
       (answered) => JSON.parse(answered) as ProxyCounts,
       (error: Error) => error,
     )
-    if (counts instanceof Error)
-      printer.printLine('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
-    else printer.printLine('summary', guardSummary(counts), { code, ...counts })
+    if (counts instanceof Error) print('counts', `the counts of the proxy are unknown: ${messageOf(counts)}`)
+    else print('summary', guardSummary(counts), { code, ...counts })
     return code
   } finally {
-    await local.drain()
     await local.close()
   }
 }

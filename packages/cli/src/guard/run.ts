@@ -22,7 +22,7 @@ export function runGuarded(
 ): Promise<{ code: number; hasRun: boolean }> {
   return new Promise((resolve) => {
     let child: ChildProcess | undefined
-    const pass = (signal: NodeJS.Signals): void => {
+    const pass = (signal: NodeJS.Signals) => {
       // A terminal also sends it to the command, which would take a second one as an order to stop at once.
       if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
       child?.kill(signal)
@@ -31,9 +31,9 @@ export function runGuarded(
     // after all of this is done.
     for (const signal of SIGNALS) process.on(signal, pass)
     // However this process ends, without the proxy every request of the command would fail
-    const endCommand = (): void => void child?.kill('SIGTERM')
+    const endCommand = () => void child?.kill('SIGTERM')
     process.once('exit', endCommand)
-    const end = (code: number, hasRun = true): void => {
+    const end = (code: number, hasRun = true) => {
       process.off('exit', endCommand)
       for (const signal of SIGNALS) process.off(signal, pass)
       resolve({ code, hasRun })

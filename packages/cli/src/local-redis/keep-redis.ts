@@ -3,7 +3,8 @@
  * needed, and starts another guardian process when the first one has died. Every user does so, so Redis does not depend on
  * the process that started it.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { redisUrl } from '@decorum/client/fleet-here'
@@ -50,7 +51,7 @@ export async function keepRedis(
   if (hold === undefined) throw new CommandError('the embedded Redis has started, but does not answer')
   let checking: Promise<void> | undefined
   let failures = 0
-  const check = async (): Promise<void> => {
+  const check = async () => {
     if (!(await isUnguarded(task.dir, guardians))) return
     const { first } = await start({ port: address.port, password: address.password })
     if (first.kind === 'ready') log('Redis: its guardian process had ended; both were started again')
@@ -134,7 +135,9 @@ async function guard(task: Task, log: (line: string) => void): Promise<Guardian>
     })
     void exited.then(() => resolve({ kind: 'failed', why: complaints.join('').trim() || 'its guardian ended' }))
   })
-  holdLoosely(child)
+  // The child must not keep this process alive when `stop` is never called: the end of this process releases Redis anyway.
+  child.unref()
+  for (const pipe of [child.stdin, child.stdout, child.stderr]) (pipe as unknown as Socket).unref()
   return {
     first,
     isAlive: () => child.exitCode === null && child.signalCode === null,
@@ -144,13 +147,5 @@ async function guard(task: Task, log: (line: string) => void): Promise<Guardian>
       await Promise.race([exited, kept.promise])
       child.unref()
     },
-  }
-}
-
-/** The child must not keep this process alive when `stop` is never called: the end of this process releases Redis anyway. */
-function holdLoosely(child: ChildProcess): void {
-  child.unref()
-  for (const stream of [child.stdin, child.stdout, child.stderr]) {
-    if (stream && 'unref' in stream && typeof stream.unref === 'function') stream.unref()
   }
 }

@@ -122,7 +122,7 @@ async function untilUnneeded(
 ): Promise<() => Promise<void>> {
   await parentGone
   let silentSince: number | undefined
-  const isNeeded = async (): Promise<boolean> => {
+  const isNeeded = async () => {
     if (task.place === undefined) return false
     const users = await usersOfRedis(address)
     if (users !== undefined) {

@@ -48,7 +48,7 @@ export async function* walkSitemaps(
   const walked: Walked = { sitemaps: 0, urls: 0, skipped: 0, cut: false }
   let open = 0
 
-  const add = async (urls: readonly string[], depth: number): Promise<void> => {
+  const add = async (urls: readonly string[], depth: number) => {
     const fresh = urls.filter((url) => !seen.has(url) && !('refused' in readUrl(url)))
     const room = fresh.slice(0, maxSitemaps - seen.size)
     if (room.length < fresh.length) walked.cut = true

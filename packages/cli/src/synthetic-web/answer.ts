@@ -81,7 +81,7 @@ export function serve(
   const status = answer.status ?? 200
   const timers: NodeJS.Timeout[] = []
   let finished = false
-  const finish = (cut: boolean): void => {
+  const finish = (cut: boolean) => {
     if (finished) return
     finished = true
     const end = now()
@@ -105,11 +105,11 @@ export function serve(
     for (const timer of timers) clearTimeout(timer)
     finish(true)
   })
-  const later = (ms: number | undefined, act: () => void): void => {
+  const later = (ms: number | undefined, act: () => void) => {
     if (ms) timers.push(setTimeout(act, ms))
     else act()
   }
-  const last = (input: Buffer): void => {
+  const last = (input: Buffer) => {
     // A client that disconnected during a stall would count as answered.
     if (receivedLate() > 0) {
       later(CHECK_AGAIN_MS, () => last(input))

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { messageOf } from '../exit.ts'
 import { type Announcement, startWeb, type Web, type WebOptions } from './web.ts'
 
 export type WebProcess = Web & {
@@ -12,12 +13,9 @@ export type WebProcess = Web & {
   heard(fits: (word: Announcement) => boolean): Promise<Announcement>
 }
 
-type FromChild =
-  | { kind: 'open'; origins: Record<string, string> }
-  | { kind: 'flushed' }
-  | { kind: 'stopped'; lines: number }
-  | { kind: 'failed'; why: string }
-  | { kind: 'said'; word: Announcement }
+/** Orders are carried out one after the other, and answered in that order. */
+type Order = { order: 'open'; options: WebOptions } | { order: 'flush' } | { order: 'stop' }
+type FromChild = { answer?: unknown } | { failed: string } | { said: Announcement }
 
 /** Runs the sites in a process of their own. @throws Error with its reason when it does not come up */
 export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
@@ -25,55 +23,54 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,
   })
-  const waiting = new Map<FromChild['kind'], ((message: FromChild) => void)[]>()
+  const waiting: PromiseWithResolvers<unknown>[] = []
   const said: Announcement[] = []
   const listeners = new Set<() => void>()
   let ended: Error | undefined
-  const settleAll = (message: FromChild): void => {
-    for (const resolvers of waiting.values()) for (const resolve of resolvers.splice(0)) resolve(message)
+  const failAll = (why: string): Error => {
+    const error = new Error(why)
+    for (const { reject } of waiting.splice(0)) reject(error)
+    return error
   }
   child.on('message', (message: FromChild) => {
-    if (message.kind === 'failed') return settleAll(message)
-    if (message.kind === 'said') {
-      said.push(message.word)
+    if ('failed' in message) waiting.shift()?.reject(new Error(message.failed))
+    else if ('said' in message) {
+      said.push(message.said)
       for (const check of listeners) check()
-    } else waiting.get(message.kind)?.shift()?.(message)
+    } else waiting.shift()?.resolve(message.answer)
   })
   // Messages sent before it ended may arrive after 'exit'; 'disconnect' of the channel comes after the last message.
   const exited = once(child, 'exit') as Promise<[code: number | null, signal: NodeJS.Signals | null]>
   const how = exited.then(([code, signal]) => signal ?? `exit code ${code}`)
   child.once('disconnect', () => {
     void how.then((how) => {
-      ended = new Error(`the synthetic web ended by itself (${how})`)
-      settleAll({ kind: 'failed', why: ended.message })
+      ended = failAll(`the synthetic web ended by itself (${how})`)
     })
   })
-  const request = async <K extends FromChild['kind']>(kind: K, order: object): Promise<FromChild & { kind: K }> => {
+  const request = async (order: Order) => {
     if (ended) throw ended
-    const answer = await new Promise<FromChild>((resolve) => {
-      waiting.set(kind, [...(waiting.get(kind) ?? []), resolve])
-      child.send(order, () => undefined) // a channel that has closed: 'disconnect' tells
-    })
-    if (answer.kind === 'failed') throw new Error(answer.why)
-    return answer as FromChild & { kind: K }
+    const answer = Promise.withResolvers<unknown>()
+    waiting.push(answer)
+    child.send(order, () => undefined) // a channel that has closed: 'disconnect' tells
+    return answer.promise
   }
-  const { origins } = await request('open', { order: 'open', options }).catch((error: unknown) => {
+  const origins = await request({ order: 'open', options }).catch((error: unknown) => {
     if (child.connected) child.disconnect() // and so it ends
     throw error
   })
   return {
-    origins,
+    origins: origins as Web['origins'],
     pid: child.pid ?? 0,
     exited: how,
-    flush: async () => void (await request('flushed', { order: 'flush' })),
+    flush: async () => void (await request({ order: 'flush' })),
     stop: async () => {
-      const { lines } = await request('stopped', { order: 'stop' })
+      const lines = await request({ order: 'stop' })
       await exited
-      return lines
+      return lines as number
     },
     heard: (fits) =>
       new Promise((resolve) => {
-        const check = (): void => {
+        const check = () => {
           const found = said.findIndex(fits)
           if (found < 0) return
           listeners.delete(check)
@@ -87,24 +84,23 @@ export async function spawnWeb(options: WebOptions): Promise<WebProcess> {
 
 /** The process on the other side of `spawnWeb`; it ends with its parent. */
 function serveParent(): void {
-  const report = (message: FromChild): void => void (process.connected && process.send?.(message))
+  const report = (message: FromChild, sent: () => void = () => undefined) =>
+    void (process.connected && process.send?.(message, sent))
   let web: Web | undefined
-  const obey = async (message: { order: string; options?: WebOptions }): Promise<void> => {
-    if (message.order === 'open' && message.options) {
-      web = await startWeb(message.options, (word) => report({ kind: 'said', word }))
-      report({ kind: 'open', origins: web.origins })
-    } else if (message.order === 'flush') {
-      await web?.flush()
-      report({ kind: 'flushed' })
-    } else if (message.order === 'stop') {
-      const lines = (await web?.stop()) ?? 0
-      process.send?.({ kind: 'stopped', lines } satisfies FromChild, () => process.disconnect())
-    }
+  const obey = async (message: Order) => {
+    if (message.order === 'flush') return web?.flush()
+    if (message.order === 'stop') return web?.stop()
+    web = await startWeb(message.options, (said) => report({ said }))
+    return web.origins
   }
-  process.on('message', (message: { order: string; options?: WebOptions }) => {
-    obey(message).catch((error: unknown) =>
-      report({ kind: 'failed', why: error instanceof Error ? error.message : String(error) }),
-    )
+  let obeyed = Promise.resolve()
+  process.on('message', (message: Order) => {
+    obeyed = obeyed
+      .then(() => obey(message))
+      .then(
+        (answer) => report({ answer }, message.order === 'stop' ? () => process.disconnect() : undefined),
+        (error: unknown) => report({ failed: messageOf(error) }),
+      )
   })
   process.on('disconnect', () => process.exit())
   if (!process.connected) process.exit() // the parent ended while the modules of this process were loaded

@@ -4,16 +4,17 @@
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
-import { createSecureContext, TLSSocket } from 'node:tls'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { defined } from '@decorum/runtime/defined'
 import { receivedLate, serve, startPulse } from './answer.ts'
 import { type Answer, answerOf, type Script, type Site } from './behaviour.ts'
 import { now } from './clock.ts'
 import { openRecorder } from './recorder.ts'
 
-/** For why it is not imported: @decorum/runtime/node-http. */
-const { createServer: createHttpServer } = process.getBuiltinModule('node:http')
+/** For why they are not imported: @decorum/runtime/node-http. */
+const http = process.getBuiltinModule('node:http')
+const https = process.getBuiltinModule('node:https')
+const UNHURRIED = { keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 }
 
 export type WebOptions = {
   sites: Site[]
@@ -64,7 +65,7 @@ export async function startWeb(
   const scheme = tls === undefined ? 'http' : 'https'
   const places =
     address === undefined ? options.sites.map((_, index) => addressOf(skipAddresses + index + 1)) : [address]
-  const { servers, port } = await listen(places, options.port)
+  const { servers, port } = await listen(places, options.port, tls)
   const origins: Record<string, string> = {}
   for (const [index, site] of options.sites.entries()) {
     if (site.name in origins) throw new Error(`two sites are called ${site.name}`)
@@ -126,31 +127,18 @@ export async function startWeb(
     )
   })
   const named = new Map(sites.map((site, index) => [`${site.name}.test:${port}`, handlers[index]]))
-  const byName = (request: IncomingMessage, response: ServerResponse): void => {
+  const byName = (request: IncomingMessage, response: ServerResponse) => {
     const handler = named.get(request.headers.host ?? '')
     if (handler === undefined) request.socket.destroy()
     else handler(request, response)
   }
-  const http = createHttpServer({ keepAliveTimeout: 30_000, requestTimeout: 0, headersTimeout: 0 })
-  http.on('request', (request, response) => bySocket.get(request.socket)?.(request, response))
-  const bySocket = new WeakMap<Socket, (request: IncomingMessage, response: ServerResponse) => void>()
-  const secureContext = tls && createSecureContext(tls)
-  for (const [index, server] of servers.entries()) {
-    server.on('connection', (accepted) => {
-      const socket =
-        secureContext === undefined
-          ? accepted
-          : new TLSSocket(accepted, { isServer: true, secureContext, ALPNProtocols: ['http/1.1'] })
-      if (secureContext !== undefined) socket.on('error', () => undefined) // of a handshake; its close is what counts
-      const handler = address === undefined ? handlers[index] : byName
-      if (handler === undefined) return void socket.destroy()
-      bySocket.set(socket, handler)
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-      socket.setNoDelay(true)
-      http.emit('connection', socket)
-    })
+  const keep = (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    socket.setNoDelay(true)
   }
+  for (const [index, handler] of (address === undefined ? handlers : [byName]).entries())
+    servers[index]?.on('request', handler).on('connection', keep).on('secureConnection', keep)
 
   return {
     origins,
@@ -162,8 +150,7 @@ export async function startWeb(
       await Promise.all([...closed, ...gone])
       await new Promise((resolve) => setImmediate(resolve)) // answers cut by us record themselves on 'close'
       clearInterval(pulse)
-      await recorder.close()
-      return recorder.lines
+      return recorder.close()
     },
   }
 }
@@ -178,13 +165,14 @@ function originIn(origins: Record<string, string>, name: string): string {
 async function listen(
   places: (string | undefined)[],
   wanted: number | undefined,
+  tls: WebOptions['tls'],
 ): Promise<{ servers: Server[]; port: number }> {
   for (let attempt = 1; ; attempt++) {
     const servers: Server[] = []
     let port = wanted ?? 0
     try {
       for (const host of places) {
-        const server = createServer()
+        const server = tls === undefined ? http.createServer(UNHURRIED) : https.createServer({ ...UNHURRIED, ...tls })
         servers.push(server)
         server.listen({ port, host, backlog: 511 })
         await once(server, 'listening')
