@@ -10,9 +10,9 @@ import { addApi } from './api/mount.ts'
 import { BODY_MAX_BYTES } from './api/mount-intake.ts'
 import { type ApiParts, problemOf } from './api/parts.ts'
 import { addBoard } from './board.ts'
-import { frameOf } from './pages/answer-page.ts'
 import { headline } from './pages/headline.ts'
 import { HTML } from './pages/html.ts'
+import { layout } from './pages/layout.ts'
 import { addPages, problemPage } from './pages/pages.ts'
 import type { FleetView } from './watch/fleet-view.ts'
 import { addFleetMetrics } from './watch/metrics.ts'
@@ -51,7 +51,7 @@ export async function buildServer(
       await reply
         .code(404)
         .type(HTML)
-        .send(problemPage(frameOf(parts, request), problem))
+        .send(layout(parts.version, request, problemPage(problem)))
     },
     explain: problemOf,
   })

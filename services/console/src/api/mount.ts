@@ -2,8 +2,9 @@
 
 import { sitemapsOf } from '@decorum/ledger/views'
 import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import type { z } from 'zod'
+import type { Visitor } from '../access/sessions.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
@@ -43,13 +44,13 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 }
 
 /** The operator if the request names none: the login. */
-export const defaultBy = ({ who }: Pick<FastifyRequest, 'who'>): string => who?.user ?? 'console'
+export const defaultBy = ({ who }: Visitor): string => who?.user ?? 'console'
 
 type Route = (typeof routes)[keyof typeof routes]
 type Parsed<R extends Route, Part extends string> =
   R['schema'] extends Record<Part, infer T extends z.ZodType> ? z.output<T> : undefined
 /** A request after its parts were parsed by the schemas of its route. */
-type Given<R extends Route> = Pick<FastifyRequest, 'who'> & {
+type Given<R extends Route> = Visitor & {
   params: Parsed<R, 'params'>
   query: Parsed<R, 'querystring'>
   body: Parsed<R, 'body'>

@@ -3,12 +3,12 @@ import { differenceLine, differences, FLEET_SETTINGS, SETTINGS, shown } from '@d
 import type { Version } from '@decorum/config/fleet-config'
 import { day, some } from '../words.ts'
 import { html, withCode } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 import { section } from './parts.ts'
 import { table } from './table.ts'
 
 /** @param history  newest first */
-export function configurationPage(frame: Frame, current: Version | undefined, history: Version[]): string {
+export function configurationPage(current: Version | undefined, history: Version[]): Page {
   const settings = FLEET_SETTINGS.filter((name) => current?.values[name] !== undefined).map((name) => [
     html`<code>${name.split('_').map((part, n) => html`${n > 0 && html`_<wbr>`}${part}`)}</code>`,
     html`<code>${shown(current?.values[name] ?? null)}</code>`,
@@ -40,5 +40,5 @@ ${section(
     { shown: 5 },
   ),
 )}`
-  return layout(frame, 'Configuration', body, { place: '/configuration' })
+  return { title: 'Configuration', body, place: '/configuration' }
 }

@@ -2,22 +2,13 @@
 import { type Crawl, type CrawlLimits, MOST_WEIGHT, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
+import type { Visitor } from '../access/sessions.ts'
 import { changeCrawl, forgetCrawl, noSuchCrawl } from '../api/crawls.ts'
 import { defaultBy } from '../api/mount.ts'
 import { CrawlBody, CrawlPath } from '../api/questions.ts'
 import type { Pace } from '../watch/pace.ts'
 import { capital, count, day, length, some } from '../words.ts'
-import {
-  afterForm,
-  Form,
-  frameOf,
-  type PageParts,
-  type PageRequest,
-  type PageScope,
-  READ,
-  readThen,
-  WRITE,
-} from './answer-page.ts'
+import { afterForm, Form, type PageParts, type PageScope, READ, readThen, WRITE } from './answer-page.ts'
 import {
   choice,
   done,
@@ -30,7 +21,7 @@ import {
   whyAndWho,
 } from './forms.ts'
 import { type Html, html } from './html.ts'
-import { type Frame, layout, mayAct } from './layout.ts'
+import { mayAct, type Page } from './layout.ts'
 import { outcomesByKind } from './outcomes-by-kind.ts'
 import { banner, chip, section, type Tone, tile } from './parts.ts'
 import { readersTable } from './readers-page.ts'
@@ -46,14 +37,12 @@ const params = CrawlPath
 export function addCrawls(scope: PageScope, parts: PageParts): void {
   const { ledger, pace } = parts
   const find = async (name: string) => (await ledger.crawls()).find((crawl) => crawl.name === name)
-  const show = async (request: PageRequest, name: string, more: Partial<CrawlPageFacts>): Promise<string> => {
+  const show = async (visitor: Visitor, name: string, more: Partial<CrawlPageFacts>): Promise<Page> => {
     const [crawl, readers] = await Promise.all([find(name), ledger.readers(name)])
     if (crawl === undefined) throw noSuchCrawl(name)
-    return crawlPage(frameOf(parts, request), { crawl, readers, pace, ...more })
+    return crawlPage(visitor, { crawl, readers, pace, ...more })
   }
-  scope.get('/crawls', READ, async (request) =>
-    crawlsPage(frameOf(parts, request), (await ledger.crawls()).slice(0, SHOWN), pace),
-  )
+  scope.get('/crawls', READ, async () => crawlsPage((await ledger.crawls()).slice(0, SHOWN), pace))
   scope.get('/crawls/:crawl', { ...READ, schema: { params, querystring: PageQuery } }, (request) =>
     show(request, request.params.crawl, request.query),
   )
@@ -81,10 +70,10 @@ const STATES: Record<Crawl['record']['state'], { tone: Tone; title: string }> = 
   spent: { tone: 'calm', title: 'Its bytes are spent' },
 }
 
-function crawlsPage(frame: Frame, crawls: Crawl[], pace: Pace): string {
+function crawlsPage(crawls: Crawl[], pace: Pace): Page {
   const body = html`<h1>Crawls</h1><p class="small" role="status">${some(crawls.length, 'crawl')}. Candidates that name no crawl are of the crawl default.</p>
 ${crawlsTable(crawls, pace)}`
-  return layout(frame, 'Crawls', body, { place: '/crawls', follow: '/crawls' })
+  return { title: 'Crawls', body, place: '/crawls', follow: '/crawls' }
 }
 
 const endedOf = ({ counts }: Crawl): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
@@ -135,7 +124,7 @@ type CrawlPageFacts = {
   refused?: Refused
 }
 
-function crawlPage(frame: Frame, facts: CrawlPageFacts): string {
+function crawlPage(visitor: Visitor, facts: CrawlPageFacts): Page {
   const { crawl, readers, pace, refused } = facts
   const { name, record, waiting, unread, counts, bytes } = crawl
   const { short, sentence, perMinute } = endOf(crawl, pace)
@@ -144,7 +133,7 @@ function crawlPage(frame: Frame, facts: CrawlPageFacts): string {
     record.version === 0 ? '' : ` Changed on ${day(record.at)} by ${record.by}${record.reason && `: ${record.reason}`}.`
   const set = Object.entries({ ...record.limits, ...record.settings })
   const body = html`${banner(tone, html`<small>${name}</small>${title}`, `${some(waiting, 'URL waits', 'URLs wait')}.${why}`)}
-${mayAct(frame) && crawlForm(crawl, frame, refused)}
+${mayAct(visitor) && crawlForm(crawl, visitor, refused)}
 <section class="tiles">
 ${tile('Ends in about', short, sentence)}
 ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), `${count(endedOf(crawl))} since the beginning`)}
@@ -167,7 +156,7 @@ ${
 }
 ${section('Readers of its outcomes', '', readersTable(readers))}`
   const notice = facts.done === undefined ? undefined : done(`Done: ${facts.done}. It counts for the whole fleet.`)
-  return layout(frame, name, body, { place: '/crawls', follow: `/crawls/${name}`, notice })
+  return { title: name, body, place: '/crawls', follow: `/crawls/${name}`, notice }
 }
 
 /** The limits that a crawl may have, and what each counts. */
@@ -177,13 +166,13 @@ const LIMITS = Object.entries(CrawlBody.shape.limits.unwrap().shape).map(([limit
 }))
 
 /** The buttons follow the state of the crawl; the fields stay as they are typed. Enter in a field presses the first button, the harmless one. */
-function crawlForm({ name, record, waiting }: Crawl, frame: Frame, refused: Refused | undefined): Html {
+function crawlForm({ name, record, waiting }: Crawl, visitor: Visitor, refused: Refused | undefined): Html {
   const fields: Fields = refused?.fields ?? {}
   const isOver = record.state === 'cancelled' || record.state === 'ended'
   const button = (action: string, label: string, id = action) =>
     html`<button id="${id}" name="action" value="${action}">${label}</button>`
   return html`<section class="hand" aria-label="Actions"><form class="card" method="post" action="/crawls/${name}"><div class="fields" id="fields" data-still>${notDone(refused?.problem)}
-${whyAndWho(fields, frame, false)}
+${whyAndWho(fields, visitor, false)}
 ${field('Weight', 'weight', fields.weight ?? record.weight, { type: 'number', min: 1, max: MOST_WEIGHT })}
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
 <div class="buttons">${button('weight', 'Set the weight')}${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(

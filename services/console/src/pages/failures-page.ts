@@ -2,11 +2,11 @@
 import { EXPLAINED, type ReasonCount } from '../watch/reasons.ts'
 import { count, day, length } from '../words.ts'
 import { type Html, html, withCode } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 import { chip, originLink } from './parts.ts'
 import { table } from './table.ts'
 
-export function failuresPage(frame: Frame, reasons: ReasonCount[], now: number): string {
+export function failuresPage(reasons: ReasonCount[], now: number): Page {
   const rows = reasons.map(({ kind, reason, total, lastHour, examples: [latest] }) => [
     html`<a href="#${kind}-${reason}">${reason}</a>`,
     chip(kind, kind),
@@ -28,7 +28,7 @@ ${table(
   rows,
   { names: reasons.map(({ kind, reason }) => `${kind}/${reason}`), none: 'Nothing has failed.' },
 )}${reasons.map(examplesOf)}`
-  return layout(frame, 'Failures', body, { place: '/failures', follow: '/failures' })
+  return { title: 'Failures', body, place: '/failures', follow: '/failures' }
 }
 
 function examplesOf({ kind, reason, examples, lastHour }: ReasonCount): Html {

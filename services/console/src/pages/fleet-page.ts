@@ -2,7 +2,7 @@
 import { type Member, passingText } from '@decorum/ledger'
 import { count, some } from '../words.ts'
 import { html } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 import { table } from './table.ts'
 
 const PLURALS: Record<string, string> = { permits: 'permits', proxy: 'proxies' }
@@ -14,7 +14,7 @@ export function rolesSentence(members: Member[]): string {
 }
 
 /** @param version  of the configuration in force */
-export function fleetPage(frame: Frame, members: Member[], version: number): string {
+export function fleetPage(members: Member[], version: number): Page {
   const builds = new Set<string>()
   let behind = 0
   const rows = members.map(({ role, id, slots, about }) => {
@@ -52,5 +52,5 @@ ${
     { names: members.map(({ id }) => id) },
   )
 }`
-  return layout(frame, 'Fleet', body, { place: '/fleet', follow: '/fleet' })
+  return { title: 'Fleet', body, place: '/fleet', follow: '/fleet' }
 }

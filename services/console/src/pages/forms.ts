@@ -1,7 +1,7 @@
 /** Forms of operators: plain posts that work without JavaScript. What they share, and how a post is read. Pure. */
 import { Problem } from '@decorum/runtime/http-api'
+import type { Visitor } from '../access/sessions.ts'
 import { type Html, html, type Piece } from './html.ts'
-import type { Frame } from './layout.ts'
 
 /** The fields of a form: text by name. */
 export type Fields = Record<string, string>
@@ -23,7 +23,7 @@ export const field = (label: string, name: string, value: Piece, more: Attribute
   )} value="${value}"></label>`
 
 /** Why something is done, and by whom: the login, if the field stays empty. */
-export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Frame, isNeeded = true): Html =>
+export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Visitor, isNeeded = true): Html =>
   html`${field('Reason', 'reason', reason, { required: isNeeded, maxlength: 512, placeholder: 'it is written down' })}
 ${field('By', 'by', by, { maxlength: 512, placeholder: who?.user ?? 'console', autocomplete: 'username' })}`
 

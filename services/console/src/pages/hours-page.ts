@@ -4,7 +4,7 @@ import { HISTORY_MINUTES } from '../api/questions.ts'
 import type { Column, History } from '../watch/history.ts'
 import { count, length } from '../words.ts'
 import { type Html, html } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 
 const RANGES = [
   [15, '15 minutes'],
@@ -13,7 +13,7 @@ const RANGES = [
   [HISTORY_MINUTES, '6 hours'],
 ] as const
 
-export function hoursPage(frame: Frame, { at, outcomes, statuses, tookMs, ...history }: History): string {
+export function hoursPage({ at, outcomes, statuses, tookMs, ...history }: History): Page {
   const ofAllKinds = at.map((_, n) => sum(OUTCOME_KINDS.map((kind) => outcomes[kind][n] ?? null)))
   const body = html`<h1>The last hours</h1>
 <p class="small">One sample per half minute, kept in Redis for six hours. Where no gateway and no console ran, there is none. Times are UTC. A part of the charts is enlarged by drawing the pointer over it, and a double click shows the whole again; by keyboard, choose a range.</p>
@@ -31,7 +31,7 @@ ${chart('lag', 'How late the oldest due lane is', inWords(history.lagMs, length)
 ${chart('queues', 'Jobs that wait for a gateway', inWords(history.jobs, count))}
 ${chart('unread', 'Unread outcomes', inWords(history.unread, count))}
 </div>`
-  return layout(frame, 'The last hours', body, { place: '/hours', charts: true })
+  return { title: 'The last hours', body, place: '/hours', charts: true }
 }
 
 /** Number of answers by status code in the range, the most frequent first. */

@@ -1,11 +1,9 @@
 /** The common frame of every page: head, header, navigation, footer; no inline style or script. */
 import { MAX_URL_CHARS } from '@decorum/protocol'
-import type { Who } from '../access/sessions.ts'
+import type { Visitor } from '../access/sessions.ts'
 import { type Html, html } from './html.ts'
 
-/** Parts of a page that depend on the visitor. */
-export type Frame = { version: string; who?: Who | undefined }
-export const mayAct = ({ who }: Frame): boolean => who?.role !== 'read'
+export const mayAct = ({ who }: Visitor): boolean => who?.role !== 'read'
 
 /** The pages in the order of the navigation. */
 const PAGES = {
@@ -21,7 +19,11 @@ const PAGES = {
 /** Pages behind "More": made by libraries, for programs, or seldom needed. */
 const MORE = { '/configuration': 'Configuration', '/queues': 'Queue board', '/metrics': 'Metrics', '/reference': 'API' }
 
-export type Layout = {
+/** A page as its handler returns it. */
+export type Page = {
+  title: string
+  /** an element with `data-still` is not updated */
+  body: Html
   /** the page of the navigation that it is, or belongs to */
   place?: keyof typeof PAGES | keyof typeof MORE
   /** about the action just done, or about nothing found */
@@ -34,27 +36,26 @@ export type Layout = {
   charts?: boolean
 }
 
-/** @param body  content of the page; an element with `data-still` is not updated */
-export function layout(frame: Frame, title: string, body: Html, about: Layout = {}): string {
-  const { place, notice, follow, requested = '', charts = false } = about
+export function layout(version: string, visitor: Visitor, page: Page): string {
+  const { title, body, place, notice, follow, requested = '', charts = false } = page
   const links = (pages: Record<string, string>) =>
     Object.entries(pages).map(
       ([path, name]) => html`<li><a href="${path}"${path === place && html` aria-current="page"`}>${name}</a></li>`,
     )
   // Without JavaScript the overview reloads itself: a person types nothing there
-  const page = html`${headOf(`${title} · Decorum`, { reload: follow === '/', charts })}
+  const whole = html`${headOf(`${title} · Decorum`, { reload: follow === '/', charts })}
 <body>
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
 <form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${requested}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
-<span class="live" title="this page follows the fleet">live</span>${account(frame)}</header>
+<span class="live" title="this page follows the fleet">live</span>${account(visitor)}</header>
 <nav aria-label="Pages"><ul>${links(PAGES)}<li><details><summary>More</summary><ul>${links(MORE)}</ul></details></li></ul></nav>
 <main id="content" tabindex="-1">${notice}<div${follow !== undefined && html` data-follow="${follow}"`}>${body}</div></main>
-<footer>Decorum ${frame.version} · every delay is counted by the clock of Redis</footer>
+<footer>Decorum ${version} · every delay is counted by the clock of Redis</footer>
 </body>
 </html>
 `
-  return page.text
+  return whole.text
 }
 
 /**
@@ -77,6 +78,6 @@ ${script && html`<script src="/static/idiomorph.js" defer></script><script src="
 </head>`
 }
 
-const account = ({ who }: Frame): Html | undefined =>
+const account = ({ who }: Visitor): Html | undefined =>
   who &&
   html`<form class="account" method="post" action="/logout"><span>${who.user}${who.role === 'read' && ' (read only)'}</span><button>Sign out</button></form>`

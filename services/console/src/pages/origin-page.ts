@@ -3,13 +3,14 @@ import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
 import { MAX_PATH_BYTES } from '@decorum/protocol'
 import type { Problem } from '@decorum/runtime/http-api'
+import type { Visitor } from '../access/sessions.ts'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import { BACK_OFF_CAUSES, dueIn } from '../why.ts'
 import { clock, count, day, length, some } from '../words.ts'
 import { done, field, type Refused, select } from './forms.ts'
 import { type Html, html, type Piece } from './html.ts'
-import { type Frame, layout, mayAct } from './layout.ts'
+import { mayAct, type Page } from './layout.ts'
 import { operatorForms, restrictionsOf } from './origin-forms.ts'
 import { originHeadline } from './origin-headline.ts'
 import { originHistory } from './origin-history.ts'
@@ -32,13 +33,13 @@ export type OriginPageFacts = {
   requested?: { path: string; agent: string; answer: CheckAnswer | Problem } | undefined
 }
 
-export function originPage(frame: Frame, facts: OriginPageFacts): string {
+export function originPage(visitor: Visitor, facts: OriginPageFacts): Page {
   const { origin, operations, notes } = facts
   const { policy, now } = origin
   const { tone, title, sentence } = originHeadline(origin)
   const consentMs = policy?.consent === undefined ? undefined : policy.delayMs
   const body = html`${banner(tone, html`<small>${origin.origin}</small>${title}`, sentence, html`<time>${clock(now)}</time>`)}
-${mayAct(frame) ? operatorForms(origin, frame, facts.refused) : section('Actions', '', html`<p class="none">This login may only read.</p>`)}
+${mayAct(visitor) ? operatorForms(origin, visitor, facts.refused) : section('Actions', '', html`<p class="none">This login may only read.</p>`)}
 ${known(origin, notes)}
 ${timeline(notes, now, consentMs)}
 ${section(
@@ -62,9 +63,9 @@ ${section(
     { none: 'Nothing here yet.' },
   ),
 )}
-<div class="pair">${checkForm(facts)}${mayAct(frame) && policyForm(origin, frame, facts.policyRefused)}</div>`
+<div class="pair">${checkForm(facts)}${mayAct(visitor) && policyForm(origin, visitor, facts.policyRefused)}</div>`
   const notice = facts.done && done(`Done: ${facts.done}. It counts for the whole fleet.`)
-  return layout(frame, origin.origin, body, { place: '/origins', follow: originPath(origin.origin), notice })
+  return { title: origin.origin, body, place: '/origins', follow: originPath(origin.origin), notice }
 }
 
 function known(origin: DescribedOrigin, notes: Note[]): Html {

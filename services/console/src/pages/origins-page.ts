@@ -6,7 +6,7 @@ import { dueIn, WAIT_STATES } from '../why.ts'
 import { count, length, some } from '../words.ts'
 import { field, select } from './forms.ts'
 import { type Html, html } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 import { originLink, stateChip } from './parts.ts'
 import { table } from './table.ts'
 
@@ -21,7 +21,7 @@ const SORTS = [
 ] as const
 const anyOf = (values: readonly string[]) => [['', 'any'] as const, ...values.map((value) => [value, value] as const)]
 
-export function originsPage(frame: Frame, requested: OriginsRequest, list: OriginList | Problem): string {
+export function originsPage(requested: OriginsRequest, list: OriginList | Problem): Page {
   const body = html`<h1>Origins</h1>
 <form class="card filter" method="get" action="/origins">
 ${select('State', 'state', anyOf(WAIT_STATES), requested.state)}
@@ -30,7 +30,7 @@ ${select('Order', 'sort', SORTS, requested.sort)}
 ${field('Domain', 'domain', requested.domain, { maxlength: 253, placeholder: 'example.com' })}
 <button>Show</button></form>
 ${list instanceof Problem ? html`<p class="notice trouble" role="alert">${list.message}</p>` : found(list, requested)}`
-  return layout(frame, 'Origins', body, { place: '/origins' })
+  return { title: 'Origins', body, place: '/origins' }
 }
 
 function found({ origins, looked, complete, next }: OriginList, requested: OriginsRequest): Html {

@@ -3,6 +3,7 @@ import { readUrl } from '@decorum/protocol'
 import { plainText } from '@decorum/robots'
 import { Problem } from '@decorum/runtime/http-api'
 import { z } from 'zod'
+import type { Visitor } from '../access/sessions.ts'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
@@ -10,17 +11,8 @@ import { listOrigins } from '../api/list-origins.ts'
 import { defaultBy, reportOrigin } from '../api/mount.ts'
 import { changePolicy } from '../api/policies.ts'
 import { ActionBody, ListQuery, OriginPath, PolicyBody, RemovePolicyQuery, SitePath } from '../api/questions.ts'
-import {
-  afterForm,
-  Form,
-  frameOf,
-  type PageParts,
-  type PageRequest,
-  type PageScope,
-  READ,
-  readThen,
-  WRITE,
-} from './answer-page.ts'
+import { afterForm, Form, type PageParts, type PageScope, READ, readThen, WRITE } from './answer-page.ts'
+import type { Page } from './layout.ts'
 import { actionOf } from './origin-forms.ts'
 import { type OriginPageFacts, originPage } from './origin-page.ts'
 import { originsPage } from './origins-page.ts'
@@ -41,13 +33,13 @@ const params = OriginPath
 export function addOrigins(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
-  const show = async (request: PageRequest, origin: string, more: Partial<OriginPageFacts>): Promise<string> => {
+  const show = async (visitor: Visitor, origin: string, more: Partial<OriginPageFacts>): Promise<Page> => {
     const [described, operations, notes] = await Promise.all([
       reportOrigin(parts, origin),
       listOperations(ledger, OPERATIONS_SHOWN, origin),
       ledger.notesOf(origin),
     ])
-    return originPage(frameOf(parts, request), {
+    return originPage(visitor, {
       origin: described,
       operations,
       notes,
@@ -61,7 +53,7 @@ export function addOrigins(scope: PageScope, parts: PageParts): void {
     const list = await readThen(ListQuery, Object.fromEntries(given), (wish) => listOrigins(ledger, agents, wish))
     if (list instanceof Problem) reply.code(list.status)
     const texts = given.filter((one): one is [string, string] => typeof one[1] === 'string')
-    return originsPage(frameOf(parts, request), Object.fromEntries(texts), list)
+    return originsPage(Object.fromEntries(texts), list)
   })
   scope.get('/origins/:origin', { ...READ, schema: { params, querystring: PageQuery } }, async (request) => {
     const { origin } = request.params

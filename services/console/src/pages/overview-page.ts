@@ -8,7 +8,7 @@ import { crawlsTable } from './crawls-page.ts'
 import { rolesSentence } from './fleet-page.ts'
 import { headline, nextLaneOf, type Totals, totalsOf } from './headline.ts'
 import { type Html, html } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import type { Page } from './layout.ts'
 import { outcomesByKind } from './outcomes-by-kind.ts'
 import { banner, originLink, section, stateChip, tile } from './parts.ts'
 import { readersTable } from './readers-page.ts'
@@ -17,10 +17,10 @@ import { table } from './table.ts'
 /** Rows shown of lanes, readers and crawls, which have pages of their own. */
 const SHOWN = 5
 
-export function overviewPage(frame: Frame, view: FleetView, pace: Pace, outcomesLimit: number): string {
+export function overviewPage(view: FleetView, pace: Pace, outcomesLimit: number): Page {
   const { tone, title, sentence } = headline(view, outcomesLimit)
   const body = html`${banner(tone, title, sentence, html`<time>${clock(view.at)}</time>`)}${view.kind === 'seen' && seen(view, pace)}`
-  return layout(frame, 'Overview', body, { place: '/', follow: '/' })
+  return { title: 'Overview', body, place: '/', follow: '/' }
 }
 
 type Seen = Extract<FleetView, { kind: 'seen' }>

@@ -10,14 +10,14 @@ import { problemOf } from '../api/parts.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { capital } from '../words.ts'
-import { frameOf, type PageParts, type PageScope, READ } from './answer-page.ts'
+import { type PageParts, type PageScope, READ } from './answer-page.ts'
 import { configurationPage } from './configuration-page.ts'
 import { addCrawls } from './crawls-page.ts'
 import { failuresPage } from './failures-page.ts'
 import { fleetPage } from './fleet-page.ts'
 import { hoursPage } from './hours-page.ts'
 import { HTML } from './html.ts'
-import { type Frame, layout } from './layout.ts'
+import { layout, type Page } from './layout.ts'
 import { addLogin } from './login.ts'
 import { addOrigins } from './origins.ts'
 import { overviewPage } from './overview-page.ts'
@@ -37,12 +37,16 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
     { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
     (_request, body, parsed) => parsed(null, Object.fromEntries(new URLSearchParams(String(body)))),
   )
-  scope.addHook('preHandler', async (_request, reply) => void reply.type(HTML))
-  scope.setErrorHandler<FastifyError>(async (error, request, reply) => {
+  scope.addHook('onRequest', async (request, reply) => {
+    reply
+      .type(HTML)
+      .serializer((page: Page | string) => (typeof page === 'string' ? page : layout(parts.version, request, page)))
+  })
+  scope.setErrorHandler<FastifyError>(async (error, _request, reply) => {
     const problem = problemOf(error)
     if (problem === undefined) throw error
     reply.code(problem.status).type(HTML)
-    return problemPage(frameOf(parts, request), problem)
+    return problemPage(problem)
   })
   addStatic(scope)
   addLogin(scope, parts)
@@ -52,23 +56,19 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
   addReaders(scope, parts)
   addStops(scope, parts)
   const { view, pace, config, ledger } = parts
-  scope.get('/', READ, async (request) =>
-    overviewPage(frameOf(parts, request), await view(), pace, config.outcomesLimit),
-  )
-  scope.get('/failures', READ, async (request) =>
-    failuresPage(frameOf(parts, request), await reasonsOf(ledger), ledger.wall()),
-  )
+  scope.get('/', READ, async () => overviewPage(await view(), pace, config.outcomesLimit))
+  scope.get('/failures', READ, async () => failuresPage(await reasonsOf(ledger), ledger.wall()))
   const HoursQuery = HistoryQuery.catch({ minutes: HISTORY_MINUTES })
   scope.get('/hours', { ...READ, schema: { querystring: HoursQuery } }, async (request) =>
-    hoursPage(frameOf(parts, request), await readHistory(ledger, request.query.minutes)),
+    hoursPage(await readHistory(ledger, request.query.minutes)),
   )
-  scope.get('/fleet', READ, async (request) => {
+  scope.get('/fleet', READ, async () => {
     const { members, config: version } = await viewFleet(parts)
-    return fleetPage(frameOf(parts, request), members, version)
+    return fleetPage(members, version)
   })
-  scope.get('/configuration', READ, async (request) => {
+  scope.get('/configuration', READ, async () => {
     const { current, history } = await viewConfiguration(parts)
-    return configurationPage(frameOf(parts, request), current, history.slice(0, VERSIONS_SHOWN))
+    return configurationPage(current, history.slice(0, VERSIONS_SHOWN))
   })
   // Open: a User-Agent links to it
   scope.get('/site-owners', { config: { access: 'open' } }, () =>
@@ -77,9 +77,9 @@ export function addPages(server: FastifyInstance, parts: PageParts): void {
 }
 
 /** What a person reads in place of a problem. */
-export function problemPage(frame: Frame, { status, message }: Problem): string {
+export function problemPage({ status, message }: Problem): Page {
   const title = status === 404 ? 'Not found' : 'Not done'
-  return layout(frame, title, banner('trouble', title, `${capital(message)}.`))
+  return { title, body: banner('trouble', title, `${capital(message)}.`) }
 }
 
 const CSS = 'text/css; charset=utf-8'

@@ -2,38 +2,29 @@
 import { isRead, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
+import type { Visitor } from '../access/sessions.ts'
 import { defaultBy } from '../api/mount.ts'
 import { ForgetQuery } from '../api/questions.ts'
 import { forget } from '../api/readers.ts'
 import { readersOfOthers } from '../watch/crawl-readers.ts'
 import { count, length, some } from '../words.ts'
-import {
-  afterForm,
-  Form,
-  frameOf,
-  type PageParts,
-  type PageRequest,
-  type PageScope,
-  READ,
-  readThen,
-  WRITE,
-} from './answer-page.ts'
+import { afterForm, Form, type PageParts, type PageScope, READ, readThen, WRITE } from './answer-page.ts'
 import { confirmation, done, notConfirmed, notDone, readWhyAndWho, select, whyAndWho } from './forms.ts'
 import { forgetCommand } from './headline.ts'
 import { type Html, html } from './html.ts'
-import { type Frame, layout, mayAct } from './layout.ts'
+import { mayAct, type Page } from './layout.ts'
 import { chip } from './parts.ts'
 import { table } from './table.ts'
 
 export function addReaders(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
-  const show = async (request: PageRequest, notice?: Html): Promise<string> => {
+  const show = async (visitor: Visitor, notice?: Html): Promise<Page> => {
     const [own, unread, crawls] = await Promise.all([
       ledger.readers(DEFAULT_CRAWL),
       ledger.unread(DEFAULT_CRAWL),
       ledger.crawls(),
     ])
-    return readersPage(frameOf(parts, request), {
+    return readersPage(visitor, {
       readers: [...own, ...(await readersOfOthers(ledger, crawls))],
       unread: unread.reduce((sum, n) => sum + n, 0),
       limit: config.outcomesLimit,
@@ -61,14 +52,14 @@ export function addReaders(scope: PageScope, parts: PageParts): void {
 
 type ReadersPageFacts = { readers: Reader[]; unread: number; limit: number; notice?: Html | undefined }
 
-function readersPage(frame: Frame, { readers, unread, limit, notice }: ReadersPageFacts): string {
+function readersPage(visitor: Visitor, { readers, unread, limit, notice }: ReadersPageFacts): Page {
   const silent = readers.filter((reader) => !isRead(reader) && reader.lag + reader.pending > 0)
   const body = html`<h1>Readers of outcomes</h1>
 <p role="status">${some(unread, 'outcome lies', 'outcomes lie')} unread. Dispatch pauses at ${count(limit)} per partition.</p>
 ${readersTable(readers)}
 ${silent.map((reader) => html`<p class="small">Nobody reads as <b>${reader.group}</b>. If that is to stay so: <code>${forgetCommand(reader)}</code></p>`)}
-${mayAct(frame) && readers.length > 0 && forgetForm(readers, frame)}`
-  return layout(frame, 'Readers', body, { place: '/readers', follow: '/readers', notice })
+${mayAct(visitor) && readers.length > 0 && forgetForm(readers, visitor)}`
+  return { title: 'Readers', body, place: '/readers', follow: '/readers', notice }
 }
 
 /** A group and its crawl in one field: a crawl's name contains no blank. */
@@ -78,7 +69,7 @@ function readerOf(name = ''): { crawl: string; group: string } {
   return { crawl, group: group.join(' ') }
 }
 
-function forgetForm(readers: Reader[], frame: Frame): Html {
+function forgetForm(readers: Reader[], visitor: Visitor): Html {
   const names = readers.map((reader) => {
     const { crawl, group } = reader
     return [nameOf(reader), crawl === DEFAULT_CRAWL ? group : `${group} (crawl ${crawl})`] as const
@@ -86,7 +77,7 @@ function forgetForm(readers: Reader[], frame: Frame): Html {
   return html`<section class="hand" id="forget" data-still><h2>Forget a reader<small>outcomes are kept for it no longer</small></h2>
 <form class="card" method="post" action="/readers">
 ${select('Reader', 'reader', names)}
-${whyAndWho({}, frame)}
+${whyAndWho({}, visitor)}
 ${confirmation('Yes, forget it', 'What it has not acknowledged is dropped, unless another group reads it.')}
 <button>Forget</button>
 </form></section>`

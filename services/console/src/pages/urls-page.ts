@@ -1,24 +1,15 @@
 /** The page at `/urls`: search results, and a waiting URL with the button that cancels it. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
+import type { Visitor } from '../access/sessions.ts'
 import { cancel } from '../api/candidates.ts'
 import { CandidatePath, CandidateQuery } from '../api/questions.ts'
 import { type FoundCandidate, find } from '../find.ts'
 import { day, length, some } from '../words.ts'
-import {
-  afterForm,
-  Form,
-  frameOf,
-  type PageParts,
-  type PageRequest,
-  type PageScope,
-  READ,
-  readThen,
-  WRITE,
-} from './answer-page.ts'
+import { afterForm, Form, type PageParts, type PageScope, READ, readThen, WRITE } from './answer-page.ts'
 import { done } from './forms.ts'
 import { type Html, html, type Piece } from './html.ts'
-import { type Frame, layout, mayAct } from './layout.ts'
+import { mayAct, type Page } from './layout.ts'
 import { originLink, originPath, STATES } from './parts.ts'
 
 /** Most URLs that are shown; the same URL may be stored under many ids. */
@@ -33,16 +24,15 @@ const CancelForm = CandidateQuery.extend(CandidatePath.shape)
 export function addUrls(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
-  const show = async (request: PageRequest, reply: FastifyReply, requested: string, sentence?: string) => {
+  const show = async (visitor: Visitor, reply: FastifyReply, requested: string, sentence?: string) => {
     const facts = { requested, sentence, now: ledger.wall() }
-    const frame = frameOf(parts, request)
-    if (requested === '') return urlsPage(frame, facts)
+    if (requested === '') return urlsPage(visitor, facts)
     const keys = agents.list.map(({ key }) => key)
     const answer = await find(ledger, keys, requested)
     if (answer.kind === 'origin') return reply.redirect(originPath(answer.origin), 303)
-    if (answer.kind === 'candidates') return urlsPage(frame, { ...facts, found: answer.found.slice(0, SHOWN) })
+    if (answer.kind === 'candidates') return urlsPage(visitor, { ...facts, found: answer.found.slice(0, SHOWN) })
     if (answer.wrong) reply.code(400)
-    return urlsPage(frame, { ...facts, origins: answer.origins, sentence: sentence ?? answer.sentence })
+    return urlsPage(visitor, { ...facts, origins: answer.origins, sentence: sentence ?? answer.sentence })
   }
   scope.get('/urls', { ...READ, schema: { querystring: PageQuery } }, (request, reply) => {
     const { what, done } = request.query
@@ -68,12 +58,12 @@ type UrlsPageFacts = {
   now: number
 }
 
-function urlsPage(frame: Frame, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): string {
+function urlsPage(visitor: Visitor, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): Page {
   const body = html`<h1>Find</h1>
 ${origins.map((origin) => html`<p>${originLink(origin)}</p>`)}
 ${requested === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
-${found.map((one) => cardOf(one, requested, now, mayAct(frame)))}`
-  return layout(frame, 'Find', body, { requested, notice: sentence === undefined ? undefined : done(sentence) })
+${found.map((one) => cardOf(one, requested, now, mayAct(visitor)))}`
+  return { title: 'Find', body, requested, notice: sentence === undefined ? undefined : done(sentence) }
 }
 
 function cardOf(one: FoundCandidate, requested: string, now: number, canAct: boolean): Html {
