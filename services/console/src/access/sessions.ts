@@ -13,7 +13,7 @@ export type Account = { user: string; password: string; role: UserRole }
 export type Login = { accounts: Account[]; sessionMs: number }
 export type Who = { user: string; role: UserRole }
 /** Whoever sends a request; `who` is undefined where no login is needed. */
-export type Visitor = { who?: Who | undefined }
+export type Viewer = { who?: Who | undefined }
 
 declare module 'fastify' {
   interface FastifyRequest {

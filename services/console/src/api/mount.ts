@@ -4,7 +4,7 @@ import { sitemapsOf } from '@decorum/ledger/views'
 import { type ByZod, Problem, readBySchemas } from '@decorum/runtime/http-api'
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
 import type { z } from 'zod'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { readHistory } from '../watch/history.ts'
 import { reasonsOf } from '../watch/reasons.ts'
 import { act, listOperations, unknownAgent } from './act.ts'
@@ -44,13 +44,13 @@ export async function reportOrigin({ ledger, config }: ApiParts, origin: string)
 }
 
 /** The operator if the request names none: the login. */
-export const defaultBy = ({ who }: Visitor): string => who?.user ?? 'console'
+export const defaultBy = ({ who }: Viewer): string => who?.user ?? 'console'
 
 type Route = (typeof routes)[keyof typeof routes]
 type Parsed<R extends Route, Part extends string> =
   R['schema'] extends Record<Part, infer T extends z.ZodType> ? z.output<T> : undefined
 /** A request after its parts were parsed by the schemas of its route. */
-type Given<R extends Route> = Visitor & {
+type Given<R extends Route> = Viewer & {
   params: Parsed<R, 'params'>
   query: Parsed<R, 'querystring'>
   body: Parsed<R, 'body'>

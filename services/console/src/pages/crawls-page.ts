@@ -2,7 +2,7 @@
 import { type Crawl, type CrawlLimits, MOST_WEIGHT, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { changeCrawl, forgetCrawl, noSuchCrawl } from '../api/crawls.ts'
 import { defaultBy } from '../api/mount.ts'
 import { CrawlBody, CrawlPath } from '../api/questions.ts'
@@ -37,10 +37,10 @@ const params = CrawlPath
 export function addCrawls(scope: PageScope, parts: PageParts): void {
   const { ledger, pace } = parts
   const find = async (name: string) => (await ledger.crawls()).find((crawl) => crawl.name === name)
-  const show = async (visitor: Visitor, name: string, more: Partial<CrawlPageFacts>): Promise<Page> => {
+  const show = async (viewer: Viewer, name: string, more: Partial<CrawlPageFacts>): Promise<Page> => {
     const [crawl, readers] = await Promise.all([find(name), ledger.readers(name)])
     if (crawl === undefined) throw noSuchCrawl(name)
-    return crawlPage(visitor, { crawl, readers, pace, ...more })
+    return crawlPage(viewer, { crawl, readers, pace, ...more })
   }
   scope.get('/crawls', READ, async () => crawlsPage((await ledger.crawls()).slice(0, SHOWN), pace))
   scope.get('/crawls/:crawl', { ...READ, schema: { params, querystring: PageQuery } }, (request) =>
@@ -124,7 +124,7 @@ type CrawlPageFacts = {
   refused?: Refused
 }
 
-function crawlPage(visitor: Visitor, facts: CrawlPageFacts): Page {
+function crawlPage(viewer: Viewer, facts: CrawlPageFacts): Page {
   const { crawl, readers, pace, refused } = facts
   const { name, record, waiting, unread, counts, bytes } = crawl
   const { short, sentence, perMinute } = endOf(crawl, pace)
@@ -133,7 +133,7 @@ function crawlPage(visitor: Visitor, facts: CrawlPageFacts): Page {
     record.version === 0 ? '' : ` Changed on ${day(record.at)} by ${record.by}${record.reason && `: ${record.reason}`}.`
   const set = Object.entries({ ...record.limits, ...record.settings })
   const body = html`${banner(tone, html`<small>${name}</small>${title}`, `${some(waiting, 'URL waits', 'URLs wait')}.${why}`)}
-${mayAct(visitor) && crawlForm(crawl, visitor, refused)}
+${mayAct(viewer) && crawlForm(crawl, viewer, refused)}
 <section class="tiles">
 ${tile('Ends in about', short, sentence)}
 ${tile('Outcomes a minute', perMinute === undefined ? '…' : count(perMinute), `${count(endedOf(crawl))} since the beginning`)}
@@ -166,13 +166,13 @@ const LIMITS = Object.entries(CrawlBody.shape.limits.unwrap().shape).map(([limit
 }))
 
 /** The buttons follow the state of the crawl; the fields stay as they are typed. Enter in a field presses the first button, the harmless one. */
-function crawlForm({ name, record, waiting }: Crawl, visitor: Visitor, refused: Refused | undefined): Html {
+function crawlForm({ name, record, waiting }: Crawl, viewer: Viewer, refused: Refused | undefined): Html {
   const fields: Fields = refused?.fields ?? {}
   const isOver = record.state === 'cancelled' || record.state === 'ended'
   const button = (action: string, label: string, id = action) =>
     html`<button id="${id}" name="action" value="${action}">${label}</button>`
   return html`<section class="hand" aria-label="Actions"><form class="card" method="post" action="/crawls/${name}"><div class="fields" id="fields" data-still>${notDone(refused?.problem)}
-${whyAndWho(fields, visitor, false)}
+${whyAndWho(fields, viewer, false)}
 ${field('Weight', 'weight', fields.weight ?? record.weight, { type: 'number', min: 1, max: MOST_WEIGHT })}
 ${choice(html`type="checkbox" name="confirm" value="yes"`, 'Yes, cancel it', 'For good: each URL that waits ends as refused: cancelled.')}</div>
 <div class="buttons">${button('weight', 'Set the weight')}${!isOver && (record.state === 'paused' ? button('resume', 'Resume', 'turn') : button('pause', 'Pause', 'turn'))}<details id="limits" data-still${fields.action === 'limits' && html` open`}><summary>Limits</summary>${LIMITS.map(

@@ -1,6 +1,6 @@
 /** Forms of operators: plain posts that work without JavaScript. What they share, and how a post is read. Pure. */
 import { Problem } from '@decorum/runtime/http-api'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { type Html, html, type Piece } from './html.ts'
 
 /** The fields of a form: text by name. */
@@ -23,7 +23,7 @@ export const field = (label: string, name: string, value: Piece, more: Attribute
   )} value="${value}"></label>`
 
 /** Why something is done, and by whom: the login, if the field stays empty. */
-export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Visitor, isNeeded = true): Html =>
+export const whyAndWho = ({ reason = '', by = '' }: Fields, { who }: Viewer, isNeeded = true): Html =>
   html`${field('Reason', 'reason', reason, { required: isNeeded, maxlength: 512, placeholder: 'it is written down' })}
 ${field('By', 'by', by, { maxlength: 512, placeholder: who?.user ?? 'console', autocomplete: 'username' })}`
 

@@ -1,9 +1,9 @@
 /** The common frame of every page: head, header, navigation, footer; no inline style or script. */
 import { MAX_URL_CHARS } from '@decorum/protocol'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { type Html, html } from './html.ts'
 
-export const mayAct = ({ who }: Visitor): boolean => who?.role !== 'read'
+export const mayAct = ({ who }: Viewer): boolean => who?.role !== 'read'
 
 /** The pages in the order of the navigation. */
 const PAGES = {
@@ -36,7 +36,7 @@ export type Page = {
   charts?: boolean
 }
 
-export function layout(version: string, visitor: Visitor, page: Page): string {
+export function layout(version: string, viewer: Viewer, page: Page): string {
   const { title, body, place, notice, follow, requested = '', charts = false } = page
   const links = (pages: Record<string, string>) =>
     Object.entries(pages).map(
@@ -48,7 +48,7 @@ export function layout(version: string, visitor: Visitor, page: Page): string {
 <a class="skip" href="#content">To the content</a>
 <header><a class="name" href="/">Decorum</a>
 <form class="find" action="/urls" method="get" role="search"><input name="what" type="text" maxlength="${MAX_URL_CHARS}" value="${requested}" placeholder="URL, host or id" aria-label="URL, host or id" required><button>Find</button></form>
-<span class="live" title="this page follows the fleet">live</span>${account(visitor)}</header>
+<span class="live" title="this page follows the fleet">live</span>${account(viewer)}</header>
 <nav aria-label="Pages"><ul>${links(PAGES)}<li><details><summary>More</summary><ul>${links(MORE)}</ul></details></li></ul></nav>
 <main id="content" tabindex="-1">${notice}<div${follow !== undefined && html` data-follow="${follow}"`}>${body}</div></main>
 <footer>Decorum ${version} · every delay is counted by the clock of Redis</footer>
@@ -78,6 +78,6 @@ ${script && html`<script src="/static/idiomorph.js" defer></script><script src="
 </head>`
 }
 
-const account = ({ who }: Visitor): Html | undefined =>
+const account = ({ who }: Viewer): Html | undefined =>
   who &&
   html`<form class="account" method="post" action="/logout"><span>${who.user}${who.role === 'read' && ' (read only)'}</span><button>Sign out</button></form>`

@@ -1,5 +1,5 @@
 /** The actions of operators on an origin as forms, and the parsing of their posts. Pure. */
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import { lasting, length } from '../words.ts'
 import { type Fields, field, notDone, radio, type Refused, readWhyAndWho, select, whyAndWho } from './forms.ts'
@@ -25,7 +25,7 @@ const SPANS = [
   ['', 'until somebody ends it'],
 ] as const
 
-export function operatorForms(origin: DescribedOrigin, visitor: Visitor, refused: Refused | undefined): Html {
+export function operatorForms(origin: DescribedOrigin, viewer: Viewer, refused: Refused | undefined): Html {
   const path = originPath(origin.origin)
   const fields: Fields = refused?.fields ?? {}
   const chosen = CHOICES.find(([action]) => action === fields.action)?.[0] ?? 'pause'
@@ -38,7 +38,7 @@ export function operatorForms(origin: DescribedOrigin, visitor: Visitor, refused
 <fieldset><legend>What</legend>${CHOICES.map(([action, label, meaning]) => radio('action', action, chosen, label, meaning))}</fieldset>
 ${field('Delay, seconds', 'delay', fields.delay ?? 30, { type: 'number', min: 0.001, max: 604_800, step: 'any' })}
 ${select('For', 'for', SPANS, fields.for ?? '3600000')}
-${whyAndWho(fields, visitor)}
+${whyAndWho(fields, viewer)}
 <button>Do it</button>
 </form></details></section>`
 }

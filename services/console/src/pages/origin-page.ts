@@ -3,7 +3,7 @@ import type { Note } from '@decorum/ledger'
 import { delaySentence, policySentence } from '@decorum/politeness'
 import { MAX_PATH_BYTES } from '@decorum/protocol'
 import type { Problem } from '@decorum/runtime/http-api'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import type { CheckAnswer, Operation } from '../api/answers.ts'
 import type { DescribedLane, DescribedOrigin } from '../api/describe-origin.ts'
 import { BACK_OFF_CAUSES, dueIn } from '../why.ts'
@@ -33,13 +33,13 @@ export type OriginPageFacts = {
   requested?: { path: string; agent: string; answer: CheckAnswer | Problem } | undefined
 }
 
-export function originPage(visitor: Visitor, facts: OriginPageFacts): Page {
+export function originPage(viewer: Viewer, facts: OriginPageFacts): Page {
   const { origin, operations, notes } = facts
   const { policy, now } = origin
   const { tone, title, sentence } = originHeadline(origin)
   const consentMs = policy?.consent === undefined ? undefined : policy.delayMs
   const body = html`${banner(tone, html`<small>${origin.origin}</small>${title}`, sentence, html`<time>${clock(now)}</time>`)}
-${mayAct(visitor) ? operatorForms(origin, visitor, facts.refused) : section('Actions', '', html`<p class="none">This login may only read.</p>`)}
+${mayAct(viewer) ? operatorForms(origin, viewer, facts.refused) : section('Actions', '', html`<p class="none">This login may only read.</p>`)}
 ${known(origin, notes)}
 ${timeline(notes, now, consentMs)}
 ${section(
@@ -63,7 +63,7 @@ ${section(
     { none: 'Nothing here yet.' },
   ),
 )}
-<div class="pair">${checkForm(facts)}${mayAct(visitor) && policyForm(origin, visitor, facts.policyRefused)}</div>`
+<div class="pair">${checkForm(facts)}${mayAct(viewer) && policyForm(origin, viewer, facts.policyRefused)}</div>`
   const notice = facts.done && done(`Done: ${facts.done}. It counts for the whole fleet.`)
   return { title: origin.origin, body, place: '/origins', follow: originPath(origin.origin), notice }
 }

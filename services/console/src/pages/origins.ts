@@ -3,7 +3,7 @@ import { readUrl } from '@decorum/protocol'
 import { plainText } from '@decorum/robots'
 import { Problem } from '@decorum/runtime/http-api'
 import { z } from 'zod'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { act, listOperations, unknownAgent } from '../api/act.ts'
 import { OPERATIONS } from '../api/answers.ts'
 import { check } from '../api/check.ts'
@@ -33,13 +33,13 @@ const params = OriginPath
 export function addOrigins(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
-  const show = async (visitor: Visitor, origin: string, more: Partial<OriginPageFacts>): Promise<Page> => {
+  const show = async (viewer: Viewer, origin: string, more: Partial<OriginPageFacts>): Promise<Page> => {
     const [described, operations, notes] = await Promise.all([
       reportOrigin(parts, origin),
       listOperations(ledger, OPERATIONS_SHOWN, origin),
       ledger.notesOf(origin),
     ])
-    return originPage(visitor, {
+    return originPage(viewer, {
       origin: described,
       operations,
       notes,

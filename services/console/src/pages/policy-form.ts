@@ -1,5 +1,5 @@
 /** The policy of a site as a form: permissions and restrictions in the fleet's configuration; and the parsing of a post. Pure. */
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import type { DescribedOrigin } from '../api/describe-origin.ts'
 import { type Fields, field, notDone, type Refused, readWhyAndWho, whyAndWho } from './forms.ts'
 import { type Html, html } from './html.ts'
@@ -7,7 +7,7 @@ import { originPath } from './parts.ts'
 
 export function policyForm(
   { origin, policy }: Pick<DescribedOrigin, 'origin' | 'policy'>,
-  visitor: Visitor,
+  viewer: Viewer,
   refused: Refused | undefined,
 ): Html {
   const { site, delay, hours, budget, consent } = refused?.fields ?? {
@@ -25,7 +25,7 @@ ${field('Delay, seconds', 'delay', delay, { type: 'number', min: 0, max: 86_400,
 ${field('Visiting hours, UTC', 'hours', hours, { maxlength: 11, placeholder: '22:00-06:00' })}
 ${field('Requests a day', 'budget', budget, { type: 'number', min: 1 })}
 ${field('Consent to a shorter delay: who gave it, and how', 'consent', consent, { maxlength: 512 })}
-${whyAndWho(refused?.fields ?? {}, visitor)}
+${whyAndWho(refused?.fields ?? {}, viewer)}
 <div class="buttons"><button name="action" value="set">Set the policy</button>${policy !== undefined && html`<button name="action" value="remove">Remove it</button>`}</div>
 </form></section>`
 }

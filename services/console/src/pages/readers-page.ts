@@ -2,7 +2,7 @@
 import { isRead, type Reader } from '@decorum/ledger'
 import { DEFAULT_CRAWL } from '@decorum/protocol'
 import { z } from 'zod'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { defaultBy } from '../api/mount.ts'
 import { ForgetQuery } from '../api/questions.ts'
 import { forget } from '../api/readers.ts'
@@ -18,13 +18,13 @@ import { table } from './table.ts'
 
 export function addReaders(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
-  const show = async (visitor: Visitor, notice?: Html): Promise<Page> => {
+  const show = async (viewer: Viewer, notice?: Html): Promise<Page> => {
     const [own, unread, crawls] = await Promise.all([
       ledger.readers(DEFAULT_CRAWL),
       ledger.unread(DEFAULT_CRAWL),
       ledger.crawls(),
     ])
-    return readersPage(visitor, {
+    return readersPage(viewer, {
       readers: [...own, ...(await readersOfOthers(ledger, crawls))],
       unread: unread.reduce((sum, n) => sum + n, 0),
       limit: config.outcomesLimit,
@@ -52,13 +52,13 @@ export function addReaders(scope: PageScope, parts: PageParts): void {
 
 type ReadersPageFacts = { readers: Reader[]; unread: number; limit: number; notice?: Html | undefined }
 
-function readersPage(visitor: Visitor, { readers, unread, limit, notice }: ReadersPageFacts): Page {
+function readersPage(viewer: Viewer, { readers, unread, limit, notice }: ReadersPageFacts): Page {
   const silent = readers.filter((reader) => !isRead(reader) && reader.lag + reader.pending > 0)
   const body = html`<h1>Readers of outcomes</h1>
 <p role="status">${some(unread, 'outcome lies', 'outcomes lie')} unread. Dispatch pauses at ${count(limit)} per partition.</p>
 ${readersTable(readers)}
 ${silent.map((reader) => html`<p class="small">Nobody reads as <b>${reader.group}</b>. If that is to stay so: <code>${forgetCommand(reader)}</code></p>`)}
-${mayAct(visitor) && readers.length > 0 && forgetForm(readers, visitor)}`
+${mayAct(viewer) && readers.length > 0 && forgetForm(readers, viewer)}`
   return { title: 'Readers', body, place: '/readers', follow: '/readers', notice }
 }
 
@@ -69,7 +69,7 @@ function readerOf(name = ''): { crawl: string; group: string } {
   return { crawl, group: group.join(' ') }
 }
 
-function forgetForm(readers: Reader[], visitor: Visitor): Html {
+function forgetForm(readers: Reader[], viewer: Viewer): Html {
   const names = readers.map((reader) => {
     const { crawl, group } = reader
     return [nameOf(reader), crawl === DEFAULT_CRAWL ? group : `${group} (crawl ${crawl})`] as const
@@ -77,7 +77,7 @@ function forgetForm(readers: Reader[], visitor: Visitor): Html {
   return html`<section class="hand" id="forget" data-still><h2>Forget a reader<small>outcomes are kept for it no longer</small></h2>
 <form class="card" method="post" action="/readers">
 ${select('Reader', 'reader', names)}
-${whyAndWho({}, visitor)}
+${whyAndWho({}, viewer)}
 ${confirmation('Yes, forget it', 'What it has not acknowledged is dropped, unless another group reads it.')}
 <button>Forget</button>
 </form></section>`

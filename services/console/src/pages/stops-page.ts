@@ -1,7 +1,7 @@
 /** The page at `/stops`: the emergency stop with its confirmation, the stops in force, and how to lift them. */
 import { EVERYTHING, nameForPeople, type Stop } from '@decorum/ledger'
 import { Problem } from '@decorum/runtime/http-api'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { defaultBy } from '../api/mount.ts'
 import { StopBody } from '../api/questions.ts'
 import { changeStops, listStops, type StopsAnswer } from '../api/stops.ts'
@@ -37,22 +37,22 @@ export function addStops(scope: PageScope, { ledger }: PageParts): void {
   })
 }
 
-function stopsPage(visitor: Visitor, { stops, unreached }: StopsAnswer, refused?: Refused): Page {
+function stopsPage(viewer: Viewer, { stops, unreached }: StopsAnswer, refused?: Refused): Page {
   const fields: Fields = refused?.fields ?? {}
   const what = fields.what ?? 'names'
   const body = html`${banner(stops.length > 0 ? 'trouble' : 'calm', 'Emergency stop', sentence(stops))}
 ${unreached !== undefined && html`<p class="notice trouble" role="alert">${unreached} partitions did not answer: nothing can start there now, and each gets the stops as soon as it answers.</p>`}
 ${notDone(refused?.problem)}
-<ul class="in-force">${stops.map((stop) => inForce(stop, mayAct(visitor)))}</ul>
+<ul class="in-force">${stops.map((stop) => inForce(stop, mayAct(viewer)))}</ul>
 ${
-  mayAct(visitor) &&
+  mayAct(viewer) &&
   html`<section class="hand"><h2>Stop</h2>
 <form class="card" method="post" action="/stops">
 <fieldset><legend>What</legend>
 ${radio('what', 'names', what, 'By name', 'Domains or hosts with all names below them, addresses, or URLs of hosts.')}
 ${radio('what', 'everything', what, 'Everything', 'The whole fleet sends nothing any more.')}</fieldset>
 ${field('Names, separated by blanks', 'names', fields.names, { maxlength: 8_192, placeholder: 'example.com 192.0.2.1' })}
-${whyAndWho(fields, visitor)}
+${whyAndWho(fields, viewer)}
 ${confirmation('Yes, stop it', 'Within a second, until somebody lifts it. What is in flight ends.')}
 <button name="action" value="stop">Stop</button>
 </form></section>`

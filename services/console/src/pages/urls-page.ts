@@ -1,7 +1,7 @@
 /** The page at `/urls`: search results, and a waiting URL with the button that cancels it. */
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import type { Visitor } from '../access/sessions.ts'
+import type { Viewer } from '../access/sessions.ts'
 import { cancel } from '../api/candidates.ts'
 import { CandidatePath, CandidateQuery } from '../api/questions.ts'
 import { type FoundCandidate, find } from '../find.ts'
@@ -24,15 +24,15 @@ const CancelForm = CandidateQuery.extend(CandidatePath.shape)
 export function addUrls(scope: PageScope, parts: PageParts): void {
   const { ledger, config } = parts
   const { agents } = config
-  const show = async (visitor: Visitor, reply: FastifyReply, requested: string, sentence?: string) => {
+  const show = async (viewer: Viewer, reply: FastifyReply, requested: string, sentence?: string) => {
     const facts = { requested, sentence, now: ledger.wall() }
-    if (requested === '') return urlsPage(visitor, facts)
+    if (requested === '') return urlsPage(viewer, facts)
     const keys = agents.list.map(({ key }) => key)
     const answer = await find(ledger, keys, requested)
     if (answer.kind === 'origin') return reply.redirect(originPath(answer.origin), 303)
-    if (answer.kind === 'candidates') return urlsPage(visitor, { ...facts, found: answer.found.slice(0, SHOWN) })
+    if (answer.kind === 'candidates') return urlsPage(viewer, { ...facts, found: answer.found.slice(0, SHOWN) })
     if (answer.wrong) reply.code(400)
-    return urlsPage(visitor, { ...facts, origins: answer.origins, sentence: sentence ?? answer.sentence })
+    return urlsPage(viewer, { ...facts, origins: answer.origins, sentence: sentence ?? answer.sentence })
   }
   scope.get('/urls', { ...READ, schema: { querystring: PageQuery } }, (request, reply) => {
     const { what, done } = request.query
@@ -58,11 +58,11 @@ type UrlsPageFacts = {
   now: number
 }
 
-function urlsPage(visitor: Visitor, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): Page {
+function urlsPage(viewer: Viewer, { requested, found = [], sentence, origins = [], now }: UrlsPageFacts): Page {
   const body = html`<h1>Find</h1>
 ${origins.map((origin) => html`<p>${originLink(origin)}</p>`)}
 ${requested === '' && html`<p class="none">The box above takes a URL, a host, or the id of a candidate, and shows where it is and why it waits.</p>`}
-${found.map((one) => cardOf(one, requested, now, mayAct(visitor)))}`
+${found.map((one) => cardOf(one, requested, now, mayAct(viewer)))}`
   return { title: 'Find', body, requested, notice: sentence === undefined ? undefined : done(sentence) }
 }
 
