@@ -244,7 +244,7 @@ const inCode: InCode[] = [
     name: 'a hop of a robots.txt is not confirmed and counts no delay',
     of: 'repro policy-hop',
     file: `${SENDING}/robots/hop-lane.ts`,
-    text: 'await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs), { endedAt, load }, report)',
+    text: 'await endPaceLeases(ledger, acquired, Math.max(owedMs, adaptiveMs, requestedMs), { endedAt, load }, report)',
     put: 'await release(ledger, acquired, report)',
   },
   {
