@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { agentsOf, judgeRecord } from '@decorum/audit'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFailed, onTestFinished, test } from 'vitest'
 import { LONG_LEASES } from '../journey/fleet.ts'
 import { splitAgainAsked } from '../storm/again-asked.ts'
 import { type RecordedWeb, recordedWeb } from '../support/origins/index.ts'
@@ -90,14 +90,8 @@ test('the crawl that started the fleet is killed in the middle: the other one co
   const here = await ground(SHORT)
   const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
   const running = crawls.map((crawl) => start(here, crawl))
-  const joined = await Promise.race(
-    running.map(async (one, at) =>
-      one.hears('"event":"joined"').then(
-        () => at as 0 | 1,
-        () => new Promise<never>(() => {}),
-      ),
-    ),
-  )
+  onTestFailed(() => console.log(running.map((one) => one.said()).join('\n\n')))
+  const joined = await Promise.any(running.map((one, at) => one.hears('"event":"joined"').then(() => at as 0 | 1)))
   const [starter, other] = joined === 1 ? crawls : [crawls[1], crawls[0]]
   // Both: what is killed before it has begun leaves nothing to resume.
   await Promise.all(running.map((one) => one.hears('"event":"progress"')))
