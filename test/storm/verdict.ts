@@ -4,6 +4,8 @@
  */
 
 import { type Evidence, judgeRecord, type Report, type RequestLine, type Violation } from '@decorum/audit'
+import { meaningOf } from '@decorum/protocol'
+import { parseRetryAfter } from '@decorum/robots'
 import { LAST_WORD_MS } from '@decorum/sending/testing'
 import { type Again, extraRequests } from './again.ts'
 import type { Book } from './book.ts'
@@ -296,9 +298,9 @@ function hitBy(line: RequestLine, spans: Span[], afterMs = SETTLED_MS): Span | u
 /** Whether this answer had asked for silence at the time of a violation. */
 const asksToWait = ({ origin, status, retryAfter, end }: RequestLine, violation: Violation): boolean =>
   origin === violation.origin &&
-  (status === 429 || status === 503) &&
+  meaningOf(status) === 'asked-for-less' &&
   end <= violation.at &&
-  end + 1_000 * Number(retryAfter ?? 0) > violation.at
+  end + (parseRetryAfter(retryAfter, end) ?? 0) > violation.at
 
 /**
  * Why the ledger may not have known at an instant that an answer had asked for silence: nobody had heard it, or nobody could tell of it. Where Redis has forgotten it, a process that lives

@@ -375,8 +375,8 @@ async function endOwn(
     })
     crashPoint('record.after')
     if (own.kind === 'robots') {
-      const late = { ...laneOf(own), delayMs, load, elapsedMs: elapsedSince(ledger, endedAt) }
-      if (result !== 'completed') reportWait(ledger, late)
+      if (result !== 'completed')
+        reportWait(ledger, { ...laneOf(own), delayMs, load, elapsedMs: elapsedSince(ledger, endedAt) })
       return result ?? 'stale'
     }
   }

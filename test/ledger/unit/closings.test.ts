@@ -92,3 +92,32 @@ test('an end whose lease is over is written until the partition accepts it', asy
   endedLate({ ...end, lane: 'c' })
   await expect.poll(() => written.slice(before).at(-1)).toMatch(/c$/)
 })
+
+test('after a day without an answer that end is forgotten, and a later one is written all the same', async () => {
+  let now = 0
+  let isAway = true
+  const written: string[] = []
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    async sleep() {
+      now += 3_600_000
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+  const { endedLate } = closingsOf(clock, 60_000, {
+    restore: async (some) => {
+      if (isAway) throw new Error('Redis is away')
+      written.push(some.map(({ lane }) => lane).join())
+    },
+    keptUntil: async () => 0,
+    now: () => 0,
+  })
+  const end = { endedAt: 0, delayMs: 0, load: 'asked-for-less 0 9000 ' }
+  endedLate({ ...end, lane: 'a' })
+  await expect.poll(() => now).toBeGreaterThanOrEqual(86_400_000)
+  await new Promise((resolve) => setImmediate(resolve))
+  isAway = false
+  endedLate({ ...end, lane: 'b' })
+  await expect.poll(() => written).toEqual(['b'])
+})

@@ -83,6 +83,7 @@ export function closingsOf(clock: Clock, holdMs: number, { restore, keptUntil, n
       if (isWritten) late.splice(0, some.length)
       else await clock.sleep(AGAIN_MS, { ref: false })
     }
+    late.length = 0
   }
   return {
     ended,

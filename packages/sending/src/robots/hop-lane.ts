@@ -158,7 +158,7 @@ function hopLane(
     lastCheck: (address: string | undefined) => tooOld() ?? wrongAddress(address),
     confirm,
     /**
-     * @param load   the load of the site by its answer
+     * @param load  the load of the site by its answer
      * @param requestedMs  the delay that the answer asks for
      */
     async complete(
