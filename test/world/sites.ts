@@ -63,6 +63,8 @@ export class Web {
   readonly #unknown = new Map<string, { line: RequestLine; process: Process | undefined }>()
   /** redirects of a robots.txt that a process was given: it and the target → the origin first asked */
   readonly #hops = new Map<string, string>()
+  /** requests of robots fetches → the origin first asked */
+  readonly #homes = new Map<RequestLine, string>()
 
   constructor(timeline: Timeline, dice: Dice, sites: readonly Site[]) {
     this.#timeline = timeline
@@ -107,8 +109,8 @@ export class Web {
     for (let at = this.requests.length - 1; at >= 0; at--) {
       const line = this.requests[at] as RequestLine
       if (line.end < since - LONGEST_UNTOLD_MS) break
-      if (line.path === '/robots.txt' && !this.#unknown.has(line.origin))
-        this.#unknown.set(line.origin, { line, process: undefined })
+      const home = this.#homes.get(line)
+      if (home !== undefined && !this.#unknown.has(home)) this.#unknown.set(home, { line, process: undefined })
     }
   }
 
@@ -176,6 +178,7 @@ export class Web {
       const whole = { ...line, end: timeline.now, ...more }
       recorded = whole
       this.requests.push(whole)
+      if (ofRobots !== undefined) this.#homes.set(whole, ofRobots)
       timeline.note(`  ${origin}${path} ${whole.status} ${(whole.end - whole.start).toFixed(3)}`)
       return whole
     }
