@@ -88,15 +88,15 @@ test('two crawls started at the same instant are one fleet and one crawler to ev
 
 test('the crawl that started the fleet is killed in the middle: the other one completes, and both are one crawler to every site', async () => {
   const here = await ground(SHORT)
-  const crawls = [await here.list('a', 20), await here.list('b', 20)] as const
-  const running = crawls.map((crawl) => start(here, crawl))
-  onTestFailed(() => console.log(running.map((one) => one.said()).join('\n\n')))
-  const joined = await Promise.any(running.map((one, at) => one.hears('"event":"joined"').then(() => at as 0 | 1)))
-  const [starter, other] = joined === 1 ? crawls : [crawls[1], crawls[0]]
-  // Both: what is killed before it has begun leaves nothing to resume.
-  await Promise.all(running.map((one) => one.hears('"event":"progress"')))
-  running[1 - joined]?.child.kill('SIGKILL')
-  expect((await running[joined]?.result)?.code).toBe(0)
+  const [starter, other] = [await here.list('a', 40), await here.list('b', 20)]
+  const first = start(here, starter)
+  await first.hears('"event":"progress"')
+  const second = start(here, other)
+  onTestFailed(() => console.log(`${first.said()}\n\n${second.said()}`))
+  // What is killed before it has begun leaves nothing to resume, and what has not joined yet would start a fleet of its own.
+  for (const event of ['joined', 'progress']) await second.hears(`"event":"${event}"`)
+  first.child.kill('SIGKILL')
+  expect((await second.result).code).toBe(0)
   expect(await other.outcomes()).toEqual(allFetched(other))
   const resumed = await decorum(['crawl', '--resume', '--json'], { cwd: starter.dir, env: here.env })
   expect(resumed, resumed.stderr).toMatchObject({ code: 0 })
