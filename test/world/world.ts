@@ -121,8 +121,8 @@ const SETTINGS = {
   deadlineMs: 30_000,
   maxAttempts: 5,
 }
-/** After these no request comes again that was answered. */
-const HARMLESS: ReadonlySet<Fault> = new Set([...OPERATIONS, 'lost reply', 'slow link', 'unheard'])
+/** After these no request comes again that was answered; a cut is shorter than a lease. */
+const HARMLESS: ReadonlySet<Fault> = new Set([...OPERATIONS, 'lost reply', 'slow link', 'unheard', 'cut'])
 const HOLD_MS = SETTINGS.leaseMs + SETTINGS.quarantineMs
 const LONGEST_MS = 20 * MINUTE
 /** After a restart that was announced and did not come, no other trouble comes so soon: every process has granted and been granted something by then. */
