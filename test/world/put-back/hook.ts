@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { InCode } from './table.ts'
+import type { InCode } from './fault.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 

@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findRedis, spawnRedis } from '@decorum/cli/local-redis/testing'
-import { FAULTS, type FoundBy } from './table.ts'
+import type { FoundBy } from './fault.ts'
+import { FAULTS } from './table.ts'
 
 const { values } = parseArgs({
   options: {
