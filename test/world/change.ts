@@ -9,6 +9,7 @@ import { type Clock, hostOf, partitionOf, type Timer } from '@decorum/protocol'
 import type { Redis } from 'ioredis'
 import { isScript } from './calls.ts'
 import { TIME_AT, timed } from './link.ts'
+import { ENDS_KEY } from './redis-lua.ts'
 import type { Server } from './server.ts'
 import { START, type Timeline } from './timeline.ts'
 
@@ -29,7 +30,9 @@ export function changePartitions(
   const work = async (): Promise<Tags & { left: string[] }> => {
     const clock = clockOf(timeline, goOn, () => pause.resolve())
     const before = await heldFor(server.real, server.tags)
+    const ends = await endsOf(server.real)
     await repartition({ redis: directLink(server), to, clock, ...times })
+    await moveEnds(server.real, ends)
     const now = await readTags(server.real)
     const after = await heldFor(server.real, now.tags)
     const isThere = ([what, { host }]: [string, Place]): boolean =>
@@ -46,6 +49,26 @@ export function changePartitions(
     const begin = (): void => void work().then(resolve, reject).finally(isOver)
     timeline.after(0, 'the number of partitions is changed', goOn(begin))
   })
+}
+
+/** Key → when it ends, by the world's time. */
+async function endsOf(redis: Redis): Promise<Map<string, string>> {
+  const ends = new Map<string, string>()
+  const flat = await redis.zrange(ENDS_KEY, '0', '-1', 'WITHSCORES')
+  for (let at = 0; at < flat.length; at += 2) ends.set(String(flat[at]), String(flat[at + 1]))
+  return ends
+}
+
+/** A key takes its end along, which stands under its former name. */
+async function moveEnds(redis: Redis, before: ReadonlyMap<string, string>): Promise<void> {
+  const nameOf = (key: string): string => key.slice(key.indexOf('}'))
+  const ends = new Map([...before].map(([key, at]) => [nameOf(key), at]))
+  const there = new Set(await redis.keys('{decorum:*'))
+  for (const key of before.keys()) if (!there.has(key)) await redis.zrem(ENDS_KEY, key)
+  for (const key of there) {
+    const at = before.has(key) ? undefined : ends.get(nameOf(key))
+    if (at !== undefined && (await redis.pttl(key)) > 0) await redis.zadd(ENDS_KEY, at, key)
+  }
 }
 
 type Place = { host: string; tag: string }
@@ -87,14 +110,28 @@ function clockOf(timeline: Timeline, goOn: (resume: () => void) => () => unknown
   }
 }
 
+type Pages = AsyncIterable<(string | Buffer)[]>
+/** Scans, and how many items an entry has. */
+const SCANS = { scanStream: 1, sscanStream: 1, hscanBufferStream: 2, zscanStream: 2 } as const
+
+/** Each Redis has another order of its own in which it scans. @returns one page of all, by their names */
+async function* inOrder(pages: Pages, size: number): Pages {
+  const entries: (string | Buffer)[][] = []
+  for await (const page of pages) for (let at = 0; at < page.length; at += size) entries.push(page.slice(at, at + size))
+  const byName = new Map(entries.map((entry) => [String(entry[0]), entry]))
+  yield [...byName.keys()].sort().flatMap((name) => byName.get(name) ?? [])
+}
+
 /** The real connection, with the world's time for calls of the ledger. */
 function directLink(server: Server): RedisLink {
   return new Proxy(server.real, {
     get(target, name) {
       const value = Reflect.get(target, name) as unknown
-      if (name === 'defineCommand' || typeof value !== 'function')
-        return name === 'defineCommand' ? () => undefined : value
+      if (name === 'defineCommand') return () => undefined
+      if (typeof value !== 'function') return value
       return (...args: unknown[]) => {
+        if (typeof name === 'string' && name in SCANS)
+          return inOrder(Reflect.apply(value, target, args) as Pages, SCANS[name as keyof typeof SCANS])
         const isVerb = typeof name === 'string' && isScript(name)
         if (isVerb) args[TIME_AT] = timed(String(args[TIME_AT]), server.time())
         const answer = (value as (...of: unknown[]) => unknown).apply(target, args)

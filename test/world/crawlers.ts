@@ -214,8 +214,9 @@ async function underPermit(
   let endsAt = grantedAt + leaseMs
   const { promise, resolve } = Promise.withResolvers<Answer | undefined>()
   const { origin } = new URL(url)
+  const isUntold = manner === 'dies' || manner === 'late'
   const close = web.send(
-    { origin, path: url.slice(origin.length), method: 'GET', agent: userAgent },
+    { origin, path: url.slice(origin.length), method: 'GET', agent: userAgent, isUntold },
     { head: () => undefined, body: (got) => resolve(got), broken: () => resolve(undefined) },
     process,
   )

@@ -8,7 +8,7 @@ import type { RedisLink } from '@decorum/ledger'
 import type { ChainableCommander } from 'ioredis'
 import { isScript, readCall } from './calls.ts'
 import type { Process } from './process.ts'
-import { ENDS_KEY, longer } from './redis-lua.ts'
+import { ENDS_KEY, longer, MEMBERS } from './redis-lua.ts'
 import type { Server } from './server.ts'
 
 /** The network between a process and Redis. */
@@ -85,6 +85,11 @@ export function linkOf(server: Server, process: Process, wire: Wire): RedisLink 
         if (name === 'pexpire')
           return (key: string, lifeMs: number) => {
             target.pexpire(key, longer(lifeMs)).zadd(ENDS_KEY, server.time() + lifeMs, key)
+            return proxy
+          }
+        if (name === 'srandmember')
+          return (key: string, count: number) => {
+            target.eval(MEMBERS, 1, key, count, dice.next())
             return proxy
           }
         const value = Reflect.get(target, name) as unknown

@@ -99,7 +99,8 @@ const MANNERS: Record<string, Manner> = {
     takesMs: 250,
   },
   'its robots.txt asks for less later': {
-    robots: (dice, times) => (times > 0 && dice.below(2) === 0 ? LESS : OPEN()),
+    // Twice at most: each failure in a row doubles the pause
+    robots: (dice, times) => (times > 0 && times < 3 && dice.below(2) === 0 ? LESS : OPEN()),
     page: usual,
   },
   'is overloaded now and then': { robots: OPEN, page: nowAndThen(60, { status: 503, serveMs: 5 }), takesMs: 1_000 },

@@ -1,6 +1,7 @@
 /**
  * The ledger's scripts as the world runs them: the real text, with three things noted behind the reply that the world plays itself, because the
- * real server would do them by its own clock or on another connection: keys that end, wake-ups, and which cell of the table of gates was closed.
+ * real server would do them by its own clock or on another connection: keys that end, wake-ups, and which cell of the table of gates was closed. What
+ * the server draws by chance is chosen by the world.
  */
 
 /** Sorted set: key → the instant of the server's clock at which it ends. */
@@ -39,6 +40,13 @@ local function worldTtl(key)
   if left < 0 then return left end
   return math.max(0, math.floor(tonumber(redis.call('ZSCORE', '${ENDS_KEY}', key) or worldNow()) - worldNow()))
 end
+local function worldPop(key, most)
+  local all, some = redis.call('SMEMBERS', key), {}
+  table.sort(all)
+  for i = 1, math.min(tonumber(most), #all) do some[i] = all[i] end
+  if some[1] then redis.call('SREM', key, unpack(some)) end
+  return some
+end
 local worldReply = (function()
 `
 const BEHIND = `
@@ -58,6 +66,14 @@ for i = 1, #due do
 end
 return #due`
 
+/** SRANDMEMBER by a number in [0, 1) of the world: so many members, in order, from there. */
+export const MEMBERS = `
+local all, some = redis.call('SMEMBERS', KEYS[1]), {}
+table.sort(all)
+local from = math.floor(#all * tonumber(ARGV[2]))
+for i = 1, math.min(tonumber(ARGV[1]), #all) do some[i] = all[(from + i - 1) % #all + 1] end
+return some`
+
 /** A gate that is closed until an instant, in the functions that packages/ledger/src/gate-text.ts makes. */
 const WAITS = /if t > till then till, gate = t, '([\w-]+)' end/g
 
@@ -76,6 +92,7 @@ function playedAnew(lua: string): string {
     .replace(/(?<![.\w])call\('PUBLISH', (.+?), ms\(\w+\)\)/g, "worldNote('wake ' .. $1)")
     .replace(/(?<![.\w])call\('PEXPIRE', /g, 'worldExpire(')
     .replace(/(?<![.\w])call\('PTTL', /g, 'worldTtl(')
+    .replace(/(?<![.\w])call\('SPOP', /g, 'worldPop(')
     .replace(/(?<![.\w])call\('SET', (?=.*'PX')/g, 'worldSet(')
     .replace(
       /^local function gates_(\w+)\(([^)]*)\)\n([\s\S]*?)^end$/gm,

@@ -155,11 +155,18 @@ export class Web {
 
   /**
    * A request has left its process.
+   * @param isUntold  who sends it tells nobody of its answer, or not in time: the record must not say that the fleet knew
    * @param heard  what comes back, in the order of a connection
    * @returns      closes the connection
    */
   send(
-    { origin, path, method, agent }: Pick<RequestLine, 'origin' | 'path' | 'method' | 'agent'>,
+    {
+      origin,
+      path,
+      method,
+      agent,
+      isUntold = false,
+    }: Pick<RequestLine, 'origin' | 'path' | 'method' | 'agent'> & { isUntold?: boolean },
     heard: Heard,
     process: Process,
   ): () => void {
@@ -218,6 +225,7 @@ export class Web {
           more.robots = hash
         }
         record(more)
+        if (isUntold && recorded !== undefined) unread(recorded)
         if (isRobots && recorded !== undefined) {
           this.#unknown.set(home, { line: recorded, process })
           if (headers.location !== undefined)

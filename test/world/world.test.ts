@@ -1,10 +1,11 @@
 /** A fleet in virtual time, from seeds that are always the same, or from that of `DECORUM_SEED`; `npm run world` draws others. */
 import { expect, test } from 'vitest'
-import { SEED, SMALL, worldsForTest } from './in-test.ts'
+import { FEWER, SEED, SMALL, worldsForTest } from './in-test.ts'
 import { allUpTo } from './shrink.ts'
 import { brokenBy } from './world.ts'
 
 const { run } = await worldsForTest()
+const elsewhere = await worldsForTest()
 const SEEDS = process.env.DECORUM_SEED === undefined ? [750_391, 750_392] : [SEED, SEED + 1]
 
 test('a fleet without faults visits every site politely at the rate that it may have, and every URL has its outcome', async () => {
@@ -23,6 +24,14 @@ test('with faults between any two events, operators, and crawlers of others, too
     hashes.add(report.hash)
   }
   expect(hashes.size).toBe(SEEDS.length)
+})
+
+test('what a Redis chooses by chance, the world chooses by its seed: on another server the run is the same', async () => {
+  const kinds = ['cancel', 'crawl', 'partitions'] as const
+  const options = { ...FEWER, sites: 100, busySeconds: 10, kinds, faultEveryMs: 500, seed: SEED }
+  const report = await run(options)
+  expect(new Set(report.faults.map(({ kind }) => kind))).toEqual(new Set(kinds))
+  expect((await elsewhere.run(options)).hash).toBe(report.hash)
 })
 
 test('the same faults of a seed are the same run, and some of them can be played alone', async () => {
